@@ -1,0 +1,76 @@
+//! What an expression or a template may see, borrowed from whoever holds it.
+//!
+//!   Scope ──name──▶ Given ──member / item──▶ Given
+//!
+//! **Invariant:** nothing is copied to build a scope. A run with a thousand outputs offers them through
+//! `Object`; an expression that reads one of them touches one.
+
+use serde_json::Value;
+
+/// The names an evaluation starts from.
+pub trait Scope {
+    /// The value of a free name, or `None` when there is no such name.
+    fn name(&self, name: &str) -> Option<Given<'_>>;
+
+    /// Every name there is, for templates that list them and for "did you mean".
+    fn names(&self) -> Vec<&str>;
+
+    /// The author association of the event (`OWNER`, `MEMBER`, …), for `isMember()` and its kin.
+    fn author_association(&self) -> Option<&str> {
+        None
+    }
+
+    /// What `memory.get(key, namespace)` reads. The default namespace is `default`.
+    fn memory(&self, _namespace: &str) -> Option<Given<'_>> {
+        None
+    }
+}
+
+/// One value, as its holder has it.
+#[derive(Clone, Copy)]
+pub enum Given<'a> {
+    Undefined,
+    Json(&'a Value),
+    /// A value that answers further members when it has none of that name itself: `output.exitCode`
+    /// on a text output reads the attempt's record.
+    Record { value: &'a Value, beside: &'a dyn Object },
+    Object(&'a dyn Object),
+    List(&'a dyn List),
+}
+
+/// An object whose members live elsewhere.
+pub trait Object {
+    fn member(&self, name: &str) -> Option<Given<'_>>;
+    /// In insertion order.
+    fn names(&self) -> Vec<&str>;
+}
+
+/// A list whose items live elsewhere.
+pub trait List {
+    fn len(&self) -> usize;
+    fn item(&self, index: usize) -> Option<Given<'_>>;
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A JSON object as a scope: each of its members is a name. `__assoc` and `__memory` feed the helpers.
+pub struct JsonScope<'a>(pub &'a Value);
+
+impl Scope for JsonScope<'_> {
+    fn name(&self, name: &str) -> Option<Given<'_>> {
+        self.0.get(name).map(Given::Json)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0.as_object().map(|object| object.keys().map(String::as_str).collect()).unwrap_or_default()
+    }
+
+    fn author_association(&self) -> Option<&str> {
+        self.0.get("__assoc").and_then(Value::as_str)
+    }
+
+    fn memory(&self, namespace: &str) -> Option<Given<'_>> {
+        self.0.get("__memory").and_then(|memory| memory.get(namespace)).map(Given::Json)
+    }
+}
