@@ -6,3 +6,5 @@
 mod scope;
 
 pub use scope::{Given, JsonScope, List, Object, Scope};
+mod stub;
+pub use stub::*;
