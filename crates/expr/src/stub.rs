@@ -14,6 +14,10 @@ pub struct SyntaxError {
 pub struct Fault;
 #[derive(Clone, Copy, Default)]
 pub struct Budget;
+impl Budget {
+    pub const GATE: Budget = Budget;
+    pub const SCRIPT: Budget = Budget;
+}
 #[derive(Debug)]
 pub enum Answer {
     Undefined,
@@ -42,6 +46,9 @@ pub struct Template(String);
 #[error("x")]
 pub struct TemplateFault;
 impl Template {
+    pub fn is_constant(&self) -> bool {
+        !self.0.contains("{{")
+    }
     pub fn parse(s: &str) -> Result<Template, SyntaxError> {
         Ok(Template(s.into()))
     }
