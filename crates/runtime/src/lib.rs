@@ -3,3 +3,4 @@
 pub mod cancellation;
 pub mod chance;
 pub mod process;
+pub mod providers;
