@@ -4,5 +4,6 @@
 //! input, and says why when it cannot give a value.
 
 mod scope;
+pub mod template;
 
 pub use scope::{Given, JsonScope, List, Object, Scope};
