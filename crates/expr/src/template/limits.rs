@@ -31,3 +31,6 @@ pub const BRANCHES_MAX: usize = 128;
 /// The longest value that can be handed to a command through its environment. Linux refuses to start a
 /// program when one `NAME=value` is longer than 128 KiB; the rest is room for the name.
 pub const VARIABLE_BYTES_MAX: usize = 120 << 10;
+
+/// All values of one command together: Linux gives arguments and environment a quarter of the stack.
+pub const VARIABLES_BYTES_MAX: usize = 1 << 20;

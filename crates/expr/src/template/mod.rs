@@ -18,6 +18,7 @@ pub mod limits;
 mod parse;
 mod reads;
 mod rewrite;
+mod shell;
 mod text;
 
 use std::io;
@@ -28,6 +29,7 @@ use minijinja::{Environment, Expression};
 pub use condition::Condition;
 pub use fault::{TemplateError, TemplateFault};
 pub use reads::{Read, Step};
+pub use shell::{ShellError, ShellErrorKind, ShellScript, VARIABLE_PREFIX};
 
 use crate::scope::Scope;
 use budget::Budget;
