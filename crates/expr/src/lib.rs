@@ -4,6 +4,7 @@
 //! input, and says why when it cannot give a value.
 
 mod scope;
+pub mod template;
 
 pub use scope::{Given, JsonScope, List, Object, Scope};
 mod stub;
