@@ -124,7 +124,7 @@ impl Run {
             return;
         }
         let scope = scope.clone();
-        turn.effects.push(Effect::Perform { check: *check, scope, attempt, external, request });
+        turn.effects.push(Effect::Perform { check: *check, scope, attempt, request });
     }
 
     pub(crate) fn next_attempt(&self, check: CheckIndex, scope: &ScopePath) -> u32 {

@@ -184,7 +184,7 @@ impl Run {
                 self.take_answer(turn, at, &place, attempt, Answer::fault(fault));
             } else {
                 let (check, scope) = place;
-                turn.effects.push(Effect::Perform { check, scope, attempt, external, request });
+                turn.effects.push(Effect::Perform { check, scope, attempt, request });
             }
         }
         self.put_everything_on_the_agenda();

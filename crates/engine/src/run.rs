@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Entry, Event, Facts, JOURNAL_VERSION, Letter, Millis, Plan, Reason, Request,
-    RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
+    Answer, CheckIndex, Criticality, Entry, Event, Facts, JOURNAL_VERSION, Letter, Millis, Plan, Reason,
+    Request, RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -66,7 +66,6 @@ pub enum Effect {
         check: CheckIndex,
         scope: ScopePath,
         attempt: u32,
-        external: bool,
         request: Arc<Request>,
     },
     /// End this attempt; its answer is still awaited.
@@ -241,6 +240,13 @@ impl Run {
 
     pub fn plan_of(&self) -> &Arc<Plan> {
         &self.state.plan
+    }
+
+    /// Whether a check changes the world outside, so that its intents and results must survive a power cut.
+    pub fn is_external(&self, name: &str) -> bool {
+        self.graph
+            .find(name)
+            .is_some_and(|check| self.state.plan.check(check).criticality == Criticality::External)
     }
 
     /// How many entries the journal of this run has.

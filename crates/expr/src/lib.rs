@@ -7,5 +7,8 @@ mod scope;
 pub mod template;
 
 pub use scope::{Given, JsonScope, List, Object, Scope};
+pub use template::{
+    Condition, Read, ShellError, ShellErrorKind, ShellScript, Step, Template, TemplateError, TemplateFault,
+};
 mod stub;
 pub use stub::*;

@@ -185,7 +185,7 @@ impl Drive<'_> {
     ) -> Result<(), DriveError> {
         if !turn.entries.is_empty() || !opened.is_empty() {
             let expected = self.run.entries() - turn.entries.len() as u64;
-            committer.commit(expected, &turn.entries, &opened).await?;
+            committer.commit(&self.run, expected, &turn.entries, &opened).await?;
             self.observer.committed(&self.run, &turn.entries);
         }
         self.perform(workshop, turn.effects);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use escrow_engine::Run;
 use escrow_model::{Entry, Event};
 use escrow_store::{Commit, Committed, Durability, Lease, LetterId, Store, StoreError, StoreErrorKind};
 use tokio::sync::oneshot;
@@ -20,12 +21,13 @@ impl Committer {
 
     pub(super) async fn commit(
         &self,
+        run: &Run,
         expected_seq: u64,
         entries: &[Entry],
         opened: &[LetterId],
     ) -> Result<(), DriveError> {
         let (sender, answer) = oneshot::channel();
-        let durability = durability_of(entries);
+        let durability = durability_of(run, entries);
         let commit = Commit { lease: &self.lease, expected_seq, entries, opened, durability };
         self.store.commit_with(commit, move |result| drop(sender.send(result)));
         let committed = answer.await.map_err(|_| {
@@ -39,15 +41,12 @@ impl Committer {
 }
 
 /// Losing the last read-only checks in a power cut repeats them; losing an intent would repeat an effect.
-pub(crate) fn durability_of(entries: &[Entry]) -> Durability {
+pub(super) fn durability_of(run: &Run, entries: &[Entry]) -> Durability {
     let needs_sync = entries.iter().any(|entry| match &entry.event {
         Event::AttemptStarted { external, .. } => *external,
-        Event::AttemptAnswered { answer, .. } => answer.record.contains_key(EXTERNAL_MARK),
+        Event::AttemptAnswered { check, .. } => run.is_external(check),
         Event::LetterOpened { .. } | Event::WaitStarted { .. } | Event::WaitExpired { .. } => true,
         _ => false,
     });
     if needs_sync { Durability::Full } else { Durability::Grouped }
 }
-
-/// The record of an external attempt says so: its result is synced like its intent.
-pub(crate) const EXTERNAL_MARK: &str = "external";

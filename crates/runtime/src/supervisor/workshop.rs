@@ -8,7 +8,6 @@ use escrow_model::{Answer, CheckIndex, ProviderFault, ScopePath};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use super::commit::EXTERNAL_MARK;
 use super::{Report, Surroundings};
 use crate::cancellation::{Canceller, cancellation};
 use crate::inspection::{Depth, inspect};
@@ -38,7 +37,7 @@ impl Workshop {
 
     pub(super) fn perform(&mut self, run: &Run, effect: Effect) {
         match effect {
-            Effect::Perform { check, scope, attempt, external, request } => {
+            Effect::Perform { check, scope, attempt, request } => {
                 let key = (check, scope.clone(), attempt);
                 let name = run.plan_of().check(check).name.clone();
                 let (canceller, cancellation) = cancellation();
@@ -75,16 +74,13 @@ impl Workshop {
                         live: Some(Box::new(live)),
                         grace: surroundings.grace,
                     };
-                    let mut answer = match providers::find(&request.provider) {
+                    let answer = match providers::find(&request.provider) {
                         Some(provider) => provider.perform(&request, &place).await,
                         None => Answer::fault(ProviderFault::logical(
                             "exception",
                             format!("no provider is called `{}`", request.provider),
                         )),
                     };
-                    if external {
-                        answer.record.insert(EXTERNAL_MARK.into(), true.into());
-                    }
                     at_work.borrow_mut().remove(&done);
                     drop(reports.send(Report::Input(Input::Answered { check, scope, attempt, answer })));
                 });
