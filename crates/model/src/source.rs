@@ -19,13 +19,13 @@ macro_rules! source {
         #[serde(try_from = "String", into = "String")]
         pub struct $name {
             source: Arc<str>,
-            compiled: $inner,
+            compiled: Arc<$inner>,
         }
 
         impl $name {
             /// What was compiled, with the text it was compiled from.
             pub fn new(source: &str, compiled: $inner) -> $name {
-                $name { source: source.into(), compiled }
+                $name { source: source.into(), compiled: Arc::new(compiled) }
             }
 
             pub fn source(&self) -> &str {
