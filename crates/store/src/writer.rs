@@ -213,3 +213,92 @@ impl Desk {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::connect;
+
+    fn desk(directory: &tempfile::TempDir) -> Desk {
+        let path = directory.path().join("escrow.db");
+        let connection = connect::for_writing(&path, Duration::from_secs(1)).unwrap();
+        connection.execute_batch("CREATE TABLE boxes (size INTEGER, content BLOB)").unwrap();
+        Desk { connection, path, synced: None }
+    }
+
+    /// Puts boxes of these sizes into one batch, -1 for one that breaks, and tells what became of each.
+    fn check(desk: &mut Desk, sizes: &[i64], expected: &[Option<StoreErrorKind>]) {
+        let (sender, answers) = channel();
+        let batch = sizes.iter().map(|&size| -> Box<dyn Job> {
+            let sender = sender.clone();
+            let work = move |connection: &Connection| {
+                connection.execute("INSERT INTO boxes VALUES (?1, zeroblob(max(?1, 1)))", [size])?;
+                let broken =
+                    || Trouble::Known(StoreErrorKind::OutOfStep { expected: 0, actual: 1 }, "no".into());
+                if size < 0 { Err(broken()) } else { Ok(()) }
+            };
+            let reply = move |result: Result<(), StoreError>| {
+                sender.send(result.err().map(|error| error.kind)).unwrap()
+            };
+            Box::new(Task { durability: Durability::Grouped, work, reply, value: None })
+        });
+        let before = boxes(desk);
+        desk.write(batch.collect());
+        drop(sender);
+        assert_eq!(answers.iter().collect::<Vec<_>>(), expected);
+        let kept = sizes.iter().zip(expected).filter(|(_, failure)| failure.is_none()).map(|(size, _)| *size);
+        let expected: Vec<_> = before.into_iter().chain(kept).collect();
+        assert_eq!(boxes(desk), expected, "what was confirmed is there, and nothing else");
+    }
+
+    fn boxes(desk: &Desk) -> Vec<i64> {
+        let mut statement = desk.connection.prepare("SELECT size FROM boxes ORDER BY rowid").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn a_job_that_fails_takes_only_itself_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let broken = Some(StoreErrorKind::OutOfStep { expected: 0, actual: 1 });
+        check(&mut desk(&directory), &[1, -1, 2, -1, 3], &[None, broken, None, broken, None]);
+    }
+
+    #[test]
+    fn a_full_disk_fails_only_the_jobs_that_do_not_fit_and_loses_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut desk = desk(&directory);
+        check(&mut desk, &[10, 20], &[None, None]);
+        let pages: i64 = desk.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        desk.connection.execute_batch(&format!("PRAGMA max_page_count={}", pages + 2)).unwrap();
+        let full = Some(StoreErrorKind::DiskFull);
+        check(&mut desk, &[100_000], &[full]);
+        check(&mut desk, &[30, 100_000, 40], &[None, full, None]);
+        desk.connection.execute_batch("PRAGMA max_page_count=100000").unwrap();
+        check(&mut desk, &[100_000], &[None]);
+    }
+
+    #[test]
+    fn each_batch_is_synced_as_its_most_careful_job_asks() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut desk = desk(&directory);
+        use Durability::{Full, Grouped};
+        for (jobs, level) in [
+            (&[Grouped][..], 1),
+            (&[Full], 2),
+            (&[Grouped, Grouped], 1),
+            (&[Grouped, Full, Grouped], 2),
+            (&[Full], 2),
+            (&[Grouped], 1),
+        ] {
+            let batch = jobs.iter().map(|&durability| -> Box<dyn Job> {
+                Box::new(Task { durability, work: |_: &Connection| Ok(()), reply: |_| {}, value: None })
+            });
+            desk.write(batch.collect());
+            let found: i64 = desk.connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+            assert_eq!(found, level, "{jobs:?}");
+        }
+    }
+}
