@@ -14,14 +14,14 @@ use escrow_runtime::providers::{Attempt, Environment, Provider};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub struct Room {
-    pub folder: TempDir,
-    pub attempt: Attempt,
-    pub request: Request,
+pub(crate) struct Room {
+    pub(crate) folder: TempDir,
+    pub(crate) attempt: Attempt,
+    pub(crate) request: Request,
 }
 
 impl Room {
-    pub fn new(exec: Value) -> Room {
+    pub(crate) fn new(exec: Value) -> Room {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         std::fs::create_dir(path.join("artifacts")).unwrap();
@@ -50,32 +50,32 @@ impl Room {
         Room { folder, attempt, request }
     }
 
-    pub fn shell(script: &str) -> Room {
+    pub(crate) fn shell(script: &str) -> Room {
         Room::new(json!({ "shell": script }))
     }
 
-    pub fn argv(words: &[&str]) -> Room {
+    pub(crate) fn argv(words: &[&str]) -> Room {
         Room::new(json!({ "argv": words }))
     }
 
-    pub async fn perform(&self) -> Answer {
+    pub(crate) async fn perform(&self) -> Answer {
         Command.perform(&self.request, &self.attempt).await
     }
 
-    pub fn run(&self) -> Answer {
+    pub(crate) fn run(&self) -> Answer {
         block_on(self.perform())
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-pub fn block_on<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-pub fn fault(answer: &Answer) -> &ProviderFault {
+pub(crate) fn fault(answer: &Answer) -> &ProviderFault {
     match &answer.ending {
         Ending::Fault(fault) => fault,
         Ending::Done => panic!("done: {:?}", answer.output),
@@ -83,7 +83,7 @@ pub fn fault(answer: &Answer) -> &ProviderFault {
 }
 
 /// Processes, dead ones included, whose command line or environment has this word.
-pub fn processes_with(word: &str) -> usize {
+pub(crate) fn processes_with(word: &str) -> usize {
     let mut count = 0;
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         if entry.file_name() == std::process::id().to_string().as_str() {
@@ -101,7 +101,7 @@ pub fn processes_with(word: &str) -> usize {
 }
 
 /// Our dead children that nobody took note of.
-pub fn zombies() -> usize {
+pub(crate) fn zombies() -> usize {
     let own = std::process::id().to_string();
     let dead_child = |entry: std::fs::DirEntry| {
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
@@ -113,6 +113,6 @@ pub fn zombies() -> usize {
 }
 
 /// A word that no other test uses.
-pub fn unique(word: &str) -> String {
+pub(crate) fn unique(word: &str) -> String {
     format!("{word}-{:x}", escrow_runtime::chance::random_u64().unwrap())
 }
