@@ -8,7 +8,7 @@ use minijinja::{Environment, Error, ErrorKind, State, filters, functions, tests}
 
 use super::budget::{Budget, too_long};
 use super::convert::from_json;
-use super::limits::OUTPUT_BYTES_MAX;
+use super::limits::{NODE_UNITS, OUTPUT_BYTES_MAX};
 use super::text::{json_of, text_of, undefined};
 
 /// Names that the rewritten source uses. A template cannot write them.
@@ -55,7 +55,8 @@ pub(super) fn install(env: &mut Environment<'static>) {
         env.add_filter(*name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
             let args = args.into_values();
             charge_all(state, &args)?;
-            filter.call(state, &args)
+            let result = filter.call(state, &args)?;
+            collected(state, result)
         });
     }
     for (name, run) in OWN.iter().chain(PRIVATE) {
@@ -154,6 +155,7 @@ const PRIVATE: &[(&str, Run)] = &[
     ("escrow_concat", concat),
     ("escrow_defined", defined),
     ("escrow_indexed", indexed),
+    ("escrow_looped", looped),
     ("escrow_multiply", multiply),
 ];
 
@@ -193,6 +195,21 @@ const TESTS: &[(&str, Make)] = &[
 fn charge_all(state: &State, args: &[Value]) -> Result<(), Error> {
     let budget = Budget::of(state)?;
     args.iter().try_for_each(|arg| budget.charge_walk(arg))
+}
+
+/// A list in place of what is produced item by item: iterables within iterables would cost more with
+/// every layer than anyone paid.
+fn collected(state: &State, value: Value) -> Result<Value, Error> {
+    if value.kind() != ValueKind::Iterable {
+        return Ok(value);
+    }
+    let budget = Budget::of(state)?;
+    let mut items = Vec::new();
+    for item in value.try_iter()? {
+        budget.charge(NODE_UNITS)?;
+        items.push(item);
+    }
+    Ok(Value::from(items))
 }
 
 fn argument<'a>(args: &'a [Value], index: usize, filter: &str) -> Result<&'a Value, Error> {
@@ -255,11 +272,9 @@ fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error> {
             Ok(Value::from(text.repeat(times)))
         }
         ValueKind::Seq | ValueKind::Iterable => {
-            let times = times()?;
             let mut items = Vec::new();
-            for _ in 0..times {
+            for _ in 0..if repeated.len() == Some(0) { 0 } else { times()? } {
                 budget.charge_walk(repeated)?;
-                budget.charge(1)?;
                 items.extend(repeated.try_iter()?);
             }
             Ok(Value::from(items))
@@ -285,7 +300,15 @@ fn defined(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     argument(args, 0, "{{ }}").cloned()
 }
 
-/// What is indexed, sliced or looped over.
+/// What is looped over. The loop pays for each item as it comes, but a text is cut up at once.
+fn looped(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    match args.first() {
+        Some(value) if value.kind() == ValueKind::String => indexed(state, args),
+        other => Ok(other.cloned().unwrap_or(Value::UNDEFINED)),
+    }
+}
+
+/// What is indexed or sliced.
 fn indexed(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     charge_front(state, args.first())?;
     Ok(args.first().cloned().unwrap_or(Value::UNDEFINED))

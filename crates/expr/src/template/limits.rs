@@ -3,6 +3,13 @@
 /// The longest template source, in bytes.
 pub const SOURCE_BYTES_MAX: usize = 1 << 20;
 
+/// Lines of a template, and characters of one line. The parser counts both in 16 bits.
+pub const LINES_MAX: usize = 60_000;
+pub const LINE_CHARS_MAX: usize = 60_000;
+
+/// The longest text literal within `{{ }}` or `{% %}`, in bytes.
+pub const LITERAL_BYTES_MAX: usize = 24_000;
+
 /// The longest text that a template may produce. An output of a check is at most this long, so that a
 /// template can always pass one on.
 pub const OUTPUT_BYTES_MAX: usize = 16 << 20;
@@ -11,7 +18,7 @@ pub const OUTPUT_BYTES_MAX: usize = 16 << 20;
 pub const WORK_UNITS_MAX: u64 = 64 << 20;
 
 /// The price of visiting one value.
-pub const NODE_UNITS: u64 = 16;
+pub const NODE_UNITS: u64 = 32;
 
 /// Instructions of the template machine.
 pub const INSTRUCTIONS_MAX: u64 = 1_000_000;

@@ -5,7 +5,7 @@ use minijinja::machinery::{Token, parse, parse_expr, tokenize};
 use minijinja::syntax::SyntaxConfig;
 
 use super::fault::TemplateError;
-use super::limits::{BRANCHES_MAX, OPERATORS_MAX, SOURCE_BYTES_MAX};
+use super::limits::{BRANCHES_MAX, LINE_CHARS_MAX, LINES_MAX, OPERATORS_MAX, SOURCE_BYTES_MAX};
 use super::rewrite::{self, Rewritten, range};
 
 /// What a source turns out to be.
@@ -58,6 +58,14 @@ fn check_size(source: &str, form: Form) -> Result<(), TemplateError> {
     if source.len() > SOURCE_BYTES_MAX {
         return Err(TemplateError::new(
             format!("the template is {} bytes long; {SOURCE_BYTES_MAX} are allowed", source.len()),
+            0..0,
+        ));
+    }
+    let too_wide =
+        source.lines().any(|line| line.len() > LINE_CHARS_MAX && line.chars().count() > LINE_CHARS_MAX);
+    if too_wide || source.matches('\n').count() > LINES_MAX {
+        return Err(TemplateError::new(
+            format!("a template has at most {LINES_MAX} lines, and {LINE_CHARS_MAX} characters in a line"),
             0..0,
         ));
     }

@@ -20,6 +20,7 @@ use minijinja::value::ValueKind;
 
 use super::fault::TemplateError;
 use super::filters::{self, FUNCTIONS, PRIVATE_PREFIX};
+use super::limits::LITERAL_BYTES_MAX;
 use super::reads::{Read, Step};
 
 /// What the engine compiles, and what it must be given.
@@ -35,14 +36,19 @@ pub(super) struct Rewritten {
 pub(super) fn template(statements: &[Stmt<'_>]) -> Result<Rewritten, TemplateError> {
     let mut assigned = BTreeSet::new();
     collect_assigned(statements, &mut assigned);
-    let mut rewriter = Rewriter { out: Rewritten::default(), assigned, scopes: vec![BTreeSet::new()] };
+    let mut rewriter =
+        Rewriter { out: Rewritten::default(), assigned, scopes: vec![BTreeSet::new()], line_start: 0 };
     rewriter.statements(statements)?;
     Ok(rewriter.out)
 }
 
 pub(super) fn expression(expr: &Expr<'_>) -> Result<Rewritten, TemplateError> {
-    let mut rewriter =
-        Rewriter { out: Rewritten::default(), assigned: BTreeSet::new(), scopes: vec![BTreeSet::new()] };
+    let mut rewriter = Rewriter {
+        out: Rewritten::default(),
+        assigned: BTreeSet::new(),
+        scopes: vec![BTreeSet::new()],
+        line_start: 0,
+    };
     rewriter.put("(");
     rewriter.expr(expr)?;
     rewriter.put(")|escrow_defined");
@@ -60,11 +66,28 @@ struct Rewriter<'a> {
     /// rendering, so such names keep their own name.
     assigned: BTreeSet<&'a str>,
     scopes: Vec<BTreeSet<&'a str>>,
+    /// Where the last line of the rewritten source begins.
+    line_start: usize,
 }
 
 impl<'a> Rewriter<'a> {
     fn put(&mut self, text: &str) {
         self.out.source.push_str(text);
+    }
+
+    /// The end of an item in a list, where a line may end.
+    fn comma(&mut self) {
+        self.put(", ");
+        self.break_line();
+    }
+
+    /// The parser counts columns in 16 bits, so lines are kept short wherever a line may end.
+    fn break_line(&mut self) {
+        const LINE_BYTES: usize = 8_000;
+        if self.out.source.len() - self.line_start > LINE_BYTES {
+            self.out.source.push('\n');
+            self.line_start = self.out.source.len();
+        }
     }
 
     fn statements(&mut self, statements: &[Stmt<'a>]) -> Result<(), TemplateError> {
@@ -82,25 +105,32 @@ impl<'a> Rewriter<'a> {
         match statement {
             Stmt::Template(template) => self.statements(&template.children),
             Stmt::EmitRaw(text) => {
-                self.put("{{ ");
-                self.string(text.raw);
-                self.put(" }}");
+                let mut rest = text.raw;
+                while !rest.is_empty() {
+                    let (chunk, more) = rest.split_at(rest.floor_char_boundary(LITERAL_BYTES_MAX));
+                    self.put("{{ ");
+                    self.string(chunk);
+                    self.put(" }}");
+                    rest = more;
+                }
                 Ok(())
             }
             Stmt::EmitExpr(emit) => {
                 self.put("{{ ");
+                self.break_line();
                 self.expr(&emit.expr)?;
                 self.put(" }}");
                 Ok(())
             }
             Stmt::ForLoop(each) => {
                 self.put("{% for ");
+                self.break_line();
                 let mut names = vec!["loop"];
                 targets(&each.target, &mut names);
                 self.target(&each.target)?;
                 self.put(" in (");
                 self.expr(&each.iter)?;
-                self.put(")|escrow_indexed");
+                self.put(")|escrow_looped");
                 if let Some(filter) = &each.filter_expr {
                     self.put(" if ");
                     self.scopes.push(names.iter().copied().collect());
@@ -119,6 +149,7 @@ impl<'a> Rewriter<'a> {
             }
             Stmt::IfCond(branch) => {
                 self.put("{% if ");
+                self.break_line();
                 self.expr(&branch.expr)?;
                 self.put(" %}");
                 // A name that is assigned in a branch may be free behind it: it counts as read there.
@@ -135,7 +166,7 @@ impl<'a> Rewriter<'a> {
                 self.scopes.push(BTreeSet::new());
                 for (index, (target, value)) in with.assignments.iter().enumerate() {
                     if index > 0 {
-                        self.put(", ");
+                        self.comma();
                     }
                     self.target(target)?;
                     self.put(" = ");
@@ -151,6 +182,7 @@ impl<'a> Rewriter<'a> {
             }
             Stmt::Set(set) => {
                 self.put("{% set ");
+                self.break_line();
                 self.target(&set.target)?;
                 self.put(" = ");
                 self.kept(&set.expr)?;
@@ -160,6 +192,7 @@ impl<'a> Rewriter<'a> {
             }
             Stmt::SetBlock(set) => {
                 self.put("{% set ");
+                self.break_line();
                 self.target(&set.target)?;
                 if let Some(filter) = &set.filter {
                     self.put(" | ");
@@ -233,7 +266,7 @@ impl<'a> Rewriter<'a> {
         let without_default = decl.args.len().saturating_sub(decl.defaults.len());
         for (index, arg) in decl.args.iter().enumerate() {
             if index > 0 {
-                self.put(", ");
+                self.comma();
             }
             self.target(arg)?;
             if let Some(default) =
@@ -270,7 +303,7 @@ impl<'a> Rewriter<'a> {
         self.put("(");
         for item in items {
             self.target(item)?;
-            self.put(", ");
+            self.comma();
         }
         self.put(")");
         Ok(())
@@ -321,7 +354,13 @@ impl<'a> Rewriter<'a> {
             }
             Expr::Const(constant) => match constant.value.kind() {
                 ValueKind::String => {
-                    self.string(constant.value.as_str().unwrap_or_default());
+                    let text = constant.value.as_str().unwrap_or_default();
+                    if text.len() > LITERAL_BYTES_MAX {
+                        let message =
+                            format!("a text within an expression is at most {LITERAL_BYTES_MAX} bytes long");
+                        return Err(TemplateError::new(message, range(constant.span())));
+                    }
+                    self.string(text);
                     Ok(())
                 }
                 _ => {
@@ -452,7 +491,7 @@ impl<'a> Rewriter<'a> {
                 self.put("{");
                 for (index, (key, value)) in map.keys.iter().zip(&map.values).enumerate() {
                     if index > 0 {
-                        self.put(", ");
+                        self.comma();
                     }
                     self.expr(key)?;
                     self.put(": ");
@@ -467,7 +506,7 @@ impl<'a> Rewriter<'a> {
     fn items(&mut self, items: &[Expr<'a>]) -> Result<(), TemplateError> {
         for (index, item) in items.iter().enumerate() {
             if index > 0 {
-                self.put(", ");
+                self.comma();
             }
             self.member(item)?;
         }
@@ -614,7 +653,7 @@ impl<'a> Rewriter<'a> {
         self.put("(");
         for (index, arg) in args.iter().enumerate() {
             if index > 0 {
-                self.put(", ");
+                self.comma();
             }
             match arg {
                 CallArg::Pos(value) => self.expr(value)?,
@@ -638,13 +677,19 @@ impl<'a> Rewriter<'a> {
     }
 
     fn string(&mut self, text: &str) {
+        self.break_line();
         let source = &mut self.out.source;
         source.push('"');
         for c in text.chars() {
-            if matches!(c, '\\' | '"') {
-                source.push('\\');
+            match c {
+                '\\' | '"' => {
+                    source.push('\\');
+                    source.push(c);
+                }
+                '\n' => source.push_str("\\n"),
+                '\r' => source.push_str("\\r"),
+                _ => source.push(c),
             }
-            source.push(c);
         }
         source.push('"');
     }

@@ -128,23 +128,21 @@ const STATEMENTS: &[&str] = &[
 
 /// A `{% … %}` that is a statement of Jinja. `printf '{%s}'` and `date +{%Y}` are not.
 fn tag(rest: &str) -> Option<Tag<'_>> {
-    let inner = rest.strip_prefix("{%")?;
-    let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner).trim_start();
-    let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
-    let word = &inner[..end];
+    let word = statement(rest)?;
     let close = rest.find("%}")?;
-    STATEMENTS.contains(&word).then_some(Tag { word, length: close + 2 })
+    Some(Tag { word, length: close + 2 })
+}
+
+fn statement(rest: &str) -> Option<&str> {
+    let inner = rest.strip_prefix("{%")?;
+    let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner).trim_start_matches([' ', '\t', '\n', '\r']);
+    let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
+    STATEMENTS.contains(&&inner[..end]).then_some(&inner[..end])
 }
 
 /// Where the text before `{% endraw %}` ends, and how long the tag is.
 fn end_of_raw(body: &str) -> Option<(usize, usize)> {
-    let mut at = 0;
-    while let Some(found) = body[at..].find("{%") {
-        let open = at + found;
-        match tag(&body[open..]) {
-            Some(tag) if tag.word == "endraw" => return Some((open, tag.length)),
-            _ => at = open + 2,
-        }
-    }
-    None
+    let open =
+        body.match_indices("{%").map(|(at, _)| at).find(|at| statement(&body[*at..]) == Some("endraw"))?;
+    tag(&body[open..]).map(|tag| (open, tag.length))
 }
