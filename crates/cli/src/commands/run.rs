@@ -63,7 +63,8 @@ pub(crate) fn run(arguments: &RunArguments, shared: &Shared, talk: &Talk) -> Res
 
 fn timeout(text: &str) -> Result<u64, Failure> {
     parse_duration(text).filter(|ms| *ms > 0).ok_or_else(|| {
-        Failure::author("usage", format!("`--timeout {text}` is not a duration")).help("write e.g. `90s` or `30m`")
+        Failure::author("usage", format!("`--timeout {text}` is not a duration"))
+            .help("write e.g. `90s` or `30m`")
     })
 }
 
