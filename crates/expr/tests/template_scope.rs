@@ -85,7 +85,7 @@ fn world() -> World {
 #[track_caller]
 fn check(source: &str, expected: &str, touched: &[&str]) {
     let world = world();
-    let printed = match Template::parse(source).unwrap().render(&world) {
+    let printed = match Template::parse(source).expect("the source is a template").render(&world) {
         Ok(text) => text,
         Err(fault) => fault.to_string(),
     };
