@@ -23,6 +23,7 @@ mod resolve;
 mod scope;
 mod span;
 mod syntax_error;
+pub mod template;
 mod token;
 mod tree;
 mod utf16;
@@ -37,6 +38,7 @@ pub use program::{MemoryWrite, Program};
 pub use reads::{HelperCall, NameRead, PathRead, Reads};
 pub use scope::{Given, JsonScope, List, Object, Scope};
 pub use syntax_error::SyntaxError;
+pub use template::{ShellScript, Template, TemplateFault};
 
 /// The names of all helpers, for "did you mean".
 pub fn helper_names() -> Vec<&'static str> {
