@@ -38,7 +38,9 @@ pub use program::{MemoryWrite, Program};
 pub use reads::{HelperCall, NameRead, PathRead, Reads};
 pub use scope::{Given, JsonScope, List, Object, Scope};
 pub use syntax_error::SyntaxError;
-pub use template::{ShellScript, Template, TemplateFault};
+pub use template::{
+    Condition, Read, ShellError, ShellErrorKind, ShellScript, Step, Template, TemplateError, TemplateFault,
+};
 
 /// The names of all helpers, for "did you mean".
 pub fn helper_names() -> Vec<&'static str> {
