@@ -1,6 +1,8 @@
 //! Templates that try to take forever, or everything. Each must end soon, in a debug build, on the small
 //! stack of a test thread.
 
+#![expect(clippy::disallowed_types, reason = "the test measures what the crate must not")]
+
 use std::time::Instant;
 
 use escrow_expr::JsonScope;

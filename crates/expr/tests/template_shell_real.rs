@@ -142,7 +142,7 @@ impl Cage {
     fn new(name: &str) -> Cage {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = std::fs::remove_dir_all(&directory);
-        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::create_dir_all(&directory).expect("the target directory is writable");
         Cage { directory }
     }
 
@@ -151,9 +151,9 @@ impl Cage {
         let output = self.start(shell, script, scope);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.is_empty(), "{shell}: {errors}\nin\n{}", script.script());
-        let appeared: Vec<_> = std::fs::read_dir(&self.directory).unwrap().collect();
+        let appeared: Vec<_> = std::fs::read_dir(&self.directory).expect("the cage is there").collect();
         assert!(appeared.is_empty(), "{shell}: {appeared:?} appeared after\n{}", script.script());
-        let printed = String::from_utf8(output.stdout).unwrap();
+        let printed = String::from_utf8(output.stdout).expect("values are UTF-8");
         printed.split_terminator('\0').map(str::to_owned).collect()
     }
 
@@ -161,12 +161,12 @@ impl Cage {
         Command::new(shell)
             .arg0("sh")
             .args(["-c", script.script()])
-            .envs(script.render(&JsonScope(scope)).unwrap())
+            .envs(script.render(&JsonScope(scope)).expect("every value is given"))
             .env("CANARY", "CANARY")
             .current_dir(&self.directory)
             .stdin(Stdio::null())
             .output()
-            .unwrap()
+            .expect("the shell starts")
     }
 }
 

@@ -2,5 +2,7 @@
 
 pub mod cancellation;
 pub mod chance;
+pub mod git;
+pub mod inspection;
 pub mod process;
 pub mod providers;
