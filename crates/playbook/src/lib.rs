@@ -5,20 +5,26 @@
 //! **Invariant:** pure. Whatever the text, it answers, without a panic, and with all problems at once.
 //! The only room that knows YAML.
 
+mod codes;
 mod decode;
 mod diagnostic;
 mod duration;
+mod editor;
 mod foreign;
 mod keys;
 mod render;
+mod report;
 mod resolve;
 mod shape;
 mod source;
 mod suggest;
 mod yaml;
 
+pub use codes::{Code, DIAGNOSTICS, page};
 pub use diagnostic::{Diagnostic, Related, Severity};
+pub use editor::json_schema;
 pub use render::render;
+pub use report::{ArtifactReport, CheckReport, Report, report};
 
 use diagnostic::{Diagnostics, Problem};
 use escrow_model::{Plan, ProviderSpec};
@@ -78,7 +84,7 @@ fn plan(text: &str, file: &str, catalog: &[ProviderSpec], found: &mut Diagnostic
     }
     shape::judge(&root, catalog, found);
     let decoded = decode::decode(&root, text, file, catalog, found)?;
-    Some(resolve::resolve(decoded, &root, text, found))
+    Some(resolve::resolve(decoded, text, found))
 }
 
 fn empty(text: &str, found: &mut Diagnostics) {

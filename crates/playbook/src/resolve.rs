@@ -18,11 +18,10 @@ use escrow_model::Plan;
 
 use crate::decode::Decoded;
 use crate::diagnostic::Diagnostics;
-use crate::yaml::Node;
 use graph::Graph;
 
 /// The plan, finished. What is wrong or unwise is in `found`.
-pub(crate) fn resolve(decoded: Decoded, root: &Node, text: &str, found: &mut Diagnostics) -> Plan {
+pub(crate) fn resolve(decoded: Decoded, text: &str, found: &mut Diagnostics) -> Plan {
     let Decoded { mut plan, mut drafts, uses } = decoded;
     let graph = Graph::of(&drafts);
     let order = cycles::order(&drafts, &graph, found);
@@ -34,7 +33,6 @@ pub(crate) fn resolve(decoded: Decoded, root: &Node, text: &str, found: &mut Dia
     }
     loops::check(&drafts, plan.safety, found);
     safety::check(&drafts, plan.safety, found);
-    scope::check_secrets(root, found);
     plan.checks = drafts.into_iter().map(|draft| draft.check).collect();
     plan
 }

@@ -2,10 +2,11 @@
 //!
 //! **Invariant:** the only file that knows how the expression room reports errors and reads.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_expr::{Program, ShellScript, Template};
+use escrow_expr::{Program, Read, ShellScript, Step, Template};
 use escrow_model::{Block, Expression, Shell, Text};
 
 use crate::diagnostic::{Diagnostics, Problem};
@@ -29,7 +30,7 @@ pub(crate) struct Use {
     pub(crate) node: Rc<Node>,
     pub(crate) stage: Stage,
     pub(crate) mentions: Vec<Mention>,
-    /// Functions that are called by name.
+    /// The truth of an expression that reads nothing.
     pub(crate) constant: Option<bool>,
 }
 
@@ -63,8 +64,15 @@ impl Sources<'_> {
         }
         match Program::expression(text) {
             Ok(program) => {
+                for span in writes(&program) {
+                    let message = format!("`{key}` changes memory");
+                    let help =
+                        "expressions only read; write with a check of `type: memory`, or in a `script`"
+                            .to_owned();
+                    self.refuse("E0115", message, node, &span, "this writes", Some(help));
+                }
                 self.remember(key, node, stage, reads_of_program(&program), constant(&program));
-                Some(Expression::new(program))
+                Some(Expression::new(text, program))
             }
             Err(error) => {
                 self.refuse(
@@ -81,10 +89,11 @@ impl Sources<'_> {
     }
 
     pub(crate) fn block(&mut self, key: &str, node: &Rc<Node>, stage: Stage) -> Option<Block> {
-        match Program::block(node.written()?) {
+        let text = node.written()?;
+        match Program::block(text) {
             Ok(program) => {
                 self.remember(key, node, stage, reads_of_program(&program), None);
-                Some(Block::new(program))
+                Some(Block::new(text, program))
             }
             Err(error) => {
                 let message = format!("`{key}` is not a block of statements");
@@ -102,8 +111,8 @@ impl Sources<'_> {
     pub(crate) fn template_text(&mut self, key: &str, node: &Rc<Node>, text: &str) -> Option<Text> {
         match Template::parse(text) {
             Ok(template) => {
-                self.remember(key, node, Stage::Before, reads_of_template(&template), None);
-                Some(Text::new(template))
+                self.remember(key, node, Stage::Before, reads_of_template(template.reads()), None);
+                Some(Text::new(text, template))
             }
             Err(error) => {
                 let message = format!("`{key}` is not a template");
@@ -114,15 +123,16 @@ impl Sources<'_> {
     }
 
     pub(crate) fn shell(&mut self, key: &str, node: &Rc<Node>) -> Option<Shell> {
-        match ShellScript::parse(node.written()?) {
+        let text = node.written()?;
+        match ShellScript::parse(text) {
             Ok(script) => {
-                self.remember(key, node, Stage::Before, reads_of_script(&script), None);
-                Some(Shell::new(script))
+                self.remember(key, node, Stage::Before, reads_of_template(script.reads()), None);
+                Some(Shell::new(text, script))
             }
             Err(errors) => {
                 for error in errors {
                     let message = format!("`{key}` cannot be run safely");
-                    self.refuse("E0119", message, node, &error.span, &error.message, error.help);
+                    self.refuse("E0119", message, node, &error.span, &error.message, Some(error.help));
                 }
                 None
             }
@@ -161,23 +171,47 @@ impl Sources<'_> {
     }
 }
 
-fn reads_of_program(_program: &Program) -> Vec<Mention> {
-    Vec::new()
+/// Every name once per place, with the longest literal path that starts there.
+fn reads_of_program(program: &Program) -> Vec<Mention> {
+    let reads = program.reads();
+    let paths = reads.paths.iter().map(|path| (path.span.start, path));
+    let by_start: BTreeMap<usize, _> = paths.collect();
+    reads
+        .names
+        .iter()
+        .map(|read| match by_start.get(&read.span.start) {
+            Some(path) => {
+                Mention { path: path.segments.clone(), span: path.span.clone(), guarded: read.guarded }
+            }
+            None => Mention { path: vec![read.name.clone()], span: read.span.clone(), guarded: read.guarded },
+        })
+        .collect()
 }
 
-fn reads_of_template(_template: &Template) -> Vec<Mention> {
-    Vec::new()
-}
-
-fn reads_of_script(_script: &ShellScript) -> Vec<Mention> {
-    Vec::new()
+fn reads_of_template(reads: &[Read]) -> Vec<Mention> {
+    reads
+        .iter()
+        .map(|read| {
+            let members = read.path.iter().map_while(|step| match step {
+                Step::Member(name) => Some(name.clone()),
+                Step::Item(_) => None,
+            });
+            Mention {
+                path: std::iter::once(read.name.clone()).chain(members).collect(),
+                span: read.span.clone(),
+                guarded: false,
+            }
+        })
+        .collect()
 }
 
 /// The truth of an expression that reads nothing.
 fn constant(program: &Program) -> Option<bool> {
-    match program.source().trim() {
-        "true" => Some(true),
-        "false" => Some(false),
-        _ => None,
-    }
+    Some(program.constant()?.is_truthy())
+}
+
+/// What programs do besides giving a value, where only a value is wanted.
+fn writes(program: &Program) -> Vec<Range<usize>> {
+    let effects = program.reads().effects.iter();
+    effects.filter(|call| call.name.starts_with("memory")).map(|call| call.span.clone()).collect()
 }

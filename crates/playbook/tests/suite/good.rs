@@ -1,8 +1,6 @@
 //! Good playbooks, each beside what follows from it.
 
-#![expect(clippy::disallowed_methods, reason = "these tests read files")]
-
-mod support;
+use crate::support;
 
 use std::fmt::Write;
 

@@ -99,16 +99,10 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
     },
 ];
 
-/// Compares what `read` makes of every `.yaml` file in a directory of `tests` with the `.txt` beside it.
+/// Compares what is shown for every `.yaml` file in a directory of `tests` with the `.txt` beside it.
 /// `BLESS=1 cargo test` writes the `.txt` files anew.
 pub(crate) fn check_directory(directory: &str, show: impl Fn(&str, &str) -> String) -> usize {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(directory);
-    let mut files: Vec<PathBuf> = fs::read_dir(&root)
-        .expect("the directory is there")
-        .map(|entry| entry.expect("it can be read").path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml"))
-        .collect();
-    files.sort();
+    let files = files_of(directory);
     let bless = std::env::var_os("BLESS").is_some();
     let mut wrong = Vec::new();
     for path in &files {
@@ -124,4 +118,19 @@ pub(crate) fn check_directory(directory: &str, show: impl Fn(&str, &str) -> Stri
     }
     assert!(wrong.is_empty(), "{}\n{} of {} files differ", wrong.join("\n"), wrong.len(), files.len());
     files.len()
+}
+
+pub(crate) fn texts_of(directory: &str) -> Vec<String> {
+    files_of(directory).iter().map(|path| fs::read_to_string(path).expect("it can be read")).collect()
+}
+
+fn files_of(directory: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(directory);
+    let mut files: Vec<PathBuf> = fs::read_dir(&root)
+        .expect("the directory is there")
+        .map(|entry| entry.expect("it can be read").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml"))
+        .collect();
+    files.sort();
+    files
 }
