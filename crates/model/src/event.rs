@@ -81,9 +81,12 @@ pub enum Event {
         /// A contract was broken: `schema`, `rules`, `guarantee` or `fail_if`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         violation: bool,
+        /// The verdict stands and dependents may go on; otherwise routing comes first, then `CheckSettled`
+        /// or a `RoutingDone`.
+        settled: bool,
     },
 
-    /// The verdict stands: dependents may go on.
+    /// The verdict stands although routing is not over: dependents may go on.
     CheckSettled {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
@@ -233,4 +236,39 @@ pub enum WaitKind {
     Approval,
     Input,
     UnknownEffect,
+}
+
+impl Event {
+    /// The check that an event is about.
+    pub fn check(&self) -> Option<&str> {
+        match self {
+            Event::CheckSkipped { check, .. }
+            | Event::AttemptStarted { check, .. }
+            | Event::AttemptAnswered { check, .. }
+            | Event::CheckJudged { check, .. }
+            | Event::CheckSettled { check, .. }
+            | Event::RetryScheduled { check, .. }
+            | Event::RetryDue { check, .. }
+            | Event::Routed { check, .. }
+            | Event::RoutingDone { check, .. }
+            | Event::LoopBudgetExceeded { check, .. }
+            | Event::IssueRaised { check, .. }
+            | Event::FaultDetected { check, .. }
+            | Event::FaultIsolated { check, .. }
+            | Event::RecoveryStarted { check, .. }
+            | Event::RecoverySucceeded { check, .. }
+            | Event::RecoveryExhausted { check, .. }
+            | Event::WaitStarted { check, .. } => Some(check),
+            Event::RunStarted { .. }
+            | Event::WarningRaised { .. }
+            | Event::LetterOpened { .. }
+            | Event::WaitExpired { .. }
+            | Event::MemoryChanged { .. }
+            | Event::RunResumed {}
+            | Event::RunWaiting { .. }
+            | Event::DeadlinePassed {}
+            | Event::ArtifactsVerified { .. }
+            | Event::RunEnded { .. } => None,
+        }
+    }
 }

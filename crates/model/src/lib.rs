@@ -31,8 +31,8 @@ pub use ids::{RunId, ScopePath, ScopeStep};
 pub use issue::{FaultClass, Issue, Severity, Warning};
 pub use letter::{Assumption, Letter};
 pub use plan::{
-    AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, Fan, Field, Input, InputKind, Need, Plan,
-    Safety, Tree,
+    AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, EnvTemplates, Fan, Field, Input,
+    InputKind, Need, Plan, Safety, Tree,
 };
 pub use reason::{Evidence, Reason, ReasonCode};
 pub use request::Request;

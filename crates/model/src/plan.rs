@@ -13,7 +13,7 @@ pub struct Plan {
     #[serde(default)]
     pub inputs: IndexMap<String, Input>,
     #[serde(default)]
-    pub env: IndexMap<String, Text>,
+    pub env: EnvTemplates,
     /// Names of environment variables whose values never leave the process.
     #[serde(default)]
     pub secrets: Vec<String>,
@@ -125,7 +125,7 @@ pub struct Check {
 
     pub timeout_ms: u64,
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub env: IndexMap<String, Text>,
+    pub env: EnvTemplates,
     /// The provider's own keys.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub fields: IndexMap<String, Field>,
@@ -148,6 +148,9 @@ impl Check {
 pub struct Need {
     pub any_of: Vec<CheckIndex>,
 }
+
+/// `env:` as it was written.
+pub type EnvTemplates = IndexMap<String, Text>;
 
 /// The chain of `forEach` checks that a check's scope steps through.
 pub type Fan = Vec<CheckIndex>;

@@ -1,6 +1,7 @@
 //! Sources that a person wrote and the engine runs: kept with their text, compiled once, stored as text.
 
 use std::fmt;
+use std::sync::Arc;
 
 use escrow_expr::{Program, ShellScript, Template};
 use serde::{Deserialize, Serialize};
@@ -16,15 +17,19 @@ macro_rules! source {
         $(#[$doc])*
         #[derive(Clone, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name($inner);
+        pub struct $name {
+            source: Arc<str>,
+            compiled: Arc<$inner>,
+        }
 
         impl $name {
-            pub fn new(compiled: $inner) -> $name {
-                $name(compiled)
+            /// What was compiled, with the text it was compiled from.
+            pub fn new(source: &str, compiled: $inner) -> $name {
+                $name { source: source.into(), compiled: Arc::new(compiled) }
             }
 
             pub fn source(&self) -> &str {
-                self.0.source()
+                &self.source
             }
         }
 
@@ -32,7 +37,7 @@ macro_rules! source {
             type Target = $inner;
 
             fn deref(&self) -> &$inner {
-                &self.0
+                &self.compiled
             }
         }
 
@@ -52,7 +57,7 @@ macro_rules! source {
             type Error = SourceError;
 
             fn try_from(text: String) -> Result<$name, SourceError> {
-                $parse(&text).map($name)
+                $parse(&text).map(|compiled| $name::new(&text, compiled))
             }
         }
 

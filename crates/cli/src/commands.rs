@@ -1,0 +1,30 @@
+//! The verbs, a file each.
+
+mod cancel;
+mod check;
+mod completions;
+mod init;
+mod logs;
+mod playbook_file;
+mod run;
+mod runs;
+mod start;
+
+use anyhow::Result;
+
+use crate::arguments::{Arguments, Command};
+use crate::exit::Exit;
+use crate::terminal::Talk;
+
+pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
+    let shared = &arguments.shared;
+    match arguments.command {
+        Command::Run(run) => run::run(&run, shared, talk),
+        Command::Check(check) => check::check(&check, talk),
+        Command::Runs(runs) => runs::runs(runs, shared, talk),
+        Command::Logs(logs) => logs::logs(&logs, shared),
+        Command::Cancel(cancel) => cancel::cancel(&cancel, shared, talk),
+        Command::Init(init) => init::init(&init, shared, talk),
+        Command::Completions(completions) => Ok(completions::completions(&completions)),
+    }
+}

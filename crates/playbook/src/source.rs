@@ -1,0 +1,183 @@
+//! Expressions, blocks, templates and scripts inside of YAML values: parsed, with every error at its place.
+//!
+//! **Invariant:** the only file that knows how the expression room reports errors and reads.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use escrow_expr::{Program, ShellScript, Template};
+use escrow_model::{Block, Expression, Shell, Text};
+
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::yaml::{Node, place_within};
+
+/// When a source is evaluated: that decides which names it may read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Before the provider: there is no `output` yet.
+    Before,
+    /// After the provider.
+    After,
+}
+
+/// A source of the file, and what it reads.
+#[derive(Debug)]
+pub(crate) struct Use {
+    /// The check that it belongs to, by place; none for the file's own.
+    pub(crate) check: Option<usize>,
+    pub(crate) key: String,
+    pub(crate) node: Rc<Node>,
+    pub(crate) stage: Stage,
+    pub(crate) mentions: Vec<Mention>,
+    /// Functions that are called by name.
+    pub(crate) constant: Option<bool>,
+}
+
+/// A free name with the members read of it, as far as they are literal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mention {
+    pub(crate) path: Vec<String>,
+    pub(crate) span: Range<usize>,
+    /// Behind `typeof`, where a missing name does no harm.
+    pub(crate) guarded: bool,
+}
+
+/// Parses sources and remembers what they read.
+pub(crate) struct Sources<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) found: &'t mut Diagnostics,
+    pub(crate) uses: Vec<Use>,
+    /// The check whose sources are being read.
+    pub(crate) check: Option<usize>,
+}
+
+impl Sources<'_> {
+    pub(crate) fn expression(&mut self, key: &str, node: &Rc<Node>, stage: Stage) -> Option<Expression> {
+        let text = node.written()?;
+        if text.trim().is_empty() {
+            self.found.push(
+                Problem::new("E0113", node.span.clone(), format!("`{key}` is not an expression"))
+                    .label("it is empty"),
+            );
+            return None;
+        }
+        match Program::expression(text) {
+            Ok(program) => {
+                self.remember(key, node, stage, reads_of_program(&program), constant(&program));
+                Some(Expression::new(program))
+            }
+            Err(error) => {
+                self.refuse(
+                    "E0113",
+                    format!("`{key}` is not an expression"),
+                    node,
+                    &error.span,
+                    &error.message,
+                    error.help,
+                );
+                None
+            }
+        }
+    }
+
+    pub(crate) fn block(&mut self, key: &str, node: &Rc<Node>, stage: Stage) -> Option<Block> {
+        match Program::block(node.written()?) {
+            Ok(program) => {
+                self.remember(key, node, stage, reads_of_program(&program), None);
+                Some(Block::new(program))
+            }
+            Err(error) => {
+                let message = format!("`{key}` is not a block of statements");
+                self.refuse("E0113", message, node, &error.span, &error.message, error.help);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn template(&mut self, key: &str, node: &Rc<Node>) -> Option<Text> {
+        self.template_text(key, node, node.written()?)
+    }
+
+    /// A template whose text is not quite what stands in the file.
+    pub(crate) fn template_text(&mut self, key: &str, node: &Rc<Node>, text: &str) -> Option<Text> {
+        match Template::parse(text) {
+            Ok(template) => {
+                self.remember(key, node, Stage::Before, reads_of_template(&template), None);
+                Some(Text::new(template))
+            }
+            Err(error) => {
+                let message = format!("`{key}` is not a template");
+                self.refuse("E0118", message, node, &error.span, &error.message, error.help);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn shell(&mut self, key: &str, node: &Rc<Node>) -> Option<Shell> {
+        match ShellScript::parse(node.written()?) {
+            Ok(script) => {
+                self.remember(key, node, Stage::Before, reads_of_script(&script), None);
+                Some(Shell::new(script))
+            }
+            Err(errors) => {
+                for error in errors {
+                    let message = format!("`{key}` cannot be run safely");
+                    self.refuse("E0119", message, node, &error.span, &error.message, error.help);
+                }
+                None
+            }
+        }
+    }
+
+    fn remember(
+        &mut self,
+        key: &str,
+        node: &Rc<Node>,
+        stage: Stage,
+        mentions: Vec<Mention>,
+        constant: Option<bool>,
+    ) {
+        self.uses.push(Use {
+            check: self.check,
+            key: key.to_owned(),
+            node: Rc::clone(node),
+            stage,
+            mentions,
+            constant,
+        });
+    }
+
+    fn refuse(
+        &mut self,
+        code: &'static str,
+        message: String,
+        node: &Node,
+        span: &Range<usize>,
+        label: &str,
+        help: Option<String>,
+    ) {
+        let place = place_within(self.text, node, span);
+        self.found.push(Problem::new(code, place, message).label(label).maybe_help(help));
+    }
+}
+
+fn reads_of_program(_program: &Program) -> Vec<Mention> {
+    Vec::new()
+}
+
+fn reads_of_template(_template: &Template) -> Vec<Mention> {
+    Vec::new()
+}
+
+fn reads_of_script(_script: &ShellScript) -> Vec<Mention> {
+    Vec::new()
+}
+
+/// The truth of an expression that reads nothing.
+fn constant(program: &Program) -> Option<bool> {
+    match program.source().trim() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
