@@ -168,8 +168,16 @@ pub(crate) fn answered(check: &str, scope: &[u32], attempt: u32, answer: Answer)
 
 pub(crate) fn judged(check: &str, scope: &[u32], attempt: u32, verdict: Verdict) -> Event {
     let scope = ScopePath::new(scope.to_vec());
-    let check = check.into();
-    Event::CheckJudged { check, scope, attempt, verdict, issues: Vec::new(), fault: None, violation: false }
+    Event::CheckJudged {
+        check: check.into(),
+        scope,
+        attempt,
+        verdict,
+        issues: Vec::new(),
+        fault: None,
+        violation: false,
+        settled: true,
+    }
 }
 
 pub(crate) fn note(number: u64) -> Event {
