@@ -208,7 +208,7 @@ impl<'a> Evaluator<'a> {
     /// `value[index]`
     pub(crate) fn get_index(&mut self, value: &Value<'a>, index: &Value<'a>) -> Outcome<'a> {
         if value.is_nullish() {
-            let name = self.to_text(index)?;
+            let name = self.text_of(index)?;
             return self.get_member(value, &name);
         }
         if let Value::Number(number) = index
@@ -222,7 +222,7 @@ impl<'a> Evaluator<'a> {
                 return Ok(self.text_unit(&text, position).unwrap_or(Value::Undefined));
             }
         }
-        let name = self.to_text(index)?;
+        let name = self.text_of(index)?;
         self.get_member(value, &name)
     }
 
