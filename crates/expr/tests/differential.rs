@@ -22,7 +22,7 @@ fn context() -> Value {
     json!({
         "n": 7, "m": -2.5, "z": 0, "big": 1e21, "s": "Hello, World", "e": "", "u": "naïve café 😀 x", "num": "42", "t": true, "f": false, "nul": null,
         "arr": [3, 1, 2], "strs": ["b", "a", "C", "a"], "mixed": [1, "1", null, true, [2], {"a": 1}], "objs": [{"id": 1, "ok": true, "name": "x"}, {"id": 2, "ok": false}, {"id": 10, "tags": ["p", "q"]}],
-        "obj": {"a": 1, "b": "two", "c": [1, 2], "d": {"x": null, "y": {"z": 5}}, "length": 9}, "empty": {}, "none": [], "keyed": {"2": "b", "1": "a", "k": 3}
+        "obj": {"a": 1, "b": "two", "c": [1, 2], "d": {"x": null, "y": {"z": 5}}, "length": 9}, "empty": {}, "hollow": [], "keyed": {"2": "b", "1": "a", "k": 3}
     })
 }
 

@@ -234,6 +234,7 @@ impl<'a> Evaluator<'a> {
         let mut units = 0;
         for c in filler.chars().cycle() {
             if units + c.len_utf16() > missing {
+                padding.push(char::REPLACEMENT_CHARACTER);
                 break;
             }
             units += c.len_utf16();

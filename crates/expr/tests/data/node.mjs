@@ -10,6 +10,8 @@ const run = vm.runInContext(
       const value = (0, eval)('(' + code + '\\n)');
       let text;
       try { text = JSON.stringify(value) } catch (error) { return { throw: String(error && error.name) } }
+      // Half a surrogate pair is the replacement character here; docs/expressions.md says so.
+      if (text !== undefined) text = text.replace(/\\\\ud[89a-f][0-9a-f]{2}/gi, '\\\\ufffd');
       return text === undefined ? { u: true, t: !!value } : { v: text, t: !!value };
     } catch (error) { return { throw: String(error && error.name) } }
   }`,

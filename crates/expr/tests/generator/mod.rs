@@ -1,6 +1,6 @@
 //! Random expressions from a seed: the same seed, the same expressions.
 
-pub struct Generator {
+pub(crate) struct Generator {
     state: u64,
     /// Names that arrows around the current place have bound.
     bound: Vec<&'static str>,
@@ -8,10 +8,10 @@ pub struct Generator {
 
 const NAMES: &[&str] = &[
     "n", "m", "z", "big", "s", "e", "u", "num", "t", "f", "nul", "arr", "strs", "mixed", "objs", "obj",
-    "empty", "none", "keyed", "missing",
+    "empty", "hollow", "keyed", "missing",
 ];
 const LISTS: &[&str] =
-    &["arr", "strs", "mixed", "objs", "none", "obj.c", "Object.keys(obj)", "s.split(',')", "[1, 2, 3]"];
+    &["arr", "strs", "mixed", "objs", "hollow", "obj.c", "Object.keys(obj)", "s.split(',')", "[1, 2, 3]"];
 const TEXTS: &[&str] =
     &["s", "e", "u", "num", "obj.b", "'a-b-c'", "\"  pad \"", "String(n)", "`x${n}`", "strs[0]"];
 const NUMBERS: &[&str] = &[
@@ -58,11 +58,11 @@ const PATTERNS: &[&str] = &[
 ];
 
 impl Generator {
-    pub fn new(seed: u64) -> Generator {
+    pub(crate) fn new(seed: u64) -> Generator {
         Generator { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, bound: Vec::new() }
     }
 
-    pub fn expression(&mut self) -> String {
+    pub(crate) fn expression(&mut self) -> String {
         self.bound.clear();
         let depth = 1 + self.below(4);
         self.value(depth)
@@ -85,7 +85,10 @@ impl Generator {
                 0 => self.pick(NUMBERS),
                 1 => self.pick(STRINGS),
                 2 => self.pick(&["true", "false", "null", "undefined", "[]", "{}.a", "[0]"]),
-                3 if !self.bound.is_empty() => self.bound[self.below(self.bound.len())].to_owned(),
+                3 if !self.bound.is_empty() => {
+                    let position = self.below(self.bound.len());
+                    self.bound[position].to_owned()
+                }
                 _ => self.pick(NAMES),
             };
         }
@@ -99,7 +102,7 @@ impl Generator {
             5 => {
                 let operator = self.pick(&["&&", "||", "??"]);
                 let (left, right) = (self.value(next), self.value(next));
-                format!("({left} {operator} {right})").replace("?? {}", "?? ({})")
+                format!("(({left}) {operator} ({right}))")
             }
             6 => {
                 let operator = self.pick(&["!", "-", "+", "~", "typeof ", "!!", "void "]);
@@ -265,8 +268,7 @@ impl Generator {
                         "splice(1, 1)",
                         "fill(0)",
                         "unshift('q')",
-                        "toString()",
-                        "keys().length"
+                        "toString()"
                     ])
                 );
             }
