@@ -254,8 +254,8 @@ pub(crate) fn to_radix(value: f64, radix: u32) -> String {
     let (mut whole, mut part) = (value.abs().trunc(), value.abs().fract());
     let base = f64::from(radix);
     let mut digits = Vec::new();
-    // As V8 does it: a double knows nothing below its 53 bits, so those digits are zero.
-    while whole >= 18_014_398_509_481_984.0 {
+    // A double knows nothing below its 53 bits, so those digits are zero.
+    while whole >= 9_007_199_254_740_992.0 {
         whole /= base;
         digits.push('0');
     }

@@ -4,7 +4,6 @@
 //! file to record a sample into.
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "this is a test that asks another program"
 )]
@@ -28,9 +27,8 @@ fn context() -> Value {
 
 /// `{"v", "t"}`, `{"u", "t"}` or `{"throw"}`, in the words of `node.mjs`; `None` when the budget ran out.
 fn answer(expression: &str, context: &Value) -> Option<Value> {
-    let program = match Program::expression(expression) {
-        Ok(program) => program,
-        Err(_) => return Some(json!({ "throw": "SyntaxError" })),
+    let Ok(program) = Program::expression(expression) else {
+        return Some(json!({ "throw": "SyntaxError" }));
     };
     match program.evaluate(&JsonScope(context), Budget::default()) {
         Ok(answer) => Some(match answer.json() {
