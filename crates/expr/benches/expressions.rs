@@ -28,17 +28,17 @@ fn cached(bencher: Bencher<'_, '_>, source: &str, context: &Value) {
     bencher.bench_local(|| black_box(&program).test(black_box(&scope), Budget::default()));
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1_000)]
 fn simple_cached(bencher: Bencher<'_, '_>) {
     cached(bencher, "output.count > 3 && env.CI === 'true'", &context(1));
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1_000)]
 fn any_in_history_cached(bencher: Bencher<'_, '_>) {
     cached(bencher, "any(history, v => v && v.is_valid === false)", &context(1));
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1_000)]
 fn some_issue_cached(bencher: Bencher<'_, '_>) {
     cached(
         bencher,
@@ -47,12 +47,12 @@ fn some_issue_cached(bencher: Bencher<'_, '_>) {
     );
 }
 
-#[divan::bench(args = [1, 100, 10_000])]
+#[divan::bench(args = [1, 100, 10_000], sample_size = 1_000)]
 fn one_of_many_outputs_cached(bencher: Bencher<'_, '_>, outputs: usize) {
     cached(bencher, "outputs['check-0'].issues.length > 0", &context(outputs));
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1_000)]
 fn simple_cold(bencher: Bencher<'_, '_>) {
     let context = context(1);
     let scope = JsonScope(&context);
@@ -63,7 +63,7 @@ fn simple_cold(bencher: Bencher<'_, '_>) {
     });
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1_000)]
 fn any_in_history_cold(bencher: Bencher<'_, '_>) {
     let context = context(1);
     let scope = JsonScope(&context);
@@ -74,7 +74,7 @@ fn any_in_history_cold(bencher: Bencher<'_, '_>) {
     });
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1_000)]
 fn block_cached(bencher: Bencher<'_, '_>) {
     let context = context(1);
     let source =
