@@ -145,6 +145,10 @@ impl Diagnostics {
             .collect();
         found.sort_by(|a, b| (a.span.start, a.code).cmp(&(b.span.start, b.code)));
         found.dedup();
+        // An alias to nothing has no value either; saying so twice helps nobody.
+        let dangling: Vec<usize> =
+            found.iter().filter(|one| one.code == "E0135").map(|one| one.span.start).collect();
+        found.retain(|one| one.code != "E0105" || !dangling.contains(&one.span.start));
         found
     }
 }

@@ -54,12 +54,20 @@ pub(crate) struct Sources<'t> {
 
 impl Sources<'_> {
     pub(crate) fn expression(&mut self, key: &str, node: &Rc<Node>, stage: Stage) -> Option<Expression> {
-        let text = node.written()?;
+        let text = node.string().or_else(|| node.bool().and(node.written()))?;
         if text.trim().is_empty() {
             self.found.push(
                 Problem::new("E0113", node.span.clone(), format!("`{key}` is not an expression"))
                     .label("it is empty"),
             );
+            return None;
+        }
+        // Two nested blocks of statements, to the letter; nobody means that.
+        if text.trim().starts_with("{{") && text.trim().ends_with("}}") {
+            let bare = text.trim().trim_start_matches('{').trim_end_matches('}').trim();
+            let problem = Problem::new("E0113", node.span.clone(), format!("`{key}` is not an expression"));
+            self.found
+                .push(problem.label("this is a template").help(format!("write `{bare}`, without braces")));
             return None;
         }
         match Program::expression(text) {

@@ -33,7 +33,11 @@ fn report(component: &[usize], drafts: &[Draft], graph: &Graph, found: &mut Diag
         "checks depend on each other in a circle".to_owned()
     };
     let mut problem = Problem::new("E0112", drafts[first].span_of("depends_on"), message).label(path).help(
-        "none of them can start; remove one of the dependencies, or go back with `on_fail: { goto: … }`",
+        if cycle.len() == 1 {
+            "it would wait for itself for ever; remove it from its own `depends_on`"
+        } else {
+            "none of them can start; remove one of the dependencies, or go back with `on_fail: { goto: … }`"
+        },
     );
     for place in &cycle[1..] {
         problem =

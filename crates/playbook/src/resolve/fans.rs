@@ -40,7 +40,8 @@ fn fan_of(place: usize, drafts: &[Draft], graph: &Graph, fans: &[Option<Fan>]) -
     }
     let known = |need: &usize| fans[*need].clone().unwrap_or_default();
     let parents: Vec<usize> = needs.iter().copied().filter(|need| drafts[*need].check.for_each).collect();
-    let deepest = |fans: Vec<Fan>| fans.into_iter().max_by_key(Vec::len).unwrap_or_default();
+    // Of several equally deep ones the first, so that messages speak in the order of the file.
+    let deepest = |fans: Vec<Fan>| fans.into_iter().rev().max_by_key(Vec::len).unwrap_or_default();
     match (draft.fanout, parents.is_empty()) {
         (Some(Fanout::Map) | None, false) => {
             Some(deepest(parents.iter().map(|parent| item_fan(*parent, known(parent))).collect()))

@@ -22,6 +22,8 @@ pub(super) struct Route {
 pub(super) struct Graph {
     /// What each check depends on, alternatives included, each once.
     pub(super) needs: Vec<Vec<usize>>,
+    /// The same, each group satisfied by any of its members.
+    pub(super) groups: Vec<Vec<Vec<usize>>>,
     pub(super) dependents: Vec<Vec<usize>>,
     pub(super) routes: Vec<Route>,
     pub(super) routes_from: Vec<Vec<usize>>,
@@ -35,6 +37,7 @@ impl Graph {
         let count = drafts.len();
         let mut graph = Graph {
             needs: vec![Vec::new(); count],
+            groups: vec![Vec::new(); count],
             dependents: vec![Vec::new(); count],
             routes: Vec::new(),
             routes_from: vec![Vec::new(); count],
@@ -42,8 +45,14 @@ impl Graph {
             dynamic: false,
         };
         for (place, draft) in drafts.iter().enumerate() {
-            let mut needs: Vec<usize> =
-                draft.check.needs.iter().flat_map(|need| &need.any_of).map(|index| index.place()).collect();
+            let groups: Vec<Vec<usize>> = draft
+                .check
+                .needs
+                .iter()
+                .map(|need| need.any_of.iter().map(|index| index.place()).collect())
+                .collect();
+            let mut needs: Vec<usize> = groups.iter().flatten().copied().collect();
+            graph.groups[place] = groups;
             needs.sort_unstable();
             needs.dedup();
             for need in &needs {

@@ -61,17 +61,21 @@ const FOREIGN_NAMES: &[(&str, &str)] = &[
 /// Objects whose members are checks.
 const BY_CHECK: &[&str] = &["outputs", "outputs_history", "outputs_raw"];
 
-pub(super) fn check(
-    plan: &Plan,
-    drafts: &[Draft],
-    graph: &Graph,
-    uses: &[Use],
-    text: &str,
-    found: &mut Diagnostics,
-) {
+/// What there is to read.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) drafts: &'a [Draft],
+    pub(super) graph: &'a Graph,
+    /// Fans are resolved; they are not when dependencies go in a circle.
+    pub(super) fans: bool,
+}
+
+pub(super) fn check(known: &Known<'_>, uses: &[Use], text: &str, found: &mut Diagnostics) {
+    let Known { plan, drafts, graph, fans } = *known;
     let places: BTreeMap<&str, usize> =
         drafts.iter().enumerate().map(|(place, draft)| (draft.check.name.as_str(), place)).collect();
-    let mut judge = Judge { plan, drafts, graph, places, related: BTreeMap::new(), text, found };
+    let mut judge = Judge { plan, drafts, graph, fans, places, related: BTreeMap::new(), text, found };
     for used in uses {
         judge.constant(used);
         for mention in &used.mentions {
@@ -84,6 +88,7 @@ struct Judge<'a> {
     plan: &'a Plan,
     drafts: &'a [Draft],
     graph: &'a Graph,
+    fans: bool,
     places: BTreeMap<&'a str, usize>,
     /// Per check, who runs before or after it for a reason.
     related: BTreeMap<usize, Vec<bool>>,
@@ -95,15 +100,17 @@ impl Judge<'_> {
     fn mention(&mut self, used: &Use, mention: &Mention) {
         let Some(name) = mention.path.first().map(String::as_str) else { return };
         let span = place_within(self.text, &used.node, &mention.span);
+        let start = mention.span.start;
+        let name_span = place_within(self.text, &used.node, &(start..start + name.len()));
         if NAMES_AFTER.contains(&name) {
             if used.stage == Stage::Before {
-                self.too_early(used, name, span);
+                self.too_early(used, name, name_span);
             }
         } else if name == "item" {
-            self.item(used, span);
+            self.item(used, name_span);
         } else if !NAMES.contains(&name) {
             if !mention.guarded {
-                self.unknown(used, name, span);
+                self.unknown(used, name, name_span);
             }
         } else if let Some(member) = mention.path.get(1) {
             self.member(used, name, member, span);
@@ -150,7 +157,7 @@ impl Judge<'_> {
     }
 
     fn item(&mut self, used: &Use, span: Range<usize>) {
-        if used.check.is_some_and(|place| !self.drafts[place].check.fan.is_empty()) {
+        if !self.fans || used.check.is_some_and(|place| !self.drafts[place].check.fan.is_empty()) {
             return;
         }
         let label = match used.check {

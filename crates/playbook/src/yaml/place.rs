@@ -15,11 +15,14 @@ pub(crate) fn place_within(text: &str, node: &Node, range: &Range<usize>) -> Ran
     let Some(written) = text.get(node.span.clone()) else { return node.span.clone() };
     let mut cursor = Cursor { written, at: 0, style: scalar.style };
     cursor.open();
+    // An error at the end points behind the last thing that stands there, not behind the blanks after it.
+    let text_end = scalar.text.trim_end().len();
+    let range = range.start.min(text_end)..range.end.min(text_end);
     let mut start = None;
     let mut end = None;
     for (offset, decoded) in scalar.text.char_indices() {
         let Some(found) = cursor.find(decoded) else { return node.span.clone() };
-        if start.is_none() && offset >= range.start {
+        if start.is_none() && offset >= range.start && range.start < text_end {
             start = Some(found.start);
         }
         if offset < range.end {
