@@ -30,10 +30,10 @@ pub(crate) fn resolve(decoded: Decoded, text: &str, found: &mut Diagnostics) -> 
     if let Some(order) = &order {
         fans::resolve(&mut drafts, &graph, order, found);
         starts::check(&drafts, &graph, &alive, found);
+        loops::check(&drafts, &graph, plan.safety, found);
     }
     let known = scope::Known { plan: &plan, drafts: &drafts, graph: &graph, fans: order.is_some() };
     scope::check(&known, &uses, text, found);
-    loops::check(&drafts, plan.safety, found);
     safety::check(&drafts, plan.safety, found);
     plan.checks = drafts.into_iter().map(|draft| draft.check).collect();
     plan

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_expr::{Program, Read, ShellScript, Step, Template};
+use escrow_expr::{Program, Read, ShellErrorKind, ShellScript, Step, Template};
 use escrow_model::{Block, Expression, Shell, Text};
 
 use crate::diagnostic::{Diagnostics, Problem};
@@ -139,8 +139,12 @@ impl Sources<'_> {
             }
             Err(errors) => {
                 for error in errors {
-                    let message = format!("`{key}` cannot be run safely");
-                    self.refuse("E0119", message, node, &error.span, &error.message, Some(error.help));
+                    let (code, message) = match error.kind {
+                        ShellErrorKind::Template => ("E0118", format!("`{key}` is not a template")),
+                        _ => ("E0119", format!("`{key}` cannot be run safely")),
+                    };
+                    let help = Some(error.help).filter(|help| !help.is_empty());
+                    self.refuse(code, message, node, &error.span, &error.message, help);
                 }
                 None
             }

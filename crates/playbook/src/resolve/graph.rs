@@ -1,5 +1,7 @@
 //! Who needs whom and who routes to whom, by place.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use escrow_model::{CheckIndex, Routing};
 
 use crate::decode::Draft;
@@ -160,4 +162,30 @@ pub(super) fn components(count: usize, successors: impl Fn(usize) -> Vec<usize>)
         }
     }
     found
+}
+
+/// A shortest way from the first member of a component back to it, through the component.
+pub(super) fn way_round(component: &[usize], successors: impl Fn(usize) -> Vec<usize>) -> Vec<usize> {
+    let start = component[0];
+    let mut before: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut open = VecDeque::from([start]);
+    while let Some(place) = open.pop_front() {
+        for next in successors(place) {
+            if next == start {
+                let mut way = vec![place];
+                let mut at = place;
+                while let Some(previous) = before.get(&at) {
+                    way.push(*previous);
+                    at = *previous;
+                }
+                way.reverse();
+                return way;
+            }
+            if component.binary_search(&next).is_ok() && !before.contains_key(&next) {
+                before.insert(next, place);
+                open.push_back(next);
+            }
+        }
+    }
+    component.to_vec()
 }

@@ -56,6 +56,16 @@ const FOREIGN_NAMES: &[(&str, &str)] = &[
     ("process", "read `env`"),
     ("trigger", "read `event`"),
     ("loop", "read `item`"),
+    (
+        "Date",
+        "expressions have no clock, so that a replay decides the same; let a check print the time, and read its output",
+    ),
+    ("console", "call `log(…)`"),
+    ("fetch", "call it in a check of `type: http`, and read its output"),
+    (
+        "require",
+        "expressions load nothing; run the program in a check of `type: command`, and read its output",
+    ),
 ];
 
 /// Objects whose members are checks.
