@@ -50,6 +50,20 @@ pub(crate) enum Command {
     Logs(LogsArguments),
     /// End a run
     Cancel(CancelArguments),
+    /// Go on with a run whose process is gone, or that waits
+    Resume(ResumeArguments),
+    /// Check that a run's journal is whole and unchanged
+    Verify(RunArgument),
+    /// List what waits for a person
+    Approvals,
+    /// Let a check that waits for approval go on
+    Approve(ApproveArguments),
+    /// Refuse a check that waits for approval; the run ends
+    Deny(ApproveArguments),
+    /// Answer a question that a run has asked
+    Answer(AnswerArguments),
+    /// Evaluate an expression
+    Eval(EvalArguments),
     /// Set up `.escrow/` here, with a first playbook
     Init(InitArguments),
     /// Print a shell's completion script
@@ -160,6 +174,59 @@ pub(crate) struct LogsArguments {
 pub(crate) struct CancelArguments {
     /// A run: its id, a unique beginning of it, or `last`
     pub(crate) run: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    /// A run: its id, a unique beginning of it, or `last`
+    pub(crate) run: String,
+    /// What became of an effect that nobody knows of; may be repeated
+    #[arg(long, value_name = "CHECK=done|failed|retry")]
+    pub(crate) assume: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApproveArguments {
+    /// What waits, as `escrow approvals` lists it
+    pub(crate) id: String,
+    /// Who decides, instead of the user of this shell
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Only record it; whoever drives the run will find it
+    #[arg(long)]
+    pub(crate) no_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArguments {
+    /// What waits, as `escrow approvals` lists it
+    pub(crate) id: String,
+    pub(crate) text: String,
+    /// Only record it; whoever drives the run will find it
+    #[arg(long)]
+    pub(crate) no_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArguments {
+    /// The expression
+    #[arg(required_unless_present = "batch", allow_hyphen_values = true)]
+    pub(crate) expression: Option<String>,
+    /// A JSON file whose members are the names that the expression sees
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// The text is a block of statements, as in `script`
+    #[arg(long)]
+    pub(crate) block: bool,
+    /// Show the value of every part
+    #[arg(long, conflicts_with = "batch")]
+    pub(crate) explain: bool,
+    /// Answer lines `{"expr": …, "context": {…}, "block": false}` from stdin
+    #[arg(long, conflicts_with_all = ["expression", "context", "block"])]
+    pub(crate) batch: bool,
 }
 
 #[derive(Debug, Args)]

@@ -3,12 +3,16 @@
 mod cancel;
 mod check;
 mod completions;
+mod eval;
 mod init;
+mod letters;
 mod logs;
 mod playbook_file;
+mod resume;
 mod run;
 mod runs;
 mod start;
+mod verify;
 
 use anyhow::Result;
 
@@ -24,6 +28,13 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Runs(runs) => runs::runs(runs, shared, talk),
         Command::Logs(logs) => logs::logs(&logs, shared),
         Command::Cancel(cancel) => cancel::cancel(&cancel, shared, talk),
+        Command::Resume(resume) => resume::resume(&resume, shared, talk),
+        Command::Approvals => letters::approvals(shared, talk),
+        Command::Approve(approve) => letters::approve(&approve, shared, talk),
+        Command::Deny(deny) => letters::deny(&deny, shared, talk),
+        Command::Answer(answer) => letters::answer(&answer, shared, talk),
+        Command::Eval(eval) => eval::eval(&eval, talk),
+        Command::Verify(verify) => verify::verify(&verify, shared, talk),
         Command::Init(init) => init::init(&init, shared, talk),
         Command::Completions(completions) => Ok(completions::completions(&completions)),
     }

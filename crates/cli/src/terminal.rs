@@ -9,7 +9,6 @@ mod talk;
 mod words;
 
 pub(crate) use live::Live;
-pub(crate) use paint::Paint;
 pub(crate) use summary::{closing, show_run};
 pub(crate) use table::Table;
 pub(crate) use talk::Talk;

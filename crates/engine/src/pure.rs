@@ -1,6 +1,6 @@
 //! Providers that need no hands: their answer follows from the state, so the engine gives it itself.
 
-use escrow_expr::{Answer as Given, Budget};
+use escrow_expr::{Budget, MemoryWrite};
 use escrow_model::{
     Answer, CheckIndex, Event, Field, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, ScopePath,
 };
@@ -74,7 +74,7 @@ pub const PROVIDERS: &[ProviderSpec] = &[
 ];
 
 /// Scripts may work longer than a gate, and still end.
-const SCRIPT_BUDGET: Budget = Budget::SCRIPT;
+const SCRIPT_BUDGET: Budget = Budget { steps: 20_000_000, memory_bytes: 256 << 20, depth: Budget::DEPTH_MAX };
 
 /// Whether a check of this provider counts against `max_parallelism`.
 pub(crate) fn needs_slot(provider: &str) -> bool {
@@ -92,7 +92,7 @@ pub(crate) fn answer(run: &Run, check: CheckIndex, scope: &ScopePath) -> Option<
             let level = request.fields.get("level").cloned().unwrap_or_else(|| json!("info"));
             Some((Answer::done(json!({ "message": message, "level": level })), Vec::new()))
         }
-        "script" => Some((script(run, check, scope), Vec::new())),
+        "script" => Some(script(run, check, scope)),
         "memory" => Some(match memory(run, &request.fields) {
             Ok((output, change)) => (Answer::done(output), change.into_iter().collect()),
             Err(message) => (Answer::fault(ProviderFault::logical("exception", message)), Vec::new()),
@@ -101,15 +101,29 @@ pub(crate) fn answer(run: &Run, check: CheckIndex, scope: &ScopePath) -> Option<
     }
 }
 
-fn script(run: &Run, check: CheckIndex, scope: &ScopePath) -> Answer {
+fn script(run: &Run, check: CheckIndex, scope: &ScopePath) -> (Answer, Vec<Event>) {
     let Some(Field::Block(block)) = run.state.plan.check(check).fields.get("content") else {
-        return Answer::fault(ProviderFault::logical("exception", "the script has no `content`"));
+        return (
+            Answer::fault(ProviderFault::logical("exception", "the script has no `content`")),
+            Vec::new(),
+        );
     };
-    match block.evaluate(&View::before(run, check, scope), SCRIPT_BUDGET) {
-        Ok(Given::Json(value)) => Answer::done(value),
-        Ok(Given::Undefined) => Answer::done(Value::Null),
-        Err(fault) => Answer::fault(ProviderFault::logical("exception", fault.to_string())),
+    match block.run(&View::before(run, check, scope), SCRIPT_BUDGET) {
+        Ok((answer, writes)) => (Answer::done(answer.into_json().unwrap_or(Value::Null)), changes(writes)),
+        Err(fault) => (Answer::fault(ProviderFault::logical("exception", fault.to_string())), Vec::new()),
     }
+}
+
+/// What a block wrote to memory, as entries.
+pub(crate) fn changes(writes: Vec<MemoryWrite>) -> Vec<Event> {
+    writes
+        .into_iter()
+        .map(|MemoryWrite { namespace, key, value }| Event::MemoryChanged {
+            namespace,
+            key,
+            value: Some(value),
+        })
+        .collect()
 }
 
 fn memory(run: &Run, fields: &serde_json::Map<String, Value>) -> Result<(Value, Option<Event>), String> {

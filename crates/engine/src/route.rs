@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use escrow_expr::Answer as Given;
 use escrow_model::{
     BackoffMode, CheckIndex, Event, FaultClass, Issue, Millis, ReasonCode, Retry, ScopePath, Verdict,
 };
@@ -11,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::graph::{BlockName, scope_toward, shared_depth};
+use crate::pure::changes;
 use crate::run::{Run, Turn};
 use crate::state::{Phase, Place, Route};
 use crate::view::{BUDGET, View};
@@ -61,10 +61,18 @@ impl Run {
         }
         if !route.ran_js && routing.run_js.is_some() {
             match self.run_js_targets(*check, scope, route.block) {
-                Ok(targets) if targets.is_empty() => {}
-                Ok(targets) => {
-                    self.send_to(turn, at, place, route.block, targets);
-                    return;
+                Ok((targets, writes)) => {
+                    if self.is_any_closure_running(place, &targets) {
+                        self.state.agenda.0.deferred.insert(place.clone());
+                        return;
+                    }
+                    for write in writes {
+                        self.record(turn, at, write);
+                    }
+                    if !targets.is_empty() {
+                        self.send_to(turn, at, place, route.block, targets);
+                        return;
+                    }
                 }
                 Err((issue, fails_run)) => {
                     self.break_route(turn, at, place, route.block, issue, fails_run);
@@ -79,7 +87,7 @@ impl Run {
             self.end_route(turn, at, place, route.block);
             return;
         }
-        let (choice, issues) = self.choose(*check, scope, route.block);
+        let (choice, besides) = self.choose(*check, scope, route.block);
         let going = match choice {
             Choice::Stop => None,
             Choice::Go(target) => Some(target),
@@ -95,8 +103,8 @@ impl Run {
             self.state.agenda.0.deferred.insert(place.clone());
             return;
         }
-        for issue in issues {
-            self.raise_issue(turn, at, place, issue, None);
+        for event in besides {
+            self.record(turn, at, event);
         }
         if let Some(target) = going
             && !self.send(turn, at, place, route.block, &target)
@@ -133,32 +141,33 @@ impl Run {
         check: CheckIndex,
         scope: &ScopePath,
         block: BlockName,
-    ) -> Result<Vec<Target>, (Issue, Option<ReasonCode>)> {
+    ) -> Result<(Vec<Target>, Vec<Event>), (Issue, Option<ReasonCode>)> {
         let plan = &self.state.plan;
         let spec = plan.check(check);
         let routing = block.of(spec);
-        let Some(run_js) = &routing.run_js else { return Ok(Vec::new()) };
-        let answer = run_js
-            .evaluate(&View::routing(self, check, scope, block), BUDGET)
+        let Some(run_js) = &routing.run_js else { return Ok((Vec::new(), Vec::new())) };
+        let (answer, writes) = run_js
+            .run(&View::routing(self, check, scope, block), BUDGET)
             .map_err(|fault| self.block_error("run_js", check, &fault.to_string()))?;
-        let names = match answer {
-            Given::Undefined | Given::Json(Value::Null) => Vec::new(),
-            Given::Json(Value::Array(names)) => names,
-            Given::Json(other) => vec![other],
+        let names = match answer.into_json() {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(names)) => names,
+            Some(other) => vec![other],
         };
         let mut targets = Vec::new();
         for name in names {
             let target = self.target_named("run_js", check, &name)?;
             targets.push(Target { check: target, goto_event: routing.goto_event.clone(), by: "run_js" });
         }
-        Ok(targets)
+        Ok((targets, changes(writes)))
     }
 
-    fn choose(&self, check: CheckIndex, scope: &ScopePath, block: BlockName) -> (Choice, Vec<Issue>) {
+    fn choose(&self, check: CheckIndex, scope: &ScopePath, block: BlockName) -> (Choice, Vec<Event>) {
         let plan = &self.state.plan;
         let routing = block.of(plan.check(check));
         let view = View::routing(self, check, scope, block);
-        let mut issues = Vec::new();
+        let mut besides = Vec::new();
+        let name = &plan.check(check).name;
         for transition in &routing.transitions {
             match transition.when.test(&view, BUDGET) {
                 Ok(false) => {}
@@ -170,37 +179,48 @@ impl Run {
                             by: "transition",
                         })
                     });
-                    return (choice, issues);
+                    return (choice, besides);
                 }
                 Err(fault) => {
                     let message =
                         format!("`when: {}` could not be evaluated: {fault}", transition.when.source());
-                    issues.push(Issue::warning("system/expression_error", message));
+                    besides.push(Event::IssueRaised {
+                        check: name.clone(),
+                        scope: scope.clone(),
+                        issue: Issue::warning("system/expression_error", message),
+                        fails_run: None,
+                    });
                 }
             }
         }
         if let Some(goto_js) = &routing.goto_js {
-            match goto_js.evaluate(&view, BUDGET) {
-                Ok(Given::Undefined | Given::Json(Value::Null)) => {}
-                Ok(Given::Json(name)) => {
-                    return match self.target_named("goto_js", check, &name) {
-                        Ok(target) => {
-                            let goto_event = routing.goto_event.clone();
-                            (Choice::Go(Target { check: target, goto_event, by: "goto_js" }), issues)
+            match goto_js.run(&view, BUDGET) {
+                Ok((answer, writes)) => {
+                    besides.extend(changes(writes));
+                    match answer.into_json() {
+                        None | Some(Value::Null) => {}
+                        Some(name) => {
+                            let choice = match self.target_named("goto_js", check, &name) {
+                                Ok(target) => {
+                                    let goto_event = routing.goto_event.clone();
+                                    Choice::Go(Target { check: target, goto_event, by: "goto_js" })
+                                }
+                                Err((issue, fails_run)) => Choice::Broken(issue, fails_run),
+                            };
+                            return (choice, besides);
                         }
-                        Err((issue, fails_run)) => (Choice::Broken(issue, fails_run), issues),
-                    };
+                    }
                 }
                 Err(fault) => {
                     let (issue, fails_run) = self.block_error("goto_js", check, &fault.to_string());
-                    return (Choice::Broken(issue, fails_run), issues);
+                    return (Choice::Broken(issue, fails_run), besides);
                 }
             }
         }
         let choice = routing.goto.map_or(Choice::Stop, |to| {
             Choice::Go(Target { check: to, goto_event: routing.goto_event.clone(), by: "goto" })
         });
-        (choice, issues)
+        (choice, besides)
     }
 
     fn target_named(
@@ -256,8 +276,7 @@ impl Run {
         block: BlockName,
         targets: Vec<Target>,
     ) {
-        let (check, scope) = place;
-        if targets.iter().any(|target| self.is_closure_running(*check, scope, target.check)) {
+        if self.is_any_closure_running(place, &targets) {
             self.state.agenda.0.deferred.insert(place.clone());
             return;
         }
@@ -266,6 +285,10 @@ impl Run {
                 return;
             }
         }
+    }
+
+    fn is_any_closure_running(&self, place: &Place, targets: &[Target]) -> bool {
+        targets.iter().any(|target| self.is_closure_running(place.0, &place.1, target.check))
     }
 
     /// False when the loop budget is spent.

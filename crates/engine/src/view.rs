@@ -11,7 +11,8 @@ use crate::run::Run;
 use crate::state::{Cell, History, Remembered};
 
 /// Gates and contracts are short; this is far more than any of them needs.
-pub(crate) const BUDGET: Budget = Budget::GATE;
+pub(crate) const BUDGET: Budget =
+    Budget { steps: 1_000_000, memory_bytes: 32 << 20, depth: Budget::DEPTH_MAX };
 
 /// The names a check's sources may use.
 pub(crate) const NAMES: &[&str] = &[

@@ -163,6 +163,7 @@ fn a_value_is_refused_where_it_would_be_read_as_code() {
         ("test {{ x }} {{ y }}", "Program at \"{{ y }}\""),
         ("BASH_ENV={{ x }} ./run", "Program at \"{{ x }}\""),
         ("PS4={{ x }}; env ENV={{ y }} sh f", "Program at \"{{ x }}\"; Program at \"{{ y }}\""),
+        ("RANDOM={{ x }}; OPTIND={{ y }}", "Program at \"{{ x }}\"; Program at \"{{ y }}\""),
         ("{{ x }} a", "Command at \"{{ x }}\""),
         ("a; '{{ x }}' b", "Command at \"{{ x }}\""),
         ("{{ x }}=1", "Command at \"{{ x }}\""),

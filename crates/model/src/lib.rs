@@ -12,6 +12,7 @@ mod ids;
 mod issue;
 mod letter;
 mod plan;
+mod reads;
 mod reason;
 mod request;
 mod routing;
@@ -34,6 +35,7 @@ pub use plan::{
     AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, EnvTemplates, Fan, Field, Input,
     InputKind, Need, Plan, Safety, Tree,
 };
+pub use reads::PlanReads;
 pub use reason::{Evidence, Reason, ReasonCode};
 pub use request::Request;
 pub use routing::{Backoff, BackoffMode, Retry, Routing, Transition};

@@ -3,7 +3,7 @@
 use tokio::sync::watch;
 
 /// The end that says stop. Dropping it says nothing: the work goes on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Canceller(watch::Sender<bool>);
 
 /// The end that hears it; clones hear the same word, also when it was said before they were made.

@@ -2,7 +2,10 @@
 
 pub mod cancellation;
 pub mod chance;
+pub mod facts;
 pub mod git;
+pub mod holder;
 pub mod inspection;
 pub mod process;
 pub mod providers;
+pub mod supervisor;

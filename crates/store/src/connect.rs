@@ -25,8 +25,9 @@ pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connect
         return Err(Trouble::Known(StoreErrorKind::ReadOnly, "the database may not be written".into()));
     }
     let version = schema::version(&connection)?;
+    connection
+        .execute_batch(&format!("PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit={WAL_BYTES_KEPT}"))?;
     use_wal(&connection, busy_timeout)?;
-    connection.execute_batch(&format!("PRAGMA journal_size_limit={WAL_BYTES_KEPT}"))?;
     if version != schema::VERSION {
         schema::migrate(&mut connection)?;
     }
@@ -35,9 +36,9 @@ pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connect
 
 /// Opens the database for reading; `None` when it is not there, or not yet made.
 ///
-/// The file is opened writable where that is allowed, because the last one to leave tidies up the write-ahead
-/// log of a process that was killed; `query_only` keeps us from changing anything. In a directory that may not
-/// be written there is no such log, so the file is read as it is.
+/// The file is opened writable where that is allowed, because the log of a process that was killed may need to
+/// be indexed anew; `query_only` keeps us from changing anything. In a directory that may not be written and
+/// that has no log, the file is read as it is.
 pub(crate) fn for_reading(path: &Path, busy_timeout: Duration) -> Result<Option<Connection>, Trouble> {
     if !path.try_exists().unwrap_or(true) {
         return Ok(None);
@@ -87,6 +88,9 @@ fn prepare(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Res
     connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // The log stays when the last process leaves. Folding it into the database there, and beginning a new one in
+    // the next process, would cost every short run several syncs.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(())
 }
 

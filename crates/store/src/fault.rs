@@ -1,5 +1,6 @@
 //! What can go wrong with a database, in words that a person can act on.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -103,6 +104,15 @@ impl StoreError {
 pub(crate) enum Trouble {
     Sql(rusqlite::Error),
     Known(StoreErrorKind, String),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::Sql(_) => write!(formatter, "the database {}", predicate(self.kind())),
+            Trouble::Known(_, message) => formatter.write_str(message),
+        }
+    }
 }
 
 impl From<rusqlite::Error> for Trouble {

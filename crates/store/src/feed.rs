@@ -1,8 +1,9 @@
 //! The committed entries of all runs, in the order of their commits.
 
-use escrow_model::RunId;
+use escrow_model::{Entry, RunId};
 
 use crate::fault::StoreError;
+use crate::journal;
 use crate::store::Store;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,13 @@ pub struct FeedEntry {
     pub seq: u64,
     /// The entry as it was hashed: JSON, with its version and time.
     pub bytes: Vec<u8>,
+}
+
+impl FeedEntry {
+    pub fn decode(&self) -> Result<Entry, StoreError> {
+        journal::decode(self.run.as_str(), self.seq, &self.bytes)
+            .map_err(|trouble| StoreError::new(trouble.kind(), trouble.to_string()))
+    }
 }
 
 impl Store {

@@ -103,6 +103,11 @@ impl Draft {
         })?;
         Ok(Draft { bytes, at: entry.at, event: entry.event.clone() })
     }
+
+    /// An entry that already has its bytes; writing it as JSON again might spell it differently.
+    pub(crate) fn stored(bytes: Vec<u8>, entry: Entry) -> Draft {
+        Draft { bytes, at: entry.at, event: entry.event }
+    }
 }
 
 pub(crate) fn append(

@@ -105,7 +105,8 @@ impl Store {
             }
             let judged = seen.map(|seen| seen.token);
             let (run, holder, ttl) = (run.clone(), holder.clone(), self.lease_ttl());
-            let taken = self.write(Durability::Full, move |connection| {
+            // Not synced: a power cut ends every process that a lease could be for.
+            let taken = self.write(Durability::Grouped, move |connection| {
                 let unchanged = token(connection, &run)? == judged;
                 unchanged.then(|| take(connection, &run, &holder, ttl)).transpose()
             })?;

@@ -11,6 +11,28 @@
 //! dropped and rebuilt from the entries alone. A commit that reports an error has written nothing, except when
 //! the disk itself failed during the sync; repeating it then answers [`Committed::AlreadyDone`] or does it.
 //!
+//! ```
+//! # use escrow_model::{Entry, Event, JOURNAL_VERSION, RunId};
+//! # use escrow_store::{Commit, Committed, Created, Durability, Holder, Mode, NewRun, Store};
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("escrow.db");
+//! # let run = RunId::new(1_700_000_000_000, 42);
+//! # let holder = Holder { pid: 1, host: "here".into(), boot_id: "b".into(), process_started: 1 };
+//! # let entry = |event| Entry { v: JOURNAL_VERSION, at: 1_700_000_000_000, event };
+//! let store = Store::open(&path, Mode::Write)?;
+//! let new = NewRun { run: &run, holder: &holder, entries: &[], durability: Durability::Grouped };
+//! let Created::Done { lease, seq } = store.create_run(new)? else { panic!("an id is used once") };
+//! let committed = store.commit(Commit {
+//!     lease: &lease,
+//!     expected_seq: seq,
+//!     entries: &[entry(Event::DeadlinePassed {})],
+//!     opened: &[],
+//!     durability: Durability::Full,
+//! })?;
+//! assert_eq!(committed, Committed::Done { seq: 1 });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Deliberately absent: async, redaction (entries arrive redacted) and any decision about a run. The methods
 //! of [`Store`] name no SQLite type, so that another database can offer the same ones.
 
@@ -20,10 +42,12 @@ mod commit;
 mod connect;
 mod fault;
 mod feed;
+mod import;
 mod inbox;
 mod journal;
 mod lease;
 mod lookup;
+mod remove;
 mod schema;
 mod store;
 mod tables;
@@ -35,6 +59,7 @@ pub use chain::Hash;
 pub use commit::{Commit, Committed, Created, Durability, NewRun};
 pub use fault::{StoreError, StoreErrorKind};
 pub use feed::FeedEntry;
+pub use import::Imported;
 pub use inbox::{LetterId, Sent};
 pub use journal::StoredEntry;
 pub use lease::{Holder, Lease, LeaseError, Liveness};

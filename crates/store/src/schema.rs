@@ -92,3 +92,28 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
 fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, sql: &str) -> rusqlite::Result<T> {
     connection.query_row(sql, [], |row| row.get(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::STEPS;
+    use crate::tables::TABLES;
+
+    /// What the tables look like at each version, shortened.
+    const LOOKS: &[&str] = &["19614466"];
+
+    #[test]
+    fn a_changed_table_needs_a_step_and_a_new_look() {
+        let mut hasher = Sha256::new();
+        STEPS.iter().for_each(|step| hasher.update(step));
+        TABLES.iter().for_each(|table| hasher.update(table.create));
+        let look: String = hasher.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(LOOKS.len(), STEPS.len());
+        assert_eq!(
+            LOOKS.last(),
+            Some(&look.as_str()),
+            "add a step, which rebuilds the tables, and this look"
+        );
+    }
+}

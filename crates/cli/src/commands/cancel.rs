@@ -2,18 +2,17 @@
 
 use anyhow::Result;
 use escrow_model::Letter;
-use escrow_runtime::holder::{liveness, this_process};
-use escrow_runtime::supervisor::Beginning;
-use escrow_store::LeaseError;
+use escrow_runtime::holder::liveness;
+use escrow_store::Liveness;
 use serde_json::json;
 
-use super::runs::replay;
-use super::start::Begun;
+use super::resume::drive;
+use super::run::report;
 use crate::arguments::{CancelArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Live, Talk, closing};
+use crate::terminal::Talk;
 
 pub(crate) fn cancel(arguments: &CancelArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
@@ -25,24 +24,13 @@ pub(crate) fn cancel(arguments: &CancelArguments, shared: &Shared, talk: &Talk) 
     let store = state.write()?;
     let letter = Letter::Cancel { by: who(), system: false };
     store.send(&row.id, &letter, "cli").map_err(Failure::from)?;
-    match store.acquire(&row.id, &this_process(), liveness) {
-        Ok(lease) => {
-            let run = replay(&store, &row)?;
-            let mut live = Live::new(talk, &run);
-            let begun = Begun { run, lease, store, beginning: Beginning::Resumed };
-            let run = begun.drive(&state, &mut live)?;
-            live.finish();
-            talk.say(closing(&run, talk.paint).trim_end());
-            talk.data_if_machine(&run.document());
-        }
-        Err(LeaseError::Held { holder, .. }) => {
-            talk.say(&format!("asked process {} to end run {}", holder.pid, row.id));
-            talk.data_if_machine(&json!({ "run": { "id": row.id }, "asked": holder.pid }));
-        }
-        Err(LeaseError::NoSuchRun(id)) => {
-            return Err(Failure::author("unknown_run", format!("there is no run `{id}`")).into());
-        }
-        Err(LeaseError::Store(error)) => return Err(Failure::from(error).into()),
+    if let Some(holder) = store.holder(&row.id).map_err(Failure::from)?
+        && liveness(&holder) != Liveness::Dead
+    {
+        talk.say(&format!("asked process {} to end run {}", holder.pid, row.id));
+        talk.data_if_machine(&json!({ "run": { "id": row.id }, "asked": holder.pid }));
+    } else {
+        report(&drive(&row, store, &state, talk)?, talk);
     }
     Ok(Exit::Completed)
 }

@@ -51,8 +51,12 @@ pub(crate) fn check(arguments: &CheckArguments, talk: &Talk) -> Result<Exit> {
     let page = talk.page;
     let mut table = Table::new();
     for (check, document) in plan.checks.iter().zip(&checks) {
-        let needs: Vec<&str> =
-            document["depends_on"].as_array().into_iter().flatten().filter_map(|need| need.as_str()).collect();
+        let needs: Vec<&str> = document["depends_on"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|need| need.as_str())
+            .collect();
         let starts = if !check.starts {
             "when routed to".to_owned()
         } else if needs.is_empty() {

@@ -29,7 +29,11 @@ pub(crate) fn init(arguments: &InitArguments, shared: &Shared, talk: &Talk) -> R
     if !existed {
         fs::write(&first, FIRST_PLAYBOOK).map_err(broken)?;
     }
-    let shown = first.strip_prefix(std::env::current_dir().unwrap_or_default()).unwrap_or(&first).display().to_string();
+    let shown = first
+        .strip_prefix(std::env::current_dir().unwrap_or_default())
+        .unwrap_or(&first)
+        .display()
+        .to_string();
     talk.say(&format!("{} {shown}", if existed { "kept" } else { "wrote" }));
     talk.say(&format!("  next: escrow run {shown}"));
     talk.data_if_machine(&json!({ "state": state.path(), "playbook": first }));

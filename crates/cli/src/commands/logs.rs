@@ -36,7 +36,9 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared) -> Result<Exit> {
     }
     if !known {
         let name = arguments.check.clone().unwrap_or_default();
-        return Err(Failure::author("unknown_check", format!("run `{}` has no check `{name}`", row.id)).into());
+        return Err(
+            Failure::author("unknown_check", format!("run `{}` has no check `{name}`", row.id)).into()
+        );
     }
     Ok(Exit::Completed)
 }
@@ -87,7 +89,9 @@ impl Attempt<'_> {
 
     fn text(&self, stream: &str) -> String {
         match stream {
-            "stderr" => self.answer.record.get("stderr").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            "stderr" => {
+                self.answer.record.get("stderr").and_then(Value::as_str).unwrap_or_default().to_owned()
+            }
             _ => match &self.answer.output {
                 Value::Null => String::new(),
                 Value::String(text) => text.clone(),

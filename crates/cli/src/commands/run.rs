@@ -52,18 +52,24 @@ pub(crate) fn run(arguments: &RunArguments, shared: &Shared, talk: &Talk) -> Res
     let mut live = Live::new(talk, &begun.run);
     let run = begun.drive(&state, &mut live)?;
     live.finish();
-    talk.say(closing(&run, talk.paint).trim_end());
+    report(&run, talk);
+    Ok(start::exit_of(&run))
+}
+
+/// How a run came to rest: talk for people, the document for tools.
+pub(crate) fn report(run: &escrow_engine::Run, talk: &Talk) {
+    talk.say(closing(run, talk.paint).trim_end());
     match talk.output() {
         Output::Human => {}
         Output::Json => drop(talk.data(&run.document())),
         Output::Jsonl => drop(talk.data(&json!({ "document": run.document() }))),
     }
-    Ok(start::exit_of(&run))
 }
 
 fn timeout(text: &str) -> Result<u64, Failure> {
     parse_duration(text).filter(|ms| *ms > 0).ok_or_else(|| {
-        Failure::author("usage", format!("`--timeout {text}` is not a duration")).help("write e.g. `90s` or `30m`")
+        Failure::author("usage", format!("`--timeout {text}` is not a duration"))
+            .help("write e.g. `90s` or `30m`")
     })
 }
 

@@ -59,11 +59,14 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
         let painted = match row.status {
             RunStatus::Completed => page.green(&status),
             RunStatus::Running | RunStatus::Waiting => page.yellow(&status),
-            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => page.red(&status),
+            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
+                page.red(&status)
+            }
         };
         let started = rfc3339(row.started_at).replace('T', " ");
         let started = &started[..19];
-        let took = row.ended_at.map(|end| duration_words(end.saturating_sub(row.started_at))).unwrap_or_default();
+        let took =
+            row.ended_at.map(|end| duration_words(end.saturating_sub(row.started_at))).unwrap_or_default();
         let summary = row.reason.as_ref().map(|reason| reason.summary.clone()).unwrap_or_default();
         table.row(&[
             (row.id.as_str(), page.cyan(row.id.as_str())),
@@ -81,7 +84,8 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
 fn parse_status(text: &str) -> Result<RunStatus, Failure> {
     RunStatus::parse(text).ok_or_else(|| {
         let known: Vec<&str> = RunStatus::ALL.iter().map(|status| status.as_str()).collect();
-        Failure::author("usage", format!("no status is called `{text}`")).help(format!("one of {}", known.join(", ")))
+        Failure::author("usage", format!("no status is called `{text}`"))
+            .help(format!("one of {}", known.join(", ")))
     })
 }
 

@@ -44,7 +44,9 @@ pub(crate) fn read_inputs(plan: &Plan, given: &[String]) -> Result<Map<String, V
             } else {
                 format!("it declares: {}", known.join(", "))
             };
-            return Err(Failure::author("bad_input", format!("the playbook has no input `{name}`")).help(help));
+            return Err(
+                Failure::author("bad_input", format!("the playbook has no input `{name}`")).help(help)
+            );
         };
         let value = match input.kind {
             InputKind::String => Value::String(text.to_owned()),
@@ -150,10 +152,8 @@ fn interruption() -> Cancellation {
     use tokio::signal::unix::{SignalKind, signal};
     let (canceller, cancelled) = cancellation();
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        let ear = canceller.subscribe();
-        drop(ear);
         if let Ok(mut stream) = signal(kind) {
-            let canceller = canceller.another();
+            let canceller = canceller.clone();
             tokio::task::spawn_local(async move {
                 stream.recv().await;
                 canceller.cancel();
@@ -175,4 +175,3 @@ pub(crate) fn exit_of(run: &Run) -> crate::exit::Exit {
     let filtered = run.status() == RunStatus::Completed && only_filtered(&run.document());
     crate::exit::Exit::of_run(run.status(), reason, filtered)
 }
-

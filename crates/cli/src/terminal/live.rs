@@ -42,7 +42,8 @@ impl<'a> Live<'a> {
                     Verdict::Failed => paint.red("✗"),
                 };
                 let time = format!("{:>8}", duration_words(*duration_ms));
-                let text = format!("  {mark} {check:<width$} {}  {note}", paint.dim(&time), width = self.width);
+                let text =
+                    format!("  {mark} {check:<width$} {}  {note}", paint.dim(&time), width = self.width);
                 text.trim_end().to_owned()
             }
             Line::Skipped { check, note } => {
@@ -119,7 +120,11 @@ impl Observer for Live<'_> {
         if !self.header {
             self.header = true;
             let paint = self.talk.paint;
-            lines.push(format!("run {}  {}", paint.cyan(run.options().run.as_str()), paint.bold(&run.plan_of().name)));
+            lines.push(format!(
+                "run {}  {}",
+                paint.cyan(run.options().run.as_str()),
+                paint.bold(&run.plan_of().name)
+            ));
         }
         for entry in entries {
             if let Some(line) = self.story.tell(entry) {

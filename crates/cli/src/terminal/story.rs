@@ -65,7 +65,10 @@ impl Story {
                 if matches!(reason, SkipReason::Only | SkipReason::Tags) {
                     return None;
                 }
-                Some(Line::Skipped { check: label(check, scope), note: super::words::skip_words(*reason, detail) })
+                Some(Line::Skipped {
+                    check: label(check, scope),
+                    note: super::words::skip_words(*reason, detail),
+                })
             }
             Event::RetryScheduled { check, scope, retry, at } => {
                 let wait = super::duration_words(at.saturating_sub(entry.at));

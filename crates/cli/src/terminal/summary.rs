@@ -80,7 +80,8 @@ fn printable(line: &str) -> String {
 }
 
 fn missing(run: &Run, document: &Value, paint: Paint) -> String {
-    let rows: Vec<&Value> = document["artifacts"]["missing_required"].as_array().into_iter().flatten().collect();
+    let rows: Vec<&Value> =
+        document["artifacts"]["missing_required"].as_array().into_iter().flatten().collect();
     if rows.is_empty() {
         return String::new();
     }
@@ -107,7 +108,9 @@ fn verdict(run: &Run, document: &Value, paint: Paint) -> String {
         RunStatus::Completed if reason.code == ReasonCode::CompletedNothingRan => paint.yellow("nothing ran"),
         RunStatus::Completed => paint.green("completed"),
         RunStatus::Waiting | RunStatus::Running => paint.yellow(&word),
-        RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => paint.red(&word),
+        RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
+            paint.red(&word)
+        }
     };
     let mut line = format!("{painted}  {}", reason.code.as_str());
     if status != RunStatus::Completed {

@@ -73,7 +73,9 @@ mod tests {
 
     #[test]
     fn durations_are_understood_as_they_are_written() {
-        for (text, ms) in [("1500", 1500), ("500ms", 500), ("30s", 30_000), ("1h30m", 5_400_000), ("7d", 604_800_000)] {
+        for (text, ms) in
+            [("1500", 1500), ("500ms", 500), ("30s", 30_000), ("1h30m", 5_400_000), ("7d", 604_800_000)]
+        {
             assert_eq!(parse_duration(text), Some(ms), "{text}");
         }
         for text in ["", "10 parsecs", "s", "-5s", "1.5h", "99999999999999999999h"] {

@@ -117,8 +117,11 @@ impl Drop for Workshop {
 
 /// A folder name for an attempt: readable, unique, and safe whatever the check is called.
 fn spool_name(check: &str, scope: &ScopePath, attempt: u32) -> String {
-    let safe: String =
-        check.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).take(80).collect();
+    let safe: String = check
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .take(80)
+        .collect();
     let items: String = scope.indices().iter().map(|index| format!(".{index}")).collect();
     let salt = check.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
     format!("{safe}-{salt:08x}{items}-{attempt}")

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use escrow_store::{Mode, RunFilter, Store};
 
-use crate::support::{note, open, start_in};
+use crate::support::{note, open, start_in, try_start};
 
 const PART: &str = "ESCROW_STORE_TEST_PART";
 const PLACE: &str = "ESCROW_STORE_TEST_PLACE";
@@ -37,7 +37,8 @@ fn part() {
         "commit for ever" => commit_for_ever(path),
         "commit 200" => commit_many(path),
         "write" => {
-            println!("\nsaid: {:?}", Store::open(path, Mode::Write).map(|_| ()).map_err(|error| error.kind))
+            let written = Store::open(path, Mode::Write).and_then(|store| try_start(&store, "mine"));
+            println!("\nsaid: {:?}", written.map_err(|error| error.kind));
         }
         "list" => {
             let listed = Store::open(path, Mode::Read).and_then(|store| store.runs(&RunFilter::default()));

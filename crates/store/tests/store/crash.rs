@@ -1,12 +1,13 @@
 //! What was confirmed survives a kill at any moment, and a log that was only half written.
 
 use std::io::{BufRead, BufReader};
+use std::process::Command;
 use std::time::Duration;
 
-use escrow_store::Verification;
+use escrow_store::{Committed, StoreErrorKind, Verification};
 
 use crate::child;
-use crate::support::{House, check_intact, note, open, run_id};
+use crate::support::{House, check_intact, note, open, run_id, start_in};
 
 #[test]
 fn a_killed_process_loses_nothing_that_it_was_told_is_written() {
@@ -66,4 +67,36 @@ fn a_half_written_log_loses_whole_commits_only() {
     }
     assert!(seen.is_sorted(), "{seen:?}");
     assert_eq!(seen.last(), Some(&41));
+}
+
+#[test]
+#[ignore = "mounts a small file system, which only root may do"]
+fn a_disk_that_fills_up_loses_nothing_and_works_again_when_there_is_space() {
+    let directory = tempfile::tempdir().unwrap();
+    let mount = |options: &str| {
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(directory.path());
+        assert!(command.status().unwrap().success());
+    };
+    mount("size=700k");
+    let path = directory.path().join("escrow.db");
+    let store = open(&path);
+    let mut tenant = start_in(&store, "a", 1_000);
+    let events: Vec<_> = (0..20).map(note).collect();
+    let error = loop {
+        match tenant.try_commit(&events, &[]) {
+            Ok(done) => {
+                tenant.seq += 20;
+                assert_eq!(done, Committed::Done { seq: tenant.seq });
+            }
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind, StoreErrorKind::DiskFull, "{error:?}");
+    check_intact(&store, &run_id("a"), tenant.seq);
+    mount("remount,size=8m");
+    tenant.commit(&events);
+    check_intact(&open(&path), &run_id("a"), tenant.seq);
+    drop(store);
+    assert!(Command::new("umount").arg("--lazy").arg(directory.path()).status().unwrap().success());
 }

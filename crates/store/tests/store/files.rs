@@ -73,6 +73,7 @@ fn damaged_pages_are_an_error_and_not_an_answer() {
     (1..=50).for_each(|number| tenant.commit(&[note(number)]));
     let run = tenant.run().clone();
     let path = house.path();
+    house.store.tidy().unwrap();
     let _keep = house.close();
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[4096..].iter_mut().for_each(|byte| *byte ^= 0x5a);
@@ -111,27 +112,38 @@ fn a_store_opened_for_reading_writes_nothing() {
     check_intact(&store, &run_id("a"), 1);
 }
 
-#[test]
-fn a_read_only_directory_can_be_listed_and_not_written() {
+/// As root nothing is read-only, so somebody else has to try.
+fn check_read_only(tidy: bool, file_mode: u32) {
     let house = House::new();
     house.start("a", 1_000);
     let path = house.path();
     let directory = path.parent().unwrap().to_owned();
-    let keep = house.close();
+    if tidy {
+        house.store.tidy().unwrap();
+    }
+    let _keep = house.close();
     let allow =
         |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-    allow(&path, 0o444);
+    if tidy {
+        std::fs::remove_file(path.with_extension("db-wal")).unwrap();
+        std::fs::remove_file(path.with_extension("db-shm")).unwrap();
+    }
+    allow(&path, file_mode);
     allow(&directory, 0o555);
-    // As root nothing is read-only, so somebody else has to try.
     if let Some(said) = child::say_as_nobody("list", &path) {
-        assert_eq!(said, "Ok(1)");
+        assert_eq!(said, "Ok(1)", "tidy: {tidy}, mode {file_mode:o}");
         let said = child::say_as_nobody("write", &path).unwrap();
-        assert_eq!(said, "Err(ReadOnly)");
-        allow(&path, 0o666);
-        assert_eq!(child::say_as_nobody("list", &path).unwrap(), "Ok(1)");
-        let said = child::say_as_nobody("write", &path).unwrap();
-        assert!(["Err(ReadOnly)", "Err(Unopenable)"].contains(&said.as_str()), "{said}");
+        let refusals = ["Err(ReadOnly)", "Err(Unopenable)"];
+        assert!(refusals.contains(&said.as_str()), "{said}, tidy: {tidy}, mode {file_mode:o}");
     }
     allow(&directory, 0o755);
-    drop(keep);
+}
+
+#[test]
+fn a_read_only_directory_can_be_listed_and_not_written() {
+    for tidy in [false, true] {
+        for file_mode in [0o444, 0o666] {
+            check_read_only(tidy, file_mode);
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! The hash chain, and every way to break it.
 
-use escrow_model::Event;
-use escrow_store::{Break, Committed, Hash, StoreErrorKind, Verification};
+use escrow_model::{Event, ReasonCode};
+use escrow_store::{Break, Committed, Hash, Imported, StoreErrorKind, Verification};
+use proptest::prelude::proptest;
+use proptest::prop_assert_eq;
 
-use crate::support::{House, check_intact, note, run_id};
+use crate::support::{House, check_intact, ended, note, run_id};
 
 #[test]
 fn entries_come_back_as_the_bytes_that_were_hashed() {
@@ -141,4 +143,46 @@ fn the_feed_shows_the_entries_of_all_runs_in_the_order_of_their_commits() {
     }
     assert_eq!(paged, shown);
     assert_eq!(house.store.feed_end().unwrap(), after);
+}
+
+#[test]
+fn a_journal_moves_to_another_store_byte_for_byte() {
+    let (here, there) = (House::new(), House::new());
+    let mut tenant = here.start("a", 1_000);
+    tenant.commit(&[note(1), ended(ReasonCode::FailedCheck)]);
+    let run = tenant.run();
+    let journal = here.store.journal(run).unwrap();
+
+    assert_eq!(there.store.import(run, &journal).unwrap(), Imported::Done { seq: 3 });
+    assert_eq!(there.store.journal(run).unwrap(), journal);
+    assert_eq!(there.store.run("a").unwrap(), here.store.run("a").unwrap());
+    assert_eq!(there.store.holder(run).unwrap(), None);
+    assert_eq!(there.store.import(run, &journal).unwrap(), Imported::AlreadyThere);
+    assert_eq!(there.store.import(run, &journal[..2]).unwrap(), Imported::Differs);
+
+    let mut changed = journal;
+    changed[1].bytes[0] ^= 1;
+    let error = there.store.import(&run_id("b"), &changed).unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Corrupt);
+    assert!(there.store.run("b").is_err());
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config { cases: 48, ..Default::default() })]
+
+    #[test]
+    fn any_bit_that_flips_is_found(seq in 1..=5_u64, place in 0..10_000_usize, bit in 0..8_u32) {
+        let house = House::new();
+        let mut tenant = house.start("a", 1_000);
+        (1..=4).for_each(|number| tenant.commit(&[note(number)]));
+        let mut bytes = house.store.journal(tenant.run()).unwrap().swap_remove(usize::try_from(seq - 1).unwrap()).bytes;
+        let place = place % bytes.len();
+        bytes[place] ^= 1 << bit;
+        rusqlite::Connection::open(house.path())
+            .unwrap()
+            .execute("UPDATE entries SET bytes = ?1 WHERE seq = ?2", (bytes, seq))
+            .unwrap();
+        let found = house.store.verify(tenant.run()).unwrap();
+        prop_assert_eq!(found, Verification::Broken { seq, reason: Break::HashMismatch });
+    }
 }

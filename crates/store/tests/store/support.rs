@@ -81,11 +81,23 @@ impl Tenant<'_> {
 }
 
 pub(crate) fn start_in<'a>(store: &'a Store, name: &str, at: u64) -> Tenant<'a> {
+    let Created::Done { lease, seq } = create(store, name, at).unwrap() else { panic!("exists") };
+    Tenant { store, lease, seq }
+}
+
+pub(crate) fn try_start(store: &Store, name: &str) -> Result<(), StoreError> {
+    create(store, name, 1_000).map(|_| ())
+}
+
+fn create(store: &Store, name: &str, at: u64) -> Result<Created, StoreError> {
     let run = run_id(name);
     let entries = [entry(at, started(&run, None))];
-    let new = NewRun { run: &run, holder: &holder(1), entries: &entries, durability: Durability::Grouped };
-    let Created::Done { lease, seq } = store.create_run(new).unwrap() else { panic!("exists") };
-    Tenant { store, lease, seq }
+    store.create_run(NewRun {
+        run: &run,
+        holder: &holder(1),
+        entries: &entries,
+        durability: Durability::Grouped,
+    })
 }
 
 pub(crate) fn open(path: &Path) -> Store {
@@ -156,8 +168,16 @@ pub(crate) fn answered(check: &str, scope: &[u32], attempt: u32, answer: Answer)
 
 pub(crate) fn judged(check: &str, scope: &[u32], attempt: u32, verdict: Verdict) -> Event {
     let scope = ScopePath::new(scope.to_vec());
-    let check = check.into();
-    Event::CheckJudged { check, scope, attempt, verdict, issues: Vec::new(), fault: None, violation: false }
+    Event::CheckJudged {
+        check: check.into(),
+        scope,
+        attempt,
+        verdict,
+        issues: Vec::new(),
+        fault: None,
+        violation: false,
+        settled: true,
+    }
 }
 
 pub(crate) fn note(number: u64) -> Event {

@@ -232,6 +232,25 @@ fn an_invocation_counts_its_runs_and_keeps_the_reason_of_the_one_that_failed() {
     assert!(row.ended_at.is_some());
 }
 
+#[test]
+fn a_removed_run_leaves_nothing_behind_and_the_feed_goes_on() {
+    let house = House::new();
+    let mut tenant = house.start("a", 1_000);
+    tenant.commit(&[attempt("lint", &[], 1), wait("post", WaitKind::Approval, "w1")]);
+    let letter = Letter::Cancel { by: None, system: true };
+    house.store.send(tenant.run(), &letter, "cli").unwrap();
+    let before = house.store.feed_end().unwrap();
+    assert_eq!(house.store.remove(&[run_id("a"), run_id("ghost")]).unwrap(), 1);
+    let left = dump(&house);
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(tenant.try_commit(&[note(1)], &[]).unwrap_err().kind, StoreErrorKind::NoSuchRun);
+
+    house.start("b", 2_000);
+    let fresh = house.store.feed(before, 10).unwrap();
+    assert_eq!(fresh.iter().map(|entry| entry.run.as_str()).collect::<Vec<_>>(), ["r_b"]);
+    assert_eq!(fresh[0].decode().unwrap().at, 2_000);
+}
+
 /// Every table, every row, as text.
 fn dump(house: &House) -> Vec<String> {
     let connection = rusqlite::Connection::open(house.path()).unwrap();

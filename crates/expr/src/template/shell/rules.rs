@@ -34,6 +34,7 @@ const EVALUATORS: &[&str] = &[
     "at",
     "batch",
     "bind",
+    "compgen",
     "complete",
     "crontab",
     "declare",
@@ -67,8 +68,33 @@ const WRAPPERS: &[&str] = &[
 /// Commands that give the argument of `-c` to a shell.
 const SHELL_OPTION: &[&str] = &["flock", "runuser", "script", "su"];
 
-/// Variables whose value a shell expands, commands included.
-const EXPANDED: &[&str] = &["BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"];
+/// Variables whose value some shell expands or computes, commands included.
+const EVALUATED: &[&str] = &[
+    "BASHPID",
+    "BASH_ARGV0",
+    "BASH_ENV",
+    "BASH_SUBSHELL",
+    "ENV",
+    "EPOCHREALTIME",
+    "EPOCHSECONDS",
+    "EUID",
+    "HISTCMD",
+    "LINENO",
+    "MAILCHECK",
+    "OPTERR",
+    "OPTIND",
+    "PPID",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS3",
+    "PS4",
+    "RANDOM",
+    "SECONDS",
+    "SRANDOM",
+    "UID",
+];
 
 /// Commands that assign, one `NAME=value` per argument.
 const ASSIGNERS: &[&str] = &["export", "local", "readonly"];
@@ -274,9 +300,9 @@ impl Judge<'_> {
     fn command(&mut self, command: &Command) {
         for word in command.assignments.iter().chain(&command.words) {
             if let Some((name, _)) = word.text.split_once('=')
-                && EXPANDED.contains(&name)
+                && EVALUATED.contains(&name)
             {
-                self.refuse_word(word, &format!("a shell expands the value of `{name}`"));
+                self.refuse_word(word, &format!("a shell reads the value of `{name}` as code"));
             }
         }
         let Some(first) = command.words.first() else { return };
@@ -508,12 +534,12 @@ fn selects(text: &str, option: &str) -> bool {
 #[cfg(test)]
 mod unit_tests {
     use super::{
-        ASSIGNERS, EVALUATORS, EXPANDED, INTERPRETERS, SHELL_OPTION, SHELLS, WRAPPERS, interpreter, selects,
+        ASSIGNERS, EVALUATED, EVALUATORS, INTERPRETERS, SHELL_OPTION, SHELLS, WRAPPERS, interpreter, selects,
     };
 
     #[test]
     fn tables_are_sorted_and_names_are_unique() {
-        for table in [SHELLS, EVALUATORS, WRAPPERS, SHELL_OPTION, EXPANDED, ASSIGNERS] {
+        for table in [SHELLS, EVALUATORS, WRAPPERS, SHELL_OPTION, EVALUATED, ASSIGNERS] {
             assert!(table.is_sorted_by(|a, b| a < b), "{table:?}");
         }
         let mut names: Vec<_> = INTERPRETERS.iter().map(|interpreter| interpreter.name).collect();
