@@ -14,6 +14,9 @@ use crate::source::Sources;
 use crate::suggest::nearest;
 use crate::yaml::{Entry, Node};
 
+/// More than a person wrote; how they follow from one another is looked at pair by pair.
+const CHECKS_MAX: usize = 10_000;
+
 /// Decodes a file whose top is a map.
 pub(crate) fn decode(
     root: &Node,
@@ -29,6 +32,14 @@ pub(crate) fn decode(
     };
     if entries.is_empty() {
         no_checks(root, found);
+    }
+    if let Some(beyond) = entries.get(CHECKS_MAX) {
+        found.push(
+            Problem::new("E0134", beyond.key_span.clone(), "the playbook has too many checks")
+                .label(format!("at most {CHECKS_MAX} are read"))
+                .help("run the same check for many items with `forEach`"),
+        );
+        return None;
     }
     if let Some(prompted) = &prompted {
         shape::judge_check(&prompted.check, catalog, found);

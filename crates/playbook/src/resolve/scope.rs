@@ -85,7 +85,7 @@ pub(super) fn check(known: &Known<'_>, uses: &[Use], text: &str, found: &mut Dia
     let Known { plan, drafts, graph, fans } = *known;
     let places: BTreeMap<&str, usize> =
         drafts.iter().enumerate().map(|(place, draft)| (draft.check.name.as_str(), place)).collect();
-    let mut judge = Judge { plan, drafts, graph, fans, places, related: BTreeMap::new(), text, found };
+    let mut judge = Judge { plan, drafts, graph, fans, places, related: None, text, found };
     for used in uses {
         judge.constant(used);
         for mention in &used.mentions {
@@ -100,8 +100,8 @@ struct Judge<'a> {
     graph: &'a Graph,
     fans: bool,
     places: BTreeMap<&'a str, usize>,
-    /// Per check, who runs before or after it for a reason.
-    related: BTreeMap<usize, Vec<bool>>,
+    /// The check that was looked at last, and who runs before or after it for a reason.
+    related: Option<(usize, Vec<bool>)>,
     text: &'a str,
     found: &'a mut Diagnostics,
 }
@@ -213,7 +213,7 @@ impl Judge<'_> {
     /// Reading a check that runs whenever it likes gives one answer today and another tomorrow.
     fn unrelated(&mut self, used: &Use, name: &str, other: usize, span: Range<usize>) {
         let Some(place) = used.check else { return };
-        if place == other || self.related_to(place)[other] {
+        if place == other || self.is_related(place, other) {
             return;
         }
         let other = &self.drafts[other].check.name;
@@ -228,17 +228,22 @@ impl Judge<'_> {
         );
     }
 
-    fn related_to(&mut self, place: usize) -> &[bool] {
-        let graph = self.graph;
-        self.related.entry(place).or_insert_with(|| {
-            let before = graph.reach(place, |graph, at| {
+    fn is_related(&mut self, place: usize, other: usize) -> bool {
+        // What may be routed to at run time may stand anywhere.
+        if self.graph.dynamic {
+            return true;
+        }
+        if self.related.as_ref().is_none_or(|(known, _)| *known != place) {
+            let before = self.graph.reach(place, |graph, at| {
                 graph.needs[at].iter().copied().chain(graph.sources(at).map(|route| route.from))
             });
-            let after =
-                graph.reach(place, |graph, at| graph.dependents[at].iter().copied().chain(graph.targets(at)));
-            // What may be routed to at run time may stand anywhere.
-            before.into_iter().zip(after).map(|(before, after)| before || after || graph.dynamic).collect()
-        })
+            let after = self
+                .graph
+                .reach(place, |graph, at| graph.dependents[at].iter().copied().chain(graph.targets(at)));
+            let either = before.into_iter().zip(after).map(|(before, after)| before || after).collect();
+            self.related = Some((place, either));
+        }
+        self.related.as_ref().is_some_and(|(_, related)| related[other])
     }
 
     /// A condition whose answer is known before the run is a slip, or a check that someone switched off.

@@ -47,8 +47,13 @@ fn by_itself(place: usize, graph: &Graph) -> bool {
 fn wake_rings(starts: &mut [bool], overridden: &[bool], graph: &Graph) -> Vec<bool> {
     loop {
         let alive = reachable(starts, graph);
-        let Some(first) = sleeping_ring(starts, overridden, &alive, graph) else { return alive };
-        starts[first] = true;
+        let firsts = sleeping_rings(starts, overridden, &alive, graph);
+        if firsts.is_empty() {
+            return alive;
+        }
+        for first in firsts {
+            starts[first] = true;
+        }
     }
 }
 
@@ -71,8 +76,8 @@ fn reachable(starts: &[bool], graph: &Graph) -> Vec<bool> {
     alive
 }
 
-/// The check at which the first ring that sleeps may start.
-fn sleeping_ring(starts: &[bool], overridden: &[bool], alive: &[bool], graph: &Graph) -> Option<usize> {
+/// The checks at which the rings that sleep, and that nothing else leads into, may start.
+fn sleeping_rings(starts: &[bool], overridden: &[bool], alive: &[bool], graph: &Graph) -> Vec<usize> {
     let leads_to = |place: usize| -> Vec<usize> {
         if alive[place] {
             return Vec::new();
@@ -100,11 +105,13 @@ fn sleeping_ring(starts: &[bool], overridden: &[bool], alive: &[bool], graph: &G
         .iter()
         .enumerate()
         .filter(|(number, ring)| ring.len() > 1 && !entered[*number])
-        .flat_map(|(_, ring)| ring)
-        .copied()
-        .filter(|place| !alive[*place] && !starts[*place] && !overridden[*place])
-        .filter(|place| graph.sources(*place).all(|route| route.when != When::Fail))
-        .min()
+        .filter_map(|(_, ring)| {
+            ring.iter().copied().find(|place| {
+                let waits = !alive[*place] && !starts[*place] && !overridden[*place];
+                waits && graph.sources(*place).all(|route| route.when != When::Fail)
+            })
+        })
+        .collect()
 }
 
 fn never_starts(place: usize, drafts: &[Draft], graph: &Graph, found: &mut Diagnostics) {
