@@ -102,17 +102,23 @@ impl Problem {
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
     problems: Vec<Problem>,
+    errors: usize,
 }
 
 impl Diagnostics {
     pub(crate) fn push(&mut self, problem: Problem) {
-        if self.problems.len() < DIAGNOSTICS_MAX {
+        let is_error = problem.severity() == Severity::Error;
+        self.errors += usize::from(is_error);
+        // Warnings never crowd out what keeps the playbook from running.
+        let room =
+            if is_error { self.errors <= DIAGNOSTICS_MAX } else { self.problems.len() < DIAGNOSTICS_MAX };
+        if room {
             self.problems.push(problem);
         }
     }
 
     pub(crate) fn has_errors(&self) -> bool {
-        self.problems.iter().any(|problem| problem.severity() == Severity::Error)
+        self.errors > 0
     }
 
     /// All of them by place, with lines and columns.
@@ -145,6 +151,11 @@ impl Diagnostics {
             .collect();
         found.sort_by(|a, b| (a.span.start, a.code).cmp(&(b.span.start, b.code)));
         found.dedup();
+        // An alias to nothing has no value either; saying so twice helps nobody.
+        let dangling: Vec<usize> =
+            found.iter().filter(|one| one.code == "E0135").map(|one| one.span.start).collect();
+        found.retain(|one| one.code != "E0105" || !dangling.contains(&one.span.start));
+        found.truncate(DIAGNOSTICS_MAX);
         found
     }
 }

@@ -88,7 +88,13 @@ fn plan(text: &str, file: &str, catalog: &[ProviderSpec], found: &mut Diagnostic
 }
 
 fn empty(text: &str, found: &mut Diagnostics) {
-    let label = if text.trim().is_empty() { "nothing stands here" } else { "there are only comments" };
+    let label = if text.trim().is_empty() {
+        "nothing stands here"
+    } else if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
+        "there are only comments"
+    } else {
+        "this says nothing"
+    };
     found.push(
         Problem::new("E0109", 0..0, "the file is empty")
             .label(label)

@@ -25,13 +25,15 @@ pub(crate) fn resolve(decoded: Decoded, text: &str, found: &mut Diagnostics) -> 
     let Decoded { mut plan, mut drafts, uses } = decoded;
     let graph = Graph::of(&drafts);
     let order = cycles::order(&drafts, &graph, found);
-    starts::resolve(&mut drafts, &graph, found);
+    let alive = starts::resolve(&mut drafts, &graph);
     criticality::resolve(&mut drafts, &graph);
-    if let Some(order) = order {
-        fans::resolve(&mut drafts, &graph, &order, found);
-        scope::check(&plan, &drafts, &graph, &uses, text, found);
+    if let Some(order) = &order {
+        fans::resolve(&mut drafts, &graph, order, found);
+        starts::check(&drafts, &graph, &alive, found);
+        loops::check(&drafts, &graph, plan.safety, found);
     }
-    loops::check(&drafts, plan.safety, found);
+    let known = scope::Known { plan: &plan, drafts: &drafts, graph: &graph, fans: order.is_some() };
+    scope::check(&known, &uses, text, found);
     safety::check(&drafts, plan.safety, found);
     plan.checks = drafts.into_iter().map(|draft| draft.check).collect();
     plan

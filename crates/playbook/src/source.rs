@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_expr::{Program, Read, ShellScript, Step, Template};
+use escrow_expr::{Program, Read, ShellErrorKind, ShellScript, Step, Template};
 use escrow_model::{Block, Expression, Shell, Text};
 
 use crate::diagnostic::{Diagnostics, Problem};
@@ -54,12 +54,20 @@ pub(crate) struct Sources<'t> {
 
 impl Sources<'_> {
     pub(crate) fn expression(&mut self, key: &str, node: &Rc<Node>, stage: Stage) -> Option<Expression> {
-        let text = node.written()?;
+        let text = node.string().or_else(|| node.bool().and(node.written()))?;
         if text.trim().is_empty() {
             self.found.push(
                 Problem::new("E0113", node.span.clone(), format!("`{key}` is not an expression"))
                     .label("it is empty"),
             );
+            return None;
+        }
+        // Two nested blocks of statements, to the letter; nobody means that.
+        if text.trim().starts_with("{{") && text.trim().ends_with("}}") {
+            let bare = text.trim().trim_start_matches('{').trim_end_matches('}').trim();
+            let problem = Problem::new("E0113", node.span.clone(), format!("`{key}` is not an expression"));
+            self.found
+                .push(problem.label("this is a template").help(format!("write `{bare}`, without braces")));
             return None;
         }
         match Program::expression(text) {
@@ -131,8 +139,12 @@ impl Sources<'_> {
             }
             Err(errors) => {
                 for error in errors {
-                    let message = format!("`{key}` cannot be run safely");
-                    self.refuse("E0119", message, node, &error.span, &error.message, Some(error.help));
+                    let (code, message) = match error.kind {
+                        ShellErrorKind::Template => ("E0118", format!("`{key}` is not a template")),
+                        _ => ("E0119", format!("`{key}` cannot be run safely")),
+                    };
+                    let help = Some(error.help).filter(|help| !help.is_empty());
+                    self.refuse(code, message, node, &error.span, &error.message, help);
                 }
                 None
             }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use escrow_model::{
-    AssumeMode, Check, Criticality, CriticalityOrigin, Expression, Need, ProviderSpec, Retry,
+    AssumeMode, Check, Criticality, CriticalityOrigin, Expression, Home, Mutates, Need, ProviderSpec, Retry,
 };
 use serde_json::Value;
 
@@ -14,10 +14,18 @@ use crate::duration;
 use crate::source::Stage;
 use crate::yaml::{Entry, Node, place_within};
 
-/// `None` when there is no provider to make sense of it by; that was reported.
-pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> Option<Draft> {
+/// Stands in for a provider that there is not, so that all else about the check can be looked at.
+const NO_PROVIDER: ProviderSpec = ProviderSpec {
+    name: "",
+    summary: "",
+    keys: &[],
+    mutates: Mutates::Never,
+    home: Home::Engine,
+    timeout_ms: 0,
+};
+
+pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> Draft {
     let node = &entry.value;
-    node.map()?;
     decoder.sources.check = Some(place);
     let needs = node.get("depends_on").map(|node| decoder.needs(node)).unwrap_or_default();
     let on_success = decoder.routing(node.get("on_success"));
@@ -31,11 +39,10 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
     let schema = decoder.schema(node);
     let env = decoder.environment(node.get("env"));
     decoder.conflicts(node);
-    let provider = decoder.provider(node);
-    let fields = provider.map(|provider| fields::decode(decoder, node, &provider)).unwrap_or_default();
+    let provider = decoder.provider(node).unwrap_or(NO_PROVIDER);
+    let fields = fields::decode(decoder, node, &provider);
     decoder.sources.check = None;
 
-    let provider = provider?;
     let flag = |key: &str| node.get(key).and_then(|node| node.bool());
     let word = |key: &str| node.get(key).and_then(|node| node.string());
     let retry_on = node.get("retry_on").map(|node| texts(Some(node)));
@@ -77,7 +84,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
         env,
         fields,
     };
-    Some(Draft {
+    Draft {
         check,
         entry: entry.clone(),
         provider,
@@ -90,7 +97,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
         criticality: word("criticality").and_then(Criticality::parse),
         critical: flag("critical"),
         retry_max: retry.and_then(|retry| retry.max),
-    })
+    }
 }
 
 impl Decoder<'_> {

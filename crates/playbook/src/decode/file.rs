@@ -9,8 +9,13 @@ use super::names::Names;
 use super::{Decoded, Decoder, artifacts, check, count, inputs, prompt, texts};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
+use crate::shape;
 use crate::source::Sources;
+use crate::suggest::nearest;
 use crate::yaml::{Entry, Node};
+
+/// More than a person wrote; how they follow from one another is looked at pair by pair.
+const CHECKS_MAX: usize = 10_000;
 
 /// Decodes a file whose top is a map.
 pub(crate) fn decode(
@@ -22,23 +27,33 @@ pub(crate) fn decode(
 ) -> Option<Decoded> {
     let prompted = prompt::as_check(root, found);
     let entries: &[Entry] = match &prompted {
-        Some(entry) => std::slice::from_ref(entry),
+        Some(prompted) => std::slice::from_ref(&prompted.check),
         None => root.get("checks").and_then(|checks| checks.map()).unwrap_or_default(),
     };
     if entries.is_empty() {
         no_checks(root, found);
     }
+    if let Some(beyond) = entries.get(CHECKS_MAX) {
+        found.push(
+            Problem::new("E0134", beyond.key_span.clone(), "the playbook has too many checks")
+                .label(format!("at most {CHECKS_MAX} are read"))
+                .help("run the same check for many items with `forEach`"),
+        );
+        return None;
+    }
+    if let Some(prompted) = &prompted {
+        shape::judge_check(&prompted.check, catalog, found);
+    }
     let sources = Sources { text, found, uses: Vec::new(), check: None };
     let mut decoder = Decoder { sources, catalog, names: Names::of(entries) };
     let artifacts = artifacts::decode(root.get("artifacts"), decoder.found());
-    let inputs = inputs::decode(root.get("inputs"), decoder.found());
+    let mut inputs = inputs::decode(root.get("inputs"), decoder.found());
+    for name in prompted.iter().flat_map(|prompted| &prompted.inputs) {
+        inputs.entry(name.clone()).or_insert_with(inputs::named_in_a_prompt);
+    }
     let env = decoder.environment(root.get("env"));
-    let drafts: Vec<_> = entries
-        .iter()
-        .enumerate()
-        .filter_map(|(place, entry)| check::decode(&mut decoder, place, entry))
-        .collect();
-    let complete = drafts.len() == entries.len() && !entries.is_empty();
+    let drafts: Vec<_> =
+        entries.iter().enumerate().map(|(place, entry)| check::decode(&mut decoder, place, entry)).collect();
     let plan = Plan {
         name: root
             .get("name")
@@ -59,7 +74,7 @@ pub(crate) fn decode(
         checks: Vec::new(),
     };
     let uses = decoder.sources.uses;
-    complete.then_some(Decoded { plan, drafts, uses })
+    (!entries.is_empty()).then_some(Decoded { plan, drafts, uses })
 }
 
 fn no_checks(root: &Node, found: &mut Diagnostics) {
@@ -71,13 +86,18 @@ fn no_checks(root: &Node, found: &mut Diagnostics) {
                 .label("nothing to run")
                 .help("add a check: `hello: { type: command, exec: \"echo hello\" }`"),
         ),
-        None if ["steps", "tasks", "jobs", "prompt"].iter().any(|key| root.entry(key).is_some()) => {}
+        None if root.map().unwrap_or_default().iter().any(|entry| meant_as_checks(&entry.key)) => {}
         None => found.push(
             Problem::new("E0138", root.span.start..root.span.start, "the playbook has no checks")
                 .label("`checks` is missing")
                 .help("add `checks:`, or a `prompt:` for one agent"),
         ),
     }
+}
+
+/// A key whose own message already says where the checks are.
+fn meant_as_checks(key: &str) -> bool {
+    ["steps", "tasks", "jobs", "prompt"].contains(&key) || nearest(key, ["checks"]).is_some()
 }
 
 /// What a playbook without a name is called: its file, without what every playbook's file has.

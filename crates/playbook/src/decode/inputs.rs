@@ -49,3 +49,8 @@ pub(super) fn decode(node: Option<&Rc<Node>>, found: &mut Diagnostics) -> IndexM
         })
         .collect()
 }
+
+/// What `{target}` in a prompt declares by itself.
+pub(super) fn named_in_a_prompt() -> Input {
+    Input { kind: InputKind::String, default: None, required: true, description: String::new() }
+}

@@ -7,7 +7,13 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::yaml::{Entry, Node};
 
 /// The check that the file stands for, written as if it stood under `checks`.
-pub(super) fn as_check(root: &Node, found: &mut Diagnostics) -> Option<Entry> {
+pub(super) struct Prompted {
+    pub(super) check: Entry,
+    /// The inputs that the prompt names in single braces.
+    pub(super) inputs: Vec<String>,
+}
+
+pub(super) fn as_check(root: &Node, found: &mut Diagnostics) -> Option<Prompted> {
     let Some(prompt) = root.entry("prompt") else {
         for key in ["model", "agent"] {
             if let Some(entry) = root.entry(key) {
@@ -31,8 +37,9 @@ pub(super) fn as_check(root: &Node, found: &mut Diagnostics) -> Option<Entry> {
     }
     let span = prompt.key_span.clone();
     let mut entries = vec![entry("type", &span, "ai", &span)];
+    let mut inputs = Vec::new();
     if let Some(text) = prompt.value.written() {
-        let value = Node::text_at(prompt.value.span.clone(), inserted(text));
+        let value = Node::text_at(prompt.value.span.clone(), inserted(text, &mut inputs));
         entries.push(Entry { key: "prompt".to_owned(), key_span: span.clone(), value: Rc::new(value) });
     }
     if let Some(model) = root.entry("model")
@@ -51,7 +58,8 @@ pub(super) fn as_check(root: &Node, found: &mut Diagnostics) -> Option<Entry> {
         entries.push(agent.clone());
     }
     let body = Node::map_at(prompt.value.span.clone(), entries);
-    Some(Entry { key: "main".to_owned(), key_span: span, value: Rc::new(body) })
+    let check = Entry { key: "main".to_owned(), key_span: span, value: Rc::new(body) };
+    Some(Prompted { check, inputs })
 }
 
 fn entry(key: &str, key_span: &Range<usize>, text: &str, span: &Range<usize>) -> Entry {
@@ -60,7 +68,7 @@ fn entry(key: &str, key_span: &Range<usize>, text: &str, span: &Range<usize>) ->
 }
 
 /// `{target}` is the input `target`. Braces that hold anything but one name stay as they are.
-fn inserted(text: &str) -> String {
+fn inserted(text: &str, inputs: &mut Vec<String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('{') {
@@ -72,6 +80,7 @@ fn inserted(text: &str) -> String {
                 out.push_str("{{ inputs.");
                 out.push_str(name);
                 out.push_str(" }}");
+                inputs.push(name.to_owned());
                 rest = &after[name.len() + 1..];
             }
             _ => {
@@ -96,9 +105,15 @@ mod tests {
 
     #[test]
     fn single_braces_round_a_name_are_inputs() {
-        assert_eq!(inserted("Review {target}."), "Review {{ inputs.target }}.");
-        assert_eq!(inserted("{a}{b}"), "{{ inputs.a }}{{ inputs.b }}");
-        assert_eq!(inserted("{{ inputs.x }} {\"a\": 1} {} {a b}"), "{{ inputs.x }} {\"a\": 1} {} {a b}");
-        assert_eq!(inserted("{{a}}"), "{{a}}");
+        for (text, expected, named) in [
+            ("Review {target}.", "Review {{ inputs.target }}.", vec!["target"]),
+            ("{a}{b}", "{{ inputs.a }}{{ inputs.b }}", vec!["a", "b"]),
+            ("{{ inputs.x }} {\"a\": 1} {} {a b}", "{{ inputs.x }} {\"a\": 1} {} {a b}", vec![]),
+            ("{{a}}", "{{a}}", vec![]),
+        ] {
+            let mut inputs = Vec::new();
+            assert_eq!(inserted(text, &mut inputs), expected);
+            assert_eq!(inputs, named);
+        }
     }
 }

@@ -9,6 +9,9 @@ use super::graph::{Graph, When};
 use crate::decode::{Draft, Fanout};
 use crate::diagnostic::{Diagnostics, Problem};
 
+/// How deep `forEach` may nest.
+const FAN_DEPTH_MAX: usize = 16;
+
 /// `order` has each check behind what it depends on.
 pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, order: &[usize], found: &mut Diagnostics) {
     let mut fans: Vec<Option<Fan>> = vec![None; drafts.len()];
@@ -40,7 +43,8 @@ fn fan_of(place: usize, drafts: &[Draft], graph: &Graph, fans: &[Option<Fan>]) -
     }
     let known = |need: &usize| fans[*need].clone().unwrap_or_default();
     let parents: Vec<usize> = needs.iter().copied().filter(|need| drafts[*need].check.for_each).collect();
-    let deepest = |fans: Vec<Fan>| fans.into_iter().max_by_key(Vec::len).unwrap_or_default();
+    // Of several equally deep ones the first, so that messages speak in the order of the file.
+    let deepest = |fans: Vec<Fan>| fans.into_iter().rev().max_by_key(Vec::len).unwrap_or_default();
     match (draft.fanout, parents.is_empty()) {
         (Some(Fanout::Map) | None, false) => {
             Some(deepest(parents.iter().map(|parent| item_fan(*parent, known(parent))).collect()))
@@ -92,7 +96,10 @@ fn routed_fan(place: usize, draft: &Draft, graph: &Graph, fans: &[Option<Fan>]) 
 }
 
 fn item_fan(parent: usize, mut fan: Fan) -> Fan {
-    fan.push(CheckIndex::at(parent));
+    // One more than is allowed is enough to be refused for.
+    if fan.len() <= FAN_DEPTH_MAX {
+        fan.push(CheckIndex::at(parent));
+    }
     fan
 }
 
@@ -108,6 +115,13 @@ fn common_prefix(fans: impl Iterator<Item = Fan>) -> Fan {
 fn check_one_line(place: usize, drafts: &[Draft], graph: &Graph, fans: &[Fan], found: &mut Diagnostics) {
     let draft = &drafts[place];
     let fan = &fans[place];
+    if fan.len() > FAN_DEPTH_MAX {
+        found.push(
+            Problem::new("E0134", draft.entry.key_span.clone(), "items are nested too deeply")
+                .label(format!("`forEach` in `forEach`, more than {FAN_DEPTH_MAX} levels")),
+        );
+        return;
+    }
     let reduces = draft.fanout == Some(Fanout::Reduce);
     for need in &graph.needs[place] {
         let maps_over = drafts[*need].check.for_each && !reduces;

@@ -1,5 +1,7 @@
 //! Who needs whom and who routes to whom, by place.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use escrow_model::{CheckIndex, Routing};
 
 use crate::decode::Draft;
@@ -22,6 +24,8 @@ pub(super) struct Route {
 pub(super) struct Graph {
     /// What each check depends on, alternatives included, each once.
     pub(super) needs: Vec<Vec<usize>>,
+    /// The same, each group satisfied by any of its members.
+    pub(super) groups: Vec<Vec<Vec<usize>>>,
     pub(super) dependents: Vec<Vec<usize>>,
     pub(super) routes: Vec<Route>,
     pub(super) routes_from: Vec<Vec<usize>>,
@@ -35,6 +39,7 @@ impl Graph {
         let count = drafts.len();
         let mut graph = Graph {
             needs: vec![Vec::new(); count],
+            groups: vec![Vec::new(); count],
             dependents: vec![Vec::new(); count],
             routes: Vec::new(),
             routes_from: vec![Vec::new(); count],
@@ -42,8 +47,14 @@ impl Graph {
             dynamic: false,
         };
         for (place, draft) in drafts.iter().enumerate() {
-            let mut needs: Vec<usize> =
-                draft.check.needs.iter().flat_map(|need| &need.any_of).map(|index| index.place()).collect();
+            let groups: Vec<Vec<usize>> = draft
+                .check
+                .needs
+                .iter()
+                .map(|need| need.any_of.iter().map(|index| index.place()).collect())
+                .collect();
+            let mut needs: Vec<usize> = groups.iter().flatten().copied().collect();
+            graph.groups[place] = groups;
             needs.sort_unstable();
             needs.dedup();
             for need in &needs {
@@ -151,4 +162,30 @@ pub(super) fn components(count: usize, successors: impl Fn(usize) -> Vec<usize>)
         }
     }
     found
+}
+
+/// A shortest way from the first member of a component back to it, through the component.
+pub(super) fn way_round(component: &[usize], successors: impl Fn(usize) -> Vec<usize>) -> Vec<usize> {
+    let start = component[0];
+    let mut before: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut open = VecDeque::from([start]);
+    while let Some(place) = open.pop_front() {
+        for next in successors(place) {
+            if next == start {
+                let mut way = vec![place];
+                let mut at = place;
+                while let Some(previous) = before.get(&at) {
+                    way.push(*previous);
+                    at = *previous;
+                }
+                way.reverse();
+                return way;
+            }
+            if component.binary_search(&next).is_ok() && !before.contains_key(&next) {
+                before.insert(next, place);
+                open.push_back(next);
+            }
+        }
+    }
+    component.to_vec()
 }

@@ -2,29 +2,35 @@
 
 use escrow_model::{CheckIndex, Routing, Safety};
 
-use super::graph::components;
+use super::graph::{Graph, components, way_round};
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
 
-/// Warns of routing rings in which every check always goes on.
-pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
-    let leads_to = |place: usize| unconditional(&drafts[place]);
+/// Warns of rings of routes, and of dependencies that routes lead back to, in which every check goes on.
+pub(super) fn check(drafts: &[Draft], graph: &Graph, safety: Safety, found: &mut Diagnostics) {
+    let leads_to = |place: usize| -> Vec<usize> {
+        if is_held_back(&drafts[place]) {
+            return Vec::new();
+        }
+        let routes = always_to(&drafts[place]);
+        routes.into_iter().chain(graph.dependents[place].iter().copied()).collect()
+    };
     for ring in components(drafts.len(), leads_to) {
         let first = ring[0];
         let is_ring = ring.len() > 1 || leads_to(first).contains(&first);
         if !is_ring {
             continue;
         }
+        let ring = way_round(&ring, leads_to);
+        let Some(source) = ring.iter().copied().find(|place| !always_to(&drafts[*place]).is_empty()) else {
+            continue;
+        };
         let names: Vec<String> =
-            ring.iter().chain([&first]).map(|place| format!("`{}`", drafts[*place].check.name)).collect();
+            ring.iter().chain([&ring[0]]).map(|place| format!("`{}`", drafts[*place].check.name)).collect();
         let block =
-            if drafts[first].check.on_success.goto.is_some() || !drafts[first].check.on_success.is_empty() {
-                "on_success"
-            } else {
-                "on_finish"
-            };
+            if always(&drafts[source].check.on_success).is_empty() { "on_finish" } else { "on_success" };
         found.push(
-            Problem::new("W0204", drafts[first].span_of(block), "a loop without an exit")
+            Problem::new("W0204", drafts[source].span_of(block), "a loop without an exit")
                 .label(format!("{} and so on, until the loop budget is spent", names.join(" → ")))
                 .help("go on under a condition: `transitions: [{ when: …, to: … }]`")
                 .error_if(safety == Safety::Strict),
@@ -32,18 +38,16 @@ pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
     }
 }
 
-/// Where a check that succeeds always goes: what no condition, filter or contract can hold back.
-fn unconditional(draft: &Draft) -> Vec<usize> {
+/// Whether a condition or a filter may keep the check from running, and so end the loop.
+fn is_held_back(draft: &Draft) -> bool {
     let check = &draft.check;
-    let held_back = check.condition.is_some()
-        || !check.assume.is_empty()
-        || !check.on.is_empty()
-        || !check.guarantee.is_empty()
-        || check.fail_if.is_some();
-    if held_back {
-        return Vec::new();
-    }
-    [&check.on_success, &check.on_finish].into_iter().flat_map(always).map(CheckIndex::place).collect()
+    check.condition.is_some() || !check.assume.is_empty() || !check.on.is_empty() || check.fail_if.is_some()
+}
+
+/// Where a check that succeeds always goes.
+fn always_to(draft: &Draft) -> Vec<usize> {
+    let routings = [&draft.check.on_success, &draft.check.on_finish];
+    routings.into_iter().flat_map(always).map(CheckIndex::place).collect()
 }
 
 fn always(routing: &Routing) -> Vec<CheckIndex> {

@@ -56,22 +56,36 @@ const FOREIGN_NAMES: &[(&str, &str)] = &[
     ("process", "read `env`"),
     ("trigger", "read `event`"),
     ("loop", "read `item`"),
+    (
+        "Date",
+        "expressions have no clock, so that a replay decides the same; let a check print the time, and read its output",
+    ),
+    ("console", "call `log(…)`"),
+    ("fetch", "call it in a check of `type: http`, and read its output"),
+    (
+        "require",
+        "expressions load nothing; run the program in a check of `type: command`, and read its output",
+    ),
 ];
 
 /// Objects whose members are checks.
 const BY_CHECK: &[&str] = &["outputs", "outputs_history", "outputs_raw"];
 
-pub(super) fn check(
-    plan: &Plan,
-    drafts: &[Draft],
-    graph: &Graph,
-    uses: &[Use],
-    text: &str,
-    found: &mut Diagnostics,
-) {
+/// What there is to read.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) drafts: &'a [Draft],
+    pub(super) graph: &'a Graph,
+    /// Fans are resolved; they are not when dependencies go in a circle.
+    pub(super) fans: bool,
+}
+
+pub(super) fn check(known: &Known<'_>, uses: &[Use], text: &str, found: &mut Diagnostics) {
+    let Known { plan, drafts, graph, fans } = *known;
     let places: BTreeMap<&str, usize> =
         drafts.iter().enumerate().map(|(place, draft)| (draft.check.name.as_str(), place)).collect();
-    let mut judge = Judge { plan, drafts, graph, places, related: BTreeMap::new(), text, found };
+    let mut judge = Judge { plan, drafts, graph, fans, places, related: None, text, found };
     for used in uses {
         judge.constant(used);
         for mention in &used.mentions {
@@ -84,9 +98,10 @@ struct Judge<'a> {
     plan: &'a Plan,
     drafts: &'a [Draft],
     graph: &'a Graph,
+    fans: bool,
     places: BTreeMap<&'a str, usize>,
-    /// Per check, who runs before or after it for a reason.
-    related: BTreeMap<usize, Vec<bool>>,
+    /// The check that was looked at last, and who runs before or after it for a reason.
+    related: Option<(usize, Vec<bool>)>,
     text: &'a str,
     found: &'a mut Diagnostics,
 }
@@ -95,15 +110,17 @@ impl Judge<'_> {
     fn mention(&mut self, used: &Use, mention: &Mention) {
         let Some(name) = mention.path.first().map(String::as_str) else { return };
         let span = place_within(self.text, &used.node, &mention.span);
+        let start = mention.span.start;
+        let name_span = place_within(self.text, &used.node, &(start..start + name.len()));
         if NAMES_AFTER.contains(&name) {
             if used.stage == Stage::Before {
-                self.too_early(used, name, span);
+                self.too_early(used, name, name_span);
             }
         } else if name == "item" {
-            self.item(used, span);
+            self.item(used, name_span);
         } else if !NAMES.contains(&name) {
             if !mention.guarded {
-                self.unknown(used, name, span);
+                self.unknown(used, name, name_span);
             }
         } else if let Some(member) = mention.path.get(1) {
             self.member(used, name, member, span);
@@ -150,7 +167,7 @@ impl Judge<'_> {
     }
 
     fn item(&mut self, used: &Use, span: Range<usize>) {
-        if used.check.is_some_and(|place| !self.drafts[place].check.fan.is_empty()) {
+        if !self.fans || used.check.is_some_and(|place| !self.drafts[place].check.fan.is_empty()) {
             return;
         }
         let label = match used.check {
@@ -196,7 +213,7 @@ impl Judge<'_> {
     /// Reading a check that runs whenever it likes gives one answer today and another tomorrow.
     fn unrelated(&mut self, used: &Use, name: &str, other: usize, span: Range<usize>) {
         let Some(place) = used.check else { return };
-        if place == other || self.related_to(place)[other] {
+        if place == other || self.is_related(place, other) {
             return;
         }
         let other = &self.drafts[other].check.name;
@@ -211,17 +228,22 @@ impl Judge<'_> {
         );
     }
 
-    fn related_to(&mut self, place: usize) -> &[bool] {
-        let graph = self.graph;
-        self.related.entry(place).or_insert_with(|| {
-            let before = graph.reach(place, |graph, at| {
+    fn is_related(&mut self, place: usize, other: usize) -> bool {
+        // What may be routed to at run time may stand anywhere.
+        if self.graph.dynamic {
+            return true;
+        }
+        if self.related.as_ref().is_none_or(|(known, _)| *known != place) {
+            let before = self.graph.reach(place, |graph, at| {
                 graph.needs[at].iter().copied().chain(graph.sources(at).map(|route| route.from))
             });
-            let after =
-                graph.reach(place, |graph, at| graph.dependents[at].iter().copied().chain(graph.targets(at)));
-            // What may be routed to at run time may stand anywhere.
-            before.into_iter().zip(after).map(|(before, after)| before || after || graph.dynamic).collect()
-        })
+            let after = self
+                .graph
+                .reach(place, |graph, at| graph.dependents[at].iter().copied().chain(graph.targets(at)));
+            let either = before.into_iter().zip(after).map(|(before, after)| before || after).collect();
+            self.related = Some((place, either));
+        }
+        self.related.as_ref().is_some_and(|(_, related)| related[other])
     }
 
     /// A condition whose answer is known before the run is a slip, or a check that someone switched off.

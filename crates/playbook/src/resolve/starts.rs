@@ -8,7 +8,8 @@ use super::graph::{Graph, When, components};
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
 
-pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, found: &mut Diagnostics) {
+/// Resolves who starts, and says who can be reached from there.
+pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph) -> Vec<bool> {
     let mut starts: Vec<bool> = drafts
         .iter()
         .enumerate()
@@ -19,11 +20,17 @@ pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, found: &mut Diagnosti
     for (place, draft) in drafts.iter_mut().enumerate() {
         draft.check.starts = starts[place];
     }
+    alive
+}
+
+/// Warns of checks that nothing leads to.
+pub(super) fn check(drafts: &[Draft], graph: &Graph, alive: &[bool], found: &mut Diagnostics) {
     // What a block computes at run time may route anywhere.
-    if !graph.dynamic {
-        for (place, _) in alive.iter().enumerate().filter(|(_, alive)| !**alive) {
-            never_starts(place, drafts, &starts, graph, found);
-        }
+    if graph.dynamic {
+        return;
+    }
+    for (place, _) in alive.iter().enumerate().filter(|(_, alive)| !**alive) {
+        never_starts(place, drafts, graph, found);
     }
 }
 
@@ -40,8 +47,13 @@ fn by_itself(place: usize, graph: &Graph) -> bool {
 fn wake_rings(starts: &mut [bool], overridden: &[bool], graph: &Graph) -> Vec<bool> {
     loop {
         let alive = reachable(starts, graph);
-        let Some(first) = sleeping_ring(starts, overridden, &alive, graph) else { return alive };
-        starts[first] = true;
+        let firsts = sleeping_rings(starts, overridden, &alive, graph);
+        if firsts.is_empty() {
+            return alive;
+        }
+        for first in firsts {
+            starts[first] = true;
+        }
     }
 }
 
@@ -55,7 +67,7 @@ fn reachable(starts: &[bool], graph: &Graph) -> Vec<bool> {
         }
         let called = starts[place] || graph.sources(place).any(|route| alive[route.from]);
         // A route to its own source satisfies a dependency on it, and that source is then reached already.
-        if called && graph.needs[place].iter().all(|need| alive[*need]) {
+        if called && graph.groups[place].iter().all(|group| group.iter().any(|need| alive[*need])) {
             alive[place] = true;
             open.extend(graph.targets(place));
             open.extend(graph.dependents[place].iter().copied());
@@ -64,8 +76,8 @@ fn reachable(starts: &[bool], graph: &Graph) -> Vec<bool> {
     alive
 }
 
-/// The check at which the first ring that sleeps may start.
-fn sleeping_ring(starts: &[bool], overridden: &[bool], alive: &[bool], graph: &Graph) -> Option<usize> {
+/// The checks at which the rings that sleep, and that nothing else leads into, may start.
+fn sleeping_rings(starts: &[bool], overridden: &[bool], alive: &[bool], graph: &Graph) -> Vec<usize> {
     let leads_to = |place: usize| -> Vec<usize> {
         if alive[place] {
             return Vec::new();
@@ -93,19 +105,22 @@ fn sleeping_ring(starts: &[bool], overridden: &[bool], alive: &[bool], graph: &G
         .iter()
         .enumerate()
         .filter(|(number, ring)| ring.len() > 1 && !entered[*number])
-        .flat_map(|(_, ring)| ring)
-        .copied()
-        .filter(|place| !alive[*place] && !starts[*place] && !overridden[*place])
-        .filter(|place| graph.sources(*place).all(|route| route.when != When::Fail))
-        .min()
+        .filter_map(|(_, ring)| {
+            ring.iter().copied().find(|place| {
+                let waits = !alive[*place] && !starts[*place] && !overridden[*place];
+                waits && graph.sources(*place).all(|route| route.when != When::Fail)
+            })
+        })
+        .collect()
 }
 
-fn never_starts(place: usize, drafts: &[Draft], starts: &[bool], graph: &Graph, found: &mut Diagnostics) {
+fn never_starts(place: usize, drafts: &[Draft], graph: &Graph, found: &mut Diagnostics) {
+    let starts = |place: usize| drafts[place].check.starts;
     let draft = &drafts[place];
     let label = if draft.start == Some(false) && graph.routes_to[place].is_empty() {
         "`start: false`, and nothing routes to it".to_owned()
     } else if let Some(need) =
-        graph.needs[place].iter().find(|need| !starts[**need]).filter(|_| starts[place])
+        graph.needs[place].iter().find(|need| !starts(**need)).filter(|_| starts(place))
     {
         format!("it depends on `{}`, which only runs when it is routed to", drafts[*need].check.name)
     } else {

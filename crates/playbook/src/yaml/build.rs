@@ -42,6 +42,11 @@ pub(crate) fn parse(text: &str, found: &mut Diagnostics) -> Option<Rc<Node>> {
             }
             Err(error) => {
                 let at = error.marker().byte_offset().unwrap_or(0).min(text.len());
+                let at = if *error.kind() == ErrorKind::UnknownQuotedScalarEscape {
+                    bad_escape(text, at)
+                } else {
+                    at
+                };
                 builder.found.push(not_yaml(text, at, error.kind(), &error.info()));
                 return None;
             }
@@ -71,9 +76,9 @@ fn not_yaml(text: &str, at: usize, kind: &ErrorKind, info: &str) -> Problem {
         ErrorKind::InvalidTrailingSingleQuotedScalar => {
             Some("the single quote before this place closed the string; write `''` for a quote inside it")
         }
-        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
-            Some("a value that has `: ` in it must be quoted; also look for a bracket left open above")
-        }
+        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => Some(
+            "a value that has `: ` in it must be quoted, and a key needs a blank behind its `:`; also look for a bracket left open above",
+        ),
         ErrorKind::UnexpectedEofFlowSequence | ErrorKind::ExpectedFlowSequenceSeparator => {
             Some("a `[` was opened and not closed with `]`, or a comma is missing")
         }
@@ -89,6 +94,19 @@ fn not_yaml(text: &str, at: usize, kind: &ErrorKind, info: &str) -> Problem {
         Some(help) => problem.help(help),
         None => problem,
     }
+}
+
+/// The escape that double quotes do not know, in the string that starts at `at`.
+fn bad_escape(text: &str, at: usize) -> usize {
+    let mut rest = text.get(at..).unwrap_or("").char_indices();
+    while let Some((offset, letter)) = rest.next() {
+        if letter == '\\'
+            && !rest.next().is_some_and(|(_, next)| "0abtnvfre \"/\\N_LPxuU\t\r\n".contains(next))
+        {
+            return at + offset;
+        }
+    }
+    at
 }
 
 fn next_boundary(text: &str, at: usize) -> usize {

@@ -15,11 +15,14 @@ pub(crate) fn place_within(text: &str, node: &Node, range: &Range<usize>) -> Ran
     let Some(written) = text.get(node.span.clone()) else { return node.span.clone() };
     let mut cursor = Cursor { written, at: 0, style: scalar.style };
     cursor.open();
+    // An error at the end points behind the last thing that stands there, not behind the blanks after it.
+    let text_end = scalar.text.trim_end().len();
+    let range = range.start.min(text_end)..range.end.min(text_end);
     let mut start = None;
     let mut end = None;
     for (offset, decoded) in scalar.text.char_indices() {
         let Some(found) = cursor.find(decoded) else { return node.span.clone() };
-        if start.is_none() && offset >= range.start {
+        if start.is_none() && offset >= range.start && range.start < text_end {
             start = Some(found.start);
         }
         if offset < range.end {
@@ -106,4 +109,49 @@ impl Cursor<'_> {
 enum Escape {
     Character(usize),
     LineBreak,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Diagnostics;
+    use crate::yaml::parse;
+
+    /// Finds `needle` in the decoded value of `key`, and says what stands at its place in the file.
+    fn check(text: &str, needle: &str, expected: &str) {
+        let root = parse(text, &mut Diagnostics::default()).expect("it is YAML");
+        let node = root.get("key").expect("it has the key");
+        let decoded = node.string().expect("a string");
+        let start = decoded.find(needle).expect("the value has it");
+        let place = place_within(text, node, &(start..start + needle.len()));
+        assert_eq!(&text[place], expected, "in {text:?}");
+    }
+
+    #[test]
+    fn parts_of_scalars_are_found_in_every_style() {
+        check("key: a plain bad value", "bad", "bad");
+        check("key: a plain\n  bad value", "bad", "bad");
+        check("key: 'it''s a bad ''value'''", "bad", "bad");
+        check("key: 'it''s a bad ''value'''", "'s", "''s");
+        check("key: 'folded\n\n   over bad lines'", "bad", "bad");
+        check(r#"key: "tab\t quote\" bad \u00e9""#, "bad", "bad");
+        check(r#"key: "caf\u00e9 \U0001F600 bad""#, "é \u{1F600} bad", r"\u00e9 \U0001F600 bad");
+        check(r#"key: "\uD83D\uDE00 bad""#, "bad", "bad");
+        check("key: \"one \\\n     bad line\"", "bad", "bad");
+        check("key: |\n  first\n    bad indented\n  last\n", "bad", "bad");
+        check("key: |2-\n    first\n  bad\n", "bad", "bad");
+        check("key: >-\n  first\n  bad\n\n  last\n", "bad", "bad");
+        check("key: |\r\n  first\r\n  bad\r\n", "bad", "bad");
+        check("key: |\n  日本\n  é bad\n", "bad", "bad");
+        check("key: &anchor !!str bad", "bad", "bad");
+    }
+
+    #[test]
+    fn the_end_of_a_value_is_behind_what_stands_there() {
+        let text = "key: |\n  a +\n\nnext: 1\n";
+        let root = parse(text, &mut Diagnostics::default()).expect("it is YAML");
+        let node = root.get("key").expect("it has the key");
+        let length = node.string().expect("a string").len();
+        assert_eq!(place_within(text, node, &(length..length)), 12..12);
+    }
 }

@@ -79,8 +79,28 @@ fn hostile_texts_are_answered_in_time() {
             format!("  c{place}: {{ type: noop, on_success: {{ goto: c{} }} }}\n", (place + 1) % 1_000)
         })
         .collect();
+    let pairs: String = (0..4_000)
+        .map(|place| format!("  c{place}: {{ type: noop, on_success: {{ goto: c{} }} }}\n", place ^ 1))
+        .collect();
+    let back: String = (0..4_000)
+        .map(|place| {
+            let before = if place == 0 { String::new() } else { format!("depends_on: c{}, ", place - 1) };
+            format!(
+                "  c{place}: {{ type: noop, {before}if: outputs.c0, on_fail: {{ goto: c{} }} }}\n",
+                place / 2
+            )
+        })
+        .collect();
+    let nest: String = (1..4_000)
+        .map(|place| format!("  c{place}: {{ type: noop, forEach: true, depends_on: c{} }}\n", place - 1))
+        .collect::<String>()
+        + "  c0: { type: noop, forEach: true }\n";
     for text in [
         laughs,
+        format!("checks:\n{pairs}"),
+        format!("checks:\n{back}"),
+        format!("checks:\n{nest}"),
+        format!("checks:\n{}", wide.repeat(2)),
         format!("checks:\n{wide}"),
         format!("checks:\n  a:\n    type: noop\n{}", wide.replace("  k", "    k")),
         format!("checks:\n{chain}"),

@@ -6,4 +6,6 @@ mod always;
 mod broken;
 mod good;
 mod pages;
+mod prompt;
+mod reports;
 mod support;

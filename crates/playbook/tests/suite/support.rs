@@ -99,6 +99,21 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
     },
 ];
 
+/// The provider of agents, which a catalog may have.
+pub(crate) const AI: ProviderSpec = ProviderSpec {
+    name: "ai",
+    summary: "asks an agent",
+    keys: &[
+        needed("prompt", KeyKind::Text),
+        key("harness", KeyKind::Word(&["claude", "codex"])),
+        key("model", KeyKind::Text),
+        key("agent", KeyKind::Plain),
+    ],
+    mutates: Mutates::Never,
+    home: Home::Workshop,
+    timeout_ms: 30 * MINUTE_MS,
+};
+
 /// Compares what is shown for every `.yaml` file in a directory of `tests` with the `.txt` beside it.
 /// `BLESS=1 cargo test` writes the `.txt` files anew.
 pub(crate) fn check_directory(directory: &str, show: impl Fn(&str, &str) -> String) -> usize {

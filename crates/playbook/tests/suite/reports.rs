@@ -1,0 +1,61 @@
+//! What `escrow check` has to say about a good playbook.
+
+use escrow_playbook::{read, report};
+use serde_json::json;
+
+use crate::support::CATALOG;
+
+#[test]
+fn a_report_says_who_starts_what_is_risky_and_what_is_promised() {
+    let text = "
+name: release
+artifacts:
+  expected:
+    - { id: notes, path: notes.md }
+    - { id: logs, glob: 'logs/*.txt', required: false }
+checks:
+  list: { type: command, exec: ls, forEach: true, guarantee: output.length }
+  each: { type: command, exec: cat, depends_on: list, guarantee: result, on_fail: { goto: mend } }
+  mend: { type: noop }
+  done: { type: noop, depends_on: [list, 'each|mend'], fanout: reduce }
+";
+    let reading = read(text, "x.yaml", CATALOG);
+    assert_eq!(reading.diagnostics, []);
+    let report = serde_json::to_value(report(&reading.plan.expect("it is good"))).expect("it is data");
+    assert_eq!(report["starts"], json!(["list", "each", "done"]));
+    assert_eq!(
+        report["artifacts"],
+        json!({
+            "required": 1,
+            "optional": 1,
+            "lines": [
+                "contract resolved (2 expected: 1 required, 1 optional)",
+                "all paths relative-OK",
+                "no id collisions",
+            ],
+        })
+    );
+    assert_eq!(
+        report["checks"][3],
+        json!({
+            "name": "done",
+            "type": "noop",
+            "starts": true,
+            "criticality": "info",
+            "criticality_origin": "default",
+            "mutating": false,
+            "depends_on": ["list", "each|mend"],
+            "fan": [],
+            "routes_to": [],
+            "timeout_ms": 60_000,
+        })
+    );
+    assert_eq!(report["checks"][2]["fan"], json!(["list"]));
+    assert_eq!(report["checks"][1]["routes_to"], json!(["mend"]));
+}
+
+#[test]
+fn nothing_is_said_about_artifacts_when_none_are_promised() {
+    let reading = read("checks: { a: { type: noop } }", "x.yaml", CATALOG);
+    assert!(report(&reading.plan.expect("it is good")).artifacts.is_none());
+}
