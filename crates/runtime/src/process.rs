@@ -35,7 +35,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin};
 use tokio::time::timeout;
 
-pub use capture::{Captured, Stream};
+pub use capture::{Captured, Stream, Watcher};
 pub use spawn::{SpawnError, find_program};
 
 use crate::cancellation::Cancellation;
@@ -51,8 +51,7 @@ pub struct Process<'a> {
     pub stdin: Option<&'a [u8]>,
     /// The directory in which `stdout` and `stderr` are kept whole. It is made when it is needed.
     pub spool: Option<&'a Path>,
-    /// Sees every piece of output as it comes. Must not block.
-    pub live: Option<&'a dyn Fn(Stream, &[u8])>,
+    pub live: Option<Watcher<'a>>,
     pub deadline: Option<Duration>,
     pub cancellation: Cancellation,
     /// How long a process may take to end after it was asked to.

@@ -1,5 +1,7 @@
 //! The `command` provider with real processes: what goes in, what comes out.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 mod support;
 
 use std::cell::RefCell;

@@ -24,6 +24,9 @@ impl Stream {
     }
 }
 
+/// Sees every piece of output as it comes. Must not block.
+pub type Watcher<'a> = &'a dyn Fn(Stream, &[u8]);
+
 /// What a stream came to.
 #[derive(Debug, Default)]
 pub struct Captured {
@@ -75,11 +78,7 @@ impl<'a> Capture<'a> {
     }
 
     /// Reads until the other side closes. A read error is the end as well: nothing more can come.
-    pub(super) async fn pump(
-        &mut self,
-        mut reader: impl AsyncRead + Unpin,
-        live: Option<&dyn Fn(Stream, &[u8])>,
-    ) {
+    pub(super) async fn pump(&mut self, mut reader: impl AsyncRead + Unpin, live: Option<Watcher<'_>>) {
         let mut chunk = Vec::with_capacity(CHUNK_BYTES);
         while let Ok(1..) = reader.read_buf(&mut chunk).await {
             self.take(&chunk);
