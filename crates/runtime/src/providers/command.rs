@@ -16,7 +16,7 @@ use std::time::Duration;
 use escrow_model::{Answer, Ending, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request};
 use serde_json::{Map, Value, json};
 
-use crate::process::{Captured, End, Finished, Process, SpawnError, find_program, run};
+use crate::process::{Captured, End, Finished, Process, SpawnError, Spool, find_program, run};
 use crate::providers::{Attempt, Performance, Provider};
 
 pub struct Command;
@@ -64,7 +64,11 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
     };
     let process = Process {
         stdin: request.fields.get("stdin").and_then(Value::as_str).map(str::as_bytes),
-        spool: Some(&places.spool),
+        spool: Some(Spool {
+            directory: &places.spool,
+            label: &attempt.label,
+            from_bytes: attempt.spool_from_bytes,
+        }),
         live: attempt.live.as_deref(),
         deadline: Some(Duration::from_millis(request.timeout_ms)),
         cancellation: attempt.cancellation.clone(),
@@ -171,14 +175,13 @@ struct Places {
 impl Places {
     fn prepare(attempt: &Attempt) -> io::Result<Places> {
         let spool = std::path::absolute(&attempt.spool)?;
+        fs::create_dir_all(&spool)?;
         let places = Places {
-            context: spool.join("context.json"),
-            handback: spool.join("env"),
+            context: attempt.contexts.file(&(attempt.context)())?,
+            handback: spool.join(format!("{}.env", attempt.label)),
             artifacts: std::path::absolute(&attempt.artifacts)?,
             spool,
         };
-        fs::create_dir_all(&places.spool)?;
-        fs::write(&places.context, (attempt.context)())?;
         // A crash may have left one here, of the same attempt before it was begun again.
         let _ = fs::remove_file(&places.handback);
         Ok(places)
