@@ -11,10 +11,14 @@ use crate::vocabulary::{FailureClass, IntegrationMode};
 pub enum RouteError {
     #[error("no registered adapter with id `{adapter_id}`")]
     UnknownAdapter { adapter_id: String },
-    #[error("adapter `{adapter_id}` is registered at version `{registered}`, request asked for `{requested}`")]
+    #[error(
+        "adapter `{adapter_id}` is registered at version `{registered}`, request asked for `{requested}`"
+    )]
     VersionMismatch { adapter_id: String, registered: String, requested: String },
     // The names of the variants, not the words of the wire, are what has always been printed here.
-    #[error("adapter `{adapter_id}` does not declare integration mode {requested:?} (declared: {declared:?})")]
+    #[error(
+        "adapter `{adapter_id}` does not declare integration mode {requested:?} (declared: {declared:?})"
+    )]
     UndeclaredMode { adapter_id: String, requested: IntegrationMode, declared: Vec<IntegrationMode> },
 }
 

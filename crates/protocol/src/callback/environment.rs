@@ -45,7 +45,8 @@ mod tests {
     fn only_what_is_named_passes() {
         let variables = ["PATH", "HOME", "LC_ALL", "AWS_SECRET"].map(|name| (name.into(), "x".into()));
         let rules = ["PATH", "LC_*"].map(EnvironmentRule::parse);
-        let names: Vec<_> = allowed_environment(variables, &rules).into_iter().map(|(name, _)| name).collect();
+        let names: Vec<_> =
+            allowed_environment(variables, &rules).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["PATH", "LC_ALL"]);
         assert_eq!(allowed_environment([("PATH".into(), "x".into())], &[]), []);
     }

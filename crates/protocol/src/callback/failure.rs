@@ -67,9 +67,9 @@ pub fn interpret(end: CallbackEnd, version: WireVersion) -> Result<CallbackRespo
         CallbackEnd::NotStarted(why) => Err(CallbackFailure::NotStarted(why)),
         CallbackEnd::TimedOut => Err(CallbackFailure::TimedOut),
         CallbackEnd::Unreadable(why) => Err(CallbackFailure::Unreadable(why)),
-        CallbackEnd::Flooded => Err(CallbackFailure::Unreadable(format!(
-            "subprocess stdout exceeded {STDOUT_LIMIT_BYTES} bytes"
-        ))),
+        CallbackEnd::Flooded => {
+            Err(CallbackFailure::Unreadable(format!("subprocess stdout exceeded {STDOUT_LIMIT_BYTES} bytes")))
+        }
         CallbackEnd::Finished(finished) => interpret_finished(&finished, version),
     }
 }

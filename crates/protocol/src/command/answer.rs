@@ -61,11 +61,7 @@ impl Failure {
 
 impl From<Failure> for Answer {
     fn from(failure: Failure) -> Self {
-        Self {
-            stdout: String::new(),
-            stderr: format!("{}\n", failure.message),
-            exit_code: failure.exit_code,
-        }
+        Self { stdout: String::new(), stderr: format!("{}\n", failure.message), exit_code: failure.exit_code }
     }
 }
 

@@ -35,6 +35,8 @@ fn preview(host_id: &str, mode_word: &str, profile: Option<&str>) -> Result<Stri
         .find(|host| host.ids.contains(&host_id))
         .ok_or_else(|| Failure::refused(format!("asset: unknown host `{host_id}`")))?;
     let mode = IntegrationMode::parse(mode_word)
+        // Watching from the outside never needed files, and was never a mode to ask for here.
+        .filter(|&mode| mode != IntegrationMode::TelemetryOnly)
         .ok_or_else(|| Failure::refused(format!("asset: unknown mode `{mode_word}`")))?;
     if let Some(profile) = profile
         && profile != "ccd-compat"
@@ -42,7 +44,10 @@ fn preview(host_id: &str, mode_word: &str, profile: Option<&str>) -> Result<Stri
         return Err(Failure::refused(format!("asset: unknown profile `{profile}` (expected: ccd-compat)")));
     }
     if !host.modes.contains(&mode) {
-        return Err(Failure::refused(format!("asset: host `{host_id}` does not support mode `{mode}`")));
+        return Err(Failure::refused(format!(
+            "asset: host `{}` does not support mode `{mode}`",
+            host.ids[0]
+        )));
     }
     let assets: Vec<Asset> = match mode {
         IntegrationMode::NativeHook => host.hook_files()?,
@@ -63,6 +68,7 @@ struct Asset {
 
 /// A harness that hooks can be rendered for.
 struct Host {
+    /// Its name, then what else it is called.
     ids: &'static [&'static str],
     modes: &'static [IntegrationMode],
     /// Files that are the same for everyone.
@@ -85,13 +91,18 @@ const fn hook(event: &'static str, matcher: &'static str, name: &'static str) ->
     Hook { event, matcher, name, status_message: None }
 }
 
-const fn shown(event: &'static str, matcher: &'static str, name: &'static str, message: &'static str) -> Hook {
+const fn shown(
+    event: &'static str,
+    matcher: &'static str,
+    name: &'static str,
+    message: &'static str,
+) -> Hook {
     Hook { event, matcher, name, status_message: Some(message) }
 }
 
 const HOSTS: &[Host] = &[
     Host {
-        ids: &["claude"],
+        ids: &["claude", "claude-code"],
         modes: &[IntegrationMode::NativeHook],
         fixed_files: &[],
         hooks_file: ".claude/settings.json",

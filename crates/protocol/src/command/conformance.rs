@@ -46,7 +46,10 @@ fn walk(mut arguments: Arguments, world: &mut dyn World, lines: &mut String) -> 
         }
     })?;
     if files.is_empty() {
-        return Err(Failure::refused(format!("conformance run: no fixtures found under `{}`", root.display())));
+        return Err(Failure::refused(format!(
+            "conformance run: no fixtures found under `{}`",
+            root.display()
+        )));
     }
     let total = files.len();
     for file in files {

@@ -14,8 +14,9 @@ pub(super) fn text(world: &mut dyn World, label: &str) -> Result<String, Failure
     if bytes.len() > INPUT_LIMIT_BYTES {
         return Err(Failure::unreadable(format!("{label}: stdin exceeds {INPUT_LIMIT_BYTES} bytes")));
     }
-    let text = String::from_utf8(bytes)
-        .map_err(|error| Failure::unreadable(format!("{label}: stdin is not UTF-8: {}", error.utf8_error())))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        Failure::unreadable(format!("{label}: stdin is not UTF-8: {}", error.utf8_error()))
+    })?;
     if text.trim().is_empty() {
         return Err(Failure::unreadable(format!("{label}: stdin is empty")));
     }

@@ -34,7 +34,7 @@ fn overview(
 
     let host_callback = match world.state_file(&state_dir, StateFile::HostCallback) {
         Ok(None) => None,
-        Ok(Some(text)) => match serde_json::from_str::<HostCallback>(&text) {
+        Ok(Some(text)) => match serde_json::from_str::<HostCallbackStatus>(&text) {
             Ok(status) => Some(status),
             Err(error) => {
                 remark_ignored(remarks, &state_dir, &error.to_string());
@@ -53,7 +53,9 @@ fn overview(
     };
     let host_context = match world.state_file(&state_dir, StateFile::HostContext) {
         Ok(None) => None,
-        Ok(Some(text)) => Some(serde_json::from_str::<HostContext>(&text).map_err(|error| invalid(&error))?),
+        Ok(Some(text)) => {
+            Some(serde_json::from_str::<HostContextStatus>(&text).map_err(|error| invalid(&error))?)
+        }
         Err(error) => return Err(invalid(&error)),
     };
     pretty(&Overview {
@@ -73,9 +75,9 @@ struct Overview<'registry> {
     adapters: Adapters<'registry>,
     state_dir: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    host_context: Option<HostContext>,
+    host_context: Option<HostContextStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    host_callback: Option<HostCallback>,
+    host_callback: Option<HostCallbackStatus>,
 }
 
 #[derive(Serialize)]
@@ -111,8 +113,8 @@ impl<'registry> Adapters<'registry> {
 
 /// Whether the session's context has been compacted, as the last hook saw it.
 #[derive(Serialize, Deserialize)]
-#[serde(rename = "HostContextStatus", deny_unknown_fields)]
-struct HostContext {
+#[serde(deny_unknown_fields)]
+struct HostContextStatus {
     schema_version: String,
     host: String,
     session_id: String,
@@ -122,8 +124,8 @@ struct HostContext {
 
 /// How the last callback of a hook went.
 #[derive(Serialize, Deserialize)]
-#[serde(rename = "HostCallbackStatus", deny_unknown_fields)]
-struct HostCallback {
+#[serde(deny_unknown_fields)]
+struct HostCallbackStatus {
     schema_version: String,
     host: String,
     hook: String,

@@ -38,7 +38,9 @@ impl FixtureOutcome {
     pub const fn is_as_expected(self) -> bool {
         match self {
             Self::ValidOk | Self::InvalidOk => true,
-            Self::ExpectedValidButInvalid | Self::ExpectedInvalidButValid | Self::InvalidWrongMessage => false,
+            Self::ExpectedValidButInvalid | Self::ExpectedInvalidButValid | Self::InvalidWrongMessage => {
+                false
+            }
         }
     }
 }

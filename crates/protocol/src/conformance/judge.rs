@@ -16,8 +16,12 @@ use crate::vocabulary::{FailureClass, NegotiationOutcome, RetryClass};
 pub(super) fn judge(kind: &str, data: Value) -> Result<(), String> {
     match kind {
         "callback_request" => valid(read::<CallbackRequest>(data)?.validate()),
-        "callback_response" => valid(read_versioned::<CallbackResponse, v0_2::CallbackResponse>(data)?.validate()),
-        "payload_envelope" => valid(read_versioned::<PayloadEnvelope, v0_2::PayloadEnvelope>(data)?.validate()),
+        "callback_response" => {
+            valid(read_versioned::<CallbackResponse, v0_2::CallbackResponse>(data)?.validate())
+        }
+        "payload_envelope" => {
+            valid(read_versioned::<PayloadEnvelope, v0_2::PayloadEnvelope>(data)?.validate())
+        }
         "lifecycle_receipt" => valid(read::<LifecycleReceipt>(data)?.validate()),
         "frame_context" => valid(read::<FrameContext>(data)?.validate()),
         "adapter_manifest" => {
@@ -55,16 +59,15 @@ fn read_versioned<Current: DeserializeOwned, Older: DeserializeOwned + Into<Curr
 
 /// A kind of client, with one of the payloads it sends.
 #[derive(Deserialize)]
-#[serde(rename = "ClientClassFixture")]
-struct ClientClass {
+struct ClientClassFixture {
     client_id: String,
     description: String,
     payload_kinds: Vec<String>,
     example_payload: PayloadEnvelope,
 }
 
-fn judge_client(client: &ClientClass) -> Result<(), String> {
-    let ClientClass { client_id, description, payload_kinds, example_payload: payload } = client;
+fn judge_client(client: &ClientClassFixture) -> Result<(), String> {
+    let ClientClassFixture { client_id, description, payload_kinds, example_payload: payload } = client;
     if client_id.is_empty() {
         return Err("client_id must not be empty".to_owned());
     }
@@ -92,8 +95,7 @@ fn judge_client(client: &ClientClass) -> Result<(), String> {
 
 /// What an outcome of negotiation comes down to.
 #[derive(Deserialize)]
-#[serde(rename = "CapabilityNegotiationFixture")]
-struct NegotiationClasses {
+struct CapabilityNegotiationFixture {
     outcome: NegotiationOutcome,
     explicit_failure_class: Option<FailureClass>,
     expected: Option<ExpectedClasses>,
@@ -105,7 +107,7 @@ struct ExpectedClasses {
     retry_class: RetryClass,
 }
 
-fn judge_negotiation(fixture: &NegotiationClasses) -> Result<(), String> {
+fn judge_negotiation(fixture: &CapabilityNegotiationFixture) -> Result<(), String> {
     let got = classes_for(fixture.outcome, fixture.explicit_failure_class);
     let expected = fixture.expected.as_ref().map(|classes| (classes.failure_class, classes.retry_class));
     match (got, expected) {
@@ -125,8 +127,7 @@ fn judge_negotiation(fixture: &NegotiationClasses) -> Result<(), String> {
 
 /// What a failure class, or a failure of transport, comes down to.
 #[derive(Deserialize)]
-#[serde(rename = "FailureMappingFixture")]
-struct FailureMapping {
+struct FailureMappingFixture {
     failure_class: FailureClass,
     expected_retry_class: RetryClass,
     transport_example: Option<TransportExample>,
@@ -140,7 +141,7 @@ enum TransportExample {
     Internal(#[expect(dead_code, reason = "must be there, whatever it says")] String),
 }
 
-fn judge_failure(fixture: &FailureMapping) -> Result<(), String> {
+fn judge_failure(fixture: &FailureMappingFixture) -> Result<(), String> {
     let (class, expected) = (fixture.failure_class, fixture.expected_retry_class);
     let retry = class.default_retry();
     if retry != expected {

@@ -112,14 +112,14 @@ fn refuse(why: &str) -> Result<(), ValidationError> {
 
 impl<'de> Deserialize<'de> for LifecycleReceipt {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Incoming::deserialize(deserializer)?.complete()
+        LifecycleReceiptWire::deserialize(deserializer)?.complete()
     }
 }
 
 /// A receipt in which anything may be missing, so that all missing nullable keys can be named at once.
 #[derive(Deserialize)]
-#[serde(rename = "LifecycleReceiptWire", deny_unknown_fields)]
-struct Incoming {
+#[serde(deny_unknown_fields)]
+struct LifecycleReceiptWire {
     schema_version: Option<String>,
     receipt_id: Option<String>,
     #[serde(default, deserialize_with = "present")]
@@ -153,7 +153,7 @@ struct Incoming {
     warnings: Vec<Warning>,
 }
 
-impl Incoming {
+impl LifecycleReceiptWire {
     fn complete<E: Error>(self) -> Result<LifecycleReceipt, E> {
         let missing: Vec<&str> = [
             ("idempotency_key", self.idempotency_key.is_none()),

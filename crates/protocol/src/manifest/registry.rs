@@ -29,9 +29,12 @@ pub struct Registry {
 impl Registry {
     /// The adapters that are known without being told.
     pub fn builtin(version: WireVersion) -> &'static Self {
-        static V0_2: LazyLock<Registry> = LazyLock::new(|| Registry::from_table(WireVersion::V0_2, BUILTIN_V0_2));
-        static V0_3: LazyLock<Registry> = LazyLock::new(|| Registry::from_table(WireVersion::V0_3, BUILTIN_V0_3));
-        static V0_4: LazyLock<Registry> = LazyLock::new(|| Registry::from_table(WireVersion::V0_4, BUILTIN_V0_4));
+        static V0_2: LazyLock<Registry> =
+            LazyLock::new(|| Registry::from_table(WireVersion::V0_2, BUILTIN_V0_2));
+        static V0_3: LazyLock<Registry> =
+            LazyLock::new(|| Registry::from_table(WireVersion::V0_3, BUILTIN_V0_3));
+        static V0_4: LazyLock<Registry> =
+            LazyLock::new(|| Registry::from_table(WireVersion::V0_4, BUILTIN_V0_4));
         match version {
             WireVersion::V0_2 => &V0_2,
             WireVersion::V0_3 => &V0_3,
@@ -115,7 +118,8 @@ mod tests {
     fn every_builtin_manifest_is_read_valid_and_registered_once() {
         for &version in WireVersion::ALL {
             let registry = Registry::builtin(version);
-            let ids: BTreeSet<_> = registry.entries().iter().map(|entry| &entry.manifest.adapter_id).collect();
+            let ids: BTreeSet<_> =
+                registry.entries().iter().map(|entry| &entry.manifest.adapter_id).collect();
             assert_eq!(ids.len(), registry.entries().len());
             for entry in registry.entries() {
                 entry.manifest.validate().unwrap();

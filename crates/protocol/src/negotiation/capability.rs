@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Negotiation;
-use crate::envelope::{CapabilityDegradation, CallbackRequest, Warning};
+use crate::envelope::{CallbackRequest, CapabilityDegradation, Warning};
 use crate::manifest::AdapterManifest;
 use crate::vocabulary::{LifecycleEventKind, NegotiationOutcome, RequirementLevel, SupportState};
 

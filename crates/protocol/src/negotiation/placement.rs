@@ -3,9 +3,7 @@
 use super::Negotiation;
 use crate::envelope::{AcceptablePlacement, PayloadEnvelope, Warning};
 use crate::manifest::AdapterManifest;
-use crate::vocabulary::{
-    FailureClass, NegotiationOutcome, PlacementClass, RequirementLevel, SupportState,
-};
+use crate::vocabulary::{FailureClass, NegotiationOutcome, PlacementClass, RequirementLevel, SupportState};
 
 /// What was decided about one payload, with what the receipt needs to name it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    Claim, IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Recorded, Retention, same_content,
-};
+use super::{Claim, IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Recorded, Retention, same_content};
 use crate::envelope::LifecycleReceipt;
 
 /// The reference for what a ledger does: small enough to be read, and what other ledgers are tested against.

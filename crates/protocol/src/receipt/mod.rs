@@ -14,7 +14,7 @@ mod synthesis;
 pub use chain::{ChainDigest, chain_digest};
 pub use gap::{Gap, SequenceWatch};
 pub use identity::{IdempotencyScope, same_content};
-pub use ledger::{Claim, Ledger, LedgerError, Recorded, ReceiptQuery, Retention};
+pub use ledger::{Claim, Ledger, LedgerError, ReceiptQuery, Recorded, Retention};
 pub use linkage::check_linkage;
 pub use memory::MemoryLedger;
 pub use synthesis::{EmissionError, ReceiptContext, synthesize};

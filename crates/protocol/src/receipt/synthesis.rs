@@ -126,20 +126,18 @@ fn payload_receipts(
             }
         })
         .collect();
-    let carried: BTreeSet<&str> =
+    let mut told: BTreeSet<&str> =
         negotiation.decisions.iter().map(|decision| decision.payload_id.as_str()).collect();
-    receipts.extend(
-        request.payload_refs.iter().filter(|named| !carried.contains(named.payload_id.as_str())).map(|named| {
-            PayloadReceipt {
-                payload_id: named.payload_id.clone(),
-                payload_kind: named.payload_kind.clone(),
-                placement: PlacementClass::ReceiptOnly,
-                status: PlacementOutcome::Skipped,
-                byte_size: named.byte_size.unwrap_or(0),
-                content_digest: named.content_digest.clone(),
-            }
-        }),
-    );
+    // What travelled says more than what refers to it, and the first reference says enough.
+    let only_named = request.payload_refs.iter().filter(|named| told.insert(&named.payload_id));
+    receipts.extend(only_named.map(|named| PayloadReceipt {
+        payload_id: named.payload_id.clone(),
+        payload_kind: named.payload_kind.clone(),
+        placement: PlacementClass::ReceiptOnly,
+        status: PlacementOutcome::Skipped,
+        byte_size: named.byte_size.unwrap_or(0),
+        content_digest: named.content_digest.clone(),
+    }));
     receipts
 }
 

@@ -52,7 +52,8 @@ fn call(
     let not_started = |why: String| CallbackFailure::NotStarted(why);
     let mut callbacks = Vec::new();
     for client in clients {
-        callbacks.push(dispatch.callback(client, timeout_ms).map_err(|error| not_started(error.to_string()))?);
+        callbacks
+            .push(dispatch.callback(client, timeout_ms).map_err(|error| not_started(error.to_string()))?);
     }
     let end = world.run_callbacks(&callbacks).pop();
     interpret(end.unwrap_or_else(|| CallbackEnd::NotStarted("nothing was run".to_owned())), dispatch.version)

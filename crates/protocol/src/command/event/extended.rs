@@ -18,13 +18,13 @@ use crate::vocabulary::{FailureClass, LifecycleEventKind, ReceiptStatus};
 /// How much longer than its deadline a key stays claimed, for the receipt to be written.
 const LEASE_MARGIN_S: u64 = 30;
 
-pub(super) fn run(flags: InvokeFlags, world: &mut dyn World) -> Answer {
-    let accepted = match accept(&flags, world) {
+pub(super) fn run(flags: &InvokeFlags, world: &mut dyn World) -> Answer {
+    let accepted = match accept(flags, world) {
         Ok(accepted) => accepted,
         Err(failure) => return failure.into(),
     };
     let mut report = Report::default();
-    let result = invoke(&flags, accepted, world, &mut report);
+    let result = invoke(flags, accepted, world, &mut report);
     match result.and_then(|()| report.printed()) {
         Ok(stdout) => Answer { stdout, stderr: report.stderr, exit_code: report.exit_code },
         Err(failure) => failure.into(),
@@ -45,7 +45,7 @@ impl Default for Report {
 }
 
 impl Report {
-    fn complain(&mut self, failure: Failure) {
+    fn complain(&mut self, failure: &Failure) {
         self.stderr += &failure.message;
         self.stderr.push('\n');
         if self.exit_code.as_u8() < failure.exit_code.as_u8() {
@@ -76,7 +76,10 @@ fn invoke(
 ) -> Result<(), Failure> {
     let Accepted { envelope, version, context, mut ledger } = accepted;
     if envelope.request.event == LifecycleEventKind::ReceiptEmitted {
-        return Err(Failure::refused(format!("subprocess callback failed: {}", CallbackFailure::Notification)));
+        return Err(Failure::refused(format!(
+            "subprocess callback failed: {}",
+            CallbackFailure::Notification
+        )));
     }
     let contexts = contexts(flags, &context, world);
     let registry = Registry::builtin(version).clone().extended_with(world.further_adapters(version));
@@ -84,9 +87,8 @@ fn invoke(
     let dispatch = match prepare(envelope, version, &registry, flags.rules, ledger.as_deref()) {
         Ok(dispatch) => dispatch,
         Err(error) => {
-            report.complain(Failure::refused(format!("router rejected request: {error}")));
-            let response =
-                failure_response(version, error.failure_class(), "not_routed", &error.to_string());
+            report.complain(&Failure::refused(format!("router rejected request: {error}")));
+            let response = failure_response(version, error.failure_class(), "not_routed", &error.to_string());
             for context in &contexts {
                 // Nobody is there to negotiate with, so nothing was asked for and nothing was found.
                 let nothing = registry.entries().first().map(|any| negotiate(&any.manifest, &[], &[]));
@@ -120,7 +122,7 @@ fn invoke(
     let mut ends = ends.into_iter();
     for client in admitted {
         let outcome = answer(&dispatch, flags, client.callback.is_some(), &mut ends);
-        settle(&dispatch, client, outcome, ledger.as_deref_mut(), report)?;
+        settle(&dispatch, &client, outcome, ledger.as_deref_mut(), report)?;
     }
     Ok(())
 }
@@ -166,7 +168,7 @@ fn admit(
         }
         Err(error) => {
             let message = format!("receipt emission failed: {error}");
-            report.complain(Failure::refused(message));
+            report.complain(&Failure::refused(message));
             let failure = FailureClass::StateConflict;
             let response = failure_response(dispatch.version, failure, "key_not_free", &error.to_string());
             report.receipts.push(dispatch.receipt(Some(&response), context).map_err(unwritten)?);
@@ -200,7 +202,7 @@ fn answer(
 /// Writes the client's receipt and keeps it. A failure that may be tried again gives its key back.
 fn settle(
     dispatch: &Dispatch,
-    client: Admitted,
+    client: &Admitted,
     outcome: Result<Option<CallbackResponse>, CallbackFailure>,
     mut ledger: Option<&mut (dyn Ledger + 'static)>,
     report: &mut Report,
@@ -215,11 +217,11 @@ fn settle(
             };
             match kept {
                 Ok(receipt) => report.receipts.push(receipt),
-                Err(error) => report.complain(ledger_failure(&error, has_key)),
+                Err(error) => report.complain(&ledger_failure(&error, has_key)),
             }
         }
         Err(failure) => {
-            report.complain(Failure::refused(format!("subprocess callback failed: {failure}")));
+            report.complain(&Failure::refused(format!("subprocess callback failed: {failure}")));
             let (class, code) = (failure.failure_class(), failure.code());
             let response = failure_response(dispatch.version, class, code, &failure.to_string());
             let receipt = dispatch.receipt(Some(&response), &client.context).map_err(unwritten)?;
@@ -227,25 +229,21 @@ fn settle(
             if let (Some(scope), Some(ledger)) = (&client.scope, ledger)
                 && let Err(error) = ledger.release(scope)
             {
-                report.complain(ledger_failure(&error, true));
+                report.complain(&ledger_failure(&error, true));
             }
         }
     }
     Ok(())
 }
 
-fn keep_attempt(
-    receipt: LifecycleReceipt,
-    ledger: Option<&mut (dyn Ledger + 'static)>,
-    report: &mut Report,
-) {
+fn keep_attempt(receipt: LifecycleReceipt, ledger: Option<&mut (dyn Ledger + 'static)>, report: &mut Report) {
     let kept = match ledger {
         None => Ok(receipt),
         Some(ledger) => ledger.record_attempt(receipt),
     };
     match kept {
         Ok(receipt) => report.receipts.push(receipt),
-        Err(error) => report.complain(ledger_failure(&error, false)),
+        Err(error) => report.complain(&ledger_failure(&error, false)),
     }
 }
 

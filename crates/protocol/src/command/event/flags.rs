@@ -109,7 +109,9 @@ impl Written {
                 "--at-epoch-s" => written.at_epoch_s = Some(arguments.number_of(flag)?),
                 "--ledger" => written.ledger = Some(arguments.raw_value_of(flag)?.into()),
                 "--in-process" => written.is_in_process = true,
-                "--in-process-status" => written.status = Some(in_process_status(&arguments.value_of(flag)?)?),
+                "--in-process-status" => {
+                    written.status = Some(in_process_status(&arguments.value_of(flag)?)?)
+                }
                 "--failure-class" => {
                     written.failure_class = Some(wire_value(flag, &arguments.value_of(flag)?)?);
                 }

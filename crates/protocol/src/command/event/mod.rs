@@ -34,7 +34,7 @@ pub(super) fn run(mut arguments: Arguments, world: &mut dyn World) -> Answer {
         Err(failure) => failure.into(),
         Ok(flags) => match flags.rules {
             Rules::Compatible => compatible::run(flags, world).into(),
-            Rules::Extended => extended::run(flags, world),
+            Rules::Extended => extended::run(&flags, world),
         },
     }
 }

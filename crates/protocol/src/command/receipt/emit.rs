@@ -56,7 +56,7 @@ pub(super) fn run(mut arguments: Arguments, world: &mut dyn World) -> Result<Str
 struct EmitInput<Response = CallbackResponse> {
     request: CallbackRequest,
     response: Response,
-    context: EmitContext,
+    context: WireReceiptContext,
 }
 
 impl EmitInput {
@@ -75,7 +75,7 @@ impl EmitInput {
 }
 
 #[derive(Deserialize)]
-struct EmitContext {
+struct WireReceiptContext {
     client_id: String,
     receipt_id: String,
     parent_receipt_id: Option<String>,
@@ -85,8 +85,8 @@ struct EmitContext {
     harness_task_id: Option<String>,
 }
 
-impl From<EmitContext> for ReceiptContext {
-    fn from(context: EmitContext) -> Self {
+impl From<WireReceiptContext> for ReceiptContext {
+    fn from(context: WireReceiptContext) -> Self {
         Self {
             client_id: context.client_id,
             receipt_id: context.receipt_id,

@@ -52,18 +52,27 @@ impl AdapterManifest {
     /// Reads the shape that the manifest's own version has.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<Self>(text).or_else(|error| match version_named_in(text) {
-            Some(WireVersion::V0_2) => serde_json::from_str::<legacy::V0_2>(text).map(Into::into),
-            Some(WireVersion::V0_3) => serde_json::from_str::<legacy::V0_3>(text).map(Into::into),
+            Some(WireVersion::V0_2) => {
+                serde_json::from_str::<legacy::v0_2::AdapterManifest>(text).map(Into::into)
+            }
+            Some(WireVersion::V0_3) => {
+                serde_json::from_str::<legacy::v0_3::AdapterManifest>(text).map(Into::into)
+            }
             Some(WireVersion::V0_4) | None => Err(error),
         })
     }
 
     /// Reads the shape that the manifest's own version has from a document that was read already.
     pub fn from_value(value: serde_json::Value) -> Result<Self, serde_json::Error> {
-        let version = value.get("contract_version").and_then(|name| name.as_str()).and_then(WireVersion::parse);
+        let version =
+            value.get("contract_version").and_then(|name| name.as_str()).and_then(WireVersion::parse);
         match version {
-            Some(WireVersion::V0_2) => serde_json::from_value::<legacy::V0_2>(value).map(Into::into),
-            Some(WireVersion::V0_3) => serde_json::from_value::<legacy::V0_3>(value).map(Into::into),
+            Some(WireVersion::V0_2) => {
+                serde_json::from_value::<legacy::v0_2::AdapterManifest>(value).map(Into::into)
+            }
+            Some(WireVersion::V0_3) => {
+                serde_json::from_value::<legacy::v0_3::AdapterManifest>(value).map(Into::into)
+            }
             Some(WireVersion::V0_4) | None => serde_json::from_value(value),
         }
     }
