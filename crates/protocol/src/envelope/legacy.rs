@@ -3,8 +3,9 @@
 //! **Invariant:** the current shape is tried first and decides alone unless the document itself names an older
 //! version. So a current document never pays for the older ones, and never gets one of their keys accepted.
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 
+use super::sniff::version_named_in;
 use crate::version::WireVersion;
 
 /// Reads the current shape, or the `v0.2` shape if that is what the document says it is.
@@ -17,16 +18,6 @@ where
         Some(WireVersion::V0_2) => serde_json::from_str::<Older>(text).map(Into::into),
         Some(WireVersion::V0_3 | WireVersion::V0_4) | None => Err(error),
     })
-}
-
-/// The version a document names, whatever else is wrong with it.
-pub(crate) fn version_named_in(text: &str) -> Option<WireVersion> {
-    #[derive(Deserialize)]
-    struct Named {
-        #[serde(alias = "contract_version")]
-        schema_version: String,
-    }
-    serde_json::from_str::<Named>(text).ok().and_then(|named| WireVersion::parse(&named.schema_version))
 }
 
 /// What `lifeloop.v0.2` looked like where it differs: payloads could say how to redact them.
