@@ -18,6 +18,9 @@ pub mod manifest;
 pub mod negotiation;
 pub mod receipt;
 pub mod routing;
+#[cfg(feature = "schema")]
+pub mod schema;
+pub mod stream;
 pub mod validation;
 pub mod version;
 pub mod vocabulary;

@@ -9,6 +9,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![allow(clippy::disallowed_methods, reason = "a test may look at the world")]
+#![allow(clippy::print_stderr, reason = "differences are for a person to read")]
 
 mod support;
 

@@ -25,6 +25,8 @@ pub enum CallbackFailure {
     Garbage(String),
     #[error("subprocess returned a CallbackResponse that failed validation: {0}")]
     Invalid(ValidationError),
+    #[error("client declined the event with error {code}: {message}")]
+    Declined { code: i64, message: String },
     #[error(
         "subprocess invoker refused receipt.emitted plan: invalid event envelope: receipt.emitted is a \
          notification event and must not produce a lifecycle receipt"
@@ -42,6 +44,9 @@ impl CallbackFailure {
             | Self::Signalled { .. } => FailureClass::TransportError,
             Self::TimedOut => FailureClass::Timeout,
             Self::Garbage(_) | Self::Invalid(_) | Self::Notification => FailureClass::InvalidRequest,
+            // JSON-RPC's own codes for a message that was not understood.
+            Self::Declined { code: -32_700 | -32_602..=-32_600, .. } => FailureClass::InvalidRequest,
+            Self::Declined { .. } => FailureClass::InternalError,
         }
     }
 
@@ -56,6 +61,7 @@ impl CallbackFailure {
             Self::Signalled { .. } => "callback_signalled",
             Self::Garbage(_) => "callback_output_garbage",
             Self::Invalid(_) => "callback_response_invalid",
+            Self::Declined { .. } => "callback_declined",
             Self::Notification => "callback_notification",
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn judge(kind: &str, data: Value) -> Result<(), String> {
     match kind {
         "callback_request" => valid(read::<CallbackRequest>(data)?.validate()),
         "callback_response" => {
-            valid(read_versioned::<CallbackResponse, v0_2::CallbackResponse>(data)?.validate())
+            valid(CallbackResponse::from_value(data).map_err(|error| unreadable(&error))?.validate())
         }
         "payload_envelope" => {
             valid(read_versioned::<PayloadEnvelope, v0_2::PayloadEnvelope>(data)?.validate())

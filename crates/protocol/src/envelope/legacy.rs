@@ -28,6 +28,7 @@ pub(crate) mod v0_2 {
     use crate::vocabulary::{FailureClass, ReceiptStatus, RetryClass};
 
     #[derive(Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(deny_unknown_fields)]
     pub(crate) struct DispatchEnvelope {
         schema_version: String,
@@ -37,6 +38,7 @@ pub(crate) mod v0_2 {
     }
 
     #[derive(Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(deny_unknown_fields)]
     pub(crate) struct CallbackResponse {
         schema_version: String,
@@ -54,6 +56,7 @@ pub(crate) mod v0_2 {
     }
 
     #[derive(Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(deny_unknown_fields)]
     pub(crate) struct PayloadEnvelope {
         schema_version: String,

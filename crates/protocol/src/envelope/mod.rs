@@ -35,6 +35,8 @@ pub use payload_receipt::PayloadReceipt;
 pub use payload_ref::PayloadRef;
 pub use pressure::{PressureObservation, TokenUsage};
 pub use receipt::LifecycleReceipt;
+#[cfg(feature = "schema")]
+pub(crate) use receipt::REQUIRED_NULLABLE;
 pub use request::CallbackRequest;
 pub use response::CallbackResponse;
 pub(crate) use sniff::version_named_in;

@@ -10,6 +10,10 @@ use crate::validation::{ValidationError, require_non_empty, require_non_empty_if
 use crate::version::WireVersion;
 use crate::vocabulary::{FailureClass, IntegrationMode, LifecycleEventKind, ReceiptStatus, RetryClass};
 
+/// The keys that must be there even when they are null.
+pub(crate) const REQUIRED_NULLABLE: [&str; 5] =
+    ["idempotency_key", "sequence", "parent_receipt_id", "failure_class", "retry_class"];
+
 /// What happened to one event at one client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -17,16 +21,13 @@ use crate::vocabulary::{FailureClass, IntegrationMode, LifecycleEventKind, Recei
 pub struct LifecycleReceipt {
     pub schema_version: String,
     pub receipt_id: String,
-    #[cfg_attr(feature = "schema", schemars(required))]
     pub idempotency_key: Option<String>,
     pub client_id: String,
     pub adapter_id: String,
     pub invocation_id: String,
     pub event: LifecycleEventKind,
     pub event_id: String,
-    #[cfg_attr(feature = "schema", schemars(required))]
     pub sequence: Option<u64>,
-    #[cfg_attr(feature = "schema", schemars(required))]
     pub parent_receipt_id: Option<String>,
     pub integration_mode: IntegrationMode,
     pub status: ReceiptStatus,
@@ -43,9 +44,7 @@ pub struct LifecycleReceipt {
     pub telemetry_summary: FreeMap,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capability_degradations: Vec<CapabilityDegradation>,
-    #[cfg_attr(feature = "schema", schemars(required))]
     pub failure_class: Option<FailureClass>,
-    #[cfg_attr(feature = "schema", schemars(required))]
     pub retry_class: Option<RetryClass>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -155,16 +154,18 @@ struct LifecycleReceiptWire {
 
 impl LifecycleReceiptWire {
     fn complete<E: Error>(self) -> Result<LifecycleReceipt, E> {
-        let missing: Vec<&str> = [
-            ("idempotency_key", self.idempotency_key.is_none()),
-            ("sequence", self.sequence.is_none()),
-            ("parent_receipt_id", self.parent_receipt_id.is_none()),
-            ("failure_class", self.failure_class.is_none()),
-            ("retry_class", self.retry_class.is_none()),
-        ]
-        .into_iter()
-        .filter_map(|(name, is_missing)| is_missing.then_some(name))
-        .collect();
+        let is_missing = [
+            self.idempotency_key.is_none(),
+            self.sequence.is_none(),
+            self.parent_receipt_id.is_none(),
+            self.failure_class.is_none(),
+            self.retry_class.is_none(),
+        ];
+        let missing: Vec<&str> = REQUIRED_NULLABLE
+            .into_iter()
+            .zip(is_missing)
+            .filter_map(|(name, is_missing)| is_missing.then_some(name))
+            .collect();
         if !missing.is_empty() {
             return Err(E::custom(format_args!(
                 "LifecycleReceipt is missing required-nullable field(s): {}; these keys MUST be present even \

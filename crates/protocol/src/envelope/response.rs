@@ -54,6 +54,14 @@ impl CallbackResponse {
         read_versioned::<Self, v0_2::CallbackResponse>(text)
     }
 
+    /// Reads the shape of the document's own version from a document that was read already.
+    pub fn from_value(value: serde_json::Value) -> Result<Self, serde_json::Error> {
+        if value.get("schema_version").and_then(|name| name.as_str()) == Some(WireVersion::V0_2.as_str()) {
+            return serde_json::from_value::<v0_2::CallbackResponse>(value).map(Into::into);
+        }
+        serde_json::from_value(value)
+    }
+
     pub fn validate(&self) -> Result<(), ValidationError> {
         self.validate_as(WireVersion::chosen_by(&self.schema_version)?)
     }

@@ -16,8 +16,9 @@ macro_rules! older_manifest {
         };
 
         #[derive(Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields)]
-        pub(in crate::manifest) struct AdapterManifest {
+        pub(crate) struct AdapterManifest {
             contract_version: String,
             adapter_id: String,
             adapter_version: String,
@@ -67,11 +68,11 @@ macro_rules! older_manifest {
 }
 
 /// `lifeloop.v0.2`.
-pub(super) mod v0_2 {
+pub(crate) mod v0_2 {
     older_manifest! { known_degradations: Vec<claims::KnownDegradation>, }
 }
 
 /// `lifeloop.v0.3`.
-pub(super) mod v0_3 {
+pub(crate) mod v0_3 {
     older_manifest! {}
 }

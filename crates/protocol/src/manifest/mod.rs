@@ -5,7 +5,7 @@
 
 mod adapter;
 mod claims;
-mod legacy;
+pub(crate) mod legacy;
 
 mod registry;
 

@@ -30,6 +30,17 @@ pub struct Negotiation {
 }
 
 impl Negotiation {
+    /// Nothing was asked for, and nothing was found.
+    pub const fn nothing() -> Self {
+        Self {
+            outcome: NegotiationOutcome::Satisfied,
+            failure_class: None,
+            decisions: Vec::new(),
+            degradations: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// The classes a blocked dispatch fails with.
     pub fn blocking_classes(&self) -> Option<(FailureClass, RetryClass)> {
         classes_for(self.outcome, self.failure_class)
@@ -42,13 +53,7 @@ pub fn negotiate(
     requirements: &[CapabilityRequirement],
     payloads: &[PayloadEnvelope],
 ) -> Negotiation {
-    let mut found = Negotiation {
-        outcome: NegotiationOutcome::Satisfied,
-        failure_class: None,
-        decisions: Vec::new(),
-        degradations: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let mut found = Negotiation::nothing();
     capability::negotiate(manifest, requirements, &mut found);
     if !found.outcome.blocks_dispatch() {
         placement::negotiate(manifest, payloads, &mut found);

@@ -4,6 +4,7 @@
 //! are not compared; everything else is, the version of the wire included.
 
 use crate::envelope::LifecycleReceipt;
+use crate::vocabulary::{ReceiptStatus, RetryClass};
 
 /// Within which an idempotency key is one operation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,4 +35,10 @@ pub fn same_content(one: &LifecycleReceipt, other: &LifecycleReceipt) -> bool {
         ..other.clone()
     };
     *one == disguised
+}
+
+/// Whether the operation failed in a way that its own posture allows to be tried again, so that its key must not
+/// be used up.
+pub fn may_be_tried_again(receipt: &LifecycleReceipt) -> bool {
+    receipt.status == ReceiptStatus::Failed && receipt.retry_class != Some(RetryClass::DoNotRetry)
 }

@@ -13,7 +13,7 @@ mod synthesis;
 
 pub use chain::{ChainDigest, chain_digest};
 pub use gap::{Gap, SequenceWatch};
-pub use identity::{IdempotencyScope, same_content};
+pub use identity::{IdempotencyScope, may_be_tried_again, same_content};
 pub use ledger::{Claim, Ledger, LedgerError, ReceiptQuery, Recorded, Retention};
 pub use linkage::check_linkage;
 pub use memory::MemoryLedger;

@@ -40,7 +40,10 @@ const DEFAULT_TIMEOUT_MS: u64 = 5_000;
 struct Written {
     programs: Vec<Program>,
     arguments: Vec<OsString>,
+    /// The last one named.
     client_id: Option<String>,
+    /// The one named before any program, for programs without one of their own.
+    shared_client_id: Option<String>,
     receipt_id: Option<String>,
     parent_receipt_id: Option<String>,
     at_epoch_s: Option<u64>,
@@ -98,8 +101,9 @@ impl Written {
                 }
                 "--client-id" => {
                     let id = arguments.value_of(flag)?;
-                    if let Some(program) = written.programs.last_mut() {
-                        program.client_id = Some(id.clone());
+                    match written.programs.last_mut() {
+                        Some(program) => program.client_id = Some(id.clone()),
+                        None => written.shared_client_id = Some(id.clone()),
                     }
                     written.client_id = Some(id);
                 }
@@ -143,9 +147,7 @@ impl Written {
 
     /// Every program with its own flags; or, compatibly, the last program with all of them.
     fn clients(&self) -> Result<Vec<Client>, Failure> {
-        let named = |id: Option<&String>| {
-            id.or(self.client_id.as_ref()).cloned().unwrap_or_else(|| DEFAULT_CLIENT_ID.to_owned())
-        };
+        let named = |id: Option<&String>| id.cloned().unwrap_or_else(|| DEFAULT_CLIENT_ID.to_owned());
         let Some(last) = self.programs.last() else {
             return Err(Failure::usage(
                 "event invoke: --client-cmd <path> is required (or pass --in-process)",
@@ -158,11 +160,11 @@ impl Written {
                 .map(|program| Client {
                     program: program.path.clone(),
                     arguments: program.arguments.clone(),
-                    client_id: named(program.client_id.as_ref()),
+                    client_id: named(program.client_id.as_ref().or(self.shared_client_id.as_ref())),
                 })
                 .collect());
         }
-        let client_id = named(None);
+        let client_id = named(self.client_id.as_ref());
         Ok(vec![Client { program: last.path.clone(), arguments: self.arguments.clone(), client_id }])
     }
 }

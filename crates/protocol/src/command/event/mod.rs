@@ -3,6 +3,7 @@
 mod compatible;
 mod extended;
 mod flags;
+mod report;
 
 use std::path::Path;
 
