@@ -4,6 +4,7 @@
 //! written once: a retry with the same key gets the first one back, or is told that it is a different thing.
 
 mod chain;
+pub mod contract;
 mod gap;
 mod identity;
 mod ledger;
