@@ -73,6 +73,19 @@ proptest! {
     }
 
     #[test]
+    fn what_succeeds_in_the_current_version_succeeds_alike_in_older_ones(number in any::<u64>(), older in 0..2_usize) {
+        let older = WireVersion::ALL[older].as_str();
+        let case = Case::numbered(number);
+        let answer = check(&case.arguments(), &case.input);
+        // An adapter that only the current version knows is the one thing that is not alike.
+        if answer.exit_code == ExitCode::Done && !answer.stdout.contains("\"adapter_id\": \"pi\"") {
+            let input = String::from_utf8_lossy(&case.input).replace("lifeloop.v0.4", older);
+            let then = check(&case.arguments(), input.as_bytes());
+            prop_assert_eq!(then.stdout, answer.stdout.replace("lifeloop.v0.4", older), "{}", then.stderr);
+        }
+    }
+
+    #[test]
     fn no_bytes_make_any_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         for arguments in [
             &["envelope", "validate", "request"][..],
