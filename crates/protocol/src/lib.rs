@@ -21,6 +21,7 @@ pub mod routing;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod stream;
+pub mod telemetry;
 pub mod validation;
 pub mod version;
 pub mod vocabulary;

@@ -10,6 +10,7 @@
 )]
 
 mod ledger;
+mod logs;
 mod process;
 mod world;
 

@@ -7,12 +7,12 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use escrow_protocol::callback::{Callback, CallbackEnd};
-use escrow_protocol::command::{FixtureFile, FixturesError, LedgerAccess, StateFile, TelemetryHost, World};
-use escrow_protocol::envelope::PressureObservation;
+use escrow_protocol::command::{FixtureFile, FixturesError, LedgerAccess, StateFile, World};
 use escrow_protocol::receipt::{Ledger, LedgerError};
+use escrow_protocol::telemetry::{TelemetryHost, TelemetryLog};
 
 use crate::ledger::FileLedger;
-use crate::process;
+use crate::{logs, process};
 
 #[derive(Default)]
 pub(crate) struct Here {
@@ -80,8 +80,8 @@ impl World for Here {
         }
     }
 
-    fn pressure(&mut self, _: TelemetryHost, _: Option<&Path>) -> Option<PressureObservation> {
-        None
+    fn telemetry_log(&mut self, host: TelemetryHost, repository: Option<&Path>) -> Option<TelemetryLog> {
+        logs::newest(host, repository.unwrap_or(Path::new(".")))
     }
 }
 

@@ -23,7 +23,6 @@ mod telemetry;
 mod world;
 
 pub use answer::{Answer, ExitCode};
-pub use telemetry::TelemetryHost;
 pub use world::{FixtureFile, FixturesError, LedgerAccess, StateFile, World};
 
 use std::ffi::OsString;

@@ -5,25 +5,7 @@ use std::path::PathBuf;
 use super::answer::{Failure, pretty};
 use super::arguments::Arguments;
 use super::world::World;
-
-/// A harness whose logs can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TelemetryHost {
-    Claude,
-    Codex,
-    Gemini,
-}
-
-impl TelemetryHost {
-    fn parse(word: &str) -> Option<Self> {
-        match word {
-            "claude" => Some(Self::Claude),
-            "codex" => Some(Self::Codex),
-            "gemini" => Some(Self::Gemini),
-            _ => None,
-        }
-    }
-}
+use crate::telemetry::{TelemetryHost, observe};
 
 pub(super) fn run(mut arguments: Arguments, world: &mut dyn World) -> Result<String, Failure> {
     match arguments.next_word().as_deref() {
@@ -49,7 +31,8 @@ pub(super) fn run(mut arguments: Arguments, world: &mut dyn World) -> Result<Str
             "telemetry snapshot: no telemetry reader for host `{name}` (have: claude, codex, gemini)"
         ))
     })?;
-    match world.pressure(host, repository.as_deref()) {
+    let log = world.telemetry_log(host, repository.as_deref());
+    match log.and_then(|log| observe(host, &log)) {
         Some(observation) => pretty(&observation),
         None => Err(Failure::refused(format!(
             "telemetry snapshot: no observation available for host `{name}` (source missing or empty)"

@@ -4,11 +4,10 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::TelemetryHost;
 use crate::callback::{Callback, CallbackEnd};
-use crate::envelope::PressureObservation;
 use crate::manifest::AdapterEntry;
 use crate::receipt::{Ledger, LedgerError};
+use crate::telemetry::{TelemetryHost, TelemetryLog};
 use crate::version::WireVersion;
 
 /// Everything outside, behind one door: the terminal wires it to processes and files, a test to a script.
@@ -37,8 +36,8 @@ pub trait World {
     /// One file of a state directory, if it is there.
     fn state_file(&mut self, directory: &Path, file: StateFile) -> io::Result<Option<String>>;
 
-    /// The newest look at a harness's context, if its logs hold one.
-    fn pressure(&mut self, host: TelemetryHost, repository: Option<&Path>) -> Option<PressureObservation>;
+    /// The newest log that a harness has left for a repository.
+    fn telemetry_log(&mut self, host: TelemetryHost, repository: Option<&Path>) -> Option<TelemetryLog>;
 
     /// Adapters beyond the built-in ones, for those who ask with `--extended`.
     fn further_adapters(&self, version: WireVersion) -> Vec<AdapterEntry> {

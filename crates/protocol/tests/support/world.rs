@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use escrow_protocol::callback::{Callback, CallbackEnd};
-use escrow_protocol::command::{
-    Answer, FixtureFile, FixturesError, LedgerAccess, StateFile, TelemetryHost, World, run,
-};
-use escrow_protocol::envelope::{LifecycleReceipt, PressureObservation};
+use escrow_protocol::command::{Answer, FixtureFile, FixturesError, LedgerAccess, StateFile, World, run};
+use escrow_protocol::envelope::LifecycleReceipt;
 use escrow_protocol::receipt::{
     Claim, IdempotencyScope, Ledger, LedgerError, MemoryLedger, ReceiptQuery, Recorded, Retention,
 };
+
+use escrow_protocol::telemetry::{TelemetryHost, TelemetryLog};
 
 /// Runs one verb on one input in a fresh world.
 pub(crate) fn check(arguments: &[&str], input: &[u8]) -> Answer {
@@ -28,6 +28,7 @@ pub(crate) struct Scripted {
     pub(crate) client: Option<Client>,
     pub(crate) ledger: SharedLedger,
     pub(crate) fixtures: Vec<FixtureFile>,
+    pub(crate) log: Option<TelemetryLog>,
     pub(crate) ids: u64,
     pub(crate) calls: usize,
 }
@@ -80,8 +81,8 @@ impl World for Scripted {
         Ok(None)
     }
 
-    fn pressure(&mut self, _: TelemetryHost, _: Option<&Path>) -> Option<PressureObservation> {
-        None
+    fn telemetry_log(&mut self, _: TelemetryHost, _: Option<&Path>) -> Option<TelemetryLog> {
+        self.log.clone()
     }
 }
 
