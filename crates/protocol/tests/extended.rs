@@ -247,6 +247,20 @@ fn every_client_gets_the_event_and_leaves_its_own_receipt() {
 }
 
 #[test]
+fn clients_see_only_the_variables_that_are_allowed() {
+    let client = |callback: &Callback| {
+        let ours = ["PATH", "SECRET"].map(|name| (name.into(), "x".into()));
+        assert_eq!(callback.environment.of(ours), [("PATH".into(), "x".into())]);
+        delivered(callback)
+    };
+    let mut world = Scripted { client: Some(Box::new(client)), ..Scripted::default() };
+    let answer = world.run_on(&with(&["--extended", "--allow-env", "PATH"]), &dispatch(json!({})));
+    assert_eq!(answer.exit_code, ExitCode::Done, "{}", answer.stderr);
+    let compatible = world.run_on(&with(&["--allow-env", "PATH"]), &dispatch(json!({})));
+    assert_eq!(compatible.stderr, "event invoke: unknown flag `--allow-env`\n");
+}
+
+#[test]
 fn adapters_that_are_not_there_leave_a_receipt_too() {
     let mut world = Scripted::default();
     let answer = world.run_on(&with(&["--extended"]), &dispatch(json!({ "adapter_id": "nobody" })));

@@ -22,6 +22,8 @@ pub(crate) fn run(callback: &Callback) -> CallbackEnd {
     let deadline = Instant::now() + Duration::from_millis(callback.deadline_ms);
     let started = Command::new(&callback.program)
         .args(&callback.arguments)
+        .env_clear()
+        .envs(callback.environment.of(std::env::vars_os()))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

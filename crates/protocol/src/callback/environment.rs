@@ -2,6 +2,26 @@
 
 use std::ffi::{OsStr, OsString};
 
+/// What a client's process sees of our environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Environment {
+    /// All of it, which is what compatible clients expect.
+    #[default]
+    Inherited,
+    /// Only what these rules let pass.
+    Only(Vec<EnvironmentRule>),
+}
+
+impl Environment {
+    /// The variables to start the process with.
+    pub fn of(&self, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
+        match self {
+            Self::Inherited => variables.into_iter().collect(),
+            Self::Only(rules) => allowed_environment(variables, rules),
+        }
+    }
+}
+
 /// One line of an allow-list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvironmentRule {

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use super::Environment;
+
 /// More than this on standard output is a flood, and a failure.
 pub const STDOUT_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
@@ -16,6 +18,7 @@ pub struct Callback {
     /// One compact dispatch envelope. Nothing follows it.
     pub input: Vec<u8>,
     pub deadline_ms: u64,
+    pub environment: Environment,
 }
 
 /// What came of running it.

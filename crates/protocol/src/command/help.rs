@@ -74,4 +74,5 @@ Beyond compatibility
                                    `metadata.capability_requirements` and declared events are enforced; every
                                    further --client-cmd (with its own --client-arg and --client-id) is called as
                                    well, and the receipts are printed as an array
+  --allow-env <NAME or PREFIX*>    with --extended: clients see only these variables; may be repeated
 ";

@@ -5,12 +5,15 @@
 
 use std::ffi::OsString;
 
+use crate::callback::Environment;
+
 /// A client that is a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     pub program: OsString,
     pub arguments: Vec<OsString>,
     pub client_id: String,
+    pub environment: Environment,
 }
 
 /// The id of one client's receipt when the caller chose one id for all.

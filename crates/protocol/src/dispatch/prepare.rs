@@ -88,6 +88,7 @@ impl Dispatch {
             arguments: client.arguments.clone(),
             input: serde_json::to_vec(&self.envelope)?,
             deadline_ms,
+            environment: client.environment.clone(),
         })
     }
 

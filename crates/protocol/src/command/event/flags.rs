@@ -8,6 +8,7 @@ use serde::{Deserialize, de::IntoDeserializer};
 
 use super::super::answer::Failure;
 use super::super::arguments::Arguments;
+use crate::callback::{Environment, EnvironmentRule};
 use crate::dispatch::{Client, Rules};
 use crate::vocabulary::{FailureClass, ReceiptStatus, RetryClass};
 
@@ -54,6 +55,7 @@ struct Written {
     failure_class: Option<FailureClass>,
     retry_class: Option<RetryClass>,
     is_extended: bool,
+    allowed_variables: Vec<EnvironmentRule>,
 }
 
 /// A program with the flags that followed it.
@@ -83,7 +85,7 @@ impl InvokeFlags {
 
 impl Written {
     fn parse(mut arguments: Arguments) -> Result<Self, Failure> {
-        let mut written = Self::default();
+        let mut written = Self { is_extended: arguments.contain_any(&["--extended"]), ..Self::default() };
         while let Some(flag) = arguments.next_word() {
             let flag = flag.as_str();
             match flag {
@@ -120,7 +122,10 @@ impl Written {
                     written.failure_class = Some(wire_value(flag, &arguments.value_of(flag)?)?);
                 }
                 "--retry-class" => written.retry_class = Some(wire_value(flag, &arguments.value_of(flag)?)?),
-                "--extended" => written.is_extended = true,
+                "--extended" => {}
+                "--allow-env" if written.is_extended => {
+                    written.allowed_variables.push(EnvironmentRule::parse(&arguments.value_of(flag)?));
+                }
                 other => return Err(Failure::usage(format!("event invoke: unknown flag `{other}`"))),
             }
         }
@@ -161,11 +166,24 @@ impl Written {
                     program: program.path.clone(),
                     arguments: program.arguments.clone(),
                     client_id: named(program.client_id.as_ref().or(self.shared_client_id.as_ref())),
+                    environment: self.environment(),
                 })
                 .collect());
         }
         let client_id = named(self.client_id.as_ref());
-        Ok(vec![Client { program: last.path.clone(), arguments: self.arguments.clone(), client_id }])
+        Ok(vec![Client {
+            program: last.path.clone(),
+            arguments: self.arguments.clone(),
+            client_id,
+            environment: Environment::Inherited,
+        }])
+    }
+
+    fn environment(&self) -> Environment {
+        if self.allowed_variables.is_empty() {
+            return Environment::Inherited;
+        }
+        Environment::Only(self.allowed_variables.clone())
     }
 }
 
