@@ -40,6 +40,7 @@ pub(super) fn run(flags: InvokeFlags, world: &mut dyn World) -> Result<String, F
     pretty(&kept)
 }
 
+/// Runs the one client that compatible flags can name.
 fn call(
     dispatch: &Dispatch,
     clients: &[Client],
@@ -49,12 +50,11 @@ fn call(
     if dispatch.envelope.request.event == LifecycleEventKind::ReceiptEmitted {
         return Err(CallbackFailure::Notification);
     }
-    let not_started = |why: String| CallbackFailure::NotStarted(why);
     let mut callbacks = Vec::new();
     for client in clients {
-        callbacks
-            .push(dispatch.callback(client, timeout_ms).map_err(|error| not_started(error.to_string()))?);
+        let callback = dispatch.callback(client, timeout_ms);
+        callbacks.push(callback.map_err(|error| CallbackFailure::Unwritable(error.to_string()))?);
     }
-    let end = world.run_callbacks(&callbacks).pop();
-    interpret(end.unwrap_or_else(|| CallbackEnd::NotStarted("nothing was run".to_owned())), dispatch.version)
+    let nothing = || CallbackEnd::NotStarted("nothing was run".to_owned());
+    interpret(world.run_callbacks(&callbacks).pop().unwrap_or_else(nothing), dispatch.version)
 }
