@@ -62,7 +62,9 @@ fn the_lower_floor_bans_clocks_files_and_hash_maps() {
     for room in ["expr", "model", "contract", "engine"] {
         let text = std::fs::read_to_string(root().join("crates").join(room).join("clippy.toml"))
             .unwrap_or_else(|error| panic!("`{room}` has no clippy.toml: {error}"));
-        for banned in ["HashMap", "SystemTime", "Instant", "std::env::var", "std::fs::read", "std::thread::spawn"] {
+        for banned in
+            ["HashMap", "SystemTime", "Instant", "std::env::var", "std::fs::read", "std::thread::spawn"]
+        {
             assert!(text.contains(banned), "`{room}` does not ban `{banned}`");
         }
     }
@@ -90,7 +92,8 @@ fn rooms() -> BTreeMap<String, Dependencies> {
         .iter()
         .map(|package| {
             let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
-            let room = manifest.parent().and_then(Path::file_name).expect("a folder").to_string_lossy().into_owned();
+            let room =
+                manifest.parent().and_then(Path::file_name).expect("a folder").to_string_lossy().into_owned();
             let mut dependencies = Dependencies::default();
             for dependency in package["dependencies"].as_array().expect("dependencies") {
                 if dependency["kind"].is_null() {

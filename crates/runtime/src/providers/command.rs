@@ -255,11 +255,20 @@ fn record(finished: &Finished) -> Map<String, Value> {
             put(&format!("{stream}_file_problem"), problem.as_str().into());
         }
     }
+    if finished.stdout.file.is_none()
+        && !finished.stdout.tail.is_empty()
+        && finished.stdout.tail.len() <= STDOUT_KEPT
+    {
+        put("stdout", finished.stdout.text().into());
+    }
     if finished.unended > 0 {
         put("unended_processes", finished.unended.into());
     }
     record
 }
+
+/// Output that has no file is kept as it was printed, beside what was read from it.
+const STDOUT_KEPT: usize = 64 * 1024;
 
 fn file_text(path: &Path) -> Value {
     path.to_string_lossy().into_owned().into()
