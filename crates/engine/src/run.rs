@@ -249,6 +249,11 @@ impl Run {
             .is_some_and(|check| self.state.plan.check(check).criticality == Criticality::External)
     }
 
+    /// From its start to its end, once it has ended.
+    pub fn elapsed_ms(&self) -> Option<Millis> {
+        self.state.ended_at.map(|end| end.saturating_sub(self.state.started_at))
+    }
+
     /// How many entries the journal of this run has.
     pub fn entries(&self) -> u64 {
         self.state.entries

@@ -100,12 +100,8 @@ impl<'a> Live<'a> {
                 format!("  {mark} {check:<width$} {:>8}  {words}", "", width = self.width)
             })
             .collect();
-        self.talk_redraws_off(&lines);
-    }
-
-    fn talk_redraws_off(&mut self, lines: &[String]) {
         self.story = Story::default();
-        self.write(lines);
+        self.write(&lines);
     }
 }
 

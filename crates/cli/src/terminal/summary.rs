@@ -50,6 +50,28 @@ fn failing(name: &str, check: &Value, paint: Paint) -> String {
         let (rule, message) = (issue["rule_id"].as_str(), issue["message"].as_str());
         text.push_str(&format!("  {}  {}\n", paint.dim(rule.unwrap_or("")), message.unwrap_or("")));
     }
+    match check["items"].as_array() {
+        None => text.push_str(&output_of(check, paint)),
+        Some(items) => {
+            let failed: Vec<&Value> = items.iter().filter(|item| item["status"] == "failed").collect();
+            for item in failed.iter().take(ITEMS_MAX) {
+                text.push_str(&format!("  {}\n", paint.bold(&format!("item {}", item["index"]))));
+                text.push_str(&output_of(item, paint));
+            }
+            if failed.len() > ITEMS_MAX {
+                text.push_str(&format!("  and {}\n", count(failed.len() - ITEMS_MAX, "more item")));
+            }
+        }
+    }
+    text
+}
+
+/// Failed items of a fan-out whose output is repeated.
+const ITEMS_MAX: usize = 3;
+
+/// The end of what a check or an item printed.
+fn output_of(check: &Value, paint: Paint) -> String {
+    let mut text = String::new();
     let stderr = check["result"]["stderr"].as_str().unwrap_or_default();
     let output = match &check["output"] {
         Value::Null => String::new(),
@@ -116,7 +138,7 @@ fn verdict(run: &Run, document: &Value, paint: Paint) -> String {
     if status != RunStatus::Completed {
         line.push_str(&format!("  {}", reason.summary));
     }
-    if let Some(ms) = elapsed(document) {
+    if let Some(ms) = run.elapsed_ms() {
         line.push_str(&format!("  {}", paint.dim(&duration_words(ms))));
     }
     let mut text = format!("{line}\n");
@@ -125,11 +147,6 @@ fn verdict(run: &Run, document: &Value, paint: Paint) -> String {
         text.push_str(&format!("  {} escrow logs {} {name}\n", paint.dim("next:"), run.options().run));
     }
     text
-}
-
-fn elapsed(document: &Value) -> Option<u64> {
-    let total = checks(document).filter_map(|(_, check)| check["result"]["duration_ms"].as_u64()).max()?;
-    Some(total)
 }
 
 /// `runs show` for people.
