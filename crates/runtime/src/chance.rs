@@ -6,21 +6,18 @@ use std::io::{self, Read};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use escrow_model::{Millis, RunId};
-use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Fills the buffer from the system's source of chance.
 pub fn random_bytes(buffer: &mut [u8]) -> io::Result<()> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match getrandom(&mut buffer[filled..], GetRandomFlags::empty()) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => filled += count,
-            Err(rustix::io::Errno::INTR) => {}
-            // A sandbox may forbid the call and still have the device.
-            Err(_) => return std::fs::File::open("/dev/urandom")?.read_exact(&mut buffer[filled..]),
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::rand::{GetRandomFlags, getrandom};
+        // The kernel gives up to 256 bytes whole. More, or a sandbox that forbids the call, is for the device.
+        if matches!(getrandom(&mut *buffer, GetRandomFlags::empty()), Ok(count) if count == buffer.len()) {
+            return Ok(());
         }
     }
-    Ok(())
+    std::fs::File::open("/dev/urandom")?.read_exact(buffer)
 }
 
 pub fn random_u64() -> io::Result<u64> {

@@ -24,27 +24,28 @@ pub async fn git_facts(directory: &Path) -> Result<GitFacts, String> {
     let branch = git.line_if_any(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await?;
     let base = Base::find(&git).await?;
     let mut files = BTreeSet::new();
-    match git.line_if_any(&["rev-parse", "--quiet", "--verify", "HEAD"]).await? {
-        Some(head) => {
-            let since = match &base {
-                Some(base) => base.left_by(&git, &head).await?,
-                None => head,
-            };
-            git.add_names(
-                &mut files,
-                &["diff", "--name-only", "--no-renames", "--no-relative", "-z", &since],
-            )
-            .await?;
-        }
-        // Before the first commit everything that is known to git is new.
-        None => git.add_names(&mut files, &["ls-files", "-z"]).await?,
+    let head = git.line_if_any(&["rev-parse", "--quiet", "--verify", "HEAD"]).await?;
+    if let (Some(base), Some(head)) = (&base, &head) {
+        let left_at = base.left_by(&git, head).await?;
+        let question = ["diff-tree", "-r", "--name-only", "--no-renames", "-z", &left_at, head];
+        add_names(&mut files, git.text(&question).await?.split('\0'));
     }
-    git.add_names(&mut files, &["ls-files", "--others", "--exclude-standard", "-z"]).await?;
+    // `diff` would do as well, but it writes the index when times differ, and may be in the way of a commit.
+    let status = git.text(&["status", "--porcelain", "--no-renames", "--untracked-files=all", "-z"]).await?;
+    add_names(&mut files, status.split('\0').filter_map(|entry| entry.get(STATUS_LETTERS..)));
     Ok(GitFacts {
         files_changed: files.into_iter().collect(),
         branch,
         base_branch: base.map(|base| base.name),
     })
+}
+
+/// Two letters and a space stand before each name that `git status` prints.
+const STATUS_LETTERS: usize = 3;
+
+fn add_names<'a>(names: &mut BTreeSet<String>, found: impl Iterator<Item = &'a str>) {
+    let ours = |name: &&str| !name.is_empty() && !name.split('/').any(|part| part == ".escrow");
+    names.extend(found.filter(ours).map(str::to_owned));
 }
 
 /// The branch that work goes back to.
@@ -101,13 +102,6 @@ impl Git {
         let program =
             find_program(OsStr::new("git"), path.as_deref(), directory).map_err(|error| error.message())?;
         Ok(Git { program, directory: directory.to_owned(), until: Instant::now() + DEADLINE })
-    }
-
-    async fn add_names(&self, names: &mut BTreeSet<String>, question: &[&str]) -> Result<(), String> {
-        let answer = self.text(question).await?;
-        let ours = |name: &&str| !name.is_empty() && !name.split('/').any(|part| part == ".escrow");
-        names.extend(answer.split('\0').filter(ours).map(str::to_owned));
-        Ok(())
     }
 
     async fn line(&self, question: &[&str]) -> Result<String, String> {

@@ -36,13 +36,15 @@ fn a_deadline_ends_the_whole_tree() {
     ] {
         let (mut room, word) = marked(script);
         room.request.timeout_ms = 200;
+        // Nobody here needs the grace, so a long one must not show.
+        room.attempt.grace = Duration::from_secs(30);
         let began = Instant::now();
         let answer = room.run();
         assert_eq!(fault(&answer).code, "timeout", "{script}");
         assert_eq!(fault(&answer).message, "still running after 200ms: ended with all its children");
         assert!(fault(&answer).effect_unknown);
         assert_eq!(answer.record["timed_out"], json!(true));
-        assert!(began.elapsed() < Duration::from_millis(600), "{script}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(15), "{script}: {:?}", began.elapsed());
         assert_eq!(processes_with(&word), 0, "{script}");
     }
 }
@@ -58,7 +60,7 @@ fn who_does_not_listen_is_killed_after_the_grace() {
         let began = Instant::now();
         assert_eq!(fault(&room.run()).code, "timeout");
         let took = began.elapsed();
-        assert!(took > Duration::from_millis(550) && took < Duration::from_millis(1_500), "{took:?}");
+        assert!(took > Duration::from_millis(550) && took < Duration::from_secs(10), "{took:?}");
         assert_eq!(processes_with(&word), 0, "{script}");
     }
 }
@@ -87,7 +89,7 @@ fn a_background_child_that_holds_the_pipe_does_not_hang_the_run() {
         let began = Instant::now();
         let answer = room.run();
         assert_eq!((answer.ending, answer.output), (Ending::Done, json!("done")), "{script}");
-        assert!(began.elapsed() < Duration::from_millis(1_500), "{script}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(15), "{script}: {:?}", began.elapsed());
         assert_eq!(processes_with(&word), 0, "{script}");
     }
 }
@@ -124,14 +126,22 @@ fn a_scrubbed_environment_does_not_hide_a_daemon() {
 #[test]
 fn attempts_do_not_end_each_others_processes() {
     block_on(async {
-        let (long, word) = marked("setsid -f sh -c 'sleep 0.7; echo kept > kept'; sleep 1; cat kept");
+        let (long, word) = marked(
+            "setsid -f sh -c 'while [ ! -e go ]; do sleep 0.05; done; echo kept > kept'; touch ready; \
+             while [ ! -e kept ]; do sleep 0.05; done; cat kept",
+        );
+        let (ready, go) = (long.path().join("ready"), long.path().join("go"));
         let quick = async {
+            while !ready.exists() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
             for _ in 0..10 {
                 let (mut room, _) = marked("setsid -f sleep 300 >/dev/null 2>&1; sleep 300");
                 room.request.timeout_ms = 30;
                 room.perform().await;
                 assert!(processes_with(&word) > 0);
             }
+            std::fs::write(&go, "").unwrap();
         };
         let (answer, ()) = tokio::join!(long.perform(), quick);
         assert_eq!(answer.output, json!("kept"));
@@ -161,7 +171,7 @@ fn cancelling_ends_the_whole_tree() {
     assert_eq!((fault(&answer).code.as_str(), fault(&answer).effect_unknown), ("cancelled", true));
     assert!(fault(&answer).message.ends_with("ended with all its children"), "{}", fault(&answer).message);
     assert_eq!(answer.output, json!("began"));
-    assert!(began.elapsed() < Duration::from_secs(2));
+    assert!(began.elapsed() < Duration::from_secs(15));
     assert_eq!(processes_with(&word), 0);
 }
 
@@ -205,14 +215,13 @@ fn a_hundred_daemons_are_ended_and_leave_no_zombies() {
     let (mut room, word) = marked(
         "i=0; while [ $i -lt 100 ]; do setsid -f sleep 300; setsid -f true; i=$((i+1)); done; echo ready; sleep 300",
     );
-    room.request.timeout_ms = 3_000;
-    room.attempt.grace = Duration::from_secs(2);
+    room.attempt.grace = Duration::from_secs(30);
     let (canceller, ear) = cancellation();
     room.attempt.cancellation = ear;
     room.attempt.live = Some(Box::new(move |_, _| canceller.cancel()));
     let began = Instant::now();
     room.run();
-    assert!(began.elapsed() < Duration::from_secs(3));
+    assert!(began.elapsed() < Duration::from_secs(15));
     assert_eq!(processes_with(&word), 0);
     let until = Instant::now() + Duration::from_secs(10);
     while zombies() > 10 && Instant::now() < until {
