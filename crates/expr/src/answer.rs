@@ -41,11 +41,11 @@ impl<'a> Evaluator<'a> {
     pub(crate) fn answer(&mut self, value: &Value<'a>) -> Outcome<'a, Answer> {
         let truthy = self.is_truthy(value);
         let mut open = Vec::new();
-        Ok(Answer { value: self.to_json(value, &mut open)?, truthy })
+        Ok(Answer { value: self.json_of(value, &mut open)?, truthy })
     }
 
     /// A copy of the value as JSON; `None` for what JSON leaves out.
-    pub(crate) fn to_json(
+    pub(crate) fn json_of(
         &mut self,
         value: &Value<'a>,
         open: &mut Vec<Value<'a>>,
@@ -91,7 +91,7 @@ impl<'a> Evaluator<'a> {
         let mut items = Vec::with_capacity(length);
         for position in 0..length {
             let item = self.list_item(value, position);
-            items.push(self.to_json(&item, open)?.unwrap_or(Json::Null));
+            items.push(self.json_of(&item, open)?.unwrap_or(Json::Null));
         }
         Ok(Json::Array(items))
     }
@@ -102,7 +102,7 @@ impl<'a> Evaluator<'a> {
         let mut members = Map::with_capacity(keys.len());
         for key in keys {
             let member = self.own_member(value, &key).unwrap_or(Value::Undefined);
-            if let Some(json) = self.to_json(&member, open)? {
+            if let Some(json) = self.json_of(&member, open)? {
                 self.charge(key.len())?;
                 members.insert(key.to_string(), json);
             }

@@ -16,7 +16,7 @@ pub struct Budget {
 
 impl Budget {
     /// What fits the smallest stack an evaluation may run on (2 MiB, unoptimised), with room to spare.
-    pub const DEPTH_MAX: u32 = 500;
+    pub const DEPTH_MAX: u32 = 400;
 
     /// Small enough for a check to try constants while it reads a file.
     pub(crate) const CONSTANT: Budget = Budget { steps: 10_000, memory_bytes: 1 << 20, depth: 200 };
@@ -24,6 +24,6 @@ impl Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { steps: 250_000, memory_bytes: 16 << 20, depth: Budget::DEPTH_MAX }
+        Budget { steps: 150_000, memory_bytes: 16 << 20, depth: Budget::DEPTH_MAX }
     }
 }

@@ -116,6 +116,11 @@ impl<'a> Evaluator<'a> {
         self.work(bytes / 64)
     }
 
+    /// Charges going through a text character by character, which costs more than looking for a byte.
+    pub(crate) fn walk(&mut self, bytes: usize) -> Outcome<'a, ()> {
+        self.work(bytes / 16)
+    }
+
     /// Charges an allocation, before it is made.
     pub(crate) fn charge(&mut self, bytes: usize) -> Outcome<'a, ()> {
         match self.memory_left.checked_sub(bytes as u64 + 16) {
@@ -133,7 +138,12 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn descend(&mut self) -> Outcome<'a, ()> {
-        match self.depth_left.checked_sub(1) {
+        self.descend_by(1)
+    }
+
+    /// Goes deeper by what several nestings of sub-expressions would put on the stack.
+    pub(crate) fn descend_by(&mut self, levels: u32) -> Outcome<'a, ()> {
+        match self.depth_left.checked_sub(levels) {
             Some(left) => {
                 self.depth_left = left;
                 Ok(())
@@ -143,22 +153,26 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn ascend(&mut self) {
-        self.depth_left += 1;
+        self.ascend_by(1);
+    }
+
+    pub(crate) fn ascend_by(&mut self, levels: u32) {
+        self.depth_left += levels;
     }
 
     #[cold]
     fn exhausted(&self, message: &'static str) -> Box<Failure<'a>> {
-        Box::new(Failure::Budget { message, span: self.tree.span(self.current) })
+        Box::new(Failure::Budget { message, span: self.here() })
+    }
+
+    /// Where the evaluation is. A program of empty statements has no nodes at all.
+    fn here(&self) -> crate::span::Span {
+        self.tree.spans.get(self.current.0 as usize).copied().unwrap_or_default()
     }
 
     #[cold]
     pub(crate) fn error(&self, kind: ErrorKind, message: impl Into<String>) -> Box<Failure<'a>> {
-        let span = if self.tree.spans.is_empty() {
-            crate::span::Span::default()
-        } else {
-            self.tree.span(self.current)
-        };
-        Box::new(Failure::Error { kind, message: message.into(), span })
+        Box::new(Failure::Error { kind, message: message.into(), span: self.here() })
     }
 
     #[cold]
@@ -223,7 +237,7 @@ impl<'a> Evaluator<'a> {
             _ => None,
         };
         let Some(error) = error else {
-            let message = self.to_text(value).map_or_else(|_| String::new(), |text| text.to_string());
+            let message = self.text_of(value).map_or_else(|_| String::new(), |text| text.to_string());
             return Fault::new(FaultKind::Thrown, "Error", message, span);
         };
         let mut part = |name: &str, default: &str| match self.get_member(value, name) {

@@ -21,6 +21,9 @@ const PARTS_MAX: usize = 200;
 /// How many characters of a value are shown.
 const SHOWN_MAX: usize = 60;
 
+/// How many values are written down in all; beyond that, evaluations are only counted.
+const WRITTEN_MAX: u32 = 2_000;
+
 /// An evaluation, told part by part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
@@ -52,6 +55,7 @@ pub struct Part {
 #[derive(Default)]
 pub(crate) struct Recorder {
     seen: BTreeMap<u32, (String, u32)>,
+    written: u32,
 }
 
 impl Recorder {
@@ -64,19 +68,23 @@ impl<'a> Evaluator<'a> {
     /// Notes the value of a node.
     #[cold]
     pub(crate) fn record(&mut self, id: NodeId, value: &Value<'a>) {
-        let full = self
-            .recorder
-            .as_ref()
-            .is_none_or(|recorder| recorder.seen.len() >= PARTS_MAX && !recorder.seen.contains_key(&id.0));
-        if full {
+        let Some(recorder) = &mut self.recorder else { return };
+        let known = recorder.seen.len() < PARTS_MAX || recorder.seen.contains_key(&id.0);
+        if !known {
+            return;
+        }
+        if recorder.written >= WRITTEN_MAX {
+            if let Some((_, times)) = recorder.seen.get_mut(&id.0) {
+                *times = times.saturating_add(1);
+            }
             return;
         }
         let mut shown = String::new();
         self.show(value, 0, &mut shown);
-        if let Some(recorder) = &mut self.recorder {
-            let entry = recorder.seen.entry(id.0).or_insert_with(|| (String::new(), 0));
-            *entry = (shown, entry.1.saturating_add(1));
-        }
+        let Some(recorder) = &mut self.recorder else { return };
+        recorder.written += 1;
+        let entry = recorder.seen.entry(id.0).or_default();
+        *entry = (shown, entry.1.saturating_add(1));
     }
 
     /// Writes the start of a value. What does not fit is left out, not walked.
@@ -115,7 +123,7 @@ impl<'a> Evaluator<'a> {
             Value::Builtin(builtin) => shown.push_str(builtin.name()),
             other => {
                 let text = self
-                    .to_text(other)
+                    .text_of(other)
                     .map_or_else(|_| "…".to_owned(), |text| text.chars().take(SHOWN_MAX).collect());
                 shown.push_str(&text);
             }

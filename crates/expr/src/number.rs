@@ -84,10 +84,7 @@ pub(crate) fn parse_int(text: &str, radix: f64) -> f64 {
     } else {
         text
     };
-    let radix = match u32::try_from(if radix == 0 { 10 } else { radix }) {
-        Ok(radix @ 2..=36) => radix,
-        Ok(_) | Err(_) => return f64::NAN,
-    };
+    let Ok(radix @ 2..=36) = u32::try_from(if radix == 0 { 10 } else { radix }) else { return f64::NAN };
     let end = text.bytes().position(|byte| !char::from(byte).is_digit(radix)).unwrap_or(text.len());
     if end == 0 { f64::NAN } else { sign * parse_whole(&text[..end], radix) }
 }
@@ -204,8 +201,7 @@ pub(crate) fn to_fixed(value: f64, digits: usize) -> String {
     let kept = format!("{whole}{}", &part[..digits]);
     let rounded = if part.as_bytes()[digits] >= b'5' { increment(&kept) } else { kept };
     let (whole, part) = rounded.split_at(rounded.len() - digits);
-    let negative = value < 0.0 && rounded.bytes().any(|digit| digit != b'0') || (value < 0.0 && value != 0.0);
-    let sign = if negative { "-" } else { "" };
+    let sign = if value < 0.0 { "-" } else { "" };
     if digits == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
 }
 
@@ -258,9 +254,15 @@ pub(crate) fn to_radix(value: f64, radix: u32) -> String {
     let (mut whole, mut part) = (value.abs().trunc(), value.abs().fract());
     let base = f64::from(radix);
     let mut digits = Vec::new();
+    // A double knows nothing below its 53 bits, so those digits are zero.
+    while whole >= 9_007_199_254_740_992.0 {
+        whole /= base;
+        digits.push('0');
+    }
+    whole = whole.trunc();
     loop {
         digits.push(digit_of(whole % base, radix));
-        whole = (whole / base).trunc();
+        whole = ((whole - whole % base) / base).trunc();
         if whole < 1.0 {
             break;
         }
@@ -276,11 +278,9 @@ pub(crate) fn to_radix(value: f64, radix: u32) -> String {
             let digit = part.trunc();
             text.push(digit_of(digit, radix));
             part -= digit;
-            if part > 0.5 || (part == 0.5 && digit % 2.0 == 1.0) {
-                if part + delta > 1.0 {
-                    round_up(&mut text, radix);
-                    break;
-                }
+            if (part > 0.5 || (part == 0.5 && digit % 2.0 == 1.0)) && part + delta > 1.0 {
+                round_up(&mut text, radix);
+                break;
             }
             if part < delta {
                 break;
@@ -335,5 +335,5 @@ pub(crate) fn index_of(value: f64) -> Option<usize> {
         clippy::cast_sign_loss,
         reason = "checked to be whole and within u32"
     )]
-    (value >= 0.0 && value < 4_294_967_295.0 && value.fract() == 0.0).then_some(value as usize)
+    ((0.0..4_294_967_295.0).contains(&value) && value.fract() == 0.0).then_some(value as usize)
 }

@@ -2,7 +2,7 @@
 //!
 //!   source ──tokens──▶ Parser ──Tree──▶ resolve
 //!
-//! **Invariant:** recursion is counted, and so is the depth of what was built; both have the same limit.
+//! **Invariant:** recursion is counted, and so is the depth of what was built; both have limits.
 
 mod expression;
 mod function;
@@ -21,6 +21,9 @@ use crate::tree::{
 
 /// Beyond this a source is data that went astray, not something a person wrote.
 pub(crate) const SOURCE_BYTES_MAX: usize = 256 * 1024;
+
+/// How deep the parser may recurse; a level of it takes more stack than a level of the tree.
+const LEVEL_MAX: u16 = 128;
 
 /// Names are looked up one by one, which is fastest for what people write and needs a bound for the rest.
 const DECLARED_MAX: u16 = 2_000;
@@ -194,7 +197,7 @@ impl<'s> Parser<'s> {
 
     fn enter(&mut self) -> Parsed<()> {
         self.level += 1;
-        if self.level > NESTING_MAX { Err(too_deep(self.span())) } else { Ok(()) }
+        if self.level > LEVEL_MAX { Err(too_deep(self.span())) } else { Ok(()) }
     }
 
     fn leave(&mut self) {
@@ -347,11 +350,7 @@ fn index(length: usize) -> u32 {
 }
 
 fn too_deep(span: Span) -> Box<SyntaxError> {
-    SyntaxError::with_help(
-        format!("this nests deeper than {NESTING_MAX} levels"),
-        span,
-        "split it into several steps",
-    )
+    SyntaxError::with_help("this nests too deeply", span, "split it into several steps")
 }
 
 fn shortened(text: &str) -> String {

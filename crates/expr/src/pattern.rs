@@ -182,9 +182,9 @@ impl<'p> Translation<'p> {
         {
             return Err(Refused("look-around in a pattern is not supported".to_owned()));
         }
-        if after.starts_with(':') {
+        if let Some(inside) = after.strip_prefix(':') {
             self.text.push_str("?:");
-            self.rest = &after[1..];
+            self.rest = inside;
             return Ok(());
         }
         let name = after.strip_prefix('<').and_then(|named| named.split_once('>')).map(|(name, _)| name);

@@ -141,7 +141,7 @@ impl Program {
         let answer = evaluator.answer(&value)?;
         let mut writes = Vec::new();
         for (namespace, key, value) in std::mem::take(&mut evaluator.writes) {
-            let value = evaluator.to_json(&value, &mut Vec::new())?.unwrap_or(Json::Null);
+            let value = evaluator.json_of(&value, &mut Vec::new())?.unwrap_or(Json::Null);
             writes.push(MemoryWrite { namespace, key, value });
         }
         Ok((answer, writes))

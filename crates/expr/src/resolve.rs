@@ -49,6 +49,8 @@ enum Leavable {
     Loop,
     Switch,
     Label(NameId),
+    /// A label right before a loop: the only kind that `continue` may name.
+    LoopLabel(NameId),
     Function,
 }
 
@@ -263,7 +265,11 @@ impl Resolver<'_> {
                 self.close(frame);
                 Ok(())
             }
-            Statement::Labeled(label, body) => self.body(*body, Leavable::Label(*label)),
+            Statement::Labeled(label, body) => {
+                let leavable =
+                    if self.is_loop(*body) { Leavable::LoopLabel(*label) } else { Leavable::Label(*label) };
+                self.body(*body, leavable)
+            }
             Statement::Break(label) => self.jump(*label, &[Leavable::Loop, Leavable::Switch], "break"),
             Statement::Continue(label) => self.jump(*label, &[Leavable::Loop], "continue"),
         }
@@ -276,10 +282,24 @@ impl Resolver<'_> {
         result
     }
 
+    fn is_loop(&self, id: StatementId) -> bool {
+        match self.tree.statement(id) {
+            Statement::For { .. }
+            | Statement::Each { .. }
+            | Statement::While { .. }
+            | Statement::DoWhile { .. } => true,
+            Statement::Labeled(_, body) => self.is_loop(*body),
+            _ => false,
+        }
+    }
+
     fn jump(&self, label: Option<NameId>, unlabeled: &[Leavable], word: &str) -> Resolved<()> {
         let inside = self.loops.iter().rev().take_while(|leavable| **leavable != Leavable::Function);
         let found = match label {
-            Some(label) => inside.clone().any(|leavable| *leavable == Leavable::Label(label)),
+            Some(label) => inside.clone().any(|leavable| {
+                *leavable == Leavable::LoopLabel(label)
+                    || (*leavable == Leavable::Label(label) && unlabeled.contains(&Leavable::Switch))
+            }),
             None => inside.clone().any(|leavable| unlabeled.contains(leavable)),
         };
         if found {

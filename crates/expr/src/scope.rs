@@ -57,12 +57,21 @@ pub trait List {
     }
 }
 
+/// A member of a JSON object. Small objects are searched, which takes less time than hashing the name.
+pub(crate) fn member<'a>(members: &'a serde_json::Map<String, Value>, name: &str) -> Option<&'a Value> {
+    const SEARCHED_MAX: usize = 8;
+    if members.len() > SEARCHED_MAX {
+        return members.get(name);
+    }
+    members.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+}
+
 /// A JSON object as a scope: each of its members is a name. `__assoc` and `__memory` feed the helpers.
 pub struct JsonScope<'a>(pub &'a Value);
 
 impl Scope for JsonScope<'_> {
     fn name(&self, name: &str) -> Option<Given<'_>> {
-        self.0.get(name).map(Given::Json)
+        self.0.as_object().and_then(|members| member(members, name)).map(Given::Json)
     }
 
     fn names(&self) -> Vec<&str> {

@@ -1,4 +1,5 @@
 //! Real expressions and blocks against what Node answered for them.
+#![expect(clippy::unwrap_used, reason = "this is a test")]
 
 use escrow_expr::{Budget, Fault, JsonScope, Program};
 use serde::Deserialize;

@@ -25,7 +25,6 @@ mod table;
 use std::future::Future;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
 use std::pin::Pin;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -35,7 +34,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin};
 use tokio::time::timeout;
 
-pub use capture::{Captured, Stream};
+pub use capture::{Captured, Spool, Stream, Watcher};
 pub use spawn::{SpawnError, find_program};
 
 use crate::cancellation::Cancellation;
@@ -49,10 +48,9 @@ pub struct Process<'a> {
     pub command: Command,
     /// `None`: `/dev/null`.
     pub stdin: Option<&'a [u8]>,
-    /// The directory in which `stdout` and `stderr` are kept whole. It is made when it is needed.
-    pub spool: Option<&'a Path>,
-    /// Sees every piece of output as it comes. Must not block.
-    pub live: Option<&'a dyn Fn(Stream, &[u8])>,
+    /// Where output is kept whole.
+    pub spool: Option<Spool<'a>>,
+    pub live: Option<Watcher<'a>>,
     pub deadline: Option<Duration>,
     pub cancellation: Cancellation,
     /// How long a process may take to end after it was asked to.

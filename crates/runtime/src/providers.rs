@@ -1,11 +1,13 @@
 //! Those who do the work of checks outside the engine, and the table that lists them.
 
 pub mod command;
+mod context;
 mod environment;
 
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::time::Duration;
 
 use escrow_model::{Answer, ProviderSpec, Request, RunId, ScopePath};
@@ -13,6 +15,7 @@ use escrow_model::{Answer, ProviderSpec, Request, RunId, ScopePath};
 use crate::cancellation::Cancellation;
 use crate::process::Stream;
 
+pub use context::Contexts;
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
 
 /// Every provider whose home is the workshop, in the order `--help` lists them.
@@ -40,10 +43,15 @@ pub struct Attempt {
     pub directory: PathBuf,
     /// Where the run's artifacts go. It is there.
     pub artifacts: PathBuf,
-    /// A place for this attempt alone: output, context, what is handed back. Made when it is needed.
+    /// Where the run keeps output and what is handed back. Made when it is needed.
     pub spool: PathBuf,
+    /// Begins the names of this attempt's files in `spool`: a file name that no other attempt of the run has.
+    pub label: String,
+    /// Output stays in memory below this, unless it waits there for a second; 0 keeps every byte in files.
+    pub spool_from_bytes: usize,
     /// Event, inputs, outputs and item as JSON, for `$ESCROW_CONTEXT`.
     pub context: Box<dyn Fn() -> Vec<u8>>,
+    pub contexts: Rc<Contexts>,
     pub environment: Environment,
     pub cancellation: Cancellation,
     /// Sees output as it comes. Must not block.

@@ -1,5 +1,7 @@
 //! The `command` provider with real processes: what goes in, what comes out.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 mod support;
 
 use std::cell::RefCell;
@@ -113,8 +115,22 @@ fn a_silent_command_leaves_no_output_files() {
     let room = Room::shell("true");
     let answer = room.run();
     assert!(!answer.record.contains_key("stdout_file"));
-    assert!(!room.attempt.spool.join("stdout").exists());
-    assert!(!room.attempt.spool.join("stderr").exists());
+    assert!(!room.attempt.spool.join("lint.1.stdout").exists());
+    assert!(!room.attempt.spool.join("lint.1.stderr").exists());
+}
+
+#[test]
+fn little_output_makes_no_file_unless_it_waits() {
+    let file_of = |script: &str| {
+        let mut room = Room::shell(script);
+        room.attempt.spool_from_bytes = 1_000;
+        let answer = room.run();
+        answer.record.get("stdout_file").map(|file| std::fs::read_to_string(file.as_str().unwrap()).unwrap())
+    };
+    assert_eq!(file_of("echo little"), None);
+    let numbers = (1..=1_000).map(|number| format!("{number}\n")).collect::<String>();
+    assert_eq!(file_of("seq 500; seq 501 1000"), Some(numbers));
+    assert_eq!(file_of("echo early; sleep 1.2; echo late"), Some("early\nlate\n".into()));
 }
 
 #[test]
@@ -254,7 +270,7 @@ fn lines_written_to_escrow_env_come_back() {
 fn what_an_earlier_crash_left_in_the_spool_is_not_read() {
     let room = Room::shell("true");
     std::fs::create_dir_all(&room.attempt.spool).unwrap();
-    std::fs::write(room.attempt.spool.join("env"), "OLD=1").unwrap();
+    std::fs::write(room.attempt.spool.join("lint.1.env"), "OLD=1").unwrap();
     assert!(room.run().env.is_empty());
 }
 
@@ -349,7 +365,7 @@ fn a_spool_that_cannot_be_made_is_a_fault_and_not_a_panic() {
 
 #[test]
 fn a_spool_that_breaks_does_not_disturb_the_command() {
-    let room = Room::shell("mkdir $(dirname $ESCROW_ENV)/stdout; echo fine");
+    let room = Room::shell("mkdir ${ESCROW_ENV%env}stdout; echo fine");
     let answer = room.run();
     assert_eq!((answer.ending, answer.output), (Ending::Done, json!("fine")));
     assert!(answer.record["stdout_file_problem"].as_str().unwrap().contains("directory"));

@@ -1,5 +1,7 @@
 //! Git facts, from real repositories.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 mod support;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! However a command ends, nothing that it started is left.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 mod support;
 
 use std::process::Stdio;

@@ -64,7 +64,11 @@ fn read_context(path: &Path) -> Result<Value, Failure> {
         .map_err(|error| Failure::author("bad_context", format!("cannot read `{file}`: {error}")))?;
     let value: Value = serde_json::from_str(&text)
         .map_err(|error| Failure::author("bad_context", format!("`{file}` is not JSON: {error}")))?;
-    if value.is_object() { Ok(value) } else { Err(Failure::author("bad_context", format!("`{file}` is not an object"))) }
+    if value.is_object() {
+        Ok(value)
+    } else {
+        Err(Failure::author("bad_context", format!("`{file}` is not an object")))
+    }
 }
 
 /// One answer per line, in order. A line that cannot be read gets an error and the next one its turn.

@@ -27,11 +27,8 @@ pub(crate) fn approve(arguments: &ApproveArguments, shared: &Shared, talk: &Talk
 }
 
 pub(crate) fn deny(arguments: &ApproveArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
-    let letter = |id: String| Letter::Deny {
-        id,
-        by: arguments.by.clone().or_else(who),
-        note: arguments.note.clone(),
-    };
+    let letter =
+        |id: String| Letter::Deny { id, by: arguments.by.clone().or_else(who), note: arguments.note.clone() };
     send(&arguments.id, letter, arguments.no_run, shared, talk)
 }
 
@@ -74,7 +71,8 @@ fn send(
 fn find(store: &Store, id: &str) -> Result<WaitRow, Failure> {
     let named = store.waits_named(id)?;
     match named.as_slice() {
-        [] => Err(Failure::author("unknown_wait", format!("nothing waits for `{id}`")).help("`escrow approvals` lists what waits")),
+        [] => Err(Failure::author("unknown_wait", format!("nothing waits for `{id}`"))
+            .help("`escrow approvals` lists what waits")),
         [one] if one.resolved_at.is_some() => {
             let how = one.resolution.as_deref().unwrap_or("already");
             Err(Failure::person("resolved", format!("`{id}` was resolved: {how}")))

@@ -35,12 +35,18 @@ pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, talk: &Talk) 
 }
 
 /// Takes the run over if nobody holds it, and drives it until it ends or waits.
-pub(crate) fn drive(row: &RunRow, store: Arc<Store>, state: &StateDirectory, talk: &Talk) -> Result<Run, Failure> {
+pub(crate) fn drive(
+    row: &RunRow,
+    store: Arc<Store>,
+    state: &StateDirectory,
+    talk: &Talk,
+) -> Result<Run, Failure> {
     let lease = match store.acquire(&row.id, &this_process(), liveness) {
         Ok(lease) => lease,
         Err(LeaseError::Store(error)) => return Err(error.into()),
         Err(error @ (LeaseError::Held { .. } | LeaseError::NoSuchRun(_))) => {
-            return Err(Failure::person("held", error.to_string()).help("it goes on there; `escrow runs show` tells how"));
+            return Err(Failure::person("held", error.to_string())
+                .help("it goes on there; `escrow runs show` tells how"));
         }
     };
     let run = replay(&store, row)?;

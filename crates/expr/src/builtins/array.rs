@@ -42,7 +42,7 @@ impl<'a> Evaluator<'a> {
                 let separator = if matches!(first, Value::Undefined) {
                     crate::value::Text::Borrowed(",")
                 } else {
-                    self.to_text(&first)?
+                    self.text_of(&first)?
                 };
                 Ok(Value::Text(self.join(this, &separator)?))
             }
@@ -57,7 +57,7 @@ impl<'a> Evaluator<'a> {
             }
             Builtin::ArrayAt => {
                 let length = self.list_length(this).unwrap_or(0);
-                let position = number::to_integer(self.to_number(&first)?);
+                let position = number::to_integer(self.number_of(&first)?);
                 let position =
                     if position < 0 { position + i64::try_from(length).unwrap_or(0) } else { position };
                 Ok(usize::try_from(position)
@@ -119,7 +119,7 @@ impl<'a> Evaluator<'a> {
             }
             Builtin::ArrayWith => {
                 let length = self.list_length(&copy).unwrap_or(0);
-                let position = number::to_integer(self.to_number(&arguments.get(0))?);
+                let position = number::to_integer(self.number_of(&arguments.get(0))?);
                 let position =
                     if position < 0 { position + i64::try_from(length).unwrap_or(0) } else { position };
                 match usize::try_from(position) {
@@ -145,7 +145,7 @@ impl<'a> Evaluator<'a> {
         if matches!(value, Value::Undefined) {
             return Ok(default);
         }
-        let position = number::to_integer(self.to_number(value)?);
+        let position = number::to_integer(self.number_of(value)?);
         let length_signed = i64::try_from(length).unwrap_or(i64::MAX);
         let position = if position < 0 {
             position.saturating_add(length_signed).max(0)
@@ -232,7 +232,7 @@ impl<'a> Evaluator<'a> {
         } else {
             let length = self.get_member(&source, "length")?;
             let length =
-                usize::try_from(number::to_integer(self.to_number(&length)?).max(0)).unwrap_or(usize::MAX);
+                usize::try_from(number::to_integer(self.number_of(&length)?).max(0)).unwrap_or(usize::MAX);
             self.charge_values(length)?;
             let mut items = Vec::with_capacity(length);
             for position in 0..length {
@@ -241,9 +241,9 @@ impl<'a> Evaluator<'a> {
             items
         };
         if !matches!(function, Value::Undefined) {
-            for position in 0..items.len() {
-                let item = std::mem::replace(&mut items[position], Value::Undefined);
-                items[position] =
+            for (position, place) in items.iter_mut().enumerate() {
+                let item = std::mem::replace(place, Value::Undefined);
+                *place =
                     self.call(&function, &Value::Undefined, &Arguments::two(item, Value::count(position)))?;
             }
         }

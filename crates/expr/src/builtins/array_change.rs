@@ -65,7 +65,7 @@ impl<'a> Evaluator<'a> {
             0 => 0,
             1 => left,
             _ => {
-                let wanted = number::to_integer(self.to_number(&arguments.get(1))?);
+                let wanted = number::to_integer(self.number_of(&arguments.get(1))?);
                 usize::try_from(wanted.max(0)).unwrap_or(usize::MAX).min(left)
             }
         };

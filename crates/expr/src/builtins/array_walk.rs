@@ -179,7 +179,7 @@ impl<'a> Evaluator<'a> {
             items.into_iter().partition(|item| !matches!(item, Value::Undefined));
         let mut keyed = Vec::with_capacity(rest.len());
         for item in rest.drain(..) {
-            let text = if matches!(function, Value::Undefined) { Some(self.to_text(&item)?) } else { None };
+            let text = if matches!(function, Value::Undefined) { Some(self.text_of(&item)?) } else { None };
             keyed.push((item, text));
         }
         let mut width = 1;
@@ -192,7 +192,7 @@ impl<'a> Evaluator<'a> {
                 while i < left.len() && j < right.len() {
                     let order = match (&left[i].1, &right[j].1) {
                         (Some(left), Some(right)) => {
-                            self.work(1 + left.len().min(right.len()) / 64)?;
+                            self.work(2 + left.len().min(right.len()) / 64)?;
                             utf16::compare(left, right)
                         }
                         _ => self.ask(function, &left[i].0, &right[j].0)?,
@@ -216,7 +216,7 @@ impl<'a> Evaluator<'a> {
 
     fn ask(&mut self, function: &Value<'a>, left: &Value<'a>, right: &Value<'a>) -> Outcome<'a, Ordering> {
         let answer = self.call(function, &Value::Undefined, &Arguments::two(left.clone(), right.clone()))?;
-        let answer = self.to_number(&answer)?;
+        let answer = self.number_of(&answer)?;
         Ok(answer.partial_cmp(&0.0).unwrap_or(Ordering::Equal))
     }
 }

@@ -26,7 +26,7 @@ impl<'a> Evaluator<'a> {
             Group::TextMethod => self.call_text(builtin, this, arguments),
             Group::NumberMethod => self.call_number(builtin, this, arguments),
             Group::BoolMethod => match builtin {
-                Builtin::BoolToString => Ok(Value::Text(self.to_text(this)?)),
+                Builtin::BoolToString => Ok(Value::Text(self.text_of(this)?)),
                 _ => Ok(self.plainly(this)),
             },
             Group::ObjectMethod | Group::ObjectMember => self.call_object(builtin, this, arguments),
@@ -72,9 +72,9 @@ impl<'a> Evaluator<'a> {
         let first = arguments.get(0);
         match class {
             Builtin::String if arguments.len() == 0 => Ok(Value::borrowed("")),
-            Builtin::String => Ok(Value::Text(self.to_text(&first)?)),
+            Builtin::String => Ok(Value::Text(self.text_of(&first)?)),
             Builtin::Number if arguments.len() == 0 => Ok(Value::Number(0.0)),
-            Builtin::Number => Ok(Value::Number(self.to_number(&first)?)),
+            Builtin::Number => Ok(Value::Number(self.number_of(&first)?)),
             Builtin::Boolean => Ok(Value::Bool(self.is_truthy(&first))),
             Builtin::Object if !first.is_nullish() => Ok(first),
             Builtin::Set | Builtin::Map => {
@@ -104,7 +104,7 @@ impl<'a> Evaluator<'a> {
             other => return Err(self.type_error(format!("`new {}` is not supported", other.name()))),
         };
         let message =
-            if matches!(first, Value::Undefined) { Text::Borrowed("") } else { self.to_text(&first)? };
+            if matches!(first, Value::Undefined) { Text::Borrowed("") } else { self.text_of(&first)? };
         self.new_error(kind, message)
     }
 }

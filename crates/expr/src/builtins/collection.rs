@@ -33,7 +33,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn put(&mut self, id: u32, key: Value<'a>, value: Value<'a>) -> Outcome<'a, ()> {
-        self.work(2)?;
+        self.work(6)?;
         let index_key = self.collection_key(&key);
         if let Some(&position) = self.heap.collections[id as usize].index.get(&index_key) {
             self.heap.collections[id as usize].entries[position] = Some((key, value));

@@ -24,16 +24,16 @@ impl<'a> Evaluator<'a> {
             ),
             Builtin::NumberIsFinite => Value::Bool(as_number.is_some_and(f64::is_finite)),
             Builtin::NumberIsNaN => Value::Bool(as_number.is_some_and(f64::is_nan)),
-            Builtin::IsNaN => Value::Bool(self.to_number(&first)?.is_nan()),
-            Builtin::IsFinite => Value::Bool(self.to_number(&first)?.is_finite()),
+            Builtin::IsNaN => Value::Bool(self.number_of(&first)?.is_nan()),
+            Builtin::IsFinite => Value::Bool(self.number_of(&first)?.is_finite()),
             Builtin::ParseInt | Builtin::NumberParseInt => {
-                let text = self.to_text(&first)?;
+                let text = self.text_of(&first)?;
                 self.scan(text.len())?;
                 let radix = self.number_or(&arguments.get(1), 0.0)?;
                 Value::Number(number::parse_int(&text, radix))
             }
             Builtin::ParseFloat | Builtin::NumberParseFloat => {
-                let text = self.to_text(&first)?;
+                let text = self.text_of(&first)?;
                 self.scan(text.len())?;
                 Value::Number(number::parse_float(&text))
             }
@@ -41,16 +41,16 @@ impl<'a> Evaluator<'a> {
             Builtin::EncodeUri => self.encode(&first, URI_RESERVED)?,
             Builtin::DecodeUriComponent => self.decode(&first, "")?,
             Builtin::DecodeUri => self.decode(&first, URI_RESERVED)?,
-            Builtin::StringFromCharCode => self.from_units(arguments)?,
-            Builtin::StringFromCodePoint => self.from_points(arguments)?,
+            Builtin::StringFromCharCode => self.text_of_units(arguments)?,
+            Builtin::StringFromCodePoint => self.text_of_points(arguments)?,
             _ => Value::Undefined,
         })
     }
 
     fn encode(&mut self, value: &Value<'a>, kept: &str) -> Outcome<'a> {
-        let text = self.to_text(value)?;
+        let text = self.text_of(value)?;
         self.charge(text.len().saturating_mul(3))?;
-        self.scan(text.len())?;
+        self.walk(text.len().saturating_mul(4))?;
         let mut encoded = String::with_capacity(text.len());
         for byte in text.bytes() {
             let c = char::from(byte);
@@ -67,9 +67,9 @@ impl<'a> Evaluator<'a> {
     }
 
     fn decode(&mut self, value: &Value<'a>, kept: &str) -> Outcome<'a> {
-        let text = self.to_text(value)?;
+        let text = self.text_of(value)?;
         self.charge(text.len())?;
-        self.scan(text.len())?;
+        self.walk(text.len())?;
         let mut bytes = Vec::with_capacity(text.len());
         let source = text.as_bytes();
         let mut at = 0;
@@ -97,21 +97,21 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn from_units(&mut self, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn text_of_units(&mut self, arguments: &Arguments<'a>) -> Outcome<'a> {
         self.charge_values(arguments.len())?;
         let mut units = Vec::with_capacity(arguments.len());
         for value in arguments.iter() {
-            let unit = number::to_uint32(self.to_number(&value)?);
+            let unit = number::to_uint32(self.number_of(&value)?);
             units.push(u16::try_from(unit & 0xffff).unwrap_or(0));
         }
         self.new_text(String::from_utf16_lossy(&units))
     }
 
-    fn from_points(&mut self, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn text_of_points(&mut self, arguments: &Arguments<'a>) -> Outcome<'a> {
         self.charge_values(arguments.len())?;
         let mut text = String::new();
         for value in arguments.iter() {
-            let point = self.to_number(&value)?;
+            let point = self.number_of(&value)?;
             let point = number::index_of(point)
                 .and_then(|point| u32::try_from(point).ok())
                 .filter(|point| *point <= 0x0010_ffff);

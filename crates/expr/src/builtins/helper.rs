@@ -63,7 +63,7 @@ impl<'a> Evaluator<'a> {
         part: &Value<'a>,
         test: impl Fn(&str, &str) -> bool,
     ) -> Outcome<'a, bool> {
-        let (text, part) = (self.to_text(text)?, self.to_text(part)?);
+        let (text, part) = (self.text_of(text)?, self.text_of(part)?);
         self.charge(text.len() * 2 + part.len() * 2)?;
         self.scan(text.len() + part.len())?;
         Ok(test(&text.to_lowercase(), &part.to_lowercase()))
@@ -216,7 +216,7 @@ impl<'a> Evaluator<'a> {
         };
         let namespace = arguments.get(position);
         let namespace =
-            if self.is_truthy(&namespace) { self.to_text(&namespace)? } else { Text::Borrowed("default") };
+            if self.is_truthy(&namespace) { self.text_of(&namespace)? } else { Text::Borrowed("default") };
         match member {
             Builtin::MemoryGet => {
                 let all = self.memory_of(&namespace)?;
@@ -224,7 +224,7 @@ impl<'a> Evaluator<'a> {
             }
             Builtin::MemoryHas => {
                 let all = self.memory_of(&namespace)?;
-                let key = self.to_text(&arguments.get(0))?;
+                let key = self.text_of(&arguments.get(0))?;
                 Ok(Value::Bool(self.own_member(&all, &key).is_some()))
             }
             Builtin::MemoryList => {
@@ -264,14 +264,14 @@ impl<'a> Evaluator<'a> {
                 member.name()
             )));
         }
-        let key = self.to_text(&arguments.get(0))?;
+        let key = self.text_of(&arguments.get(0))?;
         let all = self.memory_of(namespace)?;
         let before = self.own_member(&all, &key).unwrap_or(Value::Undefined);
         let value = match member {
             Builtin::MemoryIncrement => {
                 let step = arguments.get(1);
-                let step = if step.is_nullish() { 1.0 } else { self.to_number(&step)? };
-                let start = if self.is_truthy(&before) { self.to_number(&before)? } else { 0.0 };
+                let step = if step.is_nullish() { 1.0 } else { self.number_of(&step)? };
+                let start = if self.is_truthy(&before) { self.number_of(&before)? } else { 0.0 };
                 Value::Number(start + step)
             }
             Builtin::MemoryAppend => {
@@ -283,6 +283,7 @@ impl<'a> Evaluator<'a> {
             _ => arguments.get(1),
         };
         let written = self.memory_copy(namespace, &all)?;
+        self.work(4)?;
         self.charge(namespace.len() + key.len() + 64)?;
         self.heap.plains[written as usize].members.set(key.clone(), value.clone());
         self.writes.push((namespace.to_string(), key.to_string(), value.clone()));

@@ -20,7 +20,7 @@ struct Style<'a> {
 impl<'a> Evaluator<'a> {
     pub(super) fn call_json(&mut self, function: Builtin, arguments: &Arguments<'a>) -> Outcome<'a> {
         if function == Builtin::JsonParse {
-            let text = self.to_text(&arguments.get(0))?;
+            let text = self.text_of(&arguments.get(0))?;
             let value = self.parse_json(&text)?;
             let reviver = arguments.get(1);
             return if reviver.is_callable() {
@@ -104,7 +104,7 @@ impl<'a> Evaluator<'a> {
         let only = if self.is_list(replacer) {
             let mut names = Vec::new();
             for item in self.list_items(replacer)? {
-                names.push(self.to_text(&item)?);
+                names.push(self.text_of(&item)?);
             }
             Some(names)
         } else {
@@ -141,14 +141,14 @@ impl<'a> Evaluator<'a> {
             Value::Number(_) => self.push(text, "null")?,
             Value::Text(value) => {
                 self.charge(value.len().saturating_mul(2) + 2)?;
-                self.scan(value.len())?;
+                self.walk(value.len().saturating_mul(3))?;
                 quote(value, text);
             }
             _ => {
                 if open.iter().any(|outer| self.same_object(outer, &value)) {
                     return Err(self.type_error("Converting circular structure to JSON"));
                 }
-                self.descend()?;
+                self.descend_by(2)?;
                 self.work(open.len())?;
                 open.push(value.clone());
                 if self.is_list(&value) {
@@ -157,7 +157,7 @@ impl<'a> Evaluator<'a> {
                     self.write_object(&value, style, open, text)?;
                 }
                 open.pop();
-                self.ascend();
+                self.ascend_by(2);
             }
         }
         Ok(true)

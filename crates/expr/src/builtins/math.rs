@@ -10,7 +10,7 @@ impl<'a> Evaluator<'a> {
         let mut numbers = Vec::with_capacity(arguments.len());
         self.charge_values(arguments.len())?;
         for value in arguments.iter() {
-            numbers.push(self.to_number(&value)?);
+            numbers.push(self.number_of(&value)?);
         }
         let x = numbers.first().copied().unwrap_or(f64::NAN);
         let y = numbers.get(1).copied().unwrap_or(f64::NAN);

@@ -19,7 +19,7 @@ impl<'a> Evaluator<'a> {
                 self.listed(function, &first)
             }
             Builtin::ObjectAssign => self.assign_members(arguments),
-            Builtin::ObjectFromEntries => self.from_entries(&first),
+            Builtin::ObjectFromEntries => self.object_of_entries(&first),
             Builtin::ObjectFreeze => {
                 if let Value::Plain(plain) = first {
                     self.heap.plains[plain as usize].frozen = true;
@@ -34,16 +34,16 @@ impl<'a> Evaluator<'a> {
                 if self.plainly(&first).is_nullish() {
                     return Err(self.type_error("Cannot convert undefined or null to object"));
                 }
-                let name = self.to_text(&arguments.get(1))?;
+                let name = self.text_of(&arguments.get(1))?;
                 Ok(Value::Bool(self.own_member(&first, &name).is_some()))
             }
             Builtin::ObjectHasOwnProperty | Builtin::ObjectPropertyIsEnumerable => {
-                let name = self.to_text(&first)?;
+                let name = self.text_of(&first)?;
                 Ok(Value::Bool(self.own_member(this, &name).is_some()))
             }
             Builtin::ObjectIs => Ok(Value::Bool(self.is_same(&first, &arguments.get(1)))),
             Builtin::ObjectValueOf => Ok(this.clone()),
-            _ => Ok(Value::Text(self.to_text(this)?)),
+            _ => Ok(Value::Text(self.text_of(this)?)),
         }
     }
 
@@ -94,7 +94,7 @@ impl<'a> Evaluator<'a> {
         Ok(target)
     }
 
-    fn from_entries(&mut self, entries: &Value<'a>) -> Outcome<'a> {
+    fn object_of_entries(&mut self, entries: &Value<'a>) -> Outcome<'a> {
         let mut members = Members::default();
         for entry in self.iterate(entries)? {
             if !self.is_object_like(&entry) {
@@ -103,7 +103,7 @@ impl<'a> Evaluator<'a> {
             }
             let (key, value) =
                 (self.get_index(&entry, &Value::Number(0.0))?, self.get_index(&entry, &Value::Number(1.0))?);
-            let key = self.to_text(&key)?;
+            let key = self.text_of(&key)?;
             self.charge_values(2)?;
             members.set(key, value);
         }

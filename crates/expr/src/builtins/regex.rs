@@ -21,12 +21,12 @@ impl<'a> Evaluator<'a> {
                 (Text::Shared((&*pattern.source).into()), Some(Text::Shared((&*pattern.flags).into())))
             }
             Value::Undefined => (Text::Borrowed("(?:)"), None),
-            other => (self.to_text(other)?, None),
+            other => (self.text_of(other)?, None),
         };
         let flags = match (flags, known) {
             (Value::Undefined, Some(known)) => known,
             (Value::Undefined, None) => Text::Borrowed(""),
-            (flags, _) => self.to_text(flags)?,
+            (flags, _) => self.text_of(flags)?,
         };
         // Compiling costs far more than a step; the size limit of a pattern bounds it.
         self.work(200 + source.len() * 8)?;
@@ -79,9 +79,9 @@ impl<'a> Evaluator<'a> {
             return Err(self.type_error(format!("`{}` needs a pattern", method.name())));
         };
         if method == Builtin::RegexToString {
-            return Ok(Value::Text(self.to_text(this)?));
+            return Ok(Value::Text(self.text_of(this)?));
         }
-        let text = self.to_text(&arguments.get(0))?;
+        let text = self.text_of(&arguments.get(0))?;
         let found = self.advance(regex, &text)?;
         match (method, found) {
             (Builtin::RegexTest, found) => Ok(Value::Bool(found.is_some())),
@@ -248,12 +248,12 @@ impl<'a> Evaluator<'a> {
                 (self.all_matches(regex, text, !global)?, Some(regex))
             }
             other => {
-                let part = self.to_text(&other)?;
+                let part = self.text_of(&other)?;
                 (self.plain_matches(text, &part, method == Builtin::TextReplace)?, None)
             }
         };
         let template =
-            if replacement.is_callable() { Text::Borrowed("") } else { self.to_text(&replacement)? };
+            if replacement.is_callable() { Text::Borrowed("") } else { self.text_of(&replacement)? };
         let mut result = String::new();
         let mut last = 0;
         for groups in &matches {
@@ -310,7 +310,7 @@ impl<'a> Evaluator<'a> {
             }
         }
         let answer = self.call(function, &Value::Undefined, &arguments)?;
-        self.to_text(&answer)
+        self.text_of(&answer)
     }
 
     /// `$1`, `$&`, `$<name>` and their kin in a replacement.

@@ -17,8 +17,12 @@ impl<'a> Evaluator<'a> {
         if this.is_nullish() {
             return Err(self.type_error(format!("`{}` needs a text", method.name())));
         }
-        let text = self.to_text(this)?;
-        self.scan(text.len())?;
+        let text = self.text_of(this)?;
+        if text.is_ascii() {
+            self.scan(text.len())?;
+        } else {
+            self.walk(text.len().saturating_mul(2))?;
+        }
         let first = arguments.get(0);
         Ok(match method {
             Builtin::TextToString | Builtin::TextValueOf => Value::Text(text),
@@ -30,10 +34,12 @@ impl<'a> Evaluator<'a> {
             }
             Builtin::TextToLowerCase | Builtin::TextToLocaleLowerCase => {
                 self.charge(text.len())?;
+                self.walk(text.len())?;
                 Value::text(text.to_lowercase())
             }
             Builtin::TextToUpperCase | Builtin::TextToLocaleUpperCase => {
                 self.charge(text.len().saturating_mul(3))?;
+                self.walk(text.len())?;
                 Value::text(text.to_uppercase())
             }
             Builtin::TextTrim => self.part(&text, number::trim)?,
@@ -46,7 +52,7 @@ impl<'a> Evaluator<'a> {
                 return self.text_unit_at(method, &text, &first);
             }
             Builtin::TextRepeat => {
-                let times = self.to_number(&first)?;
+                let times = self.number_of(&first)?;
                 let Some(times) =
                     usize::try_from(number::to_integer(times)).ok().filter(|_| times != f64::INFINITY)
                 else {
@@ -59,14 +65,14 @@ impl<'a> Evaluator<'a> {
             Builtin::TextConcat => {
                 let mut joined = text;
                 for value in arguments.iter() {
-                    let part = self.to_text(&value)?;
+                    let part = self.text_of(&value)?;
                     joined = self.concatenate(&joined, &part)?;
                 }
                 Value::Text(joined)
             }
             Builtin::TextSplit => return self.text_split(&text, arguments),
             Builtin::TextLocaleCompare => {
-                let other = self.to_text(&first)?;
+                let other = self.text_of(&first)?;
                 self.scan(other.len())?;
                 Value::Number(locale_order(&text, &other))
             }
@@ -115,7 +121,7 @@ impl<'a> Evaluator<'a> {
         if matches!(first, Value::Regex(_)) {
             return Err(self.type_error(format!("`{}` takes a text, not a pattern", method.name())));
         }
-        let part = self.to_text(&first)?;
+        let part = self.text_of(&first)?;
         let position = arguments.get(1);
         if matches!(position, Value::Undefined) {
             return Ok(Value::Bool(match method {
@@ -125,7 +131,7 @@ impl<'a> Evaluator<'a> {
             }));
         }
         let length = utf16::length(text);
-        let position = usize::try_from(number::to_integer(self.to_number(&position)?).max(0))
+        let position = usize::try_from(number::to_integer(self.number_of(&position)?).max(0))
             .unwrap_or(usize::MAX)
             .min(length);
         let at = utf16::byte_of(text, position);
@@ -137,7 +143,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn text_search(&mut self, method: Builtin, text: &Text<'a>, arguments: &Arguments<'a>) -> Outcome<'a> {
-        let part = self.to_text(&arguments.get(0))?;
+        let part = self.text_of(&arguments.get(0))?;
         let length = utf16::length(text);
         let position = self.number_or(&arguments.get(1), f64::NAN)?;
         let found = if method == Builtin::TextIndexOf {
@@ -173,9 +179,9 @@ impl<'a> Evaluator<'a> {
                 let clamp = |position: f64| {
                     usize::try_from(number::to_integer(position).max(0)).unwrap_or(usize::MAX).min(length)
                 };
-                let start = clamp(self.to_number(&first)?);
+                let start = clamp(self.number_of(&first)?);
                 let end =
-                    if matches!(second, Value::Undefined) { length } else { clamp(self.to_number(&second)?) };
+                    if matches!(second, Value::Undefined) { length } else { clamp(self.number_of(&second)?) };
                 (start.min(end), start.max(end))
             }
         };
@@ -183,7 +189,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn text_unit_at(&mut self, method: Builtin, text: &Text<'a>, argument: &Value<'a>) -> Outcome<'a> {
-        let position = number::to_integer(self.to_number(argument)?);
+        let position = number::to_integer(self.number_of(argument)?);
         let position = if position < 0 && method == Builtin::TextAt {
             position + i64::try_from(utf16::length(text)).unwrap_or(0)
         } else {
@@ -212,21 +218,23 @@ impl<'a> Evaluator<'a> {
     }
 
     fn text_pad(&mut self, method: Builtin, text: &Text<'a>, arguments: &Arguments<'a>) -> Outcome<'a> {
-        let wanted = usize::try_from(number::to_integer(self.to_number(&arguments.get(0))?).max(0))
+        let wanted = usize::try_from(number::to_integer(self.number_of(&arguments.get(0))?).max(0))
             .unwrap_or(usize::MAX);
         let filler = arguments.get(1);
         let filler =
-            if matches!(filler, Value::Undefined) { Text::Borrowed(" ") } else { self.to_text(&filler)? };
+            if matches!(filler, Value::Undefined) { Text::Borrowed(" ") } else { self.text_of(&filler)? };
         let length = utf16::length(text);
         if wanted <= length || filler.is_empty() {
             return Ok(Value::Text(text.clone()));
         }
         let missing = wanted - length;
         self.charge(missing.saturating_mul(4).saturating_add(text.len()))?;
+        self.walk(missing)?;
         let mut padding = String::with_capacity(missing);
         let mut units = 0;
         for c in filler.chars().cycle() {
             if units + c.len_utf16() > missing {
+                padding.push(char::REPLACEMENT_CHARACTER);
                 break;
             }
             units += c.len_utf16();
@@ -245,7 +253,7 @@ impl<'a> Evaluator<'a> {
         let limit = if matches!(limit, Value::Undefined) {
             u32::MAX
         } else {
-            number::to_uint32(self.to_number(&limit)?)
+            number::to_uint32(self.number_of(&limit)?)
         };
         let limit = limit as usize;
         if matches!(separator, Value::Undefined) {
@@ -255,7 +263,7 @@ impl<'a> Evaluator<'a> {
         let mut items = if let Value::Regex(regex) = separator {
             self.split_by_pattern(text, regex)?
         } else {
-            let separator = self.to_text(&separator)?;
+            let separator = self.text_of(&separator)?;
             self.split_by_text(text, &separator)?
         };
         items.truncate(limit);
@@ -266,7 +274,7 @@ impl<'a> Evaluator<'a> {
         // Count first: the parts are charged before they are made.
         let count =
             if separator.is_empty() { text.chars().count() } else { text.matches(separator).count() + 1 };
-        self.charge_values(count)?;
+        self.charge_values(count * 2)?;
         if let Text::Shared(shared) = text {
             self.charge(shared.len() + count * 16)?;
         }

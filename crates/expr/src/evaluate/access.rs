@@ -7,7 +7,7 @@ use crate::builtins::{Builtin, Group};
 use crate::fault::Outcome;
 use crate::heap::CollectionKind;
 use crate::number;
-use crate::scope::{List, Object};
+use crate::scope::{List, Object, member};
 use crate::utf16;
 use crate::value::{Text, Value};
 
@@ -69,7 +69,7 @@ impl<'a> Evaluator<'a> {
         match value {
             // The common case first: an object of the scope that nobody changed.
             Value::Json(Json::Object(members)) if self.changed.is_empty() => {
-                Ok(members.get(name).map_or_else(|| object_method(name), Value::json))
+                Ok(member(members, name).map_or_else(|| object_method(name), Value::json))
             }
             Value::Undefined | Value::Null => {
                 let what = if matches!(value, Value::Null) { "null" } else { "undefined" };
@@ -101,7 +101,7 @@ impl<'a> Evaluator<'a> {
     /// A member that belongs to the value itself.
     pub(crate) fn own_member(&mut self, value: &Value<'a>, name: &str) -> Option<Value<'a>> {
         match self.plainly(value) {
-            Value::Json(Json::Object(members)) => members.get(name).map(Value::json),
+            Value::Json(Json::Object(members)) => member(members, name).map(Value::json),
             Value::Plain(plain) => self.heap.plains[plain as usize].members.get(name).cloned(),
             Value::Object(object) => object.member(name).map(|given| self.given(given)),
             Value::Text(text) => match name {
@@ -208,7 +208,7 @@ impl<'a> Evaluator<'a> {
     /// `value[index]`
     pub(crate) fn get_index(&mut self, value: &Value<'a>, index: &Value<'a>) -> Outcome<'a> {
         if value.is_nullish() {
-            let name = self.to_text(index)?;
+            let name = self.text_of(index)?;
             return self.get_member(value, &name);
         }
         if let Value::Number(number) = index
@@ -222,7 +222,7 @@ impl<'a> Evaluator<'a> {
                 return Ok(self.text_unit(&text, position).unwrap_or(Value::Undefined));
             }
         }
-        let name = self.to_text(index)?;
+        let name = self.text_of(index)?;
         self.get_member(value, &name)
     }
 

@@ -145,7 +145,7 @@ impl<'a> Evaluator<'a> {
                 Key::Named(name) => Text::Borrowed(name),
                 Key::Computed(node) => {
                     let key = self.evaluate(*node)?;
-                    self.to_text(&key)?
+                    self.text_of(&key)?
                 }
             };
             let member = self.get_member(value, &key)?;
@@ -176,7 +176,7 @@ impl<'a> Evaluator<'a> {
         {
             return self.set_item(object, position, value);
         }
-        let name = self.to_text(index)?;
+        let name = self.text_of(index)?;
         self.set_member(object, name, value)
     }
 
@@ -204,7 +204,7 @@ impl<'a> Evaluator<'a> {
         }
         match self.plainly(object) {
             Value::Regex(regex) if &*name == "lastIndex" => {
-                let position = self.to_number(&value)?;
+                let position = self.number_of(&value)?;
                 self.heap.regexes[regex as usize].last_index =
                     usize::try_from(number::to_integer(position)).unwrap_or(0);
                 Ok(())
@@ -212,6 +212,7 @@ impl<'a> Evaluator<'a> {
             Value::Plain(_) | Value::Json(_) | Value::Object(_) => {
                 let plain = self.own_plain(object)?;
                 self.charge(VALUE_BYTES * 2)?;
+                self.work(2)?;
                 if !self.heap.plains[plain as usize].frozen {
                     self.heap.plains[plain as usize].members.set(name, value);
                 }
@@ -243,7 +244,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn set_length(&mut self, object: &Value<'a>, value: &Value<'a>) -> Outcome<'a, ()> {
-        let wanted = self.to_number(value)?;
+        let wanted = self.number_of(value)?;
         let Some(wanted) = number::index_of(wanted) else {
             return Err(self.error(crate::fault::ErrorKind::Range, "invalid array length"));
         };
@@ -305,7 +306,7 @@ impl<'a> Evaluator<'a> {
         self.current = id;
         let (object, name) = match place {
             Place::Member(object, name) => (object, name),
-            Place::Index(object, index) => (object, self.to_text(&index)?),
+            Place::Index(object, index) => (object, self.text_of(&index)?),
             Place::Slot(..) | Place::Free(..) | Place::Constant(_) => return Ok(Value::Bool(false)),
         };
         match self.plainly(&object) {

@@ -63,7 +63,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(crate) fn to_number(&mut self, value: &Value<'a>) -> Outcome<'a, f64> {
+    pub(crate) fn number_of(&mut self, value: &Value<'a>) -> Outcome<'a, f64> {
         Ok(match value {
             Value::Undefined | Value::Unset => f64::NAN,
             Value::Null => 0.0,
@@ -74,7 +74,7 @@ impl<'a> Evaluator<'a> {
                 number::from_text(text)
             }
             other => {
-                let text = self.to_text(other)?;
+                let text = self.text_of(other)?;
                 if matches!(self.plainly(other), Value::Null) {
                     return Ok(0.0);
                 }
@@ -88,16 +88,16 @@ impl<'a> Evaluator<'a> {
 
     /// A number of the argument, or `default` when it is absent.
     pub(crate) fn number_or(&mut self, value: &Value<'a>, default: f64) -> Outcome<'a, f64> {
-        if matches!(value, Value::Undefined) { Ok(default) } else { self.to_number(value) }
+        if matches!(value, Value::Undefined) { Ok(default) } else { self.number_of(value) }
     }
 
     /// The value as a primitive: objects become their text.
-    pub(crate) fn to_primitive(&mut self, value: &Value<'a>) -> Outcome<'a> {
+    pub(crate) fn primitive_of(&mut self, value: &Value<'a>) -> Outcome<'a> {
         let value = self.plainly(value);
-        if self.is_object_like(&value) { Ok(Value::Text(self.to_text(&value)?)) } else { Ok(value) }
+        if self.is_object_like(&value) { Ok(Value::Text(self.text_of(&value)?)) } else { Ok(value) }
     }
 
-    pub(crate) fn to_text(&mut self, value: &Value<'a>) -> Outcome<'a, Text<'a>> {
+    pub(crate) fn text_of(&mut self, value: &Value<'a>) -> Outcome<'a, Text<'a>> {
         Ok(match value {
             Value::Text(text) => text.clone(),
             Value::Undefined | Value::Unset => Text::Borrowed("undefined"),
@@ -121,14 +121,7 @@ impl<'a> Evaluator<'a> {
                 if self.heap.plains[plain as usize].error.is_none() {
                     return Ok(Text::Borrowed(OBJECT_TEXT));
                 }
-                let (name, message) = (self.get_member(value, "name")?, self.get_member(value, "message")?);
-                let (name, message) = (self.to_text(&name)?, self.to_text(&message)?);
-                self.charge(name.len() + message.len() + 2)?;
-                if message.is_empty() {
-                    name
-                } else {
-                    Text::Shared(format!("{}: {}", &*name, &*message).into())
-                }
+                self.error_text(value)?
             }
             Value::Function(_) => Text::Borrowed("function"),
             Value::Builtin(builtin) => match builtin.is_namespace() {
@@ -146,20 +139,35 @@ impl<'a> Evaluator<'a> {
                     CollectionKind::Map => "[object Map]",
                 })
             }
-            scalar => return self.to_text(&scalar),
+            scalar => return self.text_of(&scalar),
         })
+    }
+
+    /// `TypeError: what happened`
+    fn error_text(&mut self, value: &Value<'a>) -> Outcome<'a, Text<'a>> {
+        // A program may have put anything in place of the message, even the error itself.
+        self.descend_by(3)?;
+        let (name, message) = (self.get_member(value, "name")?, self.get_member(value, "message")?);
+        let (name, message) = (self.text_of(&name)?, self.text_of(&message)?);
+        self.ascend_by(3);
+        self.charge(name.len() + message.len() + 2)?;
+        if message.is_empty() {
+            return Ok(name);
+        }
+        Ok(Text::Shared(format!("{}: {}", &*name, &*message).into()))
     }
 
     /// `list.join(separator)`
     pub(crate) fn join(&mut self, list: &Value<'a>, separator: &str) -> Outcome<'a, Text<'a>> {
+        self.work(4 + self.joining.len() / 2)?;
         if self.joining.iter().any(|outer| self.same_object(outer, list)) {
             return Ok(Text::Borrowed(""));
         }
-        self.descend()?;
+        self.descend_by(3)?;
         self.joining.push(list.clone());
         let result = self.join_inside(list, separator);
         self.joining.pop();
-        self.ascend();
+        self.ascend_by(3);
         result
     }
 
@@ -175,7 +183,7 @@ impl<'a> Evaluator<'a> {
             let item = self.list_item(list, position);
             let item = self.plainly(&item);
             if !item.is_nullish() {
-                let part = self.to_text(&item)?;
+                let part = self.text_of(&item)?;
                 self.charge(part.len())?;
                 text.push_str(&part);
             }
@@ -239,14 +247,14 @@ impl<'a> Evaluator<'a> {
             (
                 Value::Bool(_) | Value::Number(_) | Value::Text(_),
                 Value::Bool(_) | Value::Number(_) | Value::Text(_),
-            ) => self.to_number(&left)? == self.to_number(&right)?,
+            ) => self.number_of(&left)? == self.number_of(&right)?,
             _ => {
                 let (left_is_object, right_is_object) =
                     (self.is_object_like(&left), self.is_object_like(&right));
                 if left_is_object && right_is_object {
                     return Ok(self.same_object(&left, &right));
                 }
-                let (left, right) = (self.to_primitive(&left)?, self.to_primitive(&right)?);
+                let (left, right) = (self.primitive_of(&left)?, self.primitive_of(&right)?);
                 self.loose_equal(&left, &right)?
             }
         })
@@ -257,12 +265,12 @@ impl<'a> Evaluator<'a> {
         if let (Value::Number(left), Value::Number(right)) = (left, right) {
             return Ok(left.partial_cmp(right));
         }
-        let (left, right) = (self.to_primitive(left)?, self.to_primitive(right)?);
+        let (left, right) = (self.primitive_of(left)?, self.primitive_of(right)?);
         if let (Value::Text(left), Value::Text(right)) = (&left, &right) {
             self.scan(left.len().min(right.len()))?;
             return Ok(Some(utf16::compare(left, right)));
         }
-        Ok(self.to_number(&left)?.partial_cmp(&self.to_number(&right)?))
+        Ok(self.number_of(&left)?.partial_cmp(&self.number_of(&right)?))
     }
 
     /// How a value is called in an error.

@@ -7,7 +7,9 @@ use super::{Evaluator, handle};
 use crate::fault::{ErrorKind, Outcome};
 use crate::heap::{Members, PatternRef, RegexObject};
 use crate::number::to_int32;
-use crate::tree::{Compound, Item, Logical, NameId, Node, NodeId, Property, Unary, UpdateAnswer};
+use crate::tree::{
+    Binary, Compound, Item, Logical, NameId, Node, NodeId, Property, TargetId, Unary, UpdateAnswer,
+};
 use crate::value::{Text, Value};
 
 impl<'a> Evaluator<'a> {
@@ -36,53 +38,30 @@ impl<'a> Evaluator<'a> {
         Ok(value)
     }
 
+    /// Only hands on: whatever lives here lives once per nesting.
     fn compound_node(&mut self, node: &'a Node, id: NodeId) -> Outcome<'a> {
         match node {
             Node::Member { object, name, .. } => self.member_node(*object, name, id),
-            Node::Binary(operator, left, right) => {
-                let left = self.evaluate(*left)?;
-                let right = self.evaluate(*right)?;
-                self.current = id;
-                self.binary(*operator, &left, &right)
-            }
+            Node::Binary(operator, left, right) => self.binary_node(*operator, *left, *right, id),
             Node::Logical(operator, left, right) => self.logical_node(*operator, *left, *right),
             Node::Unary(operator, inner) => self.unary_node(*operator, *inner, id),
-            Node::Call { .. } => self.call_node(node, id).map(|value| value.unwrap_or(Value::Undefined)),
-            Node::Conditional { test, then, otherwise } => {
-                let test = self.evaluate(*test)?;
-                if self.is_truthy(&test) { self.evaluate(*then) } else { self.evaluate(*otherwise) }
-            }
-            Node::Chain(inner) => Ok(self.link(*inner)?.unwrap_or(Value::Undefined)),
-            Node::Index { object, index, .. } => {
-                let object = self.evaluate(*object)?;
-                let index = self.evaluate(*index)?;
-                self.current = id;
-                self.get_index(&object, &index)
-            }
+            Node::Call { .. } => self.whole_call(node, id),
+            Node::Conditional { test, then, otherwise } => self.conditional_node(*test, *then, *otherwise),
+            Node::Chain(inner) => self.chain_node(*inner),
+            Node::Index { object, index, .. } => self.index_node(*object, *index, id),
             Node::Template { chunks, holes } => self.template_node(chunks, holes),
             Node::Regex(regex) => self.regex_node(*regex),
             Node::Array(items) => self.array_node(items),
             Node::Object(properties) => self.object_node(properties),
             Node::Function(function) => self.closure(*function),
             Node::New { callee, arguments } => self.new_node(*callee, arguments, id),
-            Node::Assign { target, value } => {
-                let value = self.evaluate(*value)?;
-                self.current = id;
-                self.assign_target(*target, value.clone())?;
-                Ok(value)
-            }
+            Node::Assign { target, value } => self.assign_node(*target, *value, id),
             Node::Compound { operator, place, value } => {
                 self.compound_assignment(*operator, *place, *value, id)
             }
             Node::Update { place, delta, answer } => self.update_node(*place, *delta, *answer, id),
             Node::Delete(place) => self.delete_node(*place, id),
-            Node::Sequence(nodes) => {
-                let mut value = Value::Undefined;
-                for node in nodes {
-                    value = self.evaluate(*node)?;
-                }
-                Ok(value)
-            }
+            Node::Sequence(nodes) => self.sequence_node(nodes),
             Node::Constant(name) => Err(self.constant_error(*name)),
             Node::Number(_)
             | Node::Text(_)
@@ -94,6 +73,49 @@ impl<'a> Evaluator<'a> {
             | Node::Free(_)
             | Node::Standard(_) => Ok(Value::Undefined),
         }
+    }
+
+    fn binary_node(&mut self, operator: Binary, left: NodeId, right: NodeId, id: NodeId) -> Outcome<'a> {
+        let left = self.evaluate(left)?;
+        let right = self.evaluate(right)?;
+        self.current = id;
+        self.binary(operator, &left, &right)
+    }
+
+    fn conditional_node(&mut self, test: NodeId, then: NodeId, otherwise: NodeId) -> Outcome<'a> {
+        let test = self.evaluate(test)?;
+        let chosen = if self.is_truthy(&test) { then } else { otherwise };
+        self.evaluate(chosen)
+    }
+
+    fn chain_node(&mut self, inner: NodeId) -> Outcome<'a> {
+        Ok(self.link(inner)?.unwrap_or(Value::Undefined))
+    }
+
+    fn whole_call(&mut self, node: &'a Node, id: NodeId) -> Outcome<'a> {
+        Ok(self.call_node(node, id)?.unwrap_or(Value::Undefined))
+    }
+
+    fn index_node(&mut self, object: NodeId, index: NodeId, id: NodeId) -> Outcome<'a> {
+        let object = self.evaluate(object)?;
+        let index = self.evaluate(index)?;
+        self.current = id;
+        self.get_index(&object, &index)
+    }
+
+    fn assign_node(&mut self, target: TargetId, value: NodeId, id: NodeId) -> Outcome<'a> {
+        let value = self.evaluate(value)?;
+        self.current = id;
+        self.assign_target(target, value.clone())?;
+        Ok(value)
+    }
+
+    fn sequence_node(&mut self, nodes: &'a [NodeId]) -> Outcome<'a> {
+        let mut value = Value::Undefined;
+        for node in nodes {
+            value = self.evaluate(*node)?;
+        }
+        Ok(value)
     }
 
     pub(super) fn read_slot(&mut self, slot: u32, name: NameId, id: NodeId) -> Outcome<'a> {
@@ -261,9 +283,9 @@ impl<'a> Evaluator<'a> {
         self.current = id;
         Ok(match operator {
             Unary::Not => Value::Bool(!self.is_truthy(&value)),
-            Unary::Minus => Value::Number(-self.to_number(&value)?),
-            Unary::Plus => Value::Number(self.to_number(&value)?),
-            Unary::BitNot => Value::Number(f64::from(!to_int32(self.to_number(&value)?))),
+            Unary::Minus => Value::Number(-self.number_of(&value)?),
+            Unary::Plus => Value::Number(self.number_of(&value)?),
+            Unary::BitNot => Value::Number(f64::from(!to_int32(self.number_of(&value)?))),
             Unary::Typeof => Value::borrowed(self.type_of(&value)),
             Unary::Void => Value::Undefined,
         })
@@ -276,7 +298,7 @@ impl<'a> Evaluator<'a> {
             text.push_str(chunk);
             if let Some(hole) = holes.get(position) {
                 let value = self.evaluate(*hole)?;
-                let part = self.to_text(&value)?;
+                let part = self.text_of(&value)?;
                 self.charge(part.len())?;
                 text.push_str(&part);
             }
@@ -312,30 +334,42 @@ impl<'a> Evaluator<'a> {
         self.charge_values(properties.len() * 2)?;
         let mut members = Members::with_capacity(properties.len());
         for property in properties {
-            match property {
-                Property::Named(name, node) => {
-                    let value = self.evaluate(*node)?;
-                    if !super::access::is_prototype_name(name) || &**name != "__proto__" {
-                        members.set(Text::Borrowed(name), value);
-                    }
-                }
-                Property::Computed(key, node) => {
-                    let key = self.evaluate(*key)?;
-                    let key = self.to_text(&key)?;
-                    let value = self.evaluate(*node)?;
-                    members.set(key, value);
-                }
-                Property::Spread(node) => {
-                    let value = self.evaluate(*node)?;
-                    for key in self.keys(&value)? {
-                        self.charge_values(2)?;
-                        let member = self.own_member(&value, &key).unwrap_or(Value::Undefined);
-                        members.set(key, member);
-                    }
-                }
-            }
+            self.property(property, &mut members)?;
         }
         Ok(self.new_plain(members))
+    }
+
+    fn property(&mut self, property: &'a Property, members: &mut Members<'a>) -> Outcome<'a, ()> {
+        match property {
+            Property::Named(name, node) => {
+                let value = self.evaluate(*node)?;
+                // In a literal this would set a prototype; there is none to set.
+                if &**name != "__proto__" {
+                    members.set(Text::Borrowed(name), value);
+                }
+            }
+            Property::Computed(key, node) => {
+                let key = self.evaluate(*key)?;
+                let key = self.text_of(&key)?;
+                let value = self.evaluate(*node)?;
+                members.set(key, value);
+            }
+            Property::Spread(node) => {
+                let value = self.evaluate(*node)?;
+                self.spread_members(&value, members)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn spread_members(&mut self, value: &Value<'a>, members: &mut Members<'a>) -> Outcome<'a, ()> {
+        for key in self.keys(value)? {
+            self.charge_values(4)?;
+            self.work(4)?;
+            let member = self.own_member(value, &key).unwrap_or(Value::Undefined);
+            members.set(key, member);
+        }
+        Ok(())
     }
 
     fn new_node(&mut self, callee: NodeId, arguments: &'a [Item], id: NodeId) -> Outcome<'a> {
@@ -375,7 +409,7 @@ impl<'a> Evaluator<'a> {
         let place = self.place(place)?;
         self.current = id;
         let before = self.read_place(&place)?;
-        let before = self.to_number(&before)?;
+        let before = self.number_of(&before)?;
         self.write_place(&place, Value::Number(before + delta))?;
         Ok(Value::Number(match answer {
             UpdateAnswer::Before => before,

@@ -137,17 +137,14 @@ impl<'a> Evaluator<'a> {
     fn call_closure(&mut self, function: u32, arguments: &Arguments<'a>) -> Outcome<'a> {
         self.step()?;
         // A call puts several frames on the stack of the evaluator; it costs depth like that many nestings.
-        const CALL_DEPTH: u32 = 4;
-        let Some(left) = self.depth_left.checked_sub(CALL_DEPTH) else {
-            return Err(self.exhausted("it nests too deeply"));
-        };
-        self.depth_left = left;
+        const CALL_DEPTH: u32 = 6;
+        self.descend_by(CALL_DEPTH)?;
         let (base, start, current) = (self.base, self.stack.len(), self.current);
         let result = self.call_in_frame(function, arguments);
         self.stack.truncate(start);
         self.base = base;
         self.current = current;
-        self.depth_left += CALL_DEPTH;
+        self.ascend_by(CALL_DEPTH);
         result
     }
 

@@ -39,7 +39,7 @@ impl<'a> Evaluator<'a> {
             | Binary::ShiftLeft
             | Binary::ShiftRight
             | Binary::ShiftRightZero => {
-                let (left, right) = (self.to_number(left)?, self.to_number(right)?);
+                let (left, right) = (self.number_of(left)?, self.number_of(right)?);
                 Value::Number(arithmetic(operator, left, right))
             }
         })
@@ -58,12 +58,12 @@ impl<'a> Evaluator<'a> {
         if let (Value::Number(left), Value::Number(right)) = (left, right) {
             return Ok(Value::Number(left + right));
         }
-        let (left, right) = (self.to_primitive(left)?, self.to_primitive(right)?);
+        let (left, right) = (self.primitive_of(left)?, self.primitive_of(right)?);
         if matches!(left, Value::Text(_)) || matches!(right, Value::Text(_)) {
-            let (left, right) = (self.to_text(&left)?, self.to_text(&right)?);
+            let (left, right) = (self.text_of(&left)?, self.text_of(&right)?);
             return Ok(Value::Text(self.concatenate(&left, &right)?));
         }
-        Ok(Value::Number(self.to_number(&left)? + self.to_number(&right)?))
+        Ok(Value::Number(self.number_of(&left)? + self.number_of(&right)?))
     }
 
     pub(crate) fn concatenate(&mut self, left: &Text<'a>, right: &Text<'a>) -> Outcome<'a, Text<'a>> {
@@ -87,7 +87,7 @@ impl<'a> Evaluator<'a> {
             let what = self.describe(object);
             return Err(self.type_error(format!("`in` needs an object on its right, not {what}")));
         }
-        let name = self.to_text(name)?;
+        let name = self.text_of(name)?;
         if self.own_member(object, &name).is_some() {
             return Ok(true);
         }

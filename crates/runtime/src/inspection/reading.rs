@@ -66,7 +66,7 @@ impl Reading {
             true if size <= CONTENT_BYTES_MAX => CONTENT_BYTES_MAX,
             true => media::HEAD_BYTES,
         };
-        file.rewind().map_err(unreadable)?;
+        file.rewind().map_err(|error| unreadable(&error))?;
         let mut hasher = Sha256::new();
         let mut head = Vec::new();
         let mut length = 0;
@@ -76,7 +76,7 @@ impl Reading {
                 Ok(0) => break,
                 Ok(count) => count,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(unreadable(error)),
+                Err(error) => return Err(unreadable(&error)),
             };
             length += count as u64;
             if length > HASHED_BYTES_MAX {
@@ -129,6 +129,6 @@ fn size_of(told: &Stat) -> u64 {
     u64::try_from(told.st_size).unwrap_or(0)
 }
 
-fn unreadable(error: std::io::Error) -> Refusal {
-    Refusal::Unreadable(Errno::from_io_error(&error).unwrap_or(Errno::IO))
+fn unreadable(error: &std::io::Error) -> Refusal {
+    Refusal::Unreadable(Errno::from_io_error(error).unwrap_or(Errno::IO))
 }

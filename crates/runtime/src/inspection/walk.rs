@@ -18,7 +18,7 @@ pub(super) fn file_names(root: BorrowedFd<'_>) -> Result<BTreeSet<String>, Strin
     let mut walk = Walk { names: BTreeSet::new(), entries: 0 };
     let top = open_directory(root, ".")
         .map_err(|error| format!("the artifact directory cannot be read: {error}"))?;
-    walk.visit(top, "", 1)?;
+    walk.visit(top.as_fd(), "", 1)?;
     Ok(walk.names)
 }
 
@@ -29,8 +29,8 @@ struct Walk {
 
 impl Walk {
     /// Goes down before it goes on, so that no more descriptors are open than directories are nested.
-    fn visit(&mut self, directory: OwnedFd, prefix: &str, depth: usize) -> Result<(), String> {
-        let Ok(listing) = Dir::read_from(&directory) else { return Ok(()) };
+    fn visit(&mut self, directory: BorrowedFd<'_>, prefix: &str, depth: usize) -> Result<(), String> {
+        let Ok(listing) = Dir::read_from(directory) else { return Ok(()) };
         let mut below = Vec::new();
         for entry in listing {
             let Ok(entry) = entry else { break };
@@ -52,11 +52,11 @@ impl Walk {
         }
         for name in below {
             let path = format!("{prefix}{name}");
-            match open_directory(directory.as_fd(), &name) {
+            match open_directory(directory, &name) {
                 Ok(_) if depth == DEPTH_MAX => {
                     return Err(format!("directories deeper than {DEPTH_MAX} in the artifact directory"));
                 }
-                Ok(next) => self.visit(next, &format!("{path}/"), depth + 1)?,
+                Ok(next) => self.visit(next.as_fd(), &format!("{path}/"), depth + 1)?,
                 // Some file systems do not tell the type in a listing. Trying told.
                 Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => {
                     self.names.insert(path);

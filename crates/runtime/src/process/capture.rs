@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -15,7 +16,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Also the name of its spool file.
+    /// Also the end of its file's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Stream::Stdout => "stdout",
@@ -24,13 +25,16 @@ impl Stream {
     }
 }
 
+/// Sees every piece of output as it comes. Must not block.
+pub type Watcher<'a> = &'a dyn Fn(Stream, &[u8]);
+
 /// What a stream came to.
 #[derive(Debug, Default)]
 pub struct Captured {
     /// The end of it, whole when `total_bytes` is no larger.
     pub tail: Vec<u8>,
     pub total_bytes: u64,
-    /// All of it. Absent when nothing was written, or no spool was asked for.
+    /// All of it. Absent when there was too little to make one.
     pub file: Option<PathBuf>,
     /// Why the file is not complete; the process was not disturbed by it.
     pub spool_problem: Option<String>,
@@ -52,57 +56,105 @@ impl Captured {
     }
 }
 
+/// Where output is kept whole: in `directory`, as `<label>.stdout` and `<label>.stderr`.
+///
+/// A file is made when there are `from_bytes` of output, or when less has waited for a second: making one costs
+/// as much as a short command, and what is short is in the answer anyway. 0 makes it for the first byte.
+#[derive(Clone, Copy, Debug)]
+pub struct Spool<'a> {
+    /// Made when it is needed.
+    pub directory: &'a Path,
+    pub label: &'a str,
+    pub from_bytes: usize,
+}
+
 pub(super) struct Capture<'a> {
     stream: Stream,
     tail: VecDeque<u8>,
     tail_bytes_max: usize,
     total_bytes: u64,
-    spool: Spool<'a>,
+    file: Whole<'a>,
 }
 
-/// The file is made when the first byte comes: most commands say nothing on stderr, many nothing at all.
-enum Spool<'a> {
-    Nowhere,
-    Due(&'a Path),
-    Open { path: PathBuf, file: File },
-    Broken { path: PathBuf, problem: String },
+/// The file that has all of it.
+enum Whole<'a> {
+    Unwanted,
+    /// All of it is in the tail so far.
+    Due(Spool<'a>),
+    Open {
+        path: PathBuf,
+        file: File,
+    },
+    Broken {
+        path: PathBuf,
+        problem: String,
+    },
 }
 
 impl<'a> Capture<'a> {
-    pub(super) fn new(stream: Stream, tail_bytes_max: usize, spool: Option<&'a Path>) -> Capture<'a> {
-        let spool = spool.map_or(Spool::Nowhere, Spool::Due);
-        Capture { stream, tail: VecDeque::new(), tail_bytes_max, total_bytes: 0, spool }
+    pub(super) fn new(stream: Stream, tail_bytes_max: usize, spool: Option<Spool<'a>>) -> Capture<'a> {
+        let file = spool.map_or(Whole::Unwanted, Whole::Due);
+        Capture { stream, tail: VecDeque::new(), tail_bytes_max, total_bytes: 0, file }
     }
 
     /// Reads until the other side closes. A read error is the end as well: nothing more can come.
-    pub(super) async fn pump(
-        &mut self,
-        mut reader: impl AsyncRead + Unpin,
-        live: Option<&dyn Fn(Stream, &[u8])>,
-    ) {
+    pub(super) async fn pump(&mut self, mut reader: impl AsyncRead + Unpin, live: Option<Watcher<'_>>) {
         let mut chunk = Vec::with_capacity(CHUNK_BYTES);
-        while let Ok(1..) = reader.read_buf(&mut chunk).await {
-            self.take(&chunk);
-            if let Some(live) = live {
-                live(self.stream, &chunk);
+        let mut patience = std::pin::pin!(tokio::time::sleep(PATIENCE));
+        loop {
+            tokio::select! {
+                biased;
+                count = reader.read_buf(&mut chunk) => match count {
+                    Ok(0) | Err(_) => return,
+                    Ok(_) => {
+                        self.take(&chunk);
+                        if let Some(live) = live {
+                            live(self.stream, &chunk);
+                        }
+                        chunk.clear();
+                    }
+                },
+                () = &mut patience, if self.holds_back() => self.open(),
             }
-            chunk.clear();
         }
     }
 
     fn take(&mut self, chunk: &[u8]) {
         self.total_bytes += chunk.len() as u64;
-        self.spool.write(self.stream, chunk);
+        // While the file is due the tail has everything, so it must not be cut before the file is made.
+        if let Whole::Due(spool) = self.file
+            && self.tail.len() + chunk.len() >= spool.from_bytes.min(self.tail_bytes_max)
+        {
+            self.open();
+        }
+        self.file.write(&[chunk]);
         self.tail.extend(chunk);
         let excess = self.tail.len().saturating_sub(self.tail_bytes_max);
         self.tail.drain(..excess);
     }
 
+    fn holds_back(&self) -> bool {
+        matches!(self.file, Whole::Due(_)) && !self.tail.is_empty()
+    }
+
+    /// Makes the file, with what came before.
+    fn open(&mut self) {
+        if let Whole::Due(spool) = self.file {
+            let path = spool.directory.join(format!("{}.{}", spool.label, self.stream.as_str()));
+            self.file = match create(spool.directory, &path) {
+                Ok(file) => Whole::Open { path, file },
+                Err(error) => Whole::Broken { path, problem: error.to_string() },
+            };
+            let (first, second) = self.tail.as_slices();
+            self.file.write(&[first, second]);
+        }
+    }
+
     pub(super) fn finish(self) -> Captured {
-        let (file, spool_problem) = match self.spool {
-            Spool::Nowhere | Spool::Due(_) => (None, None),
-            Spool::Open { path, .. } => (Some(path), None),
-            Spool::Broken { path, problem } => (Some(path), Some(problem)),
+        let (file, spool_problem) = match self.file {
+            Whole::Unwanted | Whole::Due(_) => (None, None),
+            Whole::Open { path, .. } => (Some(path), None),
+            Whole::Broken { path, problem } => (Some(path), Some(problem)),
         };
         Captured { tail: self.tail.into(), total_bytes: self.total_bytes, file, spool_problem }
     }
@@ -111,19 +163,15 @@ impl<'a> Capture<'a> {
 /// As much as a pipe holds.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-impl Spool<'_> {
-    fn write(&mut self, stream: Stream, chunk: &[u8]) {
-        if let Spool::Due(directory) = self {
-            let path = directory.join(stream.as_str());
-            *self = match create(directory, &path) {
-                Ok(file) => Spool::Open { path, file },
-                Err(error) => Spool::Broken { path, problem: error.to_string() },
-            };
-        }
-        if let Spool::Open { path, file } = self
-            && let Err(error) = file.write_all(chunk)
+/// How long a process may run before what it has said is on disk, for others to read.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Whole<'_> {
+    fn write(&mut self, pieces: &[&[u8]]) {
+        if let Whole::Open { path, file } = self
+            && let Err(error) = pieces.iter().try_for_each(|piece| file.write_all(piece))
         {
-            *self = Spool::Broken { path: std::mem::take(path), problem: error.to_string() };
+            *self = Whole::Broken { path: std::mem::take(path), problem: error.to_string() };
         }
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use escrow_model::{Answer, Ending, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request};
 use serde_json::{Map, Value, json};
 
-use crate::process::{Captured, End, Finished, Process, SpawnError, find_program, run};
+use crate::process::{Captured, End, Finished, Process, SpawnError, Spool, find_program, run};
 use crate::providers::{Attempt, Performance, Provider};
 
 pub struct Command;
@@ -64,7 +64,11 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
     };
     let process = Process {
         stdin: request.fields.get("stdin").and_then(Value::as_str).map(str::as_bytes),
-        spool: Some(&places.spool),
+        spool: Some(Spool {
+            directory: &places.spool,
+            label: &attempt.label,
+            from_bytes: attempt.spool_from_bytes,
+        }),
         live: attempt.live.as_deref(),
         deadline: Some(Duration::from_millis(request.timeout_ms)),
         cancellation: attempt.cancellation.clone(),
@@ -171,14 +175,13 @@ struct Places {
 impl Places {
     fn prepare(attempt: &Attempt) -> io::Result<Places> {
         let spool = std::path::absolute(&attempt.spool)?;
+        fs::create_dir_all(&spool)?;
         let places = Places {
-            context: spool.join("context.json"),
-            handback: spool.join("env"),
+            context: attempt.contexts.file(&(attempt.context)())?,
+            handback: spool.join(format!("{}.env", attempt.label)),
             artifacts: std::path::absolute(&attempt.artifacts)?,
             spool,
         };
-        fs::create_dir_all(&places.spool)?;
-        fs::write(&places.context, (attempt.context)())?;
         // A crash may have left one here, of the same attempt before it was begun again.
         let _ = fs::remove_file(&places.handback);
         Ok(places)
@@ -252,11 +255,20 @@ fn record(finished: &Finished) -> Map<String, Value> {
             put(&format!("{stream}_file_problem"), problem.as_str().into());
         }
     }
+    if finished.stdout.file.is_none()
+        && !finished.stdout.tail.is_empty()
+        && finished.stdout.tail.len() <= STDOUT_KEPT
+    {
+        put("stdout", finished.stdout.text().into());
+    }
     if finished.unended > 0 {
         put("unended_processes", finished.unended.into());
     }
     record
 }
+
+/// Output that has no file is kept as it was printed, beside what was read from it.
+const STDOUT_KEPT: usize = 64 * 1024;
 
 fn file_text(path: &Path) -> Value {
     path.to_string_lossy().into_owned().into()

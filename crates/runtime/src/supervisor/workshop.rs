@@ -11,11 +11,12 @@ use tokio::task::AbortHandle;
 use super::{Report, Surroundings};
 use crate::cancellation::{Canceller, cancellation};
 use crate::inspection::{Depth, inspect};
-use crate::providers::{self, Attempt};
+use crate::providers::{self, Attempt, Contexts};
 
 pub(super) struct Workshop {
     reports: mpsc::UnboundedSender<Report>,
     surroundings: Rc<Surroundings>,
+    contexts: Rc<Contexts>,
     at_work: Rc<std::cell::RefCell<BTreeMap<Key, Work>>>,
 }
 
@@ -28,7 +29,8 @@ struct Work {
 
 impl Workshop {
     pub(super) fn new(reports: mpsc::UnboundedSender<Report>, surroundings: Surroundings) -> Workshop {
-        Workshop { reports, surroundings: Rc::new(surroundings), at_work: Rc::default() }
+        let contexts = Rc::new(Contexts::new(surroundings.spool.clone()));
+        Workshop { reports, surroundings: Rc::new(surroundings), contexts, at_work: Rc::default() }
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -43,6 +45,7 @@ impl Workshop {
                 let (canceller, cancellation) = cancellation();
                 let reports = self.reports.clone();
                 let surroundings = Rc::clone(&self.surroundings);
+                let contexts = Rc::clone(&self.contexts);
                 let at_work = Rc::clone(&self.at_work);
                 let context = serde_json::to_vec(&run.context(check, &scope)).unwrap_or_default();
                 let run_id = run.options().run.clone();
@@ -63,7 +66,10 @@ impl Workshop {
                     let place = Attempt {
                         run: run_id,
                         check: name.clone(),
-                        spool: surroundings.spool.join(spool_name(&name, &scope, attempt)),
+                        spool: surroundings.spool.clone(),
+                        label: spool_label(&name, &scope, attempt),
+                        spool_from_bytes: SPOOL_FROM_BYTES,
+                        contexts,
                         scope: scope.clone(),
                         number: attempt,
                         directory: surroundings.directory.clone(),
@@ -115,8 +121,11 @@ impl Drop for Workshop {
     }
 }
 
-/// A folder name for an attempt: readable, unique, and safe whatever the check is called.
-fn spool_name(check: &str, scope: &ScopePath, attempt: u32) -> String {
+/// Shorter output is kept in the journal alone; a file costs more than the command that fills it.
+const SPOOL_FROM_BYTES: usize = 4096;
+
+/// Begins the file names of an attempt: readable, unique, and safe whatever the check is called.
+fn spool_label(check: &str, scope: &ScopePath, attempt: u32) -> String {
     let safe: String = check
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })

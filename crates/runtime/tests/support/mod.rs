@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 use escrow_model::{Answer, Ending, ProviderFault, Request, RunId, ScopePath};
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::providers::command::Command;
-use escrow_runtime::providers::{Attempt, Environment, Provider};
+use escrow_runtime::providers::{Attempt, Contexts, Environment, Provider};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -32,7 +33,10 @@ impl Room {
             number: 1,
             directory: path.into(),
             artifacts: path.join("artifacts"),
-            spool: path.join("spool/lint-1"),
+            spool: path.join("spool"),
+            label: "lint.1".into(),
+            spool_from_bytes: 0,
+            contexts: Rc::new(Contexts::new(path.join("spool"))),
             context: Box::new(|| br#"{"inputs":{"a":1}}"#.to_vec()),
             environment: Environment::Inherit { secrets: vec![] },
             cancellation: Cancellation::never(),

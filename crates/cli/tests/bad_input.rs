@@ -1,0 +1,143 @@
+//! Bad input, and a world that fails: a clear error, the right exit code, nothing run, nothing lost.
+
+mod desk;
+
+use desk::Desk;
+
+/// The exit code, and whether stderr says this.
+fn check(playbook: Option<&str>, code: i32, says: &str) {
+    let desk = Desk::new();
+    if let Some(text) = playbook {
+        desk.write("playbook.yaml", text);
+    }
+    let done = desk.escrow(&["run", "playbook.yaml"]);
+    assert_eq!(done.code, Some(code), "{}", done.stderr);
+    assert!(done.stderr.contains(says), "{}", done.stderr);
+    assert!(!desk.path().join("ran").exists(), "nothing may run");
+    if code == 2 && playbook.is_some() {
+        let machine = desk.escrow(&["run", "playbook.yaml", "--output", "json"]).json();
+        let first = &machine["error"]["diagnostics"][0];
+        assert!(first["code"].as_str().is_some_and(|code| code.starts_with('E')), "{machine}");
+        assert!(first["line"].is_u64(), "{machine}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    check(None, 2, "there is no file `playbook.yaml`");
+}
+
+#[test]
+fn an_empty_file() {
+    check(Some(""), 2, "the file is empty");
+}
+
+#[test]
+fn an_unknown_key_with_its_likely_meaning() {
+    check(Some("checks: {a: {type: command, exec: 'touch ran', dependson: b}}"), 2, "depends_on");
+}
+
+#[test]
+fn a_value_of_the_wrong_type() {
+    check(Some("checks: {a: {type: command, exec: 'touch ran', timeout: [1]}}"), 2, "timeout");
+}
+
+#[test]
+fn a_dependency_that_does_not_exist() {
+    check(
+        Some("checks: {lint: {type: noop}, a: {type: command, exec: 'touch ran', depends_on: [lnit]}}"),
+        2,
+        "lint",
+    );
+}
+
+#[test]
+fn a_cycle_of_dependencies() {
+    check(Some("checks: {a: {type: noop, depends_on: b}, b: {type: noop, depends_on: a}}"), 2, "circle");
+}
+
+#[test]
+fn several_problems_are_told_at_once() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "nmae: x\nchecks:\n  a: {type: comand, exec: x}\n  b: {type: noop, if: '1 +'}\n",
+    );
+    let machine = desk.escrow(&["check", "playbook.yaml", "--output", "json"]).json();
+    let problems = machine["error"]["diagnostics"].as_array().expect("diagnostics");
+    assert_eq!(problems.len(), 3, "{machine}");
+}
+
+#[test]
+fn usage_that_makes_no_sense() {
+    let desk = Desk::new();
+    for arguments in
+        [&["run"][..], &["nonsense"], &["run", "x.yaml", "--jobs", "0"], &["runs", "--status", "sunny"]]
+    {
+        assert_eq!(desk.escrow(arguments).code, Some(2), "{arguments:?}");
+    }
+    for arguments in [&["--help"][..], &["--version"], &["run", "--help"], &["completions", "bash"]] {
+        assert_eq!(desk.escrow(arguments).code, Some(0), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_run_that_is_not_there() {
+    let desk = Desk::new();
+    let done = desk.escrow(&["runs", "show", "r_nothing"]);
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("no run is called `r_nothing`"), "{}", done.stderr);
+    assert!(!desk.path().join(".escrow").exists(), "looking makes nothing");
+    assert_eq!(desk.escrow(&["runs"]).code, Some(0), "an empty list is an answer");
+}
+
+#[test]
+fn a_state_that_cannot_be_written() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", "checks: {a: {type: command, exec: 'touch ran'}}");
+    let state = desk.write("state", "a file, not a directory");
+    let done = desk.escrow(&["run", "playbook.yaml", "--state", &state.display().to_string()]);
+    assert_eq!(done.code, Some(3), "{}", done.stderr);
+    assert!(done.stderr.contains("--state"), "{}", done.stderr);
+    assert!(!desk.path().join("ran").exists());
+}
+
+#[test]
+fn a_database_that_is_none() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", "checks: {a: {type: command, exec: 'touch ran'}}");
+    desk.write(".escrow/escrow.db", &"this is not a database. ".repeat(100));
+    let done = desk.escrow(&["run", "playbook.yaml"]);
+    assert_eq!(done.code, Some(3), "{}", done.stderr);
+    assert!(!desk.path().join("ran").exists());
+    assert!(desk.read(".escrow/escrow.db").starts_with("this is not a database"), "it is left as it was");
+}
+
+#[test]
+fn a_command_that_does_not_exist() {
+    let desk = Desk::new();
+    let (code, document) = desk.run("checks: {a: {type: command, exec: [no-such-program-anywhere]}}");
+    assert_eq!(code, Some(1));
+    assert_eq!(document["run"]["reason"]["code"], "run.failed.exception");
+    assert_eq!(document["checks"]["a"]["issues"][0]["rule_id"], "command/spawn");
+}
+
+#[test]
+fn bytes_that_are_not_text() {
+    let desk = Desk::new();
+    std::fs::write(desk.path().join("playbook.yaml"), [0xff, 0xfe, 0x00, 0x80]).expect("written");
+    assert_eq!(desk.escrow(&["run", "playbook.yaml"]).code, Some(2));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_not_an_error() {
+    let desk = Desk::new();
+    desk.run("checks: {a: {type: command, exec: 'seq 100000'}}");
+    let done = std::process::Command::new("sh")
+        .args(["-c", "\"$0\" logs last a --stdout | head -1", env!("CARGO_BIN_EXE_escrow")])
+        .current_dir(desk.path())
+        .output()
+        .expect("sh runs");
+    assert_eq!(String::from_utf8_lossy(&done.stdout), "1\n");
+    assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+}

@@ -1,0 +1,167 @@
+//! A run is killed, interrupted, driven twice: nothing is lost, nothing is claimed that is not so.
+
+mod desk;
+
+use std::process::Command;
+use std::time::Duration;
+
+use desk::Desk;
+use serde_json::json;
+
+const SLOW: &str = r#"
+checks:
+  first: {type: command, exec: "echo one >> trace"}
+  second: {type: command, depends_on: first, exec: "echo two >> trace; touch started; test -e go || sleep 60"}
+  third: {type: command, depends_on: second, exec: "echo three >> trace"}
+"#;
+
+fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+}
+
+fn is_running(pattern: &str) -> bool {
+    let output = Command::new("ps").args(["-eo", "args"]).output().expect("ps runs");
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .any(|line| line.contains(pattern) && !line.contains("ps -eo"))
+}
+
+#[test]
+fn a_killed_run_is_shown_truthfully_and_goes_on_where_it_was() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", SLOW);
+    let mut child = desk.start(&["run", "playbook.yaml"]);
+    desk.until("the second check has started", || desk.path().join("started").exists());
+    child.kill().expect("it can be killed");
+    child.wait().expect("it is gone");
+
+    let document = desk.show("last");
+    assert_eq!(document["run"]["status"], "running");
+    assert_eq!(document["checks"]["first"]["status"], "succeeded");
+    assert_eq!(document["checks"]["second"]["status"], "running");
+    assert_eq!(document["checks"]["third"]["status"], "pending");
+    let shown = desk.escrow(&["runs", "show", "last"]).stdout;
+    assert!(shown.contains("nobody drives this run"), "{shown}");
+    assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0));
+
+    desk.write("go", "");
+    let resumed = desk.escrow(&["resume", "last", "--output", "json"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(resumed.json()["run"]["status"], "completed");
+    assert_eq!(desk.read("trace"), "one\ntwo\ntwo\nthree\n", "what was confirmed is not repeated");
+    assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0));
+}
+
+#[test]
+fn an_external_effect_that_was_cut_off_is_unknown_and_waits_for_a_person() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+checks:
+  post:
+    type: command
+    criticality: external
+    assume: "true"
+    guarantee: "true"
+    exec: "echo posted >> trace; touch started; sleep 60"
+"#,
+    );
+    let mut child = desk.start(&["run", "playbook.yaml"]);
+    desk.until("the effect has begun", || desk.path().join("started").exists());
+    child.kill().expect("it can be killed");
+    child.wait().expect("it is gone");
+
+    let resumed = desk.escrow(&["resume", "last", "--output", "json"]);
+    assert_eq!(resumed.code, Some(4), "{}", resumed.stderr);
+    assert_eq!(resumed.json()["run"]["reason"]["code"], "run.waiting.unknown_effect");
+    assert_eq!(resumed.json()["checks"]["post"]["status"], "unknown");
+    assert_eq!(desk.read("trace"), "posted\n", "an effect is never repeated by itself");
+
+    let assumed = desk.escrow(&["resume", "last", "--assume", "post=done", "--output", "json"]);
+    assert_eq!(assumed.code, Some(0), "{}", assumed.stderr);
+    assert_eq!(desk.show("last")["checks"]["post"]["status"], "succeeded");
+    assert_eq!(desk.read("trace"), "posted\n");
+}
+
+#[test]
+fn ctrl_c_ends_every_child_and_says_so() {
+    let desk = Desk::new();
+    let mark = format!("sleep 61.{}", std::process::id());
+    desk.write(
+        "playbook.yaml",
+        &format!("checks: {{a: {{type: command, exec: 'touch started; setsid {mark} & {mark}'}}}}"),
+    );
+    let mut child = desk.start(&["run", "playbook.yaml"]);
+    desk.until("the command has started", || desk.path().join("started").exists());
+    signal(child.id(), "INT");
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(130));
+    desk.until("no child is left", || !is_running(&mark));
+    let document = desk.show("last");
+    assert_eq!(document["run"]["status"], "cancelled");
+    assert_eq!(document["run"]["reason"]["code"], "run.cancelled.system");
+}
+
+#[test]
+fn a_run_can_be_cancelled_from_another_process() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", "checks: {a: {type: command, exec: 'touch started; sleep 60'}}");
+    let mut child = desk.start(&["run", "playbook.yaml"]);
+    desk.until("the command has started", || desk.path().join("started").exists());
+    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(4), "a live process keeps its run");
+    assert_eq!(desk.escrow(&["cancel", "last"]).code, Some(0));
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(desk.show("last")["run"]["reason"]["code"], "run.cancelled.user");
+    assert_eq!(desk.escrow(&["cancel", "last"]).code, Some(4), "it has ended");
+}
+
+#[test]
+fn a_run_that_nobody_drives_can_be_cancelled() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", SLOW);
+    let mut child = desk.start(&["run", "playbook.yaml"]);
+    desk.until("the second check has started", || desk.path().join("started").exists());
+    child.kill().expect("it can be killed");
+    child.wait().expect("it is gone");
+    desk.escrow(&["cancel", "last"]);
+    let document = desk.show("last");
+    assert_eq!(document["run"]["status"], "cancelled", "{document}");
+    assert_eq!(document["checks"]["third"]["skip_reason"], "run_ended");
+}
+
+#[test]
+fn kills_at_random_moments_lose_nothing() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+checks:
+  a: {type: command, exec: "echo a >> trace"}
+  b: {type: command, exec: "echo b >> trace"}
+  c: {type: command, depends_on: [a, b], exec: "echo c >> trace"}
+  d: {type: command, depends_on: c, exec: "echo d >> trace"}
+"#,
+    );
+    for round in 0..12_u64 {
+        let mut child = desk.start(&["run", "playbook.yaml"]);
+        std::thread::sleep(Duration::from_millis(round * 7 % 60));
+        child.kill().expect("it can be killed");
+        child.wait().expect("it is gone");
+    }
+    let runs = desk.escrow(&["runs", "--output", "json"]).json();
+    for run in runs["runs"].as_array().expect("runs") {
+        let id = run["id"].as_str().expect("an id");
+        if run["status"] == json!("running") {
+            let resumed = desk.escrow(&["resume", id, "--output", "json"]);
+            assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+        }
+        assert_eq!(desk.escrow(&["verify", id]).code, Some(0), "{id}");
+        let document = desk.show(id);
+        assert_eq!(document["run"]["status"], "completed", "{document}");
+        for check in ["a", "b", "c", "d"] {
+            assert_eq!(document["checks"][check]["status"], "succeeded");
+        }
+    }
+}

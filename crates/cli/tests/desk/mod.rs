@@ -1,0 +1,108 @@
+//! A desk for end-to-end tests: an empty directory, and the binary to run in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub(crate) struct Desk {
+    directory: TempDir,
+}
+
+/// What a command of the binary came to.
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+#[allow(dead_code, reason = "each test file uses the part of the desk that it needs")]
+impl Desk {
+    pub(crate) fn new() -> Desk {
+        Desk { directory: TempDir::new().expect("a temporary directory") }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).expect("a directory can be made");
+        }
+        std::fs::write(&path, text).expect("a file can be written");
+        path
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(name)).unwrap_or_default()
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_escrow"));
+        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        // What the tests run in must not leak into what they test.
+        for name in ["ESCROW_STATE", "ESCROW_INVOCATION", "NO_COLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    pub(crate) fn escrow(&self, arguments: &[&str]) -> Done {
+        Done::from(self.command(arguments).output().expect("the binary runs"))
+    }
+
+    /// Runs a playbook given as text, and reads the document that it prints.
+    pub(crate) fn run(&self, playbook: &str) -> (Option<i32>, Value) {
+        self.run_with(playbook, &[])
+    }
+
+    pub(crate) fn run_with(&self, playbook: &str, more: &[&str]) -> (Option<i32>, Value) {
+        self.write("playbook.yaml", playbook);
+        let mut arguments = vec!["run", "playbook.yaml", "--output", "json", "--quiet"];
+        arguments.extend(more);
+        let done = self.escrow(&arguments);
+        (done.code, done.json())
+    }
+
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts")
+    }
+
+    /// Waits until something holds. Patient, because test machines are slow.
+    pub(crate) fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        let began = Instant::now();
+        while !holds() {
+            assert!(began.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub(crate) fn show(&self, run: &str) -> Value {
+        self.escrow(&["runs", "show", run, "--output", "json"]).json()
+    }
+}
+
+impl Done {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("not JSON ({error}): {}\n{}", self.stdout, self.stderr))
+    }
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Done {
+        Done {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Whole runs of the binary: what is judged, stored, printed, and what the exit code says.
+
+mod desk;
+
+use desk::Desk;
+use serde_json::{Value, json};
+
+#[test]
+fn a_run_whose_contracts_hold_completes() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        r#"
+artifacts:
+  expected: [{id: note, path: note.md}]
+checks:
+  count: {type: command, exec: "echo '{\"n\": 3}'", guarantee: output.n === 3}
+  note: {type: command, depends_on: count, exec: 'echo {{ outputs.count.n }} > "$ESCROW_ARTIFACTS/note.md"'}
+"#,
+    );
+    assert_eq!(code, Some(0));
+    assert_eq!(document["run"]["status"], "completed");
+    assert_eq!(document["run"]["reason"]["code"], "run.completed.ok");
+    assert_eq!(document["checks"]["count"]["output"], json!({"n": 3}));
+    assert_eq!(document["artifacts"]["status"], "passed");
+    assert_eq!(document["artifacts"]["produced"][0]["size"], 2);
+    let digest = document["artifacts"]["produced"][0]["sha256"].as_str().unwrap_or_default();
+    assert_eq!(digest.len(), 64);
+}
+
+#[test]
+fn a_clean_exit_without_the_promised_file_is_a_failure() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+artifacts:
+  expected:
+    - {id: review, path: review.md, description: The verdict}
+    - {id: notes, path: notes.md, required: false}
+checks:
+  review: {type: command, exec: "true"}
+"#,
+    );
+    let done = desk.escrow(&["run", "playbook.yaml", "--output", "json"]);
+    let document = done.json();
+    assert_eq!(done.code, Some(1));
+    assert_eq!(document["run"]["reason"]["code"], "run.failed.missing_artifact");
+    let evidence = json!([{"kind": "expected_artifact", "id": "review", "label": "review.md"}]);
+    assert_eq!(document["run"]["reason"]["evidence"], evidence);
+    assert_eq!(document["artifacts"]["missing_required"][0]["problem"], "absent");
+    assert_eq!(document["artifacts"]["missing_required"][0]["source"], "playbook");
+    assert_eq!(document["artifacts"]["missing_optional"][0]["id"], "notes");
+    assert!(done.stderr.contains("Run failed: missing required artifacts."), "{}", done.stderr);
+    assert!(done.stderr.contains("review (review.md) — playbook"), "{}", done.stderr);
+    assert!(done.stderr.contains("escrow runs show r_"), "{}", done.stderr);
+}
+
+#[test]
+fn last_weeks_file_is_not_a_delivery() {
+    let desk = Desk::new();
+    desk.write("out/review.md", "an old review");
+    let playbook = r#"
+artifacts: {expected: [{id: review, path: review.md}]}
+checks: {look: {type: command, exec: "true"}}
+"#;
+    let (code, document) = desk.run_with(playbook, &["--artifacts", "out"]);
+    assert_eq!(code, Some(1));
+    assert_eq!(document["artifacts"]["missing_required"][0]["problem"], "stale");
+}
+
+#[test]
+fn a_broken_guarantee_blocks_the_external_check_behind_it() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        r#"
+checks:
+  gate: {type: command, exec: "echo '{\"ok\": false}'", guarantee: output.ok}
+  post:
+    {type: command, depends_on: gate, criticality: external, assume: "true", guarantee: "true", exec: "touch posted"}
+"#,
+    );
+    assert_eq!(code, Some(1));
+    assert_eq!(document["checks"]["gate"]["issues"][0]["rule_id"], "contract/guarantee_failed");
+    assert_eq!(document["checks"]["post"]["skip_reason"], "contract_blocked");
+    assert_eq!(document["checks"]["post"]["runs"], 0);
+    assert!(!desk.path().join("posted").exists());
+}
+
+#[test]
+fn what_was_printed_later_is_what_was_printed_first() {
+    let desk = Desk::new();
+    let (_, document) = desk.run("checks: {a: {type: command, exec: 'echo hi; exit 3'}}");
+    assert_eq!(document, desk.show("last"));
+    let listed = desk.escrow(&["runs", "--output", "json"]).json();
+    assert_eq!(listed["runs"][0], document["run"]);
+    let id = document["run"]["id"].as_str().unwrap_or_default();
+    assert_eq!(desk.show(&id[..id.len() - 3]), document, "a unique beginning names a run");
+}
+
+#[test]
+fn every_line_of_jsonl_is_an_entry_and_the_last_is_the_document() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", "checks: {a: {type: command, exec: 'true'}}");
+    let done = desk.escrow(&["run", "playbook.yaml", "--output", "jsonl", "-q"]);
+    let lines: Vec<Value> =
+        done.stdout.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+    let (last, entries) = lines.split_last().expect("lines");
+    assert!(last["document"]["run"]["id"].is_string());
+    assert!(entries.iter().all(|line| line["entry"]["v"] == 1), "{entries:?}");
+    assert!(entries[0]["entry"]["event"]["run_started"].is_object());
+    assert!(entries.last().expect("an entry")["entry"]["event"]["run_ended"].is_object());
+}
+
+#[test]
+fn exit_codes_say_whose_turn_it_is() {
+    let desk = Desk::new();
+    for (playbook, more, code) in [
+        ("checks: {a: {type: command, exec: 'true'}}", &[][..], 0),
+        ("checks: {a: {type: command, exec: 'exit 7'}}", &[], 1),
+        ("checks: {a: {type: command, exec: 'sleep 30'}}", &["--timeout", "200ms"], 124),
+        ("checks: {a: {type: command, exec: 'true', if: 'false'}}", &[], 4),
+        ("checks: {a: {type: command, exec: 'true', on: [pr_opened]}}", &["--event", "pr_closed"], 0),
+        ("checks: {a: {type: command, exec: 'true', requires_approval: true}}", &[], 4),
+    ] {
+        let (actual, document) = desk.run_with(playbook, more);
+        assert_eq!(actual, Some(code), "{playbook} {}", document["run"]["reason"]);
+    }
+}
+
+#[test]
+fn an_approval_lets_the_run_go_on_and_a_denial_ends_it() {
+    let desk = Desk::new();
+    let playbook = "checks: {deploy: {type: command, exec: 'touch deployed', requires_approval: true}}";
+    let (code, document) = desk.run(playbook);
+    assert_eq!((code, &document["run"]["status"]), (Some(4), &json!("waiting")));
+    assert!(!desk.path().join("deployed").exists());
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+    let id = waits["approvals"][0]["id"].as_str().expect("a wait").to_owned();
+    assert_eq!(desk.escrow(&["approve", &id, "--by", "ada"]).code, Some(0));
+    assert!(desk.path().join("deployed").exists());
+    assert_eq!(desk.show("last")["run"]["status"], "completed");
+    assert_eq!(desk.escrow(&["approve", &id]).code, Some(4), "once is enough");
+    assert_eq!(desk.escrow(&["approve", "a_nothing"]).code, Some(2));
+
+    let (_, second) = desk.run(playbook);
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+    let id = waits["approvals"][0]["id"].as_str().expect("a wait").to_owned();
+    desk.escrow(&["deny", &id, "--note", "not today"]);
+    let run = second["run"]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(desk.show(&run)["run"]["reason"]["code"], "run.aborted.denied");
+}
+
+#[test]
+fn a_question_waits_for_its_answer() {
+    let desk = Desk::new();
+    let (code, _) = desk.run(
+        r#"
+checks:
+  ask: {type: human-input, prompt: "Which colour?", choices: [red, blue]}
+  paint: {type: command, depends_on: ask, exec: "echo {{ outputs.ask }}"}
+"#,
+    );
+    assert_eq!(code, Some(4));
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+    let id = waits["approvals"][0]["id"].as_str().expect("a wait").to_owned();
+    assert_eq!(desk.escrow(&["answer", &id, "green"]).code, Some(2), "green was not offered");
+    assert_eq!(desk.escrow(&["answer", &id, "blue"]).code, Some(0));
+    assert_eq!(desk.show("last")["checks"]["paint"]["output"], "blue");
+}
+
+#[test]
+fn inputs_events_and_environment_reach_the_checks() {
+    let desk = Desk::new();
+    desk.write("event.json", r#"{"number": 7, "author_association": "MEMBER"}"#);
+    let playbook = r#"
+inputs: {who: {type: string, required: true}, times: {type: number, default: 2}}
+env: {GREETING: "hello {{ inputs.who }}"}
+checks:
+  greet:
+    type: command
+    on: [pr_opened]
+    if: isMember() && event.number === 7 && event.name === 'pr_opened'
+    exec: printf '%s %s' "$GREETING" {{ inputs.times }}
+"#;
+    let more = ["--input", "who=O'Hara; rm -rf /", "--event", "pr_opened=event.json"];
+    let (code, document) = desk.run_with(playbook, &more);
+    assert_eq!(code, Some(0), "{document}");
+    assert_eq!(document["checks"]["greet"]["output"], "hello O'Hara; rm -rf / 2");
+    let (code, document) = desk.run_with(playbook, &["--event", "pr_opened=event.json"]);
+    assert_eq!(code, Some(2));
+    assert!(document["error"]["message"].as_str().is_some_and(|text| text.contains("`who` is required")));
+}
+
+#[test]
+fn commands_hand_values_to_later_checks_through_a_file() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        r#"
+checks:
+  prepare: {type: command, exec: 'echo TOOL_READY=yes >> "$ESCROW_ENV"'}
+  use: {type: command, depends_on: prepare, assume: "env.TOOL_READY === 'yes'", exec: 'echo "$TOOL_READY"'}
+  read: {type: command, depends_on: prepare, exec: 'cat "$ESCROW_CONTEXT"'}
+"#,
+    );
+    assert_eq!(code, Some(0), "{document}");
+    assert_eq!(document["checks"]["use"]["output"], "yes");
+    assert_eq!(document["checks"]["read"]["output"]["event"]["name"], "manual");
+}
+
+#[test]
+fn a_fan_out_runs_each_item_and_isolates_the_failing_one() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        r#"
+checks:
+  list: {type: command, exec: "echo '[10, 20, 30]'", forEach: true}
+  each: {type: command, depends_on: list, exec: 'echo $(( $ESCROW_ITEM + 1 )); test {{ item }} != 20'}
+  sum: {type: script, depends_on: each, content: "return outputs.each.reduce((a, b) => a + b, 0)"}
+"#,
+    );
+    assert_eq!(code, Some(1));
+    let items = document["checks"]["each"]["items"].as_array().expect("items");
+    let statuses: Vec<&str> = items.iter().filter_map(|item| item["status"].as_str()).collect();
+    assert_eq!(statuses, ["succeeded", "failed", "succeeded"]);
+    assert_eq!(items[1]["scope"], json!([{"check": "list", "index": 1}]));
+    assert_eq!(document["checks"]["sum"]["output"], 63);
+}
+
+#[test]
+fn safe_mode_says_what_it_would_have_done_and_does_not_do_it() {
+    let desk = Desk::new();
+    let playbook = r#"
+checks:
+  look: {type: command, exec: "echo ok"}
+  post: {type: command, depends_on: look, criticality: external, assume: "true", guarantee: "true", exec: "touch posted"}
+"#;
+    let (code, document) = desk.run_with(playbook, &["--safe-mode"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(document["checks"]["post"]["skip_reason"], "safe_mode");
+    assert!(!desk.path().join("posted").exists());
+}
+
+#[test]
+fn the_journal_of_a_run_verifies_and_a_changed_one_does_not() {
+    let desk = Desk::new();
+    desk.run("checks: {a: {type: command, exec: 'true'}}");
+    assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0));
+}
+
+#[test]
+fn init_writes_a_playbook_that_runs() {
+    let desk = Desk::new();
+    assert_eq!(desk.escrow(&["init"]).code, Some(0));
+    assert_eq!(desk.escrow(&["run", ".escrow/playbooks/first.yaml"]).code, Some(0));
+    assert!(desk.read(".escrow/.gitignore").contains("!playbooks/"));
+}
+
+#[test]
+fn logs_are_what_commands_printed() {
+    let desk = Desk::new();
+    desk.run("checks: {a: {type: command, exec: 'seq 3; echo oops >&2; exit 1'}}");
+    assert_eq!(desk.escrow(&["logs", "last", "a", "--stdout"]).stdout, "1\n2\n3\n");
+    assert_eq!(desk.escrow(&["logs", "last", "a", "--stderr"]).stdout, "oops\n");
+    assert!(desk.escrow(&["logs"]).stdout.contains("── a #1 stdout ──"));
+    assert_eq!(desk.escrow(&["logs", "last", "b"]).code, Some(2));
+}
+
+#[test]
+fn expressions_can_be_tried_on_the_command_line() {
+    let desk = Desk::new();
+    desk.write("context.json", r#"{"output": {"n": 3}}"#);
+    assert_eq!(desk.escrow(&["eval", "output.n * 2", "--context", "context.json"]).stdout, "6\n");
+    assert_eq!(desk.escrow(&["eval", "nobody.home"]).code, Some(1));
+    assert_eq!(desk.escrow(&["eval", "1 +"]).code, Some(2));
+    let explained = desk.escrow(&["eval", "output.n > 5", "--context", "context.json", "--explain"]).stdout;
+    assert!(explained.contains('3'), "{explained}");
+}

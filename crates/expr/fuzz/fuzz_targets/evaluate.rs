@@ -1,0 +1,29 @@
+//! Any text as an expression and as a block: it must end, with a value or a typed error, and so must its explanation.
+#![no_main]
+
+use escrow_expr::{Budget, JsonScope, Program};
+use libfuzzer_sys::fuzz_target;
+use serde_json::json;
+
+fuzz_target!(|source: &str| {
+    let context = json!({
+        "output": { "issues": [{ "severity": "error" }], "count": 3, "text": "some text é 😀" },
+        "list": [3, 1, 2], "n": 7, "s": "Hello", "__memory": { "default": { "k": 1 } },
+    });
+    let budget = Budget { steps: 5_000, memory_bytes: 1 << 20, ..Budget::default() };
+    for program in [Program::expression(source), Program::block(source)].into_iter().flatten() {
+        for read in &program.reads().paths {
+            assert!(source.get(read.span.clone()).is_some(), "a span leaves the source");
+        }
+        let answer = program.evaluate(&JsonScope(&context), budget);
+        let truth = program.test(&JsonScope(&context), budget);
+        if let (Ok(answer), Ok(truth)) = (&answer, truth) {
+            assert_eq!(answer.is_truthy(), truth);
+        }
+        if let Err(fault) = &answer {
+            assert!(source.get(fault.span()).is_some(), "a span leaves the source");
+        }
+        let (_, explanation) = program.explain(&JsonScope(&context), budget);
+        let _ = explanation.to_string();
+    }
+});

@@ -1,0 +1,78 @@
+//! What is printed to those who ask how.
+
+/// All verbs, shortly.
+pub(super) const OVERVIEW: &str = "\
+lifecycle: events, envelopes, negotiation and receipts of AI harnesses
+
+Usage: lifecycle <command> [arguments]       (also when started as `lifeloop`)
+
+Vocabulary
+  events                              the lifecycle events, as a JSON array
+  version                             the release these commands are compatible with
+
+Envelopes, one JSON document on standard input
+  envelope validate request|response  print `ok`, or say which rule is broken
+  envelope echo request|response      print the document as it was understood
+  event invoke …                      dispatch to a client and print the receipt; see `event invoke --help`
+
+Adapters
+  manifest list                       who is registered
+  manifest show <id>                  one manifest
+  manifest inspect <id>@<version>     one manifest, if it has that version
+    --extended                        with the adapters that are not part of the compatible set
+    --schema <lifeloop.v0.N>          as that version of the wire knows them
+  asset preview --host <id> --mode <mode> [--profile <id>]
+                                      the hook files a host would need; nothing is written
+
+Receipts
+  receipt emit [--ledger <file>]      from {request, response, context} to a receipt
+  receipt show                        check a receipt and print it
+  receipt list --ledger <file>        what the ledger holds
+  receipt get --ledger <file> --idempotency-key <k> --client-id <c> --adapter-id <a>
+                                      the receipt of a key, if there is one
+  receipt gaps --ledger <file> --extended
+                                      a `receipt.gap_detected` event for every hole in a run
+  receipt forget --ledger <file> --before <epoch seconds> --extended
+                                      drop old receipts; sequences go on where they were
+
+Looking around
+  status [--path <dir>] [--state-dir <dir>]
+                                      adapters, and what hooks have left behind
+  telemetry snapshot --host claude|codex|gemini [--repo-root <dir>]
+                                      how full a harness's context is
+  conformance run [--root <dir>] [--summary]
+                                      check a directory of fixtures, one JSON line each
+
+Exit codes: 0 done, 1 refused, 2 wrong usage, 3 unreadable input or storage
+";
+
+/// `event invoke --help`.
+pub(super) const EVENT_INVOKE: &str = "\
+lifecycle event invoke: validate, negotiate, call the client, print the receipt
+
+Reads one dispatch envelope from standard input. A dispatch that negotiation blocks is not sent to the client;
+its receipt says why.
+
+The client
+  --client-cmd <program>           started once, given the envelope, answers with one response
+  --client-arg <argument>          for the program; may be repeated
+  --timeout-ms <ms>                for starting, writing, running and draining together (default 5000)
+  --in-process                     no client: take the verdict from the command line
+  --in-process-status <status>     delivered (default) or failed
+  --failure-class <class>          with failed
+  --retry-class <class>            with failed
+
+The receipt
+  --client-id <id>                 default lifeloop-cli
+  --receipt-id <id>                default a fresh one
+  --parent-receipt-id <id>         needed by the receipt of a called frame
+  --at-epoch-s <seconds>           default now
+  --ledger <file>                  keep it, number it within its run, and replay it to retries
+
+Beyond compatibility
+  --extended                       a failed callback leaves a receipt too; a key is claimed before the client runs;
+                                   `metadata.capability_requirements` and declared events are enforced; every
+                                   further --client-cmd (with its own --client-arg and --client-id) is called as
+                                   well, and the receipts are printed as an array
+  --allow-env <NAME or PREFIX*>    with --extended: clients see only these variables; may be repeated
+";

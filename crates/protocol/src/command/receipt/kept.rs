@@ -1,0 +1,134 @@
+//! `receipt list | get | gaps | forget`: what the ledger holds, and how it is kept short.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::super::answer::{Failure, pretty};
+use super::super::arguments::Arguments;
+use super::super::world::{LedgerAccess, World};
+use crate::manifest::Registry;
+use crate::receipt::{IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Retention, SequenceWatch};
+use crate::version::WireVersion;
+use crate::vocabulary::{LifecycleEventKind, ReceiptStatus};
+
+pub(super) fn list(mut arguments: Arguments, world: &mut dyn World) -> Result<String, Failure> {
+    let is_extended = arguments.contain_any(&["--extended"]);
+    let (mut path, mut query) = (None, ReceiptQuery::default());
+    while let Some(word) = arguments.next_word() {
+        let flag = word.as_str();
+        match flag {
+            "--ledger" => path = Some(PathBuf::from(arguments.raw_value_of(flag)?)),
+            "--extended" => {}
+            "--run-id" if is_extended => query.harness_run_id = Some(arguments.value_of(flag)?),
+            "--client-id" if is_extended => query.client_id = Some(arguments.value_of(flag)?),
+            "--adapter-id" if is_extended => query.adapter_id = Some(arguments.value_of(flag)?),
+            "--event" if is_extended => {
+                query.event = Some(word_of(flag, &arguments.value_of(flag)?, LifecycleEventKind::parse)?);
+            }
+            "--status" if is_extended => {
+                query.status = Some(word_of(flag, &arguments.value_of(flag)?, ReceiptStatus::parse)?);
+            }
+            "--since" if is_extended => query.at_or_after_epoch_s = Some(arguments.number_of(flag)?),
+            "--before" if is_extended => query.before_epoch_s = Some(arguments.number_of(flag)?),
+            "--limit" if is_extended => query.limit = Some(arguments.number_of(flag)?),
+            other => return Err(Failure::usage(format!("receipt list: unexpected argument `{other}`"))),
+        }
+    }
+    let mut ledger = open(world, path.as_deref(), "list", LedgerAccess::Read)?;
+    pretty(&ledger.query(&query).map_err(|error| unreadable(&error))?)
+}
+
+pub(super) fn get(mut arguments: Arguments, world: &mut dyn World) -> Result<String, Failure> {
+    let (mut path, mut key, mut client, mut adapter) = (None, None, None, None);
+    while let Some(word) = arguments.next_word() {
+        let flag = word.as_str();
+        match flag {
+            "--ledger" => path = Some(PathBuf::from(arguments.raw_value_of(flag)?)),
+            "--idempotency-key" => key = Some(arguments.value_of(flag)?),
+            "--client-id" => client = Some(arguments.value_of(flag)?),
+            "--adapter-id" => adapter = Some(arguments.value_of(flag)?),
+            other => return Err(Failure::usage(format!("receipt get: unexpected argument `{other}`"))),
+        }
+    }
+    let path = required(path, "--ledger <path>")?;
+    let scope = IdempotencyScope {
+        client_id: required(client, "--client-id <id>")?,
+        adapter_id: required(adapter, "--adapter-id <id>")?,
+        idempotency_key: required(key, "--idempotency-key <key>")?,
+    };
+    let mut ledger = open(world, Some(&path), "get", LedgerAccess::Read)?;
+    match ledger.find(&scope).map_err(|error| unreadable(&error))? {
+        Some(receipt) => pretty(&receipt),
+        None => Err(Failure::unreadable(json!({ "error": "not_found" }).to_string())),
+    }
+}
+
+/// The events that report what is missing, as an array of requests ready to be dispatched.
+pub(super) fn gaps(mut arguments: Arguments, world: &mut dyn World) -> Result<String, Failure> {
+    let (mut path, mut query) = (None, ReceiptQuery::default());
+    while let Some(word) = arguments.next_word() {
+        let flag = word.as_str();
+        match flag {
+            "--ledger" => path = Some(PathBuf::from(arguments.raw_value_of(flag)?)),
+            "--extended" => {}
+            "--run-id" => query.harness_run_id = Some(arguments.value_of(flag)?),
+            other => return Err(Failure::usage(format!("receipt gaps: unexpected argument `{other}`"))),
+        }
+    }
+    let mut ledger = open(world, path.as_deref(), "gaps", LedgerAccess::Read)?;
+    let receipts = ledger.query(&query).map_err(|error| unreadable(&error))?;
+    let mut watch = SequenceWatch::default();
+    let mut events = Vec::new();
+    for receipt in &receipts {
+        if let Some(gap) = watch.observe(receipt) {
+            let version = WireVersion::parse(&receipt.schema_version);
+            let adapter = version.and_then(|version| Registry::builtin(version).find(&receipt.adapter_id));
+            let adapter_version = adapter.map_or("unknown", |entry| entry.manifest.adapter_version.as_str());
+            events.push(gap.event(receipt, adapter_version));
+        }
+    }
+    pretty(&events)
+}
+
+pub(super) fn forget(mut arguments: Arguments, world: &mut dyn World) -> Result<String, Failure> {
+    let (mut path, mut before) = (None, None);
+    while let Some(word) = arguments.next_word() {
+        let flag = word.as_str();
+        match flag {
+            "--ledger" => path = Some(PathBuf::from(arguments.raw_value_of(flag)?)),
+            "--extended" => {}
+            "--before" => before = Some(arguments.number_of(flag)?),
+            other => return Err(Failure::usage(format!("receipt forget: unexpected argument `{other}`"))),
+        }
+    }
+    let before_epoch_s: u64 =
+        before.ok_or_else(|| Failure::usage("receipt forget: --before <epoch seconds> is required"))?;
+    let mut ledger = open(world, path.as_deref(), "forget", LedgerAccess::Write)?;
+    let forgotten = ledger.forget(Retention { before_epoch_s }).map_err(|error| unreadable(&error))?;
+    pretty(&json!({ "forgotten": forgotten }))
+}
+
+fn open(
+    world: &mut dyn World,
+    path: Option<&Path>,
+    verb: &str,
+    access: LedgerAccess,
+) -> Result<Box<dyn Ledger>, Failure> {
+    let path = path.ok_or_else(|| Failure::usage(format!("receipt {verb}: --ledger <path> is required")))?;
+    world
+        .open_ledger(path, access)
+        .map_err(|error| Failure::unreadable(format!("cannot open receipt ledger: {error}")))
+}
+
+fn required<T>(value: Option<T>, flag: &str) -> Result<T, Failure> {
+    value.ok_or_else(|| Failure::usage(format!("receipt get: {flag} is required")))
+}
+
+fn word_of<T>(flag: &str, word: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, Failure> {
+    parse(word).ok_or_else(|| Failure::usage(format!("{flag} has invalid wire value `{word}`")))
+}
+
+fn unreadable(error: &LedgerError) -> Failure {
+    Failure::unreadable(format!("cannot read receipt ledger: {error}"))
+}

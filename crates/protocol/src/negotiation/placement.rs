@@ -1,0 +1,122 @@
+//! Placements: the first alternative that can be had, per payload.
+
+use super::Negotiation;
+use crate::envelope::{AcceptablePlacement, PayloadEnvelope, Warning};
+use crate::manifest::AdapterManifest;
+use crate::vocabulary::{FailureClass, NegotiationOutcome, PlacementClass, RequirementLevel, SupportState};
+
+/// What was decided about one payload, with what the receipt needs to name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacementDecision {
+    pub payload_id: String,
+    pub payload_kind: String,
+    pub byte_size: u64,
+    pub content_digest: Option<String>,
+    pub verdict: PlacementVerdict,
+}
+
+/// Where a payload goes, or which alternative it was turned away from first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlacementVerdict {
+    Chosen(PlacementClass),
+    Skipped(PlacementClass),
+    Failed(PlacementClass),
+}
+
+/// Why one alternative is not to be had.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rejection {
+    Unsupported,
+    NeedsOperator,
+    TooLarge,
+}
+
+pub(super) fn negotiate(manifest: &AdapterManifest, payloads: &[PayloadEnvelope], found: &mut Negotiation) {
+    for payload in payloads {
+        let verdict = place(manifest, payload, found);
+        found.decisions.push(PlacementDecision {
+            payload_id: payload.payload_id.clone(),
+            payload_kind: payload.payload_kind.clone(),
+            byte_size: payload.effective_byte_size(),
+            content_digest: payload.content_digest.clone(),
+            verdict,
+        });
+    }
+}
+
+fn place(manifest: &AdapterManifest, payload: &PayloadEnvelope, found: &mut Negotiation) -> PlacementVerdict {
+    let mut rejections = Vec::new();
+    for alternative in &payload.acceptable_placements {
+        match reject(manifest, payload, alternative.placement) {
+            None => return PlacementVerdict::Chosen(alternative.placement),
+            Some(rejection) => rejections.push(rejection),
+        }
+    }
+    let first = payload.acceptable_placements.first();
+    let turned_away = first.map_or(PlacementClass::ReceiptOnly, |alternative| alternative.placement);
+    let (id, adapter) = (&payload.payload_id, &manifest.adapter_id);
+
+    if can_be_skipped(&payload.acceptable_placements) {
+        found.outcome = found.outcome.worse(NegotiationOutcome::Degraded);
+        found.warnings.push(Warning::new(
+            "placement_skipped",
+            format!(
+                "payload `{id}` had no acceptable placement on adapter `{adapter}`; all acceptable placements \
+                 were preferred/optional, skipping"
+            ),
+        ));
+        return PlacementVerdict::Skipped(turned_away);
+    }
+    if rejections.contains(&Rejection::NeedsOperator) {
+        found.outcome = found.outcome.worse(NegotiationOutcome::RequiresOperator);
+        found.failure_class.get_or_insert(FailureClass::OperatorRequired);
+        found.warnings.push(Warning::new(
+            "placement_requires_operator",
+            format!(
+                "payload `{id}` requires an operator-driven placement on adapter `{adapter}`; no automated path \
+                 is available"
+            ),
+        ));
+    } else {
+        let all_too_large =
+            !rejections.is_empty() && rejections.iter().all(|&rejection| rejection == Rejection::TooLarge);
+        let failure =
+            if all_too_large { FailureClass::PayloadTooLarge } else { FailureClass::PlacementUnavailable };
+        // The first hard failure names the class; a person's turn is only named when nothing harder was found.
+        if found.failure_class.is_none_or(|known| known == FailureClass::OperatorRequired) {
+            found.failure_class = Some(failure);
+        }
+        found.outcome = found.outcome.worse(NegotiationOutcome::Unsupported);
+        found.warnings.push(Warning::new(
+            "placement_unavailable",
+            format!("payload `{id}` had no acceptable placement on adapter `{adapter}`"),
+        ));
+    }
+    PlacementVerdict::Failed(turned_away)
+}
+
+/// A payload may be left out when its client named alternatives and required none of them.
+fn can_be_skipped(alternatives: &[AcceptablePlacement]) -> bool {
+    !alternatives.is_empty()
+        && alternatives.iter().all(|alternative| alternative.requirement != RequirementLevel::Required)
+}
+
+fn reject(
+    manifest: &AdapterManifest,
+    payload: &PayloadEnvelope,
+    placement: PlacementClass,
+) -> Option<Rejection> {
+    // A class without a claim is the receipt itself, which is always written.
+    let claimed_as = placement.claimed_as()?;
+    let Some(claim) = manifest.placement.get(&claimed_as) else {
+        return Some(Rejection::Unsupported);
+    };
+    match claim.support {
+        SupportState::Unavailable => Some(Rejection::Unsupported),
+        SupportState::Manual => Some(Rejection::NeedsOperator),
+        SupportState::Native | SupportState::Synthesized | SupportState::Partial => claim
+            .max_bytes
+            .is_some_and(|limit| payload.effective_byte_size() > limit)
+            .then_some(Rejection::TooLarge),
+    }
+}

@@ -1,0 +1,15 @@
+//! Many events to one client that stays: JSON-RPC 2.0, a message per line, over its standard input and output.
+//!
+//! ```text
+//!   Stream::ask ──▶ {"jsonrpc":"2.0","id":1,"method":"event/frame.opening","params":{dispatch envelope}}
+//!   client      ──▶ {"jsonrpc":"2.0","id":1,"result":{callback response}} ──▶ Stream::hear ──▶ Heard::Answer
+//! ```
+//!
+//! **Invariant:** every question that was asked is settled exactly once: by its answer, by its deadline, or by
+//! the end of the stream. The stream has no clock; whoever owns one says what time it is.
+
+mod message;
+mod session;
+
+pub use message::{LINE_LIMIT_BYTES, QuestionId, StreamError, notification};
+pub use session::{Heard, Settled, Stream};

@@ -1,0 +1,50 @@
+//! The records of a log, whether one per line or spread over many.
+
+use serde_json::Value;
+
+/// Every JSON document in a text, in order. What lies between them is passed over, line by line.
+pub(super) fn records(text: &str) -> impl Iterator<Item = Value> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        while !rest.trim_start().is_empty() {
+            let mut documents = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+            if let Some(Ok(document)) = documents.next() {
+                rest = &rest[documents.byte_offset()..];
+                return Some(document);
+            }
+            rest = rest.trim_start().split_once('\n').map_or("", |(_, after)| after);
+        }
+        None
+    })
+}
+
+/// The first value under a key that is of the wanted kind, wherever it stands in a record.
+pub(super) fn anywhere<'record, T>(
+    record: &'record Value,
+    key: &str,
+    wanted: &impl Fn(&'record Value) -> Option<T>,
+) -> Option<T> {
+    match record {
+        Value::Object(map) => map
+            .get(key)
+            .and_then(wanted)
+            .or_else(|| map.values().find_map(|inner| anywhere(inner, key, wanted))),
+        Value::Array(items) => items.iter().find_map(|inner| anywhere(inner, key, wanted)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// The model a record names.
+pub(super) fn model_named_in(record: &Value) -> Option<String> {
+    anywhere(record, "model", &|name| name.as_str().filter(|name| !name.is_empty()).map(str::to_owned))
+}
+
+/// Whether a string stands anywhere in a record.
+pub(super) fn says(record: &Value, text: &str) -> bool {
+    match record {
+        Value::String(said) => said == text,
+        Value::Object(map) => map.values().any(|inner| says(inner, text)),
+        Value::Array(items) => items.iter().any(|inner| says(inner, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}

@@ -1,0 +1,126 @@
+//! A world that is only what a test says it is.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use escrow_protocol::callback::{Callback, CallbackEnd};
+use escrow_protocol::command::{Answer, FixtureFile, FixturesError, LedgerAccess, StateFile, World, run};
+use escrow_protocol::envelope::LifecycleReceipt;
+use escrow_protocol::receipt::{
+    Claim, IdempotencyScope, Ledger, LedgerError, MemoryLedger, ReceiptQuery, Recorded, Retention,
+};
+
+use escrow_protocol::telemetry::{TelemetryHost, TelemetryLog};
+
+/// Runs one verb on one input in a fresh world.
+pub(crate) fn check(arguments: &[&str], input: &[u8]) -> Answer {
+    Scripted { input: input.to_vec(), ..Scripted::default() }.run(arguments)
+}
+
+type Client = Box<dyn FnMut(&Callback) -> CallbackEnd>;
+
+#[derive(Default)]
+pub(crate) struct Scripted {
+    pub(crate) input: Vec<u8>,
+    pub(crate) now_epoch_s: u64,
+    pub(crate) client: Option<Client>,
+    pub(crate) ledger: SharedLedger,
+    pub(crate) fixtures: Vec<FixtureFile>,
+    pub(crate) log: Option<TelemetryLog>,
+    pub(crate) ids: u64,
+    pub(crate) calls: usize,
+}
+
+impl Scripted {
+    pub(crate) fn run(&mut self, arguments: &[&str]) -> Answer {
+        let argv: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        run(&argv, self)
+    }
+
+    pub(crate) fn run_on(&mut self, arguments: &[&str], input: &str) -> Answer {
+        self.input = input.as_bytes().to_vec();
+        self.run(arguments)
+    }
+}
+
+impl World for Scripted {
+    fn standard_input(&mut self, limit_bytes: usize) -> io::Result<Vec<u8>> {
+        Ok(self.input[..self.input.len().min(limit_bytes + 1)].to_vec())
+    }
+
+    fn now_epoch_s(&mut self) -> u64 {
+        self.now_epoch_s
+    }
+
+    fn fresh_receipt_id(&mut self) -> String {
+        self.ids += 1;
+        format!("rcpt-{}", self.ids)
+    }
+
+    fn run_callbacks(&mut self, callbacks: &[Callback]) -> Vec<CallbackEnd> {
+        self.calls += callbacks.len();
+        let client = self.client.as_mut().expect("the script has no client");
+        callbacks.iter().map(client).collect()
+    }
+
+    fn open_ledger(&mut self, _: &Path, _: LedgerAccess) -> Result<Box<dyn Ledger>, LedgerError> {
+        Ok(Box::new(self.ledger.clone()))
+    }
+
+    fn fixtures(&mut self, _: &Path) -> Result<Vec<FixtureFile>, FixturesError> {
+        Ok(self.fixtures.clone())
+    }
+
+    fn state_directory(&mut self, workspace: &Path) -> PathBuf {
+        workspace.join(".lifeloop/renewal")
+    }
+
+    fn state_file(&mut self, _: &Path, _: StateFile) -> io::Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn telemetry_log(&mut self, _: TelemetryHost, _: Option<&Path>) -> Option<TelemetryLog> {
+        self.log.clone()
+    }
+}
+
+/// One ledger behind many doors, as concurrent processes see theirs.
+#[derive(Clone, Default)]
+pub(crate) struct SharedLedger(pub(crate) Arc<Mutex<MemoryLedger>>);
+
+impl Ledger for SharedLedger {
+    fn record(&mut self, draft: LifecycleReceipt) -> Result<Recorded, LedgerError> {
+        self.0.lock().unwrap().record(draft)
+    }
+
+    fn record_attempt(&mut self, draft: LifecycleReceipt) -> Result<LifecycleReceipt, LedgerError> {
+        self.0.lock().unwrap().record_attempt(draft)
+    }
+
+    fn find(&mut self, scope: &IdempotencyScope) -> Result<Option<LifecycleReceipt>, LedgerError> {
+        self.0.lock().unwrap().find(scope)
+    }
+
+    fn query(&mut self, query: &ReceiptQuery) -> Result<Vec<LifecycleReceipt>, LedgerError> {
+        self.0.lock().unwrap().query(query)
+    }
+
+    fn claim(
+        &mut self,
+        scope: &IdempotencyScope,
+        now_epoch_s: u64,
+        lease_s: u64,
+    ) -> Result<Claim, LedgerError> {
+        self.0.lock().unwrap().claim(scope, now_epoch_s, lease_s)
+    }
+
+    fn release(&mut self, scope: &IdempotencyScope) -> Result<(), LedgerError> {
+        self.0.lock().unwrap().release(scope)
+    }
+
+    fn forget(&mut self, retention: Retention) -> Result<u64, LedgerError> {
+        self.0.lock().unwrap().forget(retention)
+    }
+}
