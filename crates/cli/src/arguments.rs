@@ -64,6 +64,10 @@ pub(crate) enum Command {
     Answer(AnswerArguments),
     /// Evaluate an expression
     Eval(EvalArguments),
+    /// Say what a code means
+    Explain(ExplainArguments),
+    /// Print a JSON Schema, for editors
+    Schema(SchemaArguments),
     /// Set up `.escrow/` here, with a first playbook
     Init(InitArguments),
     /// Print a shell's completion script
@@ -227,6 +231,22 @@ pub(crate) struct EvalArguments {
     /// Answer lines `{"expr": …, "context": {…}, "block": false}` from stdin
     #[arg(long, conflicts_with_all = ["expression", "context", "block"])]
     pub(crate) batch: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// A diagnostic (`E0102`) or a reason (`run.failed.missing_artifact`)
+    pub(crate) code: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArguments {
+    pub(crate) subject: SchemaSubject,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaSubject {
+    Playbook,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ mod cancel;
 mod check;
 mod completions;
 mod eval;
+mod explain;
 mod init;
 mod letters;
 mod logs;
@@ -11,6 +12,7 @@ mod playbook_file;
 mod resume;
 mod run;
 mod runs;
+mod schema;
 mod start;
 mod verify;
 
@@ -35,6 +37,8 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Answer(answer) => letters::answer(&answer, shared, talk),
         Command::Eval(eval) => eval::eval(&eval, talk),
         Command::Verify(verify) => verify::verify(&verify, shared, talk),
+        Command::Explain(explain) => explain::explain(&explain, talk),
+        Command::Schema(schema) => schema::schema(&schema, shared),
         Command::Init(init) => init::init(&init, shared, talk),
         Command::Completions(completions) => Ok(completions::completions(&completions)),
     }

@@ -5,6 +5,7 @@ mod catalog;
 mod commands;
 mod exit;
 mod failure;
+mod pages;
 mod state;
 mod terminal;
 

@@ -15,12 +15,13 @@ use std::time::Duration;
 
 use escrow_engine::{Effect, Input, Run, Turn};
 use escrow_model::{Entry, Letter, ScopePath};
-use escrow_store::{Lease, Store, StoreError};
+use escrow_store::{Lease, LeaseError, Store, StoreError};
 use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::cancellation::Cancellation;
 use crate::chance::now_ms;
+use crate::holder::{liveness, this_process};
 use crate::process::Stream;
 use crate::providers::Environment;
 use commit::Committer;
@@ -87,14 +88,25 @@ const TICK: Duration = Duration::from_millis(100);
 
 impl Drive<'_> {
     /// Drives until the run ends or waits for a person, and lets go of it. Must run inside a `LocalSet`.
-    pub async fn to_rest(mut self, beginning: Beginning) -> Result<Run, DriveError> {
-        let (sender, mut reports) = mpsc::unbounded_channel();
-        let workshop = Workshop::new(sender, self.surroundings.clone());
-        let outcome = self.work(beginning, workshop, &mut reports).await;
-        let released = self.store.release(&self.lease);
-        outcome?;
-        released?;
-        Ok(self.run)
+    pub async fn to_rest(mut self, mut beginning: Beginning) -> Result<Run, DriveError> {
+        loop {
+            let (sender, mut reports) = mpsc::unbounded_channel();
+            let workshop = Workshop::new(sender, self.surroundings.clone());
+            let outcome = self.work(beginning, workshop, &mut reports).await;
+            let released = self.store.release(&self.lease);
+            outcome?;
+            released?;
+            // Whoever sent a letter while we held the run has left it to us.
+            if self.run.status().is_terminal() || self.store.unopened(self.lease.run())?.is_empty() {
+                return Ok(self.run);
+            }
+            match self.store.acquire(self.lease.run(), &this_process(), liveness) {
+                Ok(lease) => self.lease = lease,
+                Err(LeaseError::Held { .. } | LeaseError::NoSuchRun(_)) => return Ok(self.run),
+                Err(LeaseError::Store(error)) => return Err(error.into()),
+            }
+            beginning = Beginning::Resumed;
+        }
     }
 
     async fn work(
@@ -112,8 +124,15 @@ impl Drive<'_> {
                 self.perform(&mut workshop, turn.effects);
             }
             Beginning::Resumed => {
-                let turn = self.run.handle(now_ms(), Input::Resume);
-                self.act(&committer, &mut workshop, turn, Vec::new()).await?;
+                let mut turn = self.run.handle(now_ms(), Input::Resume);
+                let mut opened = Vec::new();
+                for sent in self.store.unopened(self.lease.run())? {
+                    let next = self.run.handle(now_ms(), Input::Letter(sent.letter));
+                    turn.entries.extend(next.entries);
+                    turn.effects.extend(next.effects);
+                    opened.push(sent.id);
+                }
+                self.act(&committer, &mut workshop, turn, opened).await?;
             }
         }
         while self.is_under_way(&workshop) {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use escrow_model::CriticalityOrigin;
+use escrow_playbook::{CheckReport, report};
 use serde_json::json;
 
 use super::playbook_file;
@@ -11,84 +12,62 @@ use crate::terminal::{Table, Talk};
 
 pub(crate) fn check(arguments: &CheckArguments, talk: &Talk) -> Result<Exit> {
     let playbook = playbook_file::load(&arguments.file, talk)?;
-    let plan = &playbook.plan;
-    let checks: Vec<_> = plan
-        .checks
-        .iter()
-        .map(|check| {
-            let needs: Vec<String> = check
-                .needs
-                .iter()
-                .map(|need| {
-                    let names: Vec<&str> =
-                        need.any_of.iter().map(|index| plan.check(*index).name.as_str()).collect();
-                    names.join("|")
-                })
-                .collect();
-            json!({
-                "name": check.name,
-                "type": check.provider,
-                "starts": check.starts,
-                "criticality": check.criticality,
-                "criticality_origin": check.criticality_origin,
-                "depends_on": needs,
-                "for_each": check.for_each,
-                "scope": check.fan.iter().map(|parent| plan.check(*parent).name.clone()).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    let expected = &plan.artifacts.expected;
-    let required = expected.iter().filter(|artifact| artifact.required).count();
+    let report = report(&playbook.plan);
     if talk.output() != Output::Human {
-        talk.data(&json!({
-            "playbook": plan.name,
-            "checks": checks,
-            "artifacts": expected,
-            "diagnostics": playbook.warnings,
-        }));
+        talk.data(&json!({ "report": report, "diagnostics": playbook.warnings }));
         return Ok(Exit::Completed);
     }
     let page = talk.page;
     let mut table = Table::new();
-    for (check, document) in plan.checks.iter().zip(&checks) {
-        let needs: Vec<&str> = document["depends_on"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|need| need.as_str())
-            .collect();
-        let starts = if !check.starts {
-            "when routed to".to_owned()
-        } else if needs.is_empty() {
-            "at once".to_owned()
+    for check in &report.checks {
+        let (criticality, origin, starts) =
+            (check.criticality.as_str(), origin(check.criticality_origin), starts(check));
+        let routes = if check.routes_to.is_empty() {
+            String::new()
         } else {
-            format!("after {}", needs.join(", "))
+            format!("→ {}", check.routes_to.join(", "))
         };
-        let origin = match check.criticality_origin {
-            CriticalityOrigin::Declared => "declared",
-            CriticalityOrigin::Tag => "by tag",
-            CriticalityOrigin::MutatingProvider => "its provider changes the world",
-            CriticalityOrigin::DrivesRouting => "it drives routing",
-            CriticalityOrigin::GuardsExternal => "it guards an external check",
-            CriticalityOrigin::Default => "by default",
-        };
-        let criticality = check.criticality.as_str();
         table.row(&[
             (&format!("  {}", check.name), format!("  {}", page.bold(&check.name))),
             (&check.provider, check.provider.clone()),
             (criticality, criticality.to_owned()),
             (origin, page.dim(origin)),
             (&starts, starts.clone()),
+            ("", routes),
         ]);
     }
-    let mut text = format!("{}\n{}", page.bold(&plan.name), table.render());
-    if !expected.is_empty() {
-        text.push_str(&format!(
-            "\n  → contract resolved ({} expected: {required} required, {} optional)\n  → all paths relative-OK\n",
-            expected.len(),
-            expected.len() - required
-        ));
+    let mut text = format!("{}\n{}", page.bold(&report.playbook), table.render());
+    if let Some(artifacts) = &report.artifacts {
+        text.push('\n');
+        for line in &artifacts.lines {
+            text.push_str(&format!("  → {line}\n"));
+        }
     }
     talk.page(&text);
     Ok(Exit::Completed)
+}
+
+fn starts(check: &CheckReport) -> String {
+    if !check.starts {
+        return "when routed to".to_owned();
+    }
+    let mut words = match check.depends_on.as_slice() {
+        [] => "at once".to_owned(),
+        needs => format!("after {}", needs.join(", ")),
+    };
+    if let Some(parent) = check.fan.last() {
+        words.push_str(&format!(", for each of {parent}"));
+    }
+    words
+}
+
+fn origin(origin: CriticalityOrigin) -> &'static str {
+    match origin {
+        CriticalityOrigin::Declared => "declared",
+        CriticalityOrigin::Tag => "by tag",
+        CriticalityOrigin::MutatingProvider => "its provider changes the world",
+        CriticalityOrigin::DrivesRouting => "it drives routing",
+        CriticalityOrigin::GuardsExternal => "it guards an external check",
+        CriticalityOrigin::Default => "by default",
+    }
 }

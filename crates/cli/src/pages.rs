@@ -1,0 +1,59 @@
+//! The pages that `escrow explain CODE` shows, compiled in.
+
+/// Every reason with its page, in alphabetical order.
+const REASONS: &[(&str, &str)] = &[
+    ("run.aborted.denied", include_str!("../../../docs/reasons/run.aborted.denied.md")),
+    ("run.aborted.world", include_str!("../../../docs/reasons/run.aborted.world.md")),
+    ("run.cancelled.system", include_str!("../../../docs/reasons/run.cancelled.system.md")),
+    ("run.cancelled.user", include_str!("../../../docs/reasons/run.cancelled.user.md")),
+    ("run.completed.nothing_ran", include_str!("../../../docs/reasons/run.completed.nothing_ran.md")),
+    ("run.completed.ok", include_str!("../../../docs/reasons/run.completed.ok.md")),
+    ("run.completed.with_warnings", include_str!("../../../docs/reasons/run.completed.with_warnings.md")),
+    ("run.failed.budget_exhausted", include_str!("../../../docs/reasons/run.failed.budget_exhausted.md")),
+    ("run.failed.check_failed", include_str!("../../../docs/reasons/run.failed.check_failed.md")),
+    ("run.failed.exception", include_str!("../../../docs/reasons/run.failed.exception.md")),
+    ("run.failed.exit_nonzero", include_str!("../../../docs/reasons/run.failed.exit_nonzero.md")),
+    ("run.failed.expression_error", include_str!("../../../docs/reasons/run.failed.expression_error.md")),
+    ("run.failed.fail_if", include_str!("../../../docs/reasons/run.failed.fail_if.md")),
+    ("run.failed.guarantee_failed", include_str!("../../../docs/reasons/run.failed.guarantee_failed.md")),
+    ("run.failed.loop_budget", include_str!("../../../docs/reasons/run.failed.loop_budget.md")),
+    ("run.failed.missing_artifact", include_str!("../../../docs/reasons/run.failed.missing_artifact.md")),
+    ("run.failed.outcome_invalid", include_str!("../../../docs/reasons/run.failed.outcome_invalid.md")),
+    ("run.failed.rule_failed", include_str!("../../../docs/reasons/run.failed.rule_failed.md")),
+    ("run.failed.schema_failed", include_str!("../../../docs/reasons/run.failed.schema_failed.md")),
+    ("run.timed_out.deadline", include_str!("../../../docs/reasons/run.timed_out.deadline.md")),
+    ("run.waiting.approval", include_str!("../../../docs/reasons/run.waiting.approval.md")),
+    ("run.waiting.input", include_str!("../../../docs/reasons/run.waiting.input.md")),
+    ("run.waiting.unknown_effect", include_str!("../../../docs/reasons/run.waiting.unknown_effect.md")),
+];
+
+/// The page of a reason or a diagnostic.
+pub(crate) fn page(code: &str) -> Option<&'static str> {
+    let reason = REASONS.iter().find(|(name, _)| *name == code).map(|(_, page)| *page);
+    reason.or_else(|| escrow_playbook::page(code))
+}
+
+/// Every code there is a page for.
+pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
+    REASONS.iter().map(|(code, _)| *code).chain(escrow_playbook::DIAGNOSTICS.iter().map(|code| code.code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use escrow_model::ReasonCode;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_reason_has_its_page_and_every_page_its_reason() {
+        let coded: BTreeSet<&str> = ReasonCode::ALL.iter().map(|code| code.as_str()).collect();
+        let paged: BTreeSet<&str> = REASONS.iter().map(|(code, _)| *code).collect();
+        assert_eq!(coded, paged);
+        for (code, page) in REASONS {
+            assert!(page.starts_with(&format!("# `{code}`")), "{code}");
+        }
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reasons");
+        let files = std::fs::read_dir(folder).expect("the folder of pages").count();
+        assert_eq!(files, REASONS.len());
+    }
+}
