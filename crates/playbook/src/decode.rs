@@ -12,6 +12,7 @@ mod inputs;
 mod names;
 mod prompt;
 mod routing;
+mod schema;
 
 use std::rc::Rc;
 

@@ -117,6 +117,11 @@ impl Diagnostics {
         }
     }
 
+    /// Whether further errors are counted, and not told.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors >= DIAGNOSTICS_MAX
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         self.errors > 0
     }
@@ -155,6 +160,13 @@ impl Diagnostics {
         let dangling: Vec<usize> =
             found.iter().filter(|one| one.code == "E0135").map(|one| one.span.start).collect();
         found.retain(|one| one.code != "E0105" || !dangling.contains(&one.span.start));
+        // Nor has `{{ … }}` without quotes the shape that it would have with them.
+        let braces: Vec<Range<usize>> =
+            found.iter().filter(|one| one.code == "E0142").map(|one| one.span.clone()).collect();
+        found.retain(|one| {
+            let holds = |inner: &Range<usize>| one.span.start <= inner.start && inner.end <= one.span.end;
+            one.code != "E0105" || !braces.iter().any(holds)
+        });
         found.truncate(DIAGNOSTICS_MAX);
         found
     }

@@ -10,6 +10,7 @@ mod cycles;
 mod fans;
 mod graph;
 mod loops;
+mod reach;
 mod safety;
 mod scope;
 mod starts;

@@ -80,6 +80,9 @@ impl Judge<'_> {
         known: impl Iterator<Item = &'k str> + Clone,
     ) {
         let name = &entry.key;
+        if self.found.is_full() {
+            return;
+        }
         let level = if std::ptr::eq(table, &keys::FILE) {
             Some(Level::File)
         } else if std::ptr::eq(table, &keys::CHECK) {

@@ -72,12 +72,9 @@ impl Sources<'_> {
         }
         match Program::expression(text) {
             Ok(program) => {
-                for span in writes(&program) {
-                    let message = format!("`{key}` changes memory");
-                    let help =
-                        "expressions only read; write with a check of `type: memory`, or in a `script`"
-                            .to_owned();
-                    self.refuse("E0115", message, node, &span, "this writes", Some(help));
+                for (span, help) in writes(&program) {
+                    let message = format!("`{key}` changes what it should only read");
+                    self.refuse("E0115", message, node, &span, "this writes", Some(help.to_owned()));
                 }
                 self.remember(key, node, stage, reads_of_program(&program), constant(&program));
                 Some(Expression::new(text, program))
@@ -222,8 +219,29 @@ fn constant(program: &Program) -> Option<bool> {
     Some(program.constant()?.is_truthy())
 }
 
-/// What programs do besides giving a value, where only a value is wanted.
-fn writes(program: &Program) -> Vec<Range<usize>> {
+/// Where an expression writes, and what to do instead.
+fn writes(program: &Program) -> Vec<(Range<usize>, &'static str)> {
+    const MEMORY: &str = "expressions only read; write with a check of `type: memory`, or in a `script`";
+    const ASSIGNMENT: &str = "`=` assigns, and what was assigned counts as true; compare with `===`";
     let effects = program.reads().effects.iter();
-    effects.filter(|call| call.name.starts_with("memory")).map(|call| call.span.clone()).collect()
+    let memory =
+        effects.filter(|call| call.name.starts_with("memory")).map(|call| (call.span.clone(), MEMORY));
+    let paths = program.reads().paths.iter();
+    let assigned = paths
+        .filter_map(|path| {
+            Some(path.span.start..path.span.end + assignment(program.source().get(path.span.end..)?)?)
+        })
+        .map(|span| (span, ASSIGNMENT));
+    memory.chain(assigned).collect()
+}
+
+/// How far an assignment operator reaches into the text, if it starts with one.
+fn assignment(text: &str) -> Option<usize> {
+    let operator = text.trim_start();
+    let length = ["=", "+=", "-=", "*=", "/=", "%=", "||=", "&&=", "??=", "++", "--"]
+        .into_iter()
+        .find(|start| operator.starts_with(start))?
+        .len();
+    let compares = operator.starts_with("==") || operator.starts_with("=>");
+    (!compares).then(|| text.len() - operator.len() + length)
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use escrow_contract::Schema;
 use escrow_model::{ArtifactContract, ArtifactPath, Count, ExpectedArtifact, Location, Source};
 
 use super::count;
+use super::schema::check_schema;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::yaml::Node;
 
@@ -136,15 +136,4 @@ fn pattern(item: &Node, text: &str, node: &Node, found: &mut Diagnostics) -> Opt
         );
     }
     Some(Location::Glob { pattern: text.to_owned(), count: Count { min: min.unwrap_or(1), max } })
-}
-
-/// Whether a schema compiles; what does not would fail every run that reaches it.
-pub(super) fn check_schema(node: &Node, key: &str, found: &mut Diagnostics) {
-    if let Err(error) = Schema::compile(&node.json()) {
-        found.push(
-            Problem::new("E0120", node.span.clone(), format!("`{key}` is not a JSON Schema"))
-                .label(error.to_string())
-                .help("schemas follow JSON Schema 2020-12; `$ref` stays inside the schema, patterns have no look-around"),
-        );
-    }
 }

@@ -7,7 +7,7 @@ use escrow_model::{
 };
 use serde_json::Value;
 
-use super::artifacts::check_schema;
+use super::schema::check_schema;
 use super::{Decoder, Draft, Fanout, count, fields, items, routing, texts};
 use crate::diagnostic::Problem;
 use crate::duration;

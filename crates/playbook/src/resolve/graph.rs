@@ -89,22 +89,6 @@ impl Graph {
     pub(super) fn sources(&self, to: usize) -> impl Iterator<Item = Route> + '_ {
         self.routes_to[to].iter().map(|route| self.routes[*route])
     }
-
-    /// Everything that is reached from `start` by `step`, itself only when a ring leads back.
-    pub(super) fn reach<'g, I: Iterator<Item = usize>>(
-        &'g self,
-        start: usize,
-        step: impl Fn(&'g Graph, usize) -> I,
-    ) -> Vec<bool> {
-        let mut reached = vec![false; self.count()];
-        let mut open: Vec<usize> = step(self, start).collect();
-        while let Some(next) = open.pop() {
-            if !std::mem::replace(&mut reached[next], true) {
-                open.extend(step(self, next));
-            }
-        }
-        reached
-    }
 }
 
 /// The strongly connected components of a graph, each sorted, in no promised order.

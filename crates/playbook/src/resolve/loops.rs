@@ -2,6 +2,7 @@
 
 use escrow_model::{CheckIndex, Routing, Safety};
 
+use super::cycles::written_out;
 use super::graph::{Graph, components, way_round};
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
@@ -25,13 +26,12 @@ pub(super) fn check(drafts: &[Draft], graph: &Graph, safety: Safety, found: &mut
         let Some(source) = ring.iter().copied().find(|place| !always_to(&drafts[*place]).is_empty()) else {
             continue;
         };
-        let names: Vec<String> =
-            ring.iter().chain([&ring[0]]).map(|place| format!("`{}`", drafts[*place].check.name)).collect();
+
         let block =
             if always(&drafts[source].check.on_success).is_empty() { "on_finish" } else { "on_success" };
         found.push(
             Problem::new("W0204", drafts[source].span_of(block), "a loop without an exit")
-                .label(format!("{} and so on, until the loop budget is spent", names.join(" → ")))
+                .label(format!("{} and so on, until the loop budget is spent", written_out(&ring, drafts)))
                 .help("go on under a condition: `transitions: [{ when: …, to: … }]`")
                 .error_if(safety == Safety::Strict),
         );

@@ -6,6 +6,7 @@ use std::ops::Range;
 use escrow_model::Plan;
 
 use super::graph::Graph;
+use super::reach::Reach;
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::source::{Mention, Stage, Use};
@@ -85,7 +86,7 @@ pub(super) fn check(known: &Known<'_>, uses: &[Use], text: &str, found: &mut Dia
     let Known { plan, drafts, graph, fans } = *known;
     let places: BTreeMap<&str, usize> =
         drafts.iter().enumerate().map(|(place, draft)| (draft.check.name.as_str(), place)).collect();
-    let mut judge = Judge { plan, drafts, graph, fans, places, related: None, text, found };
+    let mut judge = Judge { plan, drafts, graph, fans, places, ways: None, text, found };
     for used in uses {
         judge.constant(used);
         for mention in &used.mentions {
@@ -100,8 +101,8 @@ struct Judge<'a> {
     graph: &'a Graph,
     fans: bool,
     places: BTreeMap<&'a str, usize>,
-    /// The check that was looked at last, and who runs before or after it for a reason.
-    related: Option<(usize, Vec<bool>)>,
+    /// Who runs because of whom; looked at only when it matters.
+    ways: Option<Reach>,
     text: &'a str,
     found: &'a mut Diagnostics,
 }
@@ -233,17 +234,13 @@ impl Judge<'_> {
         if self.graph.dynamic {
             return true;
         }
-        if self.related.as_ref().is_none_or(|(known, _)| *known != place) {
-            let before = self.graph.reach(place, |graph, at| {
-                graph.needs[at].iter().copied().chain(graph.sources(at).map(|route| route.from))
-            });
-            let after = self
-                .graph
-                .reach(place, |graph, at| graph.dependents[at].iter().copied().chain(graph.targets(at)));
-            let either = before.into_iter().zip(after).map(|(before, after)| before || after).collect();
-            self.related = Some((place, either));
-        }
-        self.related.as_ref().is_some_and(|(_, related)| related[other])
+        let graph = self.graph;
+        let ways = self.ways.get_or_insert_with(|| {
+            Reach::of(graph.count(), |at| {
+                graph.dependents[at].iter().copied().chain(graph.targets(at)).collect()
+            })
+        });
+        ways.leads(place, other) || ways.leads(other, place)
     }
 
     /// A condition whose answer is known before the run is a slip, or a check that someone switched off.

@@ -5,15 +5,17 @@
 //! to. `start` overrides.
 
 use super::graph::{Graph, When, components};
+use super::reach::Reach;
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
 
 /// Resolves who starts, and says who can be reached from there.
 pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph) -> Vec<bool> {
+    let behind = Reach::of(graph.count(), |place| graph.dependents[place].clone());
     let mut starts: Vec<bool> = drafts
         .iter()
         .enumerate()
-        .map(|(place, draft)| draft.start.unwrap_or_else(|| by_itself(place, graph)))
+        .map(|(place, draft)| draft.start.unwrap_or_else(|| by_itself(place, graph, &behind)))
         .collect();
     let overridden: Vec<bool> = drafts.iter().map(|draft| draft.start.is_some()).collect();
     let alive = wake_rings(&mut starts, &overridden, graph);
@@ -34,13 +36,12 @@ pub(super) fn check(drafts: &[Draft], graph: &Graph, alive: &[bool], found: &mut
     }
 }
 
-fn by_itself(place: usize, graph: &Graph) -> bool {
+fn by_itself(place: usize, graph: &Graph, behind: &Reach) -> bool {
     let mut sources = graph.sources(place).peekable();
     if sources.peek().is_none() {
         return true;
     }
-    let behind = graph.reach(place, |graph, at| graph.dependents[at].iter().copied());
-    sources.any(|route| route.from == place || behind[route.from])
+    sources.any(|route| route.from == place || behind.leads(place, route.from))
 }
 
 /// Starts one check of every ring that nothing else leads into; says who can be reached in the end.

@@ -1,0 +1,74 @@
+//! JSON Schemas inside of a playbook: whether they compile, and where they do not.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use escrow_contract::Schema;
+
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::suggest::did_you_mean;
+use crate::yaml::{Content, Node};
+
+/// What `type` may be.
+const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "string", "integer"];
+
+/// Whether a schema compiles; what does not would fail every run that reaches it.
+pub(super) fn check_schema(node: &Node, key: &str, found: &mut Diagnostics) {
+    let Err(error) = Schema::compile(&node.json()) else { return };
+    let message = error.to_string();
+    let (label, help) = explained(&message);
+    found.push(
+        Problem::new("E0120", place(node, &message), format!("`{key}` is not a JSON Schema"))
+            .label(label)
+            .help(help),
+    );
+}
+
+/// What the compiler says, in words for someone who writes a playbook.
+fn explained(message: &str) -> (String, String) {
+    let quoted = message.split('"').nth(1).unwrap_or_default();
+    if message.contains("`$ref` may not leave the schema") {
+        ("it leads out of the schema".to_owned(), "a `$ref` stays inside: `#/$defs/name`".to_owned())
+    } else if message.contains("'anyOf' keyword") && !quoted.is_empty() {
+        let types = || format!("the types are {}", TYPES.map(|name| format!("`{name}`")).join(", "));
+        (format!("`{quoted}` is not allowed here"), did_you_mean(quoted, TYPES).unwrap_or_else(types))
+    } else if message.contains("regex") {
+        let help = "patterns have no look-around and no back-references, so that none can run for ever";
+        (message.to_owned(), help.to_owned())
+    } else {
+        (message.to_owned(), "schemas follow JSON Schema 2020-12".to_owned())
+    }
+}
+
+/// The innermost part that is wrong for the same reason, and in it the value that the reason quotes.
+fn place(node: &Node, message: &str) -> Range<usize> {
+    let children: Vec<&Rc<Node>> = match &node.content {
+        Content::Scalar(_) => Vec::new(),
+        Content::List(items) => items.iter().collect(),
+        Content::Map(entries) => entries.iter().map(|entry| &entry.value).collect(),
+    };
+    for child in &children {
+        // `properties` and `$defs` are no schemas themselves; what they hold is.
+        let fails = child.map().is_some()
+            && Schema::compile(&child.json()).is_err_and(|error| error.to_string() == message);
+        let holds = child.scalar().is_none() && quotes(child, message);
+        if fails || holds {
+            return place(child, message);
+        }
+    }
+    let quoted = children.iter().find(|child| child.scalar().is_some() && quotes(child, message));
+    quoted.map_or_else(|| node.span.clone(), |child| child.span.clone())
+}
+
+/// Whether the message quotes this value, or one inside of it.
+fn quotes(node: &Node, message: &str) -> bool {
+    match &node.content {
+        Content::Scalar(_) => node.string().is_some_and(|text| {
+            let pointer = text.strip_prefix('#').filter(|pointer| !pointer.is_empty());
+            message.contains(&format!("\"{text}\""))
+                || message.contains(&format!("'{}'", pointer.unwrap_or(text)))
+        }),
+        Content::List(items) => items.iter().any(|item| quotes(item, message)),
+        Content::Map(entries) => entries.iter().any(|entry| quotes(&entry.value, message)),
+    }
+}

@@ -1,0 +1,67 @@
+//! Who can be reached from whom, answered at once for all pairs.
+
+use super::graph::components;
+
+/// The closure of a graph. One bit per pair of components, so that ten thousand checks take 12 MB.
+pub(super) struct Reach {
+    component_of: Vec<usize>,
+    /// Per component, the components that are reached from it, itself only when a ring leads back.
+    reached: Vec<Vec<u64>>,
+}
+
+impl Reach {
+    pub(super) fn of(count: usize, successors: impl Fn(usize) -> Vec<usize>) -> Reach {
+        let components = components(count, &successors);
+        let mut component_of = vec![0; count];
+        for (number, members) in components.iter().enumerate() {
+            for member in members {
+                component_of[*member] = number;
+            }
+        }
+        let words = components.len().div_ceil(64);
+        let mut reached: Vec<Vec<u64>> = Vec::with_capacity(components.len());
+        // A component comes behind all that it leads to, so their bits are there when they are needed.
+        for (number, members) in components.iter().enumerate() {
+            let mut bits = vec![0; words];
+            for next in members.iter().flat_map(|member| successors(*member)).map(|next| component_of[next]) {
+                bits[next / 64] |= 1 << (next % 64);
+                if next != number {
+                    for (bit, beyond) in bits.iter_mut().zip(&reached[next]) {
+                        *bit |= *beyond;
+                    }
+                }
+            }
+            reached.push(bits);
+        }
+        Reach { component_of, reached }
+    }
+
+    /// Whether a way leads from one to the other, by one step at least.
+    pub(super) fn leads(&self, from: usize, to: usize) -> bool {
+        let to = self.component_of[to];
+        self.reached[self.component_of[from]][to / 64] & (1 << (to % 64)) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_are_found_through_chains_and_rings() {
+        // 0 → 1 → 2 ⇄ 3, 4 alone, 5 → 5
+        let next = [vec![1], vec![2], vec![3], vec![2], vec![], vec![5]];
+        let reach = Reach::of(next.len(), |place| next[place].clone());
+        for (from, to, leads) in [
+            (0, 3, true),
+            (3, 0, false),
+            (2, 2, true),
+            (0, 0, false),
+            (4, 0, false),
+            (5, 5, true),
+            (1, 1, false),
+        ] {
+            assert_eq!(reach.leads(from, to), leads, "{from} to {to}");
+        }
+    }
+}
