@@ -131,7 +131,12 @@ impl Run {
                 self.set_phase(check, scope, Phase::Waiting(id.clone()));
                 self.state.waits.insert(id.clone(), wait);
             }
-            Event::LetterOpened { letter, refused: None } => self.letter_opened(letter),
+            Event::LetterOpened { letter, refused: None } => {
+                // A run that waited goes on; if it must wait again, it says so again.
+                self.state.status = RunStatus::Running;
+                self.state.reason = None;
+                self.letter_opened(letter);
+            }
             Event::LetterOpened { refused: Some(_), .. } => {}
             Event::WaitExpired { id } => {
                 if let Some(wait) = self.state.waits.get_mut(id) {
