@@ -33,7 +33,10 @@ pub enum Given<'a> {
     Json(&'a Value),
     /// A value that answers further members when it has none of that name itself: `output.exitCode`
     /// on a text output reads the attempt's record.
-    Record { value: &'a Value, beside: &'a dyn Object },
+    Record {
+        value: &'a Value,
+        beside: &'a dyn Object,
+    },
     Object(&'a dyn Object),
     List(&'a dyn List),
 }

@@ -1,0 +1,248 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::exit::Exit;
+
+/// Runs agent work under contract, and releases it only when the contract is met.
+#[derive(Debug, Parser)]
+#[command(name = "escrow", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) shared: Shared,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every verb understands.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Shared {
+    /// How results are printed
+    #[arg(long, global = true, value_enum, default_value_t = Output::Human, value_name = "FORMAT")]
+    pub(crate) output: Output,
+    /// Say nothing on stderr but errors
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Where the state is kept, instead of the nearest `.escrow/`
+    #[arg(long, global = true, env = "ESCROW_STATE", value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    Human,
+    Json,
+    Jsonl,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a playbook
+    Run(RunArguments),
+    /// Check a playbook without running it
+    Check(CheckArguments),
+    /// List runs, or show one
+    Runs(RunsArguments),
+    /// Print what a run's commands printed
+    Logs(LogsArguments),
+    /// End a run
+    Cancel(CancelArguments),
+    /// Go on with a run whose process is gone, or that waits
+    Resume(ResumeArguments),
+    /// Check that a run's journal is whole and unchanged
+    Verify(RunArgument),
+    /// List what waits for a person
+    Approvals,
+    /// Let a check that waits for approval go on
+    Approve(ApproveArguments),
+    /// Refuse a check that waits for approval; the run ends
+    Deny(ApproveArguments),
+    /// Answer a question that a run has asked
+    Answer(AnswerArguments),
+    /// Evaluate an expression
+    Eval(EvalArguments),
+    /// Set up `.escrow/` here, with a first playbook
+    Init(InitArguments),
+    /// Print a shell's completion script
+    Completions(CompletionsArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The playbook
+    pub(crate) file: PathBuf,
+    /// The event that the run is about, with its payload from a JSON file
+    #[arg(long, value_name = "NAME[=FILE]")]
+    pub(crate) event: Option<String>,
+    /// An input of the playbook; may be repeated
+    #[arg(long = "input", value_name = "KEY=VALUE")]
+    pub(crate) inputs: Vec<String>,
+    /// Run only this check and what it depends on; may be repeated
+    #[arg(long, value_name = "CHECK")]
+    pub(crate) only: Vec<String>,
+    /// Run only checks with one of these tags, and what they depend on
+    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    pub(crate) tags: Vec<String>,
+    /// Leave out checks with one of these tags
+    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    pub(crate) exclude_tags: Vec<String>,
+    /// How many commands run at once
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) jobs: Option<u32>,
+    /// Skip everything that would change the world, and say what it would have done
+    #[arg(long)]
+    pub(crate) safe_mode: bool,
+    /// Where artifacts are delivered, instead of `.escrow/artifacts/<run>/`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) artifacts: Option<PathBuf>,
+    /// End the run after this time, e.g. `30m`
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) timeout: Option<String>,
+    /// Where commands run, instead of here
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// The invocation that this run belongs to
+    #[arg(long, env = "ESCROW_INVOCATION", value_name = "ID")]
+    pub(crate) invocation: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The playbook
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct RunsArguments {
+    #[command(subcommand)]
+    pub(crate) action: Option<RunsAction>,
+    #[command(flatten)]
+    pub(crate) list: RunsList,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsAction {
+    /// List runs, newest first
+    List(RunsList),
+    /// Show one run
+    Show(RunArgument),
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct RunsList {
+    /// Only runs with this status
+    #[arg(long)]
+    pub(crate) status: Option<String>,
+    /// Only runs of this playbook
+    #[arg(long, value_name = "NAME")]
+    pub(crate) playbook: Option<String>,
+    /// Only runs that started within this time, e.g. `7d`
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) since: Option<String>,
+    /// At most this many
+    #[arg(long, default_value_t = 50)]
+    pub(crate) limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgument {
+    /// A run: its id, a unique beginning of it, or `last`
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsArguments {
+    /// A run: its id, a unique beginning of it, or `last`
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Only this check
+    pub(crate) check: Option<String>,
+    /// Only what was written to stderr
+    #[arg(long, conflicts_with = "stdout")]
+    pub(crate) stderr: bool,
+    /// Only what was written to stdout
+    #[arg(long)]
+    pub(crate) stdout: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CancelArguments {
+    /// A run: its id, a unique beginning of it, or `last`
+    pub(crate) run: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    /// A run: its id, a unique beginning of it, or `last`
+    pub(crate) run: String,
+    /// What became of an effect that nobody knows of; may be repeated
+    #[arg(long, value_name = "CHECK=done|failed|retry")]
+    pub(crate) assume: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApproveArguments {
+    /// What waits, as `escrow approvals` lists it
+    pub(crate) id: String,
+    /// Who decides, instead of the user of this shell
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Only record it; whoever drives the run will find it
+    #[arg(long)]
+    pub(crate) no_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArguments {
+    /// What waits, as `escrow approvals` lists it
+    pub(crate) id: String,
+    pub(crate) text: String,
+    /// Only record it; whoever drives the run will find it
+    #[arg(long)]
+    pub(crate) no_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArguments {
+    /// The expression
+    #[arg(required_unless_present = "batch", allow_hyphen_values = true)]
+    pub(crate) expression: Option<String>,
+    /// A JSON file whose members are the names that the expression sees
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// The text is a block of statements, as in `script`
+    #[arg(long)]
+    pub(crate) block: bool,
+    /// Show the value of every part
+    #[arg(long, conflicts_with = "batch")]
+    pub(crate) explain: bool,
+    /// Answer lines `{"expr": …, "context": {…}, "block": false}` from stdin
+    #[arg(long, conflicts_with_all = ["expression", "context", "block"])]
+    pub(crate) batch: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// Where, instead of here
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Help and version are answers; everything else is a mistake of the author.
+pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
+    let printed = error.print();
+    let good = !error.use_stderr();
+    if good && printed.is_ok() { Exit::Completed.into() } else { Exit::AuthorMustAct.into() }
+}

@@ -1,0 +1,22 @@
+//! Every provider there is, wherever it lives: what playbooks are checked against.
+
+use escrow_model::ProviderSpec;
+
+pub(crate) fn catalog() -> Vec<ProviderSpec> {
+    let workshop = escrow_runtime::providers::PROVIDERS.iter().map(|provider| *provider.spec());
+    workshop.chain(escrow_engine::PROVIDERS.iter().copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = catalog().iter().map(|spec| spec.name).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

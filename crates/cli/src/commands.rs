@@ -1,0 +1,41 @@
+//! The verbs, a file each.
+
+mod cancel;
+mod check;
+mod completions;
+mod eval;
+mod init;
+mod letters;
+mod logs;
+mod playbook_file;
+mod resume;
+mod run;
+mod runs;
+mod start;
+mod verify;
+
+use anyhow::Result;
+
+use crate::arguments::{Arguments, Command};
+use crate::exit::Exit;
+use crate::terminal::Talk;
+
+pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
+    let shared = &arguments.shared;
+    match arguments.command {
+        Command::Run(run) => run::run(&run, shared, talk),
+        Command::Check(check) => check::check(&check, talk),
+        Command::Runs(runs) => runs::runs(runs, shared, talk),
+        Command::Logs(logs) => logs::logs(&logs, shared),
+        Command::Cancel(cancel) => cancel::cancel(&cancel, shared, talk),
+        Command::Resume(resume) => resume::resume(&resume, shared, talk),
+        Command::Approvals => letters::approvals(shared, talk),
+        Command::Approve(approve) => letters::approve(&approve, shared, talk),
+        Command::Deny(deny) => letters::deny(&deny, shared, talk),
+        Command::Answer(answer) => letters::answer(&answer, shared, talk),
+        Command::Eval(eval) => eval::eval(&eval, talk),
+        Command::Verify(verify) => verify::verify(&verify, shared, talk),
+        Command::Init(init) => init::init(&init, shared, talk),
+        Command::Completions(completions) => Ok(completions::completions(&completions)),
+    }
+}

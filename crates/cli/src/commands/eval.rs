@@ -1,0 +1,93 @@
+//! `escrow eval`: what an expression says, on its own, in bulk, or part by part.
+
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+use anyhow::Result;
+use escrow_expr::{Budget, JsonScope, Program, answer_line};
+use serde_json::{Value, json};
+
+use crate::arguments::{EvalArguments, Output};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal::Talk;
+
+/// A line of a batch may be this long.
+const LINE_BYTES_MAX: usize = 64 << 20;
+
+pub(crate) fn eval(arguments: &EvalArguments, talk: &Talk) -> Result<Exit> {
+    if arguments.batch {
+        return Ok(batch()?);
+    }
+    let source = arguments.expression.as_deref().unwrap_or_default();
+    let context = arguments.context.as_deref().map_or_else(|| Ok(json!({})), read_context)?;
+    let program = if arguments.block { Program::block(source) } else { Program::expression(source) };
+    let program = program.map_err(|error| {
+        let pointer = format!("{source}\n{}^", " ".repeat(source[..error.span.start].chars().count()));
+        let failure = Failure::author("syntax", format!("{}\n{pointer}", error.message));
+        match error.help {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    })?;
+    let scope = JsonScope(&context);
+    if arguments.explain {
+        let (result, explanation) = program.explain(&scope, Budget::default());
+        match talk.output() {
+            Output::Human => talk.page(&explanation.to_string()),
+            Output::Json | Output::Jsonl => drop(talk.data(&json!({ "explanation": explanation }))),
+        }
+        return Ok(if result.is_ok() { Exit::Completed } else { Exit::WorkFailed });
+    }
+    match program.evaluate(&scope, Budget::default()) {
+        Ok(answer) => {
+            match (talk.output(), answer.into_json()) {
+                (Output::Human, Some(value)) => talk.page(&value.to_string()),
+                (Output::Human, None) => talk.page("undefined"),
+                (Output::Json | Output::Jsonl, Some(value)) => drop(talk.data(&json!({ "value": value }))),
+                (Output::Json | Output::Jsonl, None) => drop(talk.data(&json!({ "undefined": true }))),
+            }
+            Ok(Exit::Completed)
+        }
+        Err(fault) => {
+            talk.error(&fault.to_string(), None);
+            talk.data_if_machine(&json!({ "error": { "kind": fault.name(), "message": fault.message() } }));
+            Ok(Exit::WorkFailed)
+        }
+    }
+}
+
+fn read_context(path: &Path) -> Result<Value, Failure> {
+    let file = path.display();
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::author("bad_context", format!("cannot read `{file}`: {error}")))?;
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::author("bad_context", format!("`{file}` is not JSON: {error}")))?;
+    if value.is_object() { Ok(value) } else { Err(Failure::author("bad_context", format!("`{file}` is not an object"))) }
+}
+
+/// One answer per line, in order. A line that cannot be read gets an error and the next one its turn.
+fn batch() -> Result<Exit, Failure> {
+    let broken = |error: io::Error| Failure::world("io", error.to_string());
+    let mut input = io::stdin().lock();
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut limited = io::Read::take(&mut input, LINE_BYTES_MAX as u64);
+        if limited.read_until(b'\n', &mut line).map_err(broken)? == 0 {
+            break;
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim();
+        if text.is_empty() {
+            continue;
+        }
+        if writeln!(output, "{}", answer_line(text, Budget::default())).is_err() {
+            return Ok(Exit::Completed); // nobody reads any more
+        }
+    }
+    drop(output.flush());
+    Ok(Exit::Completed)
+}

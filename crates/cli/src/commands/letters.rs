@@ -1,0 +1,133 @@
+//! `escrow approve`, `deny`, `answer`: a letter to a run. If nobody drives the run, it goes on right here.
+
+use anyhow::Result;
+use escrow_model::{Letter, RunStatus};
+use escrow_runtime::chance::now_ms;
+use escrow_store::{Store, WaitRow};
+use serde_json::json;
+
+use super::cancel::who;
+use super::resume::drive;
+use super::run::report;
+use super::runs::is_driven;
+use super::start::exit_of;
+use crate::arguments::{AnswerArguments, ApproveArguments, Output, Shared};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::state::StateDirectory;
+use crate::terminal::{Table, Talk};
+
+pub(crate) fn approve(arguments: &ApproveArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+    let letter = |id: String| Letter::Approve {
+        id,
+        by: arguments.by.clone().or_else(who),
+        note: arguments.note.clone(),
+    };
+    send(&arguments.id, letter, arguments.no_run, shared, talk)
+}
+
+pub(crate) fn deny(arguments: &ApproveArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+    let letter = |id: String| Letter::Deny {
+        id,
+        by: arguments.by.clone().or_else(who),
+        note: arguments.note.clone(),
+    };
+    send(&arguments.id, letter, arguments.no_run, shared, talk)
+}
+
+pub(crate) fn answer(arguments: &AnswerArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+    let letter = |id: String| Letter::Answer { id, text: arguments.text.clone(), by: who() };
+    send(&arguments.id, letter, arguments.no_run, shared, talk)
+}
+
+fn send(
+    id: &str,
+    letter: impl FnOnce(String) -> Letter,
+    no_run: bool,
+    shared: &Shared,
+    talk: &Talk,
+) -> Result<Exit> {
+    let state = StateDirectory::find(shared.state.as_deref())?;
+    let wait = find(&*state.read()?, id)?;
+    let store = state.write()?;
+    let letter = letter(wait.id.clone());
+    if let (Letter::Answer { text, .. }, false) = (&letter, wait.choices.is_empty())
+        && !wait.choices.contains(text)
+    {
+        let help = format!("one of: {}", wait.choices.join(", "));
+        return Err(Failure::author("bad_answer", format!("`{text}` is not a choice")).help(help).into());
+    }
+    store.send(&wait.run, &letter, "cli").map_err(Failure::from)?;
+    let row = store.run(wait.run.as_str()).map_err(Failure::from)?;
+    if no_run || is_driven(&store, &row)? {
+        talk.say(&format!("recorded; run {} has it", row.id));
+        talk.data_if_machine(&json!({ "recorded": wait.id, "run": { "id": row.id } }));
+        return Ok(Exit::Completed);
+    }
+    let run = drive(&row, store, &state, talk)?;
+    report(&run, talk);
+    // Denied is what was asked for.
+    Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { exit_of(&run) })
+}
+
+/// The open wait of this id, or why there is none: a letter resolves a wait once.
+fn find(store: &Store, id: &str) -> Result<WaitRow, Failure> {
+    let named = store.waits_named(id)?;
+    match named.as_slice() {
+        [] => Err(Failure::author("unknown_wait", format!("nothing waits for `{id}`")).help("`escrow approvals` lists what waits")),
+        [one] if one.resolved_at.is_some() => {
+            let how = one.resolution.as_deref().unwrap_or("already");
+            Err(Failure::person("resolved", format!("`{id}` was resolved: {how}")))
+        }
+        [one] if one.expires_at.is_some_and(|at| at <= now_ms()) => {
+            Err(Failure::person("expired", format!("`{id}` has expired")))
+        }
+        [one] => Ok(one.clone()),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|wait| wait.id.as_str()).collect();
+            Err(Failure::author("ambiguous_wait", format!("`{id}` could be any of {}", ids.join(", "))))
+        }
+    }
+}
+
+/// `escrow approvals`: what waits for a person, oldest first.
+pub(crate) fn approvals(shared: &Shared, talk: &Talk) -> Result<Exit> {
+    let store = StateDirectory::find(shared.state.as_deref())?.read()?;
+    let waits = store.open_waits().map_err(Failure::from)?;
+    if talk.output() != Output::Human {
+        let documents: Vec<_> = waits
+            .iter()
+            .map(|wait| {
+                json!({
+                    "id": wait.id,
+                    "kind": wait.kind,
+                    "run_id": wait.run,
+                    "check": wait.check,
+                    "scope": wait.scope,
+                    "prompt": wait.prompt,
+                    "choices": wait.choices,
+                    "digest": wait.digest,
+                    "expires_at": wait.expires_at.map(escrow_model::rfc3339),
+                })
+            })
+            .collect();
+        talk.data(&json!({ "approvals": documents }));
+        return Ok(Exit::Completed);
+    }
+    if waits.is_empty() {
+        talk.page("nothing waits for a person");
+        return Ok(Exit::Completed);
+    }
+    let mut table = Table::new();
+    for wait in &waits {
+        let place = format!("{}{}", wait.check, wait.scope);
+        table.row(&[
+            (&wait.id, talk.page.cyan(&wait.id)),
+            (wait.run.as_str(), wait.run.to_string()),
+            (&place, talk.page.bold(&place)),
+            ("", wait.prompt.clone()),
+        ]);
+    }
+    talk.page(&table.render());
+    Ok(Exit::Completed)
+}

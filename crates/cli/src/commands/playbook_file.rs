@@ -1,0 +1,52 @@
+//! Reads a playbook from disk, or says everything that is wrong with it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use escrow_model::Plan;
+use escrow_playbook::{Diagnostic, Severity, read_bytes, render};
+
+use crate::catalog::catalog;
+use crate::failure::Failure;
+use crate::terminal::Talk;
+
+/// A playbook that may run, and what to warn of.
+pub(crate) struct PlaybookFile {
+    pub(crate) plan: Plan,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+pub(crate) fn load(path: &Path, talk: &Talk) -> Result<PlaybookFile, Failure> {
+    let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let file = path.display().to_string();
+    let reading = read_bytes(&bytes, &file, &catalog());
+    let text = String::from_utf8_lossy(&bytes);
+    let rendered = render(&reading.diagnostics, &text, talk.paint.is_coloured());
+    match reading.plan {
+        Some(plan) => {
+            if !reading.diagnostics.is_empty() {
+                talk.say(rendered.trim_end());
+            }
+            Ok(PlaybookFile { plan, warnings: reading.diagnostics })
+        }
+        None => {
+            let errors = reading.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
+            let problems = if errors == 1 { "1 problem".to_owned() } else { format!("{errors} problems") };
+            let message = format!("`{file}` has {problems}; nothing was run");
+            Err(Failure::diagnosed(message, reading.diagnostics, rendered))
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let file = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => Failure::author("no_such_file", format!("there is no file `{file}`"))
+            .help("`escrow init` writes a first playbook to start from"),
+        io::ErrorKind::IsADirectory => {
+            Failure::author("no_such_file", format!("`{file}` is a directory, not a playbook"))
+        }
+        _ => Failure::world("unreadable", format!("cannot read `{file}`: {error}")),
+    }
+}

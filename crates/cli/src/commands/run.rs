@@ -1,0 +1,104 @@
+//! `escrow run`: reads a playbook, runs it, and says how it ended.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use escrow_model::RunOptions;
+use escrow_runtime::chance::new_run_id;
+use serde_json::json;
+
+use super::{playbook_file, start};
+use crate::arguments::{Output, RunArguments, Shared};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::state::StateDirectory;
+use crate::terminal::{Live, Talk, closing, parse_duration};
+
+pub(crate) fn run(arguments: &RunArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+    let playbook = playbook_file::load(&arguments.file, talk)?;
+    let plan = Arc::new(playbook.plan);
+    for name in &arguments.only {
+        if plan.find(name).is_none() {
+            return Err(Failure::author("unknown_check", format!("no check is called `{name}`")).into());
+        }
+    }
+    let (event, payload) = start::read_event(arguments.event.as_deref())?;
+    let inputs = start::read_inputs(&plan, &arguments.inputs)?;
+    let timeout_ms = arguments.timeout.as_deref().map(timeout).transpose()?;
+    let directory = directory(arguments.dir.as_deref())?;
+    let state = StateDirectory::find(shared.state.as_deref())?;
+    let id = new_run_id().map_err(|error| Failure::world("chance", format!("no random numbers: {error}")))?;
+    let artifacts = artifact_directory(arguments.artifacts.as_deref(), &state, &id)?;
+    let store = state.write()?;
+    create_directory(&artifacts)?;
+    let options = RunOptions {
+        run: id,
+        event,
+        payload,
+        inputs,
+        only: arguments.only.clone(),
+        tags: arguments.tags.clone(),
+        exclude_tags: arguments.exclude_tags.clone(),
+        safe_mode: arguments.safe_mode,
+        parallelism: arguments.jobs.or(plan.max_parallelism).unwrap_or_else(cores),
+        timeout_ms,
+        invocation: arguments.invocation.clone(),
+        depth: 0,
+        directory: directory.display().to_string(),
+        artifacts: artifacts.display().to_string(),
+    };
+    let begun = start::begin(start::Order { plan, options }, store)?;
+    let mut live = Live::new(talk, &begun.run);
+    let run = begun.drive(&state, &mut live)?;
+    live.finish();
+    report(&run, talk);
+    Ok(start::exit_of(&run))
+}
+
+/// How a run came to rest: talk for people, the document for tools.
+pub(crate) fn report(run: &escrow_engine::Run, talk: &Talk) {
+    talk.say(closing(run, talk.paint).trim_end());
+    match talk.output() {
+        Output::Human => {}
+        Output::Json => drop(talk.data(&run.document())),
+        Output::Jsonl => drop(talk.data(&json!({ "document": run.document() }))),
+    }
+}
+
+fn timeout(text: &str) -> Result<u64, Failure> {
+    parse_duration(text).filter(|ms| *ms > 0).ok_or_else(|| {
+        Failure::author("usage", format!("`--timeout {text}` is not a duration"))
+            .help("write e.g. `90s` or `30m`")
+    })
+}
+
+fn directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let current = std::env::current_dir()
+        .map_err(|error| Failure::world("directory", format!("no current directory: {error}")))?;
+    let Some(given) = given else { return Ok(current) };
+    let directory = current.join(given);
+    if !directory.is_dir() {
+        return Err(Failure::author("usage", format!("`--dir {}` is not a directory", given.display())));
+    }
+    Ok(directory)
+}
+
+fn artifact_directory(
+    given: Option<&Path>,
+    state: &StateDirectory,
+    id: &escrow_model::RunId,
+) -> Result<PathBuf, Failure> {
+    let path = given.map_or_else(|| state.artifacts(id), Path::to_path_buf);
+    std::path::absolute(&path)
+        .map_err(|error| Failure::world("artifacts", format!("`{}`: {error}", path.display())))
+}
+
+fn create_directory(path: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(path)
+        .map_err(|error| Failure::world("artifacts", format!("cannot make `{}`: {error}", path.display())))
+}
+
+fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1))
+}

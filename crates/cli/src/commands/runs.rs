@@ -1,0 +1,136 @@
+//! `escrow runs`: what ran, newest first, and one run in full.
+
+use anyhow::Result;
+use escrow_engine::Run;
+use escrow_model::{Entry, RunStatus, rfc3339};
+use escrow_runtime::chance::now_ms;
+use escrow_runtime::holder::liveness;
+use escrow_store::{Liveness, RunFilter, RunRow, Store};
+use serde_json::{Value, json};
+
+use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::state::StateDirectory;
+use crate::terminal::{Table, Talk, duration_words, parse_duration, show_run};
+
+pub(crate) fn runs(arguments: RunsArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+    let state = StateDirectory::find(shared.state.as_deref())?;
+    let store = state.read()?;
+    match arguments.action {
+        Some(RunsAction::Show(which)) => show(&which.run, &store, talk),
+        Some(RunsAction::List(list)) => self::list(&list, &store, talk),
+        None => list(&arguments.list, &store, talk),
+    }
+}
+
+fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
+    let status = arguments.status.as_deref().map(parse_status).transpose()?;
+    let since = match arguments.since.as_deref() {
+        None => None,
+        Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
+            Failure::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
+        })?)),
+    };
+    let filter = RunFilter {
+        status,
+        playbook: arguments.playbook.clone(),
+        since,
+        limit: Some(arguments.limit),
+        ..RunFilter::default()
+    };
+    let rows = store.runs(&filter).map_err(Failure::from)?;
+    if talk.output() != Output::Human {
+        let documents: Vec<Value> = rows.iter().map(document).collect();
+        match talk.output() {
+            Output::Jsonl => documents.iter().all(|run| talk.data(&json!({ "run": run }))),
+            Output::Human | Output::Json => talk.data(&json!({ "runs": documents })),
+        };
+        return Ok(Exit::Completed);
+    }
+    if rows.is_empty() {
+        talk.page("no runs");
+        return Ok(Exit::Completed);
+    }
+    let page = talk.page;
+    let mut table = Table::new();
+    for row in &rows {
+        let status = row.status.as_str().replace('_', " ");
+        let painted = match row.status {
+            RunStatus::Completed => page.green(&status),
+            RunStatus::Running | RunStatus::Waiting => page.yellow(&status),
+            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
+                page.red(&status)
+            }
+        };
+        let started = rfc3339(row.started_at).replace('T', " ");
+        let started = &started[..19];
+        let took =
+            row.ended_at.map(|end| duration_words(end.saturating_sub(row.started_at))).unwrap_or_default();
+        let summary = row.reason.as_ref().map(|reason| reason.summary.clone()).unwrap_or_default();
+        table.row(&[
+            (row.id.as_str(), page.cyan(row.id.as_str())),
+            (&status, painted),
+            (started, page.dim(started)),
+            (&took, took.clone()),
+            (&row.playbook, page.bold(&row.playbook)),
+            ("", summary),
+        ]);
+    }
+    talk.page(&table.render());
+    Ok(Exit::Completed)
+}
+
+fn parse_status(text: &str) -> Result<RunStatus, Failure> {
+    RunStatus::parse(text).ok_or_else(|| {
+        let known: Vec<&str> = RunStatus::ALL.iter().map(|status| status.as_str()).collect();
+        Failure::author("usage", format!("no status is called `{text}`"))
+            .help(format!("one of {}", known.join(", ")))
+    })
+}
+
+/// The run object of a listing: the same as in the run's own document.
+fn document(row: &RunRow) -> Value {
+    json!({
+        "id": row.id,
+        "playbook": row.playbook,
+        "status": row.status,
+        "reason": row.reason,
+        "invocation_id": row.invocation_id,
+        "started_at": rfc3339(row.started_at),
+        "ended_at": row.ended_at.map(rfc3339),
+        "warnings": row.warnings,
+    })
+}
+
+fn show(name: &str, store: &Store, talk: &Talk) -> Result<Exit> {
+    let row = store.run(name).map_err(Failure::from)?;
+    let run = replay(store, &row)?;
+    if talk.output() != Output::Human {
+        talk.data(&run.document());
+        return Ok(Exit::Completed);
+    }
+    let mut text = show_run(&run, talk.page);
+    if row.status == RunStatus::Running && !is_driven(store, &row)? {
+        text.push_str(&format!(
+            "{}  nobody drives this run: the process that did is gone\n  next: escrow resume {}\n",
+            talk.page.yellow("interrupted"),
+            row.id
+        ));
+    }
+    talk.page(&text);
+    Ok(Exit::Completed)
+}
+
+/// Whether a live process holds the run.
+pub(crate) fn is_driven(store: &Store, row: &RunRow) -> Result<bool, Failure> {
+    Ok(store.holder(&row.id)?.is_some_and(|holder| liveness(&holder) != Liveness::Dead))
+}
+
+/// A run as its journal tells it.
+pub(crate) fn replay(store: &Store, row: &RunRow) -> Result<Run, Failure> {
+    let entries: Vec<Entry> = store.entries(&row.id, 0)?.into_iter().map(|(_, entry)| entry).collect();
+    Run::replay(&entries).map_err(|error| {
+        Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
+    })
+}

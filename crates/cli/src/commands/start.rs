@@ -1,0 +1,177 @@
+//! From a plan and the wish to run it, to a run that is under way.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use escrow_engine::Run;
+use escrow_model::{InputKind, Plan, RunId, RunOptions, RunStatus};
+use escrow_runtime::cancellation::{Cancellation, cancellation};
+use escrow_runtime::holder::this_process;
+use escrow_runtime::providers::Environment;
+use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
+use escrow_store::{Created, Durability, NewRun, Store};
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+use crate::state::StateDirectory;
+
+/// `--event NAME[=FILE]`: the name, and the payload if there is one.
+pub(crate) fn read_event(given: Option<&str>) -> Result<(Option<String>, Map<String, Value>), Failure> {
+    let Some(given) = given else { return Ok((None, Map::new())) };
+    let Some((name, file)) = given.split_once('=') else { return Ok((Some(given.to_owned()), Map::new())) };
+    let text = fs::read_to_string(file)
+        .map_err(|error| Failure::author("bad_event", format!("cannot read the event `{file}`: {error}")))?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(payload)) => Ok((Some(name.to_owned()), payload)),
+        Ok(_) => Err(Failure::author("bad_event", format!("the event in `{file}` is not a JSON object"))),
+        Err(error) => Err(Failure::author("bad_event", format!("`{file}` is not JSON: {error}"))),
+    }
+}
+
+/// `--input key=value`, by the types that the playbook declares.
+pub(crate) fn read_inputs(plan: &Plan, given: &[String]) -> Result<Map<String, Value>, Failure> {
+    let mut inputs = Map::new();
+    for pair in given {
+        let Some((name, text)) = pair.split_once('=') else {
+            return Err(Failure::author("bad_input", format!("`--input {pair}` is not KEY=VALUE")));
+        };
+        let Some(input) = plan.inputs.get(name) else {
+            let known: Vec<&str> = plan.inputs.keys().map(String::as_str).collect();
+            let help = if known.is_empty() {
+                "the playbook declares no inputs".to_owned()
+            } else {
+                format!("it declares: {}", known.join(", "))
+            };
+            return Err(
+                Failure::author("bad_input", format!("the playbook has no input `{name}`")).help(help)
+            );
+        };
+        let value = match input.kind {
+            InputKind::String => Value::String(text.to_owned()),
+            InputKind::Any => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
+            kind => serde_json::from_str(text).ok().filter(|value| kind.admits(value)).ok_or_else(|| {
+                let message = format!("input `{name}` must be a {}, not `{text}`", kind.as_str());
+                Failure::author("bad_input", message)
+            })?,
+        };
+        inputs.insert(name.to_owned(), value);
+    }
+    for (name, input) in &plan.inputs {
+        if input.required && input.default.is_none() && !inputs.contains_key(name) {
+            let help = format!("give it with `--input {name}=…`");
+            return Err(Failure::author("bad_input", format!("input `{name}` is required")).help(help));
+        }
+    }
+    Ok(inputs)
+}
+
+/// A plan with everything that a run of it needs to know.
+pub(crate) struct Order {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) options: RunOptions,
+}
+
+/// The run is in the journal, and this process holds it.
+pub(crate) fn begin(order: Order, store: Arc<Store>) -> Result<Begun, Failure> {
+    let Order { plan, options } = order;
+    let artifacts = PathBuf::from(&options.artifacts);
+    let facts = escrow_runtime::facts::gather(&plan, Path::new(&options.directory), &artifacts);
+    let (run, turn) = Run::start(plan, Arc::new(options), Arc::new(facts), escrow_runtime::chance::now_ms());
+    let holder = this_process();
+    let id = run.options().run.clone();
+    let new = NewRun { run: &id, holder: &holder, entries: &turn.entries, durability: Durability::Grouped };
+    match store.create_run(new)? {
+        Created::Done { lease, .. } => Ok(Begun { run, lease, store, beginning: Beginning::New(turn) }),
+        Created::AlreadyExists => Err(Failure::world("store", format!("run `{id}` exists already"))),
+    }
+}
+
+pub(crate) struct Begun {
+    pub(crate) run: Run,
+    pub(crate) lease: escrow_store::Lease,
+    pub(crate) store: Arc<Store>,
+    pub(crate) beginning: Beginning,
+}
+
+impl Begun {
+    /// Drives the run until it ends or waits. Ctrl-C and SIGTERM end it with all its children.
+    pub(crate) fn drive(self, state: &StateDirectory, observer: &mut dyn Observer) -> Result<Run, Failure> {
+        let options = self.run.options();
+        let secrets = self.run.plan_of().secrets.clone();
+        let environment = match self.run.plan_of().safety {
+            escrow_model::Safety::Standard => Environment::Inherit { secrets },
+            escrow_model::Safety::Strict => Environment::Minimal { also: Vec::new(), secrets },
+        };
+        let surroundings = Surroundings {
+            directory: PathBuf::from(&options.directory),
+            artifacts: PathBuf::from(&options.artifacts),
+            spool: state.spool(&options.run),
+            environment,
+            grace: escrow_runtime::process::GRACE,
+        };
+        let id = options.run.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::world("runtime", format!("cannot start: {error}")))?;
+        let local = tokio::task::LocalSet::new();
+        let outcome = local.block_on(&runtime, async {
+            let interruption = interruption();
+            let drive = Drive {
+                run: self.run,
+                lease: self.lease,
+                store: self.store,
+                surroundings,
+                observer,
+                interruption,
+            };
+            drive.to_rest(self.beginning).await
+        });
+        // Dropping the tasks ends the processes that they watch.
+        drop(local);
+        outcome.map_err(|error| drive_failure(error, &id))
+    }
+}
+
+fn drive_failure(error: DriveError, id: &RunId) -> Failure {
+    match error {
+        DriveError::Store(error) => {
+            let failure: Failure = error.into();
+            failure.help(format!(
+                "everything that was started has been ended; go on with `escrow resume {id}` once this is mended"
+            ))
+        }
+        DriveError::Fenced(_) => Failure::person("fenced", error.to_string()),
+    }
+}
+
+/// Ctrl-C, SIGTERM and SIGHUP, once each.
+fn interruption() -> Cancellation {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (canceller, cancelled) = cancellation();
+    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        if let Ok(mut stream) = signal(kind) {
+            let canceller = canceller.clone();
+            tokio::task::spawn_local(async move {
+                stream.recv().await;
+                canceller.cancel();
+            });
+        }
+    }
+    cancelled
+}
+
+/// Whether every check was left out by its event or its tags: then a run that did nothing is as asked.
+pub(crate) fn only_filtered(document: &Value) -> bool {
+    document["checks"].as_object().is_some_and(|checks| {
+        checks.values().all(|check| matches!(check["skip_reason"].as_str(), Some("event" | "tags")))
+    })
+}
+
+pub(crate) fn exit_of(run: &Run) -> crate::exit::Exit {
+    let reason = run.reason().map(|reason| reason.code);
+    let filtered = run.status() == RunStatus::Completed && only_filtered(&run.document());
+    crate::exit::Exit::of_run(run.status(), reason, filtered)
+}

@@ -1,0 +1,52 @@
+//! What the exit code says.
+
+use std::process::ExitCode;
+
+use escrow_model::{ReasonCode, RunStatus};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Completed,
+    WorkFailed,
+    AuthorMustAct,
+    WorldFailed,
+    PersonMustAct,
+    TimedOut,
+    Interrupted,
+}
+
+impl Exit {
+    fn number(self) -> u8 {
+        match self {
+            Exit::Completed => 0,
+            Exit::WorkFailed => 1,
+            Exit::AuthorMustAct => 2,
+            Exit::WorldFailed => 3,
+            Exit::PersonMustAct => 4,
+            Exit::TimedOut => 124,
+            Exit::Interrupted => 130,
+        }
+    }
+
+    /// Of a run that ended or waits.
+    pub(crate) fn of_run(status: RunStatus, reason: Option<ReasonCode>, only_filtered: bool) -> Exit {
+        match status {
+            RunStatus::Completed if reason == Some(ReasonCode::CompletedNothingRan) && !only_filtered => {
+                Exit::PersonMustAct
+            }
+            RunStatus::Completed => Exit::Completed,
+            RunStatus::Failed => Exit::WorkFailed,
+            RunStatus::TimedOut => Exit::TimedOut,
+            RunStatus::Aborted if reason == Some(ReasonCode::AbortedWorld) => Exit::WorldFailed,
+            RunStatus::Aborted | RunStatus::Waiting => Exit::PersonMustAct,
+            RunStatus::Cancelled => Exit::Interrupted,
+            RunStatus::Running => Exit::WorldFailed,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.number())
+    }
+}

@@ -1,0 +1,188 @@
+//! How a run ended, for people: what failed and its output, what is missing, what to do next.
+
+use escrow_engine::Run;
+use escrow_model::{CheckStatus, ReasonCode, RunStatus};
+use serde_json::Value;
+
+use super::paint::Paint;
+use super::table::Table;
+use super::words::{count, duration_words};
+
+/// Lines of output that are repeated for a failed check.
+const OUTPUT_LINES_MAX: usize = 20;
+
+/// The end of a run: failing output, missing artifacts, the verdict and the next command.
+pub(crate) fn closing(run: &Run, paint: Paint) -> String {
+    let mut text = String::new();
+    let document = run.document();
+    let id = run.options().run.as_str();
+    for (name, check) in checks(&document) {
+        if check["status"] == "failed" {
+            text.push_str(&failing(name, check, paint));
+        }
+    }
+    for warning in document["run"]["warnings"].as_array().into_iter().flatten() {
+        let message = warning["message"].as_str().unwrap_or_default();
+        text.push_str(&format!("{}: {message}\n", paint.yellow("warning")));
+    }
+    text.push_str(&missing(run, &document, paint));
+    text.push_str(&verdict(run, &document, paint));
+    for wait in run.waits() {
+        let action = match wait.kind {
+            escrow_model::WaitKind::Approval => format!("escrow approve {0}    or  escrow deny {0}", wait.id),
+            escrow_model::WaitKind::Input => format!("escrow answer {} TEXT", wait.id),
+            escrow_model::WaitKind::UnknownEffect => {
+                format!("escrow resume {id} --assume {}{}=done    or  failed, retry", wait.check, wait.scope)
+            }
+        };
+        text.push_str(&format!("  {}  {action}\n", wait.prompt));
+    }
+    text
+}
+
+fn checks(document: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    document["checks"].as_object().into_iter().flatten()
+}
+
+fn failing(name: &str, check: &Value, paint: Paint) -> String {
+    let mut text = format!("\n{} {}\n", paint.red("✗"), paint.bold(name));
+    for issue in check["issues"].as_array().into_iter().flatten() {
+        let (rule, message) = (issue["rule_id"].as_str(), issue["message"].as_str());
+        text.push_str(&format!("  {}  {}\n", paint.dim(rule.unwrap_or("")), message.unwrap_or("")));
+    }
+    let stderr = check["result"]["stderr"].as_str().unwrap_or_default();
+    let output = match &check["output"] {
+        Value::Null => String::new(),
+        Value::String(output) => output.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    };
+    for (stream, content) in [("stdout", output.as_str()), ("stderr", stderr)] {
+        let lines: Vec<&str> = content.trim_end().lines().collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let hidden = lines.len().saturating_sub(OUTPUT_LINES_MAX);
+        text.push_str(&format!("  {}\n", paint.dim(&format!("── {stream} ──"))));
+        if hidden > 0 {
+            text.push_str(&format!("  {}\n", paint.dim(&format!("… {} before", count(hidden, "line")))));
+        }
+        for line in &lines[hidden..] {
+            text.push_str(&format!("  {}\n", printable(line)));
+        }
+    }
+    text
+}
+
+/// A command's output must not drive the reader's terminal.
+fn printable(line: &str) -> String {
+    const LENGTH_MAX: usize = 400;
+    line.chars().filter(|c| !c.is_control() || *c == '\t').take(LENGTH_MAX).collect()
+}
+
+fn missing(run: &Run, document: &Value, paint: Paint) -> String {
+    let rows: Vec<&Value> =
+        document["artifacts"]["missing_required"].as_array().into_iter().flatten().collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", paint.red("Run failed: missing required artifacts."));
+    for row in &rows {
+        let field = |name: &str| row[name].as_str().unwrap_or_default();
+        let mut line = format!("  {} ({}) — {}", field("id"), field("path"), field("source"));
+        if field("problem") != "absent" {
+            line.push_str(&format!(", {}", field("problem").replace('_', " ")));
+        }
+        text.push_str(&format!("{line}\n"));
+    }
+    let clean = run.reason().is_some_and(|reason| reason.code == ReasonCode::FailedMissingArtifact);
+    let lead = if clean { "Run completed cleanly otherwise. Inspect with:" } else { "Inspect with:" };
+    text.push_str(&format!("\n{lead}\n  escrow runs show {}\n", run.options().run));
+    text
+}
+
+fn verdict(run: &Run, document: &Value, paint: Paint) -> String {
+    let Some(reason) = run.reason() else { return String::new() };
+    let status = run.status();
+    let word = status.as_str().replace('_', " ");
+    let painted = match status {
+        RunStatus::Completed if reason.code == ReasonCode::CompletedNothingRan => paint.yellow("nothing ran"),
+        RunStatus::Completed => paint.green("completed"),
+        RunStatus::Waiting | RunStatus::Running => paint.yellow(&word),
+        RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
+            paint.red(&word)
+        }
+    };
+    let mut line = format!("{painted}  {}", reason.code.as_str());
+    if status != RunStatus::Completed {
+        line.push_str(&format!("  {}", reason.summary));
+    }
+    if let Some(ms) = elapsed(document) {
+        line.push_str(&format!("  {}", paint.dim(&duration_words(ms))));
+    }
+    let mut text = format!("{line}\n");
+    let first_failed = checks(document).find(|(_, check)| check["status"] == "failed").map(|(name, _)| name);
+    if let (RunStatus::Failed, Some(name)) = (status, first_failed) {
+        text.push_str(&format!("  {} escrow logs {} {name}\n", paint.dim("next:"), run.options().run));
+    }
+    text
+}
+
+fn elapsed(document: &Value) -> Option<u64> {
+    let total = checks(document).filter_map(|(_, check)| check["result"]["duration_ms"].as_u64()).max()?;
+    Some(total)
+}
+
+/// `runs show` for people.
+pub(crate) fn show_run(run: &Run, paint: Paint) -> String {
+    let document = run.document();
+    let about = &document["run"];
+    let field = |name: &str| about[name].as_str().unwrap_or("-").to_owned();
+    let mut text = format!("run {}  {}\n", paint.cyan(&field("id")), paint.bold(&field("playbook")));
+    text.push_str(&format!("started {}   ended {}\n\n", field("started_at"), field("ended_at")));
+    let mut table = Table::new();
+    for index in run.plan_of().indices() {
+        let name = &run.plan_of().check(index).name;
+        let check = &document["checks"][name];
+        let status = run.check_status(index);
+        let mark = match status {
+            CheckStatus::Succeeded => paint.green("✓"),
+            CheckStatus::Failed => paint.red("✗"),
+            CheckStatus::Skipped => paint.yellow("-"),
+            CheckStatus::Pending => " ".to_owned(),
+            CheckStatus::Running => paint.cyan("●"),
+            CheckStatus::Waiting | CheckStatus::Unknown => paint.yellow("?"),
+        };
+        let runs = check["runs"].as_u64().unwrap_or(0);
+        let times = if runs > 1 { format!("{runs} runs") } else { String::new() };
+        let note = match status {
+            CheckStatus::Skipped => check["skip_reason"].as_str().unwrap_or_default().to_owned(),
+            CheckStatus::Failed => check["issues"][0]["message"].as_str().unwrap_or_default().to_owned(),
+            _ => String::new(),
+        };
+        let took = check["result"]["duration_ms"].as_u64().map(duration_words).unwrap_or_default();
+        table.row(&[
+            ("  x", format!("  {mark}")),
+            (name, name.clone()),
+            (status.as_str(), status.as_str().to_owned()),
+            (&took, paint.dim(&took)),
+            (&times, times.clone()),
+            ("", note),
+        ]);
+    }
+    text.push_str(&table.render());
+    let produced: Vec<&Value> = document["artifacts"]["produced"].as_array().into_iter().flatten().collect();
+    if !produced.is_empty() {
+        text.push_str("\nartifacts\n");
+        for artifact in produced {
+            let size = artifact["size"].as_u64().unwrap_or(0);
+            text.push_str(&format!(
+                "  {} {}  {size} bytes\n",
+                artifact["id"].as_str().unwrap_or_default(),
+                artifact["path"].as_str().unwrap_or_default()
+            ));
+        }
+    }
+    text.push('\n');
+    text.push_str(&closing(run, paint));
+    text
+}

@@ -1,0 +1,81 @@
+//! The two channels: data on stdout, talk on stderr.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde_json::Value;
+
+use super::paint::Paint;
+use crate::arguments::{Output, Shared};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Talk {
+    output: Output,
+    quiet: bool,
+    /// How stderr is painted.
+    pub(crate) paint: Paint,
+    /// How stdout is painted.
+    pub(crate) page: Paint,
+    /// Whether stderr is a terminal on which lines may be redrawn.
+    pub(crate) redraws: bool,
+}
+
+impl Talk {
+    pub(crate) fn new(shared: &Shared) -> Talk {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let terminal = io::stderr().is_terminal() && !dumb;
+        Talk {
+            output: shared.output,
+            quiet: shared.quiet,
+            paint: Paint::for_terminal(terminal),
+            page: Paint::for_terminal(io::stdout().is_terminal() && !dumb),
+            redraws: terminal && std::env::var_os("CI").is_none(),
+        }
+    }
+
+    pub(crate) fn output(&self) -> Output {
+        self.output
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// A line for people. A reader that has gone away is no reason to stop working.
+    pub(crate) fn say(&self, text: &str) {
+        if !self.quiet {
+            drop(writeln!(io::stderr().lock(), "{text}"));
+        }
+    }
+
+    /// Errors are told even when quiet.
+    pub(crate) fn error(&self, message: &str, help: Option<&str>) {
+        let mut stderr = io::stderr().lock();
+        drop(writeln!(stderr, "{}: {message}", self.paint.red("error")));
+        if let Some(help) = help {
+            drop(writeln!(stderr, "  {} {help}", self.paint.dim("help:")));
+        }
+    }
+
+    /// A document on stdout. False when nobody reads it any more.
+    pub(crate) fn data(&self, document: &Value) -> bool {
+        let mut stdout = io::stdout().lock();
+        let written = match self.output {
+            Output::Json => serde_json::to_string_pretty(document).map(|text| writeln!(stdout, "{text}")),
+            Output::Human | Output::Jsonl => {
+                serde_json::to_string(document).map(|text| writeln!(stdout, "{text}"))
+            }
+        };
+        matches!(written, Ok(Ok(())))
+    }
+
+    pub(crate) fn data_if_machine(&self, document: &Value) {
+        if self.output != Output::Human {
+            self.data(document);
+        }
+    }
+
+    /// Text for people that is the answer itself.
+    pub(crate) fn page(&self, text: &str) {
+        drop(writeln!(io::stdout().lock(), "{}", text.trim_end()));
+    }
+}

@@ -1,0 +1,85 @@
+//! Durations, counts and causes as people say them.
+
+use escrow_model::SkipReason;
+
+/// `0.8s`, `12.4s`, `2m 05s`, `1h 02m`.
+pub(crate) fn duration_words(ms: u64) -> String {
+    match ms {
+        0..100 => format!("{ms}ms"),
+        100..60_000 => format!("{}.{}s", ms / 1000, ms % 1000 / 100),
+        60_000..3_600_000 => format!("{}m {:02}s", ms / 60_000, ms / 1000 % 60),
+        _ => format!("{}h {:02}m", ms / 3_600_000, ms / 60_000 % 60),
+    }
+}
+
+/// `500ms`, `30s`, `10m`, `2h`, `7d`, or several of them: `1h30m`. A bare number is milliseconds.
+pub(crate) fn parse_duration(text: &str) -> Option<u64> {
+    if let Ok(ms) = text.parse() {
+        return Some(ms);
+    }
+    let mut total: u64 = 0;
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let number: u64 = rest[..digits].parse().ok()?;
+        rest = &rest[digits..];
+        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let unit = match &rest[..letters] {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return None,
+        };
+        total = total.checked_add(number.checked_mul(unit)?)?;
+        rest = rest[letters..].trim_start();
+    }
+    Some(total)
+}
+
+pub(super) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Why a check did not run, in words; `detail` says more where there is more to say.
+pub(super) fn skip_words(reason: SkipReason, detail: &str) -> String {
+    let words = match reason {
+        SkipReason::IfCondition => "not needed",
+        SkipReason::Assume => "a precondition does not hold",
+        SkipReason::DependencyFailed => "a dependency did not succeed",
+        SkipReason::ForEachEmpty => "there are no items",
+        SkipReason::ContractBlocked => "blocked",
+        SkipReason::SafeMode => "safe mode",
+        SkipReason::Event => "listens to another event",
+        SkipReason::Tags => "left out by tag",
+        SkipReason::Only => "left out by --only",
+        SkipReason::NotRouted => "nothing routed to it",
+        SkipReason::LoopBudget => "the loop budget is spent",
+        SkipReason::RunEnded => "the run was ending",
+    };
+    if detail.is_empty() { words.to_owned() } else { format!("{words}: {detail}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_naturally() {
+        let said: Vec<String> = [7, 812, 12_400, 125_000, 3_725_000].map(duration_words).to_vec();
+        assert_eq!(said, ["7ms", "0.8s", "12.4s", "2m 05s", "1h 02m"]);
+    }
+
+    #[test]
+    fn durations_are_understood_as_they_are_written() {
+        for (text, ms) in
+            [("1500", 1500), ("500ms", 500), ("30s", 30_000), ("1h30m", 5_400_000), ("7d", 604_800_000)]
+        {
+            assert_eq!(parse_duration(text), Some(ms), "{text}");
+        }
+        for text in ["", "10 parsecs", "s", "-5s", "1.5h", "99999999999999999999h"] {
+            assert!(parse_duration(text).is_none_or(|ms| text.is_empty() && ms == 0), "{text}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The walls of the house: who may depend on whom, and where tokio, SQL and HTTP may live.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Every edge between rooms that ARCHITECTURE.md allows. `testkit` is for tests only.
+const WALLS: &[(&str, &[&str])] = &[
+    ("expr", &[]),
+    ("model", &["expr"]),
+    ("contract", &["model", "expr"]),
+    ("playbook", &["model", "expr", "contract"]),
+    ("engine", &["model", "expr", "contract"]),
+    ("protocol", &[]),
+    ("store", &["model", "protocol"]),
+    ("runtime", &["expr", "model", "contract", "playbook", "engine", "protocol", "store"]),
+    ("cli", &["expr", "model", "contract", "playbook", "engine", "protocol", "store", "runtime"]),
+    ("testkit", &["expr", "model", "contract", "playbook", "engine", "store"]),
+];
+
+/// Outside crates that belong into these rooms and no others.
+const SPECIALISTS: &[(&str, &[&str])] = &[
+    ("tokio", &["runtime", "cli"]),
+    ("rusqlite", &["store"]),
+    ("granit-parser", &["playbook"]),
+    ("jsonschema", &["contract"]),
+    ("minijinja", &["expr"]),
+    ("regex", &["expr"]),
+    ("clap", &["cli"]),
+    ("anyhow", &["cli"]),
+    ("rustix", &["runtime", "cli"]),
+];
+
+#[test]
+fn rooms_depend_only_on_the_rooms_they_may() {
+    for (room, dependencies) in rooms() {
+        let allowed = WALLS.iter().find(|(name, _)| *name == room).map(|(_, allowed)| *allowed);
+        let allowed = allowed.unwrap_or_else(|| panic!("`{room}` is not in the table of rooms"));
+        for dependency in dependencies.normal.iter().filter_map(|name| name.strip_prefix("escrow-")) {
+            assert!(allowed.contains(&dependency), "`{room}` must not depend on `{dependency}`");
+        }
+        assert!(!dependencies.normal.contains("escrow"), "nothing depends on the binary, but `{room}` does");
+        assert!(!dependencies.normal.contains("escrow-testkit"), "`{room}` ships the testkit");
+    }
+}
+
+#[test]
+fn specialists_stay_in_their_rooms() {
+    for (room, dependencies) in rooms() {
+        for (specialist, homes) in SPECIALISTS {
+            if dependencies.normal.contains(*specialist) {
+                assert!(homes.contains(&room.as_str()), "`{specialist}` has no business in `{room}`");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_lower_floor_bans_clocks_files_and_hash_maps() {
+    for room in ["expr", "model", "contract", "engine"] {
+        let text = std::fs::read_to_string(root().join("crates").join(room).join("clippy.toml"))
+            .unwrap_or_else(|error| panic!("`{room}` has no clippy.toml: {error}"));
+        for banned in ["HashMap", "SystemTime", "Instant", "std::env::var", "std::fs::read", "std::thread::spawn"] {
+            assert!(text.contains(banned), "`{room}` does not ban `{banned}`");
+        }
+    }
+}
+
+#[derive(Default)]
+struct Dependencies {
+    normal: BTreeSet<String>,
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The rooms by folder name, with what they depend on.
+fn rooms() -> BTreeMap<String, Dependencies> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages
+        .iter()
+        .map(|package| {
+            let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+            let room = manifest.parent().and_then(Path::file_name).expect("a folder").to_string_lossy().into_owned();
+            let mut dependencies = Dependencies::default();
+            for dependency in package["dependencies"].as_array().expect("dependencies") {
+                if dependency["kind"].is_null() {
+                    dependencies.normal.insert(dependency["name"].as_str().expect("a name").to_owned());
+                }
+            }
+            (room, dependencies)
+        })
+        .collect()
+}

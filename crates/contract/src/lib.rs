@@ -1,0 +1,11 @@
+//! Judges what came back against what was promised. Never fetches it.
+//!
+//!   SeenFile, output, expressions ──> judge ──> Delivery, Issues
+//!
+//! **Invariant:** no I/O and no clock. What cannot be judged counts as broken, never as kept.
+
+mod delivery;
+mod schema;
+
+pub use delivery::judge_delivery;
+pub use schema::{Schema, SchemaError};

@@ -1,0 +1,429 @@
+//! The one place where the state of a run changes. Live runs and replay go through this door.
+//!
+//! **Invariant:** applying never decides. It records what an entry says and notes, on the agenda, what may now
+//! be worth a look.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use escrow_model::{
+    Assumption, CheckIndex, Entry, Event, Issue, Letter, Millis, Plan, Reason, ReasonCode, RunStatus,
+    ScopePath, SkipReason, Verdict, WaitKind,
+};
+use serde_json::Value;
+
+use crate::graph::BlockName;
+use crate::run::Run;
+use crate::state::{Failure, History, Phase, Remembered, Route, RunFailure, Stopping, Wait};
+use crate::verdict::failure_code;
+
+impl Run {
+    /// Records one entry. `RunStarted` is the first and made this run; it is not applied twice.
+    pub(crate) fn apply(&mut self, entry: &Entry) {
+        self.state.entries += 1;
+        let at = entry.at;
+        match &entry.event {
+            Event::RunStarted { .. } => {}
+            Event::CheckSkipped { check, scope, reason, .. } => {
+                let check = self.index(check);
+                self.skip(check, scope, *reason);
+            }
+            Event::AttemptStarted { check, scope, request, .. } => {
+                let check = self.index(check);
+                let slot = crate::pure::needs_slot(&request.provider);
+                self.state.slots_used += u32::from(slot);
+                for group in self.groups_of(check, scope) {
+                    *self.state.in_flight.entry(group).or_default() += 1;
+                }
+                let state = &mut self.state.checks[check.place()];
+                state.runs += 1;
+                *state.attempts.entry(scope.clone()).or_default() += 1;
+                self.set_phase(check, scope, Phase::Running);
+                let request = Arc::new((**request).clone());
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.request = Some(request);
+                    cell.slot = slot;
+                    cell.runs += 1;
+                    cell.skip = None;
+                }
+            }
+            Event::AttemptAnswered { check, scope, answer, .. } => {
+                let check = self.index(check);
+                self.answered(check, scope, Arc::new((**answer).clone()));
+            }
+            Event::CheckJudged { check, scope, verdict, issues, violation, fault, settled, .. } => {
+                let check = self.index(check);
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.fault = *fault;
+                }
+                self.judged(check, scope, *verdict, issues, *violation);
+                if *settled {
+                    self.settle(check, scope);
+                }
+            }
+            Event::CheckSettled { check, scope } => {
+                let check = self.index(check);
+                self.settle(check, scope);
+            }
+            Event::RetryScheduled { check, scope, at, .. } => {
+                let check = self.index(check);
+                self.set_phase(check, scope, Phase::RetryWait);
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.retries += 1;
+                    cell.recovering = true;
+                }
+                self.forget_route(check, scope);
+                self.state.retries.insert((*at, check, scope.clone()));
+            }
+            Event::RetryDue { check, scope } => {
+                let check = self.index(check);
+                self.state.retries.retain(|(_, c, s)| !(*c == check && s == scope));
+                self.set_phase(check, scope, Phase::Due);
+                self.state.agenda.0.checks.insert((check, scope.clone()));
+            }
+            Event::Routed { check, scope, by, to, to_scope, goto_event, again, .. } => {
+                let (source, target) = (self.index(check), self.index(to));
+                if *again {
+                    *self.state.loops.entry(to_scope.clone()).or_default() += 1;
+                }
+                if let Some(cell) = self.cell_mut(source, scope) {
+                    cell.recovering |= cell.verdict == Some(Verdict::Failed);
+                }
+                self.decide_anew(&(source, scope.clone()), target, to_scope, goto_event.as_deref());
+                self.note_run_target((source, scope), by, (target, to_scope));
+            }
+            Event::RoutingDone { check, scope, block } => {
+                let check = self.index(check);
+                self.routing_done(check, scope, block);
+            }
+            Event::LoopBudgetExceeded { check, scope, to, limit } => {
+                let source = self.index(check);
+                let message = format!("routing to `{to}` again would exceed the loop budget of {limit}");
+                self.state.halted.insert(scope.clone());
+                self.raise(source, scope, &Issue::error("routing/loop_budget_exceeded", message.clone()));
+                self.fail_run(ReasonCode::FailedLoopBudget, source, message);
+            }
+            Event::IssueRaised { check, scope, issue, fails_run } => {
+                let check = self.index(check);
+                self.raise(check, scope, issue);
+                if let Some(code) = fails_run {
+                    self.fail_run(*code, check, issue.message.clone());
+                }
+            }
+            Event::WarningRaised { warning } => self.state.warnings.push(warning.clone()),
+            Event::FaultDetected { .. } | Event::FaultIsolated { .. } | Event::RecoveryStarted { .. } => {}
+            Event::RecoverySucceeded { check, scope } | Event::RecoveryExhausted { check, scope } => {
+                let check = self.index(check);
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.recovering = false;
+                }
+            }
+            Event::WaitStarted { check, scope, kind, id, digest, prompt, choices, expires_at } => {
+                let check = self.index(check);
+                let wait = Wait {
+                    place: (check, scope.clone()),
+                    kind: *kind,
+                    digest: digest.clone(),
+                    prompt: prompt.clone(),
+                    choices: choices.clone(),
+                    expires_at: *expires_at,
+                };
+                self.set_phase(check, scope, Phase::Waiting(id.clone()));
+                self.state.waits.insert(id.clone(), wait);
+            }
+            Event::LetterOpened { letter, refused: None } => self.letter_opened(letter),
+            Event::LetterOpened { refused: Some(_), .. } => {}
+            Event::WaitExpired { id } => {
+                if let Some(wait) = self.state.waits.get_mut(id) {
+                    wait.expires_at = None;
+                }
+            }
+            Event::MemoryChanged { namespace, key, value } => {
+                let space = self
+                    .state
+                    .memory
+                    .entry(namespace.clone())
+                    .or_insert_with(|| Value::Object(Default::default()));
+                if let Value::Object(space) = space {
+                    match value {
+                        Some(value) => drop(space.insert(key.clone(), value.clone())),
+                        None => drop(space.shift_remove(key)),
+                    }
+                }
+            }
+            Event::RunResumed {} => {
+                self.state.status = RunStatus::Running;
+                self.state.reason = None;
+            }
+            Event::RunWaiting { reason } => {
+                self.state.status = RunStatus::Waiting;
+                self.state.reason = Some(reason.clone());
+            }
+            Event::DeadlinePassed {} => self.stop(Stopping::Deadline),
+            Event::ArtifactsVerified { delivery } => self.state.delivery = Some(delivery.clone()),
+            Event::RunEnded { reason } => self.ended(at, reason),
+        }
+    }
+
+    fn ended(&mut self, at: Millis, reason: &Reason) {
+        self.state.status = reason.code.status();
+        self.state.reason = Some(reason.clone());
+        self.state.ended_at = Some(at);
+    }
+
+    fn skip(&mut self, check: CheckIndex, scope: &ScopePath, reason: SkipReason) {
+        if scope.depth() < self.plan().check(check).fan.len() {
+            self.skip_group(check, scope, reason);
+            return;
+        }
+        if self.set_phase(check, scope, Phase::Settled) {
+            if let Some(cell) = self.cell_mut(check, scope) {
+                cell.skip = Some(reason);
+            }
+            self.close(check, scope);
+        }
+    }
+
+    fn answered(&mut self, check: CheckIndex, scope: &ScopePath, answer: Arc<escrow_model::Answer>) {
+        let entry = self.state.entries;
+        for (name, value) in &answer.env {
+            self.state.env.insert(name.clone(), Value::String(value.clone()));
+        }
+        for group in self.groups_of(check, scope) {
+            if let Some(count) = self.state.in_flight.get_mut(&group) {
+                *count = count.saturating_sub(1);
+            }
+            self.unpark(&group);
+        }
+        let histories = &mut self.state.checks[check.place()].histories;
+        for depth in 0..=scope.depth() {
+            let History(remembered) = histories.entry(scope.truncated(depth)).or_default();
+            remembered.push(Remembered { entry, answer: Arc::clone(&answer) });
+        }
+        let waited = match self.cell(check, scope).map(|cell| &cell.phase) {
+            Some(Phase::Waiting(id)) => Some(id.clone()),
+            _ => None,
+        };
+        if let Some(id) = waited {
+            self.state.waits.remove(&id);
+        }
+        self.set_phase(check, scope, Phase::Judged);
+        let mut freed = false;
+        if let Some(cell) = self.cell_mut(check, scope) {
+            freed = std::mem::take(&mut cell.slot);
+            cell.answer = Some(answer);
+            cell.request = None;
+            cell.approved = None;
+            cell.pass_from = entry;
+        }
+        self.forget_outputs(check, scope);
+        if freed {
+            self.state.slots_used = self.state.slots_used.saturating_sub(1);
+        }
+    }
+
+    fn judged(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        verdict: Verdict,
+        issues: &[Issue],
+        violation: bool,
+    ) {
+        let entry = self.state.entries;
+        self.set_phase(check, scope, Phase::Judged);
+        if let Some(cell) = self.cell_mut(check, scope) {
+            cell.verdict = Some(verdict);
+            cell.issues = issues.to_vec();
+            cell.skip = None;
+        }
+        let state = &mut self.state.checks[check.place()];
+        match verdict {
+            Verdict::Succeeded => {
+                state.failures.remove(scope);
+                state.violations.remove(scope);
+            }
+            Verdict::Failed => {
+                let code = failure_code(issues);
+                let message = issues.first().map(|issue| issue.message.clone()).unwrap_or_default();
+                state.failures.insert(scope.clone(), Failure { code, message, entry });
+                if violation {
+                    state.violations.insert(scope.clone());
+                }
+            }
+        }
+        if self.state.stopping.is_none() {
+            self.open_route(check, scope, verdict);
+        }
+    }
+
+    /// The first routing block that has something to do, if any.
+    fn open_route(&mut self, check: CheckIndex, scope: &ScopePath, verdict: Verdict) {
+        let plan = self.plan();
+        let spec = plan.check(check);
+        let block = match verdict {
+            Verdict::Succeeded if !spec.on_success.is_empty() => Some(BlockName::Success),
+            Verdict::Failed if !spec.on_fail.is_empty() || spec.retry.is_some() => Some(BlockName::Fail),
+            Verdict::Succeeded | Verdict::Failed if !spec.on_finish.is_empty() => Some(BlockName::Finish),
+            Verdict::Succeeded | Verdict::Failed => None,
+        };
+        if let Some(block) = block {
+            self.insert_route(check, scope, block);
+        }
+    }
+
+    fn insert_route(&mut self, check: CheckIndex, scope: &ScopePath, block: BlockName) {
+        let place = (check, scope.clone());
+        self.state.agenda.0.routes.insert(place.clone());
+        self.state.routes.insert(place, Route::new(block));
+    }
+
+    fn routing_done(&mut self, check: CheckIndex, scope: &ScopePath, block: &str) {
+        self.forget_route(check, scope);
+        let plan = self.plan();
+        let spec = plan.check(check);
+        let finish = block != BlockName::Finish.as_str() && !spec.on_finish.is_empty();
+        if finish && self.state.stopping.is_none() {
+            self.insert_route(check, scope, BlockName::Finish);
+        }
+        // A `forEach` check settles before its `on_finish`, or its items could never run.
+        let judged = self.cell(check, scope).is_some_and(|cell| cell.phase == Phase::Judged);
+        if judged && (!finish || spec.for_each) {
+            self.settle(check, scope);
+        }
+    }
+
+    fn note_run_target(
+        &mut self,
+        source: (CheckIndex, &ScopePath),
+        by: &str,
+        target: (CheckIndex, &ScopePath),
+    ) {
+        let source = (source.0, source.1.clone());
+        let target = (target.0, target.1.clone());
+        // A source that its own target re-decides has no route any more: it starts afresh.
+        let Some(route) = self.state.routes.get_mut(&source) else { return };
+        match by {
+            "run" => route.ran = true,
+            "run_js" => route.ran_js = true,
+            _ => return,
+        }
+        route.awaiting.insert(target.clone());
+        self.state.awaited.entry(target).or_default().insert(source);
+    }
+
+    fn letter_opened(&mut self, letter: &Letter) {
+        match letter {
+            Letter::Approve { id, .. } => {
+                if let Some(wait) = self.state.waits.remove(id) {
+                    let (check, scope) = wait.place;
+                    self.set_phase(check, &scope, Phase::Due);
+                    if let Some(cell) = self.cell_mut(check, &scope) {
+                        cell.approved = Some(wait.digest);
+                    }
+                    self.state.agenda.0.checks.insert((check, scope));
+                }
+            }
+            Letter::Deny { id, .. } => {
+                if let Some(wait) = self.state.waits.remove(id) {
+                    let (check, scope) = wait.place;
+                    self.set_phase(check, &scope, Phase::Judged);
+                    self.stop(Stopping::Denied);
+                }
+            }
+            // The attempt's answer follows as an entry of its own.
+            Letter::Answer { .. } => {}
+            Letter::Assume { check, scope, assumption, .. } => {
+                let check = self.index(check);
+                self.state.waits.retain(|_, wait| {
+                    !(wait.kind == WaitKind::UnknownEffect && wait.place == (check, scope.clone()))
+                });
+                match assumption {
+                    Assumption::Retry => {
+                        self.set_phase(check, scope, Phase::Due);
+                        self.state.agenda.0.checks.insert((check, scope.clone()));
+                    }
+                    Assumption::Done | Assumption::Failed => {
+                        self.set_phase(check, scope, Phase::Judged);
+                    }
+                }
+            }
+            Letter::Cancel { system, .. } => {
+                self.stop(if *system { Stopping::CancelledBySystem } else { Stopping::CancelledByUser })
+            }
+        }
+    }
+
+    /// The first cause stands: a run that was cancelled does not time out afterwards.
+    fn stop(&mut self, cause: Stopping) {
+        self.state.stopping.get_or_insert(cause);
+        self.state.status = RunStatus::Running;
+        self.state.reason = None;
+        self.put_everything_on_the_agenda();
+    }
+
+    fn raise(&mut self, check: CheckIndex, scope: &ScopePath, issue: &Issue) {
+        self.state.issues.push((check, scope.clone(), issue.clone()));
+    }
+
+    /// The causes rank: a loop budget beats an expression error, and the first of a kind stands.
+    fn fail_run(&mut self, code: ReasonCode, check: CheckIndex, message: String) {
+        let outranks = match &self.state.first_failure {
+            None => true,
+            Some(earlier) => {
+                code == ReasonCode::FailedLoopBudget && earlier.code != ReasonCode::FailedLoopBudget
+            }
+        };
+        if outranks {
+            self.state.first_failure = Some(RunFailure { code, check, message });
+        }
+    }
+
+    fn index(&self, name: &str) -> CheckIndex {
+        self.graph.find(name).unwrap_or(CheckIndex(0))
+    }
+
+    pub(crate) fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.state.plan)
+    }
+
+    /// Groups whose `concurrency` this item counts against.
+    pub(crate) fn groups_of(&self, check: CheckIndex, scope: &ScopePath) -> Vec<(CheckIndex, ScopePath)> {
+        let (Some(parent), Some(above)) = (self.plan().check(check).fan.last().copied(), scope.parent())
+        else {
+            return Vec::new();
+        };
+        vec![(parent, above.clone()), (check, above)]
+    }
+
+    /// How many items of a group may be in flight.
+    pub(crate) fn group_limit(&self, check: CheckIndex, group: &(CheckIndex, ScopePath)) -> u32 {
+        let plan = self.plan();
+        if group.0 == check {
+            let parent = plan.check(check).fan.last().map(|parent| plan.check(*parent));
+            let explicit = parent.and_then(|parent| parent.concurrency);
+            let external = plan.check(check).criticality == escrow_model::Criticality::External;
+            if external && explicit.is_none() { 1 } else { u32::MAX }
+        } else {
+            plan.check(group.0).concurrency.unwrap_or(u32::MAX)
+        }
+    }
+
+    pub(crate) fn unpark(&mut self, group: &(CheckIndex, ScopePath)) {
+        let agenda = &mut self.state.agenda.0;
+        if let Some(parked) = agenda.parked.get_mut(group)
+            && let Some(place) = parked.pop_first()
+        {
+            agenda.checks.insert(place);
+        }
+    }
+}
+
+/// Waits that are open, by place: for letters that name a check.
+pub(crate) fn wait_of<'a>(
+    waits: &'a BTreeMap<String, Wait>,
+    check: CheckIndex,
+    scope: &ScopePath,
+) -> Option<(&'a String, &'a Wait)> {
+    waits.iter().find(|(_, wait)| wait.place.0 == check && wait.place.1 == *scope)
+}

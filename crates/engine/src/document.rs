@@ -1,0 +1,171 @@
+//! The run as outside tools read it: the one JSON document of `run --output json` and `runs show`.
+
+use escrow_model::{CheckIndex, CheckStatus, DeliveryStatus, Issue, ScopePath, Verdict, WaitKind, rfc3339};
+use serde_json::{Map, Value, json};
+
+use crate::run::Run;
+use crate::state::{Cell, Node, Phase};
+
+impl Run {
+    /// The document of product.md §9. Derived from the journal alone, so it is the same at any time later.
+    pub fn document(&self) -> Value {
+        let mut checks = Map::new();
+        for index in self.state.plan.indices() {
+            checks.insert(self.state.plan.check(index).name.clone(), self.check_document(index));
+        }
+        json!({
+            "run": self.run_document(),
+            "checks": checks,
+            "artifacts": self.artifacts_document(),
+            "outcomes": [],
+        })
+    }
+
+    pub fn run_document(&self) -> Value {
+        let options = &self.state.options;
+        json!({
+            "id": options.run,
+            "playbook": self.state.plan.name,
+            "status": self.state.status,
+            "reason": self.state.reason,
+            "invocation_id": options.invocation,
+            "started_at": rfc3339(self.state.started_at),
+            "ended_at": self.state.ended_at.map(rfc3339),
+            "warnings": self.state.warnings,
+        })
+    }
+
+    fn check_document(&self, check: CheckIndex) -> Value {
+        let spec = self.state.plan.check(check);
+        let state = &self.state.checks[check.place()];
+        let root = ScopePath::root();
+        let mut document = Map::new();
+        let status = self.check_status(check);
+        document.insert("status".into(), json!(status));
+        document.insert("criticality".into(), json!(spec.criticality));
+        document.insert("runs".into(), json!(state.runs));
+        document.insert("skip_reason".into(), json!(self.skip_reason(check, status)));
+        document.insert("issues".into(), json!(self.issues_of(check)));
+        let output = self.outputs_below(check, &root).cloned().unwrap_or(Value::Null);
+        document.insert("output".into(), output);
+        let result = match state.nodes.get(&root) {
+            Some(Node::Leaf(Cell { answer: Some(answer), .. })) => json!(answer.record),
+            _ => Value::Null,
+        };
+        document.insert("result".into(), result);
+        if !spec.fan.is_empty() {
+            document.insert("items".into(), Value::Array(self.items(check)));
+        }
+        Value::Object(document)
+    }
+
+    /// Of the last attempt, or `skipped` if there was none; for a fan-out, failed if any item failed.
+    pub fn check_status(&self, check: CheckIndex) -> CheckStatus {
+        let state = &self.state.checks[check.place()];
+        let mut statuses = state.nodes.values().filter_map(|node| match node {
+            Node::Leaf(cell) => Some(self.cell_status(cell)),
+            Node::SkippedGroup(_) => Some(CheckStatus::Skipped),
+            Node::Unexpanded => Some(CheckStatus::Pending),
+            Node::Group(_) => None,
+        });
+        let Some(first) = statuses.next() else { return CheckStatus::Pending };
+        statuses.fold(first, |all, one| if weight(one) > weight(all) { one } else { all })
+    }
+
+    fn cell_status(&self, cell: &Cell) -> CheckStatus {
+        match &cell.phase {
+            Phase::Pending | Phase::Due => CheckStatus::Pending,
+            Phase::Running | Phase::RetryWait => CheckStatus::Running,
+            Phase::Waiting(id) => match self.state.waits.get(id).map(|wait| wait.kind) {
+                Some(WaitKind::UnknownEffect) => CheckStatus::Unknown,
+                Some(WaitKind::Approval | WaitKind::Input) | None => CheckStatus::Waiting,
+            },
+            Phase::Judged | Phase::Settled => match cell.verdict {
+                Some(Verdict::Succeeded) => CheckStatus::Succeeded,
+                Some(Verdict::Failed) => CheckStatus::Failed,
+                None => CheckStatus::Skipped,
+            },
+        }
+    }
+
+    fn skip_reason(&self, check: CheckIndex, status: CheckStatus) -> Option<&'static str> {
+        if status != CheckStatus::Skipped {
+            return None;
+        }
+        self.state.checks[check.place()].nodes.values().find_map(|node| match node {
+            Node::Leaf(cell) => cell.skip.map(|reason| reason.as_str()),
+            Node::SkippedGroup(reason) => Some(reason.as_str()),
+            Node::Group(_) | Node::Unexpanded => None,
+        })
+    }
+
+    fn issues_of(&self, check: CheckIndex) -> Vec<&Issue> {
+        let judged = self.state.checks[check.place()]
+            .nodes
+            .values()
+            .filter_map(Node::cell)
+            .flat_map(|cell| &cell.issues);
+        let raised =
+            self.state.issues.iter().filter(|(index, _, _)| *index == check).map(|(_, _, issue)| issue);
+        judged.chain(raised).collect()
+    }
+
+    fn items(&self, check: CheckIndex) -> Vec<Value> {
+        let fan = &self.state.plan.check(check).fan;
+        self.state.checks[check.place()]
+            .nodes
+            .iter()
+            .filter_map(|(scope, node)| Some((scope, node.cell()?)))
+            .map(|(scope, cell)| {
+                let steps: Vec<Value> = fan
+                    .iter()
+                    .zip(scope.indices())
+                    .map(|(parent, index)| {
+                        json!({ "check": self.state.plan.check(*parent).name, "index": index })
+                    })
+                    .collect();
+                let status = self.cell_status(cell);
+                json!({
+                    "index": scope.last(),
+                    "scope": steps,
+                    "status": status,
+                    "skip_reason": (status == CheckStatus::Skipped).then_some(cell.skip).flatten(),
+                    "runs": cell.runs,
+                    "output": cell.answer.as_ref().map(|answer| &answer.output),
+                })
+            })
+            .collect()
+    }
+
+    fn artifacts_document(&self) -> Value {
+        match &self.state.delivery {
+            Some(delivery) => json!({
+                "status": delivery.status,
+                "checked_at": rfc3339(delivery.checked_at_ms),
+                "missing_required": delivery.missing_required,
+                "missing_optional": delivery.missing_optional,
+                "produced": delivery.produced,
+            }),
+            None => json!({
+                "status": DeliveryStatus::Skipped,
+                "checked_at": null,
+                "missing_required": [],
+                "missing_optional": [],
+                "produced": [],
+            }),
+        }
+    }
+}
+
+/// Which status speaks for a fan-out of several.
+fn weight(status: CheckStatus) -> u8 {
+    match status {
+        CheckStatus::Skipped => 0,
+        CheckStatus::Succeeded => 1,
+        CheckStatus::Pending => 2,
+        CheckStatus::Failed => 3,
+        CheckStatus::Waiting => 4,
+        CheckStatus::Running => 5,
+        CheckStatus::Unknown => 6,
+    }
+}

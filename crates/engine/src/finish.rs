@@ -1,0 +1,271 @@
+//! How a run ends: what is left settles, the delivery is judged, one cause is named.
+
+use escrow_contract::judge_delivery;
+use escrow_model::{
+    CheckIndex, Criticality, DeliveryStatus, Event, Evidence, Millis, Reason, ReasonCode, ScopePath,
+    Sighting, SkipReason, WaitKind, Warning,
+};
+
+use crate::run::{Effect, Run, Turn};
+use crate::state::{Node, Phase, Place, Stopping};
+
+impl Run {
+    /// Nothing is worth a look any more. True when this settled something, so that more may follow.
+    pub(crate) fn settle_the_rest(&mut self, turn: &mut Turn, at: Millis) -> bool {
+        if self.state.busy > 0 {
+            self.wait_for_people(turn, at);
+            return false;
+        }
+        let parked = std::mem::take(&mut self.state.agenda.0.parked);
+        if parked.values().any(|places| !places.is_empty()) {
+            self.state.agenda.0.checks.extend(parked.into_values().flatten());
+            return true;
+        }
+        if let Some((check, scope)) =
+            self.first_place(|node| node.cell().is_some_and(|cell| cell.phase == Phase::Judged))
+        {
+            // Its routing waits for something that waits for it: the verdict stands, so that both go on.
+            let check = self.plan().check(check).name.clone();
+            self.record(turn, at, Event::CheckSettled { check, scope });
+            return true;
+        }
+        if self.skip_the_rest(turn, at) {
+            return true;
+        }
+        if let Some(place) = self.state.routes.keys().next().cloned() {
+            let route = &self.state.routes[&place];
+            let block = route.block.as_str().to_owned();
+            let check = self.plan().check(place.0).name.clone();
+            self.record(turn, at, Event::RoutingDone { check, scope: place.1, block });
+            return true;
+        }
+        self.finish(turn, at);
+        false
+    }
+
+    /// Nothing runs and somebody must act: the run says so, once.
+    fn wait_for_people(&mut self, turn: &mut Turn, at: Millis) {
+        let waiting = u32::try_from(self.state.waits.len()).unwrap_or(u32::MAX);
+        if self.state.busy > waiting {
+            return;
+        }
+        let Some((id, wait)) = self.state.waits.iter().min_by_key(|(_, wait)| rank(wait.kind)) else {
+            return;
+        };
+        let code = match wait.kind {
+            WaitKind::UnknownEffect => ReasonCode::WaitingUnknownEffect,
+            WaitKind::Approval => ReasonCode::WaitingApproval,
+            WaitKind::Input => ReasonCode::WaitingInput,
+        };
+        let name = self.state.plan.check(wait.place.0).name.clone();
+        let kind = if wait.kind == WaitKind::UnknownEffect { "check" } else { "wait" };
+        let evidence_id = if wait.kind == WaitKind::UnknownEffect { name.clone() } else { id.clone() };
+        let summary = format!("`{name}` waits for a person: {}", wait.prompt);
+        let evidence = vec![Evidence { kind: kind.into(), id: evidence_id, label: wait.prompt.clone() }];
+        let reason = Reason { code, summary, evidence };
+        if self.state.reason.as_ref() != Some(&reason) {
+            self.record(turn, at, Event::RunWaiting { reason });
+        }
+    }
+
+    fn first_place(&self, wanted: impl Fn(&Node) -> bool) -> Option<Place> {
+        self.state.checks.iter().enumerate().find_map(|(place, check)| {
+            let (scope, _) = check.nodes.iter().find(|(_, node)| wanted(node))?;
+            Some((CheckIndex::at(place), scope.clone()))
+        })
+    }
+
+    /// Checks that nobody routed to; then, if none, whatever can never be decided otherwise.
+    fn skip_the_rest(&mut self, turn: &mut Turn, at: Millis) -> bool {
+        let plan = self.plan();
+        let mut dormant = Vec::new();
+        let mut stuck = Vec::new();
+        for (place, check) in self.state.checks.iter().enumerate() {
+            let index = CheckIndex::at(place);
+            for (scope, node) in &check.nodes {
+                match node {
+                    Node::Leaf(cell) if cell.phase != Phase::Settled => {
+                        if cell.activated {
+                            stuck.push((index, scope.clone()));
+                        } else {
+                            dormant.push((index, scope.clone()));
+                        }
+                    }
+                    Node::Unexpanded if plan.check(index).starts => stuck.push((index, scope.clone())),
+                    Node::Unexpanded => dormant.push((index, scope.clone())),
+                    Node::Leaf(_) | Node::Group(_) | Node::SkippedGroup(_) => {}
+                }
+            }
+        }
+        let (places, reason) = if dormant.is_empty() {
+            (stuck, SkipReason::DependencyFailed)
+        } else {
+            (dormant, SkipReason::NotRouted)
+        };
+        for (check, scope) in &places {
+            let reason = if self.is_halted_scope(scope) { SkipReason::LoopBudget } else { reason };
+            self.skip_check(turn, at, *check, scope, reason, String::new());
+        }
+        !places.is_empty()
+    }
+
+    fn is_halted_scope(&self, scope: &ScopePath) -> bool {
+        (0..=scope.depth()).any(|depth| self.state.halted.contains(&scope.truncated(depth)))
+    }
+
+    fn finish(&mut self, turn: &mut Turn, at: Millis) {
+        let contract = &self.state.plan.artifacts;
+        if !contract.expected.is_empty() && self.state.delivery.is_none() {
+            if !self.state.agenda.0.inspection_asked {
+                self.state.agenda.0.inspection_asked = true;
+                turn.effects.push(Effect::Inspect);
+            }
+            return;
+        }
+        let warnings = self.closing_warnings();
+        for warning in warnings {
+            self.record(turn, at, Event::WarningRaised { warning });
+        }
+        let reason = self.conclude();
+        self.record(turn, at, Event::RunEnded { reason });
+    }
+
+    pub(crate) fn take_sightings(&mut self, turn: &mut Turn, at: Millis, seen: &[Sighting]) {
+        if self.state.delivery.is_some() {
+            return;
+        }
+        let delivery = judge_delivery(&self.state.plan.artifacts, &self.state.facts.before, seen, at);
+        self.record(turn, at, Event::ArtifactsVerified { delivery });
+    }
+
+    /// What failed and was allowed to, and optional artifacts that are missing.
+    fn closing_warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for index in self.state.plan.indices() {
+            let spec = self.state.plan.check(index);
+            if let Some(failure) = self.state.checks[index.place()].failures.values().next()
+                && self.is_tolerated(index)
+            {
+                warnings.push(Warning {
+                    code: "check_failed".into(),
+                    message: format!("`{}` failed and was allowed to: {}", spec.name, failure.message),
+                    check: Some(spec.name.clone()),
+                });
+            }
+        }
+        if let Some(delivery) = &self.state.delivery {
+            for missing in &delivery.missing_optional {
+                warnings.push(Warning {
+                    code: "optional_artifact_missing".into(),
+                    message: format!(
+                        "optional artifact `{}` ({}) is {}",
+                        missing.id,
+                        missing.path,
+                        missing.problem.as_str()
+                    ),
+                    check: None,
+                });
+            }
+        }
+        let started = self.state.stopping.is_none();
+        if started && self.state.checks.iter().all(|check| check.runs == 0) {
+            warnings.push(Warning {
+                code: "nothing_ran".into(),
+                message: "no check ran, so nothing was delivered".into(),
+                check: None,
+            });
+        }
+        warnings
+    }
+
+    /// An `info` check that may fail leaves a warning.
+    fn is_tolerated(&self, check: CheckIndex) -> bool {
+        let spec = self.state.plan.check(check);
+        spec.continue_on_failure && spec.criticality == Criticality::Info
+    }
+
+    /// One cause: cancelled, timed out, budget, loop budget, expression error, check failed, missing artifact.
+    fn conclude(&self) -> Reason {
+        if let Some(stopping) = self.state.stopping {
+            let (code, summary) = match stopping {
+                Stopping::CancelledByUser => (ReasonCode::CancelledUser, "cancelled by a person"),
+                Stopping::CancelledBySystem => (ReasonCode::CancelledSystem, "cancelled by a signal"),
+                Stopping::Deadline => (ReasonCode::TimedOutDeadline, "the run's own time was up"),
+                Stopping::Denied => (ReasonCode::AbortedDenied, "a person denied it"),
+            };
+            return Reason { code, summary: summary.into(), evidence: self.failed_checks() };
+        }
+        if let Some(failure) = &self.state.first_failure {
+            let name = &self.state.plan.check(failure.check).name;
+            return Reason {
+                code: failure.code,
+                summary: format!("`{name}`: {}", failure.message),
+                evidence: vec![Evidence::check(name, failure.message.clone())],
+            };
+        }
+        if let Some((check, failure)) = self.first_decisive_failure() {
+            let name = &self.state.plan.check(check).name;
+            return Reason {
+                code: failure.code,
+                summary: format!("`{name}` failed: {}", failure.message),
+                evidence: self.failed_checks(),
+            };
+        }
+        if let Some(delivery) = self.state.delivery.as_ref().filter(|d| d.status == DeliveryStatus::Failed) {
+            let missing = &delivery.missing_required;
+            let names: Vec<String> =
+                missing.iter().map(|artifact| format!("{} ({})", artifact.id, artifact.path)).collect();
+            return Reason {
+                code: ReasonCode::FailedMissingArtifact,
+                summary: format!("missing required artifacts: {}", names.join(", ")),
+                evidence: missing
+                    .iter()
+                    .map(|artifact| Evidence::expected_artifact(&artifact.id, &artifact.path))
+                    .collect(),
+            };
+        }
+        let nothing_ran = self.state.checks.iter().all(|check| check.runs == 0);
+        let (code, summary) = if nothing_ran {
+            (ReasonCode::CompletedNothingRan, "no check ran")
+        } else if self.state.warnings.is_empty() {
+            (ReasonCode::CompletedOk, "every contract was met")
+        } else {
+            (ReasonCode::CompletedWithWarnings, "every contract was met, with warnings")
+        };
+        Reason { code, summary: summary.into(), evidence: Vec::new() }
+    }
+
+    fn first_decisive_failure(&self) -> Option<(CheckIndex, &crate::state::Failure)> {
+        self.state
+            .plan
+            .indices()
+            .filter(|index| !self.is_tolerated(*index))
+            .flat_map(|index| {
+                self.state.checks[index.place()].failures.values().map(move |failure| (index, failure))
+            })
+            .min_by_key(|(_, failure)| failure.entry)
+    }
+
+    fn failed_checks(&self) -> Vec<Evidence> {
+        let mut failed: Vec<(u64, Evidence)> = Vec::new();
+        for index in self.state.plan.indices().filter(|index| !self.is_tolerated(*index)) {
+            let name = &self.state.plan.check(index).name;
+            let first =
+                self.state.checks[index.place()].failures.values().min_by_key(|failure| failure.entry);
+            if let Some(failure) = first {
+                failed.push((failure.entry, Evidence::check(name, failure.message.clone())));
+            }
+        }
+        failed.sort_by_key(|(entry, _)| *entry);
+        failed.into_iter().map(|(_, evidence)| evidence).collect()
+    }
+}
+
+/// What is most urgent for a person.
+fn rank(kind: WaitKind) -> u8 {
+    match kind {
+        WaitKind::UnknownEffect => 0,
+        WaitKind::Approval => 1,
+        WaitKind::Input => 2,
+    }
+}

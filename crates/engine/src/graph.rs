@@ -1,0 +1,172 @@
+//! What follows from a plan alone: who depends on whom, who maps over whom, what a route re-decides.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use escrow_contract::Schema;
+use escrow_model::{Check, CheckIndex, EnvTemplates, Plan, Routing, ScopePath};
+use serde_json::{Map, Value};
+
+/// Derived once per run, never stored.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    names: BTreeMap<String, CheckIndex>,
+    /// Direct dependents, by `needs` or `after`.
+    dependents: Vec<Vec<CheckIndex>>,
+    /// Checks that step through the items of this one.
+    mapped_over: Vec<Vec<CheckIndex>>,
+    /// A routing block of this check may re-run it or something it depends on, so its dependents wait.
+    may_loop: Vec<[bool; 3]>,
+    schemas: Vec<Option<Schema>>,
+    constant_env: Vec<Map<String, Value>>,
+    /// Names that `outputs` offers.
+    order: Vec<String>,
+}
+
+impl Graph {
+    pub(crate) fn of(plan: &Plan) -> Graph {
+        let size = plan.checks.len();
+        let mut graph = Graph {
+            names: plan.indices().map(|index| (plan.check(index).name.clone(), index)).collect(),
+            dependents: vec![Vec::new(); size],
+            mapped_over: vec![Vec::new(); size],
+            may_loop: vec![[false; 3]; size],
+            // A plan was checked when it was read; a schema that no longer compiles judges nothing as kept.
+            schemas: plan
+                .checks
+                .iter()
+                .map(|check| check.schema.as_ref().and_then(|schema| Schema::compile(schema).ok()))
+                .collect(),
+            constant_env: plan.checks.iter().map(|check| constants(&check.env)).collect(),
+            order: plan.checks.iter().map(|check| check.name.clone()).collect(),
+        };
+        for index in plan.indices() {
+            let check = plan.check(index);
+            let needed: BTreeSet<CheckIndex> =
+                check.needs.iter().flat_map(|need| &need.any_of).chain(&check.after).copied().collect();
+            for dependency in needed {
+                graph.dependents[dependency.place()].push(index);
+            }
+            for parent in &check.fan {
+                graph.mapped_over[parent.place()].push(index);
+            }
+        }
+        for index in plan.indices() {
+            let check = plan.check(index);
+            graph.may_loop[index.place()] =
+                BlockName::ALL.map(|block| routing_may_loop(plan, index, block.of(check)));
+        }
+        graph
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<CheckIndex> {
+        self.names.get(name).copied()
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        &self.order
+    }
+
+    pub(crate) fn dependents(&self, check: CheckIndex) -> &[CheckIndex] {
+        &self.dependents[check.place()]
+    }
+
+    pub(crate) fn mapped_over(&self, check: CheckIndex) -> &[CheckIndex] {
+        &self.mapped_over[check.place()]
+    }
+
+    pub(crate) fn may_loop(&self, check: CheckIndex, block: BlockName) -> bool {
+        self.may_loop[check.place()][block as usize]
+    }
+
+    pub(crate) fn schema(&self, check: CheckIndex) -> Option<&Schema> {
+        self.schemas[check.place()].as_ref()
+    }
+
+    /// The values of `env:` that need no rendering: expressions see them.
+    pub(crate) fn constant_env(&self, check: CheckIndex) -> &Map<String, Value> {
+        &self.constant_env[check.place()]
+    }
+
+    /// The target and everything that depends on it, directly or not, in the order of the file.
+    pub(crate) fn closure(&self, target: CheckIndex) -> BTreeSet<CheckIndex> {
+        let mut closure = BTreeSet::from([target]);
+        let mut open = vec![target];
+        while let Some(check) = open.pop() {
+            for dependent in self.dependents(check) {
+                if closure.insert(*dependent) {
+                    open.push(*dependent);
+                }
+            }
+        }
+        closure
+    }
+}
+
+fn constants(env: &EnvTemplates) -> Map<String, Value> {
+    env.iter()
+        .filter(|(_, text)| text.is_constant())
+        .map(|(name, text)| (name.clone(), Value::String(text.source().to_owned())))
+        .collect()
+}
+
+/// The routing blocks of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum BlockName {
+    Success,
+    Fail,
+    Finish,
+}
+
+impl BlockName {
+    pub(crate) const ALL: [BlockName; 3] = [BlockName::Success, BlockName::Fail, BlockName::Finish];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            BlockName::Success => "on_success",
+            BlockName::Fail => "on_fail",
+            BlockName::Finish => "on_finish",
+        }
+    }
+
+    pub(crate) fn of(self, check: &Check) -> &Routing {
+        match self {
+            BlockName::Success => &check.on_success,
+            BlockName::Fail => &check.on_fail,
+            BlockName::Finish => &check.on_finish,
+        }
+    }
+}
+
+fn routing_may_loop(plan: &Plan, source: CheckIndex, routing: &Routing) -> bool {
+    if routing.run_js.is_some() || routing.goto_js.is_some() {
+        return true;
+    }
+    let targets: BTreeSet<CheckIndex> = routing.targets().collect();
+    if targets.is_empty() {
+        return false;
+    }
+    // Walk up from the source: a target that is met re-runs something the source depends on.
+    let mut seen = BTreeSet::from([source]);
+    let mut open = vec![source];
+    while let Some(check) = open.pop() {
+        if targets.contains(&check) {
+            return true;
+        }
+        for dependency in plan.check(check).needs.iter().flat_map(|need| &need.any_of) {
+            if seen.insert(*dependency) {
+                open.push(*dependency);
+            }
+        }
+    }
+    false
+}
+
+/// How many leading parents two fans share.
+pub(crate) fn shared_depth(one: &[CheckIndex], other: &[CheckIndex]) -> usize {
+    one.iter().zip(other).take_while(|(a, b)| a == b).count()
+}
+
+/// Where, seen from `scope` of a check with `fan`, another check with `other_fan` stands.
+pub(crate) fn scope_toward(fan: &[CheckIndex], scope: &ScopePath, other_fan: &[CheckIndex]) -> ScopePath {
+    scope.truncated(shared_depth(fan, other_fan))
+}

@@ -1,0 +1,24 @@
+//! Decides what happens next in a run. Never does it.
+//!
+//!   Input ──> Run::handle ──> Turn { entries, effects }
+//!
+//! **Invariant:** no clock, no I/O, no async. Same inputs, same turns: that is what makes replay exact.
+
+mod apply;
+mod attempt;
+mod decide;
+mod document;
+mod finish;
+mod gate;
+mod graph;
+mod letters;
+mod pure;
+mod route;
+mod run;
+mod state;
+mod tree;
+mod verdict;
+mod view;
+
+pub use pure::PROVIDERS;
+pub use run::{Effect, Input, OpenWait, ReplayError, Run, Turn};

@@ -1,0 +1,448 @@
+//! Where a settled check sends the run: `run`, `run_js`, retry, transitions, `goto_js`, `goto`, in this order.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use escrow_model::{
+    BackoffMode, CheckIndex, Event, FaultClass, Issue, Millis, ReasonCode, Retry, ScopePath, Verdict,
+};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::graph::{BlockName, scope_toward, shared_depth};
+use crate::pure::changes;
+use crate::run::{Run, Turn};
+use crate::state::{Phase, Place, Route};
+use crate::view::{BUDGET, View};
+
+/// Without `routing.max_loops`: re-runs by routing, per scope.
+const LOOPS: u32 = 10;
+const LOOPS_CRITICAL: u32 = 8;
+/// No backoff waits longer.
+const BACKOFF_MS_MAX: u64 = 60 * 60 * 1000;
+
+/// One check to go to.
+struct Target {
+    check: CheckIndex,
+    goto_event: Option<String>,
+    by: &'static str,
+}
+
+/// What a routing block comes to.
+enum Choice {
+    Stop,
+    Go(Target),
+    /// The author named a check that does not exist, or the block could not be evaluated.
+    Broken(Issue, Option<ReasonCode>),
+}
+
+impl Run {
+    pub(crate) fn consider_route(&mut self, turn: &mut Turn, at: Millis, place: &Place) {
+        let Some(route) = self.state.routes.get(place).cloned() else { return };
+        let (check, scope) = place;
+        if self.state.stopping.is_some() || self.is_halted(scope) {
+            self.end_route(turn, at, place, route.block);
+            return;
+        }
+        if !route.awaiting.is_empty() || !self.may_finish(*check, scope, &route) {
+            return;
+        }
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let routing = route.block.of(spec);
+        if !route.ran && !routing.run.is_empty() {
+            let targets = routing.run.iter().map(|check| Target {
+                check: *check,
+                goto_event: routing.goto_event.clone(),
+                by: "run",
+            });
+            self.send_to(turn, at, place, route.block, targets.collect());
+            return;
+        }
+        if !route.ran_js && routing.run_js.is_some() {
+            match self.run_js_targets(*check, scope, route.block) {
+                Ok((targets, writes)) => {
+                    if self.is_any_closure_running(place, &targets) {
+                        self.state.agenda.0.deferred.insert(place.clone());
+                        return;
+                    }
+                    for write in writes {
+                        self.record(turn, at, write);
+                    }
+                    if !targets.is_empty() {
+                        self.send_to(turn, at, place, route.block, targets);
+                        return;
+                    }
+                }
+                Err((issue, fails_run)) => {
+                    self.break_route(turn, at, place, route.block, issue, fails_run);
+                    return;
+                }
+            }
+        }
+        if route.block == BlockName::Fail && self.schedule_retry(turn, at, place) {
+            return;
+        }
+        if route.target_failed {
+            self.end_route(turn, at, place, route.block);
+            return;
+        }
+        let (choice, besides) = self.choose(*check, scope, route.block);
+        let going = match choice {
+            Choice::Stop => None,
+            Choice::Go(target) => Some(target),
+            Choice::Broken(issue, fails_run) => {
+                self.break_route(turn, at, place, route.block, issue, fails_run);
+                return;
+            }
+        };
+        if let Some(target) = &going
+            && self.is_closure_running(*check, scope, target.check)
+        {
+            // What runs there finishes first; the choice is made anew then.
+            self.state.agenda.0.deferred.insert(place.clone());
+            return;
+        }
+        for event in besides {
+            self.record(turn, at, event);
+        }
+        if let Some(target) = going
+            && !self.send(turn, at, place, route.block, &target)
+        {
+            return;
+        }
+        self.end_route(turn, at, place, route.block);
+    }
+
+    /// The `on_finish` of a `forEach` check waits for the items of everything that maps over it.
+    fn may_finish(&self, check: CheckIndex, scope: &ScopePath, route: &Route) -> bool {
+        let plan = &self.state.plan;
+        if route.block != BlockName::Finish || !plan.check(check).for_each {
+            return true;
+        }
+        let depth = scope.depth();
+        self.graph.mapped_over(check).iter().all(|mapped| {
+            let spec = plan.check(*mapped);
+            if spec.fan.get(depth) != Some(&check) {
+                return true;
+            }
+            if spec.starts {
+                return self.node(*mapped, scope).is_some_and(crate::state::Node::is_settled);
+            }
+            // One that waits to be routed to holds up nothing, unless it was.
+            self.scopes_below(*mapped, scope).iter().all(|below| {
+                self.cell(*mapped, below).is_none_or(|cell| !cell.activated || cell.phase == Phase::Settled)
+            })
+        })
+    }
+
+    fn run_js_targets(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        block: BlockName,
+    ) -> Result<(Vec<Target>, Vec<Event>), (Issue, Option<ReasonCode>)> {
+        let plan = &self.state.plan;
+        let spec = plan.check(check);
+        let routing = block.of(spec);
+        let Some(run_js) = &routing.run_js else { return Ok((Vec::new(), Vec::new())) };
+        let (answer, writes) = run_js
+            .run(&View::routing(self, check, scope, block), BUDGET)
+            .map_err(|fault| self.block_error("run_js", check, &fault.to_string()))?;
+        let names = match answer.into_json() {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(names)) => names,
+            Some(other) => vec![other],
+        };
+        let mut targets = Vec::new();
+        for name in names {
+            let target = self.target_named("run_js", check, &name)?;
+            targets.push(Target { check: target, goto_event: routing.goto_event.clone(), by: "run_js" });
+        }
+        Ok((targets, changes(writes)))
+    }
+
+    fn choose(&self, check: CheckIndex, scope: &ScopePath, block: BlockName) -> (Choice, Vec<Event>) {
+        let plan = &self.state.plan;
+        let routing = block.of(plan.check(check));
+        let view = View::routing(self, check, scope, block);
+        let mut besides = Vec::new();
+        let name = &plan.check(check).name;
+        for transition in &routing.transitions {
+            match transition.when.test(&view, BUDGET) {
+                Ok(false) => {}
+                Ok(true) => {
+                    let choice = transition.to.map_or(Choice::Stop, |to| {
+                        Choice::Go(Target {
+                            check: to,
+                            goto_event: transition.goto_event.clone().or_else(|| routing.goto_event.clone()),
+                            by: "transition",
+                        })
+                    });
+                    return (choice, besides);
+                }
+                Err(fault) => {
+                    let message =
+                        format!("`when: {}` could not be evaluated: {fault}", transition.when.source());
+                    besides.push(Event::IssueRaised {
+                        check: name.clone(),
+                        scope: scope.clone(),
+                        issue: Issue::warning("system/expression_error", message),
+                        fails_run: None,
+                    });
+                }
+            }
+        }
+        if let Some(goto_js) = &routing.goto_js {
+            match goto_js.run(&view, BUDGET) {
+                Ok((answer, writes)) => {
+                    besides.extend(changes(writes));
+                    match answer.into_json() {
+                        None | Some(Value::Null) => {}
+                        Some(name) => {
+                            let choice = match self.target_named("goto_js", check, &name) {
+                                Ok(target) => {
+                                    let goto_event = routing.goto_event.clone();
+                                    Choice::Go(Target { check: target, goto_event, by: "goto_js" })
+                                }
+                                Err((issue, fails_run)) => Choice::Broken(issue, fails_run),
+                            };
+                            return (choice, besides);
+                        }
+                    }
+                }
+                Err(fault) => {
+                    let (issue, fails_run) = self.block_error("goto_js", check, &fault.to_string());
+                    return (Choice::Broken(issue, fails_run), besides);
+                }
+            }
+        }
+        let choice = routing.goto.map_or(Choice::Stop, |to| {
+            Choice::Go(Target { check: to, goto_event: routing.goto_event.clone(), by: "goto" })
+        });
+        (choice, besides)
+    }
+
+    fn target_named(
+        &self,
+        key: &str,
+        check: CheckIndex,
+        name: &Value,
+    ) -> Result<CheckIndex, (Issue, Option<ReasonCode>)> {
+        name.as_str().and_then(|name| self.graph.find(name)).ok_or_else(|| {
+            let source = &self.state.plan.check(check).name;
+            let message = format!("`{key}` of `{source}` names a check that does not exist: {name}");
+            (Issue::error("routing/unknown_target", message), Some(ReasonCode::FailedExpression))
+        })
+    }
+
+    fn block_error(&self, key: &str, check: CheckIndex, fault: &str) -> (Issue, Option<ReasonCode>) {
+        let critical = self.state.plan.check(check).is_critical();
+        let message = format!("`{key}` could not be evaluated: {fault}");
+        (Issue::error("system/expression_error", message), critical.then_some(ReasonCode::FailedExpression))
+    }
+
+    fn break_route(
+        &mut self,
+        turn: &mut Turn,
+        at: Millis,
+        place: &Place,
+        block: BlockName,
+        issue: Issue,
+        fails_run: Option<ReasonCode>,
+    ) {
+        self.raise_issue(turn, at, place, issue, fails_run);
+        self.end_route(turn, at, place, block);
+    }
+
+    pub(crate) fn raise_issue(
+        &mut self,
+        turn: &mut Turn,
+        at: Millis,
+        place: &Place,
+        issue: Issue,
+        fails_run: Option<ReasonCode>,
+    ) {
+        let check = self.plan().check(place.0).name.clone();
+        self.record(turn, at, Event::IssueRaised { check, scope: place.1.clone(), issue, fails_run });
+    }
+
+    /// Sends the run to every target of `run` or `run_js`, or to none while something there still runs.
+    fn send_to(
+        &mut self,
+        turn: &mut Turn,
+        at: Millis,
+        place: &Place,
+        block: BlockName,
+        targets: Vec<Target>,
+    ) {
+        if self.is_any_closure_running(place, &targets) {
+            self.state.agenda.0.deferred.insert(place.clone());
+            return;
+        }
+        for target in targets {
+            if !self.send(turn, at, place, block, &target) {
+                return;
+            }
+        }
+    }
+
+    fn is_any_closure_running(&self, place: &Place, targets: &[Target]) -> bool {
+        targets.iter().any(|target| self.is_closure_running(place.0, &place.1, target.check))
+    }
+
+    /// False when the loop budget is spent.
+    fn send(
+        &mut self,
+        turn: &mut Turn,
+        at: Millis,
+        place: &Place,
+        block: BlockName,
+        target: &Target,
+    ) -> bool {
+        let (check, scope) = place;
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let target_spec = plan.check(target.check);
+        let to_scope = scope_toward(&spec.fan, scope, &target_spec.fan);
+        let again = self.has_run(target.check, &to_scope);
+        let limit = plan.max_loops.unwrap_or(if spec.is_critical() { LOOPS_CRITICAL } else { LOOPS });
+        if again && self.state.loops.get(&to_scope).copied().unwrap_or(0) >= limit {
+            let event = Event::LoopBudgetExceeded {
+                check: spec.name.clone(),
+                scope: to_scope,
+                to: target_spec.name.clone(),
+                limit,
+            };
+            self.record(turn, at, event);
+            if self.cell(*check, scope).is_some_and(|cell| cell.recovering) {
+                self.record(
+                    turn,
+                    at,
+                    Event::RecoveryExhausted { check: spec.name.clone(), scope: scope.clone() },
+                );
+            }
+            self.end_route(turn, at, place, block);
+            return false;
+        }
+        if block == BlockName::Fail {
+            let by = format!("{} {}", target.by, target_spec.name);
+            self.record(
+                turn,
+                at,
+                Event::RecoveryStarted { check: spec.name.clone(), scope: scope.clone(), by },
+            );
+        }
+        let event = Event::Routed {
+            check: spec.name.clone(),
+            scope: scope.clone(),
+            block: block.as_str().into(),
+            by: target.by.into(),
+            to: target_spec.name.clone(),
+            to_scope,
+            goto_event: target.goto_event.clone(),
+            again,
+        };
+        self.record(turn, at, event);
+        true
+    }
+
+    fn end_route(&mut self, turn: &mut Turn, at: Millis, place: &Place, block: BlockName) {
+        if !self.state.routes.contains_key(place) {
+            return;
+        }
+        let check = self.plan().check(place.0).name.clone();
+        let event = Event::RoutingDone { check, scope: place.1.clone(), block: block.as_str().into() };
+        self.record(turn, at, event);
+    }
+
+    fn schedule_retry(&mut self, turn: &mut Turn, at: Millis, place: &Place) -> bool {
+        let (check, scope) = place;
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let Some(retry) = spec.retry else { return false };
+        let Some(cell) = self.cell(*check, scope) else { return false };
+        if cell.verdict != Some(Verdict::Failed) || cell.phase == Phase::Settled {
+            return false;
+        }
+        let fault = self.last_fault(*check, scope);
+        let recovering = cell.recovering;
+        let number = cell.retries + 1;
+        if !self.may_retry(*check, scope, fault) {
+            if recovering && number > retry.max {
+                self.record(
+                    turn,
+                    at,
+                    Event::RecoveryExhausted { check: spec.name.clone(), scope: scope.clone() },
+                );
+            }
+            return false;
+        }
+        let delay = self.backoff_ms(&retry, *check, scope, number);
+        self.record(
+            turn,
+            at,
+            Event::RecoveryStarted { check: spec.name.clone(), scope: scope.clone(), by: "retry".into() },
+        );
+        self.record(
+            turn,
+            at,
+            Event::RetryScheduled {
+                check: spec.name.clone(),
+                scope: scope.clone(),
+                retry: number,
+                at: at.saturating_add(delay),
+            },
+        );
+        true
+    }
+
+    /// Whether the last attempt's failure was logical: a broken contract is, whatever else went wrong.
+    fn last_fault(&self, check: CheckIndex, scope: &ScopePath) -> Option<FaultClass> {
+        self.cell(check, scope).and_then(|cell| cell.fault)
+    }
+
+    // Jitter comes from the run id, not a random source, so a replayed run waits the same time.
+    fn backoff_ms(&self, retry: &Retry, check: CheckIndex, scope: &ScopePath, number: u32) -> u64 {
+        let base = match retry.backoff.mode {
+            BackoffMode::Fixed => retry.backoff.delay_ms,
+            BackoffMode::Exponential => retry.backoff.delay_ms.saturating_mul(1_u64 << (number - 1).min(30)),
+        }
+        .min(BACKOFF_MS_MAX);
+        let name = &self.state.plan.check(check).name;
+        let text = format!("{}\0{name}\0{scope}\0{number}", self.state.options.run);
+        let digest = Sha256::digest(text.as_bytes());
+        let chance = u64::from(u16::from_be_bytes([digest[0], digest[1]]));
+        let spread = base / 5;
+        base - base / 10 + spread * chance / u64::from(u16::MAX)
+    }
+
+    fn is_halted(&self, scope: &ScopePath) -> bool {
+        (0..=scope.depth()).any(|depth| self.state.halted.contains(&scope.truncated(depth)))
+    }
+
+    fn has_run(&self, check: CheckIndex, scope: &ScopePath) -> bool {
+        self.state.checks[check.place()]
+            .attempts
+            .range((Bound::Included(scope.clone()), Bound::Unbounded))
+            .next()
+            .is_some_and(|(path, _)| path.starts_with(scope))
+    }
+
+    /// Whether an attempt runs that a route to this target would pull the ground from.
+    fn is_closure_running(&self, source: CheckIndex, scope: &ScopePath, target: CheckIndex) -> bool {
+        if self.state.slots_used == 0 {
+            return false;
+        }
+        let plan = &self.state.plan;
+        let target_fan = &plan.check(target).fan;
+        let to_scope = scope_toward(&plan.check(source).fan, scope, target_fan);
+        let closure: BTreeSet<CheckIndex> = self.graph.closure(target);
+        closure.iter().any(|check| {
+            let base = to_scope.truncated(shared_depth(target_fan, &plan.check(*check).fan));
+            self.scopes_below(*check, &base)
+                .iter()
+                .any(|below| self.cell(*check, below).is_some_and(|cell| cell.phase == Phase::Running))
+        })
+    }
+}

@@ -1,0 +1,296 @@
+//! A run: its state, the inputs it takes, the turns it gives.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use escrow_model::{
+    Answer, CheckIndex, Criticality, Entry, Event, Facts, JOURNAL_VERSION, Letter, Millis, Plan, Reason,
+    Request, RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
+};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::graph::Graph;
+use crate::state::{Agenda, Aside, Cell, CheckState, Node, State};
+use crate::view::Environment;
+
+/// One run of a plan.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) state: State,
+    /// The captured environment, as expressions read it.
+    pub(crate) environment: Environment,
+    pub(crate) env_problem: Option<String>,
+    /// What `--only` and `--tags` leave out.
+    pub(crate) left_out: BTreeMap<CheckIndex, SkipReason>,
+}
+
+impl PartialEq for Run {
+    fn eq(&self, other: &Run) -> bool {
+        self.state == other.state
+    }
+}
+
+/// What can happen to a run. Each comes with its time.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A provider's work is over.
+    Answered {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+        answer: Answer,
+    },
+    /// The artifact directory was looked at.
+    Seen(Vec<Sighting>),
+    /// Time has passed: retries, expiries and deadlines may be due.
+    Wake,
+    Letter(Letter),
+    /// Another process takes the run over: what was started and left unanswered is issued again.
+    Resume,
+}
+
+/// What follows from an input.
+#[derive(Debug, Default)]
+#[must_use = "entries must be committed before effects are performed"]
+pub struct Turn {
+    pub entries: Vec<Entry>,
+    pub effects: Vec<Effect>,
+}
+
+/// What the workshop is asked to do.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    Perform {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+        request: Arc<Request>,
+    },
+    /// End this attempt; its answer is still awaited.
+    Stop {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+    },
+    /// Look at the artifact directory.
+    Inspect,
+}
+
+/// A letter that the run waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenWait {
+    pub id: String,
+    pub check: String,
+    pub scope: ScopePath,
+    pub kind: WaitKind,
+    pub prompt: String,
+    pub choices: Vec<String>,
+    pub expires_at: Option<Millis>,
+}
+
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    #[error("the journal is empty")]
+    Empty,
+    #[error("the journal does not begin with the start of a run")]
+    NoStart,
+    #[error("entry {seq} has version {version}, which this Escrow does not know")]
+    Version { seq: usize, version: u32 },
+    #[error("entry {seq} names a check that the plan does not have: `{check}`")]
+    UnknownCheck { seq: usize, check: String },
+}
+
+impl Run {
+    /// Begins a run, with its first turn.
+    pub fn start(plan: Arc<Plan>, options: Arc<RunOptions>, facts: Arc<Facts>, at: Millis) -> (Run, Turn) {
+        let mut run = Run::new(&plan, &options, &facts, at);
+        let mut turn = Turn::default();
+        run.record(&mut turn, at, Event::RunStarted { plan, options, facts });
+        run.begin(&mut turn, at);
+        run.decide(&mut turn, at);
+        (run, turn)
+    }
+
+    /// Rebuilds a run from its journal, by the same door that made it.
+    pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Run, ReplayError> {
+        let mut entries = entries.into_iter().enumerate();
+        let (_, first) = entries.next().ok_or(ReplayError::Empty)?;
+        let Event::RunStarted { plan, options, facts } = &first.event else {
+            return Err(ReplayError::NoStart);
+        };
+        check_version(0, first)?;
+        let mut run = Run::new(plan, options, facts, first.at);
+        run.apply(first);
+        for (seq, entry) in entries {
+            check_version(seq, entry)?;
+            if let Some(check) = entry.event.check()
+                && run.graph.find(check).is_none()
+            {
+                return Err(ReplayError::UnknownCheck { seq, check: check.to_owned() });
+            }
+            run.apply(entry);
+        }
+        run.put_everything_on_the_agenda();
+        Ok(run)
+    }
+
+    /// What follows from an input at a time. The entries are already applied to this run: if they cannot be
+    /// committed, the run is to be dropped and rebuilt from the journal.
+    pub fn handle(&mut self, at: Millis, input: Input) -> Turn {
+        let mut turn = Turn::default();
+        if self.state.status.is_terminal() {
+            return turn;
+        }
+        match input {
+            Input::Answered { check, scope, attempt, answer } => {
+                self.take_answer(&mut turn, at, &(check, scope), attempt, answer);
+            }
+            Input::Seen(seen) => self.take_sightings(&mut turn, at, &seen),
+            Input::Wake => self.wake(&mut turn, at),
+            Input::Letter(letter) => self.open_letter(&mut turn, at, letter),
+            Input::Resume => self.take_over(&mut turn, at),
+        }
+        self.decide(&mut turn, at);
+        turn
+    }
+
+    /// Applies an event and puts it into the turn.
+    pub(crate) fn record(&mut self, turn: &mut Turn, at: Millis, event: Event) {
+        let entry = Entry { v: JOURNAL_VERSION, at, event };
+        self.apply(&entry);
+        turn.entries.push(entry);
+    }
+
+    fn new(plan: &Arc<Plan>, options: &Arc<RunOptions>, facts: &Arc<Facts>, at: Millis) -> Run {
+        let graph = Arc::new(Graph::of(plan));
+        let mut agenda = Agenda::default();
+        let mut checks = Vec::with_capacity(plan.checks.len());
+        for index in plan.indices() {
+            let check = plan.check(index);
+            let node = if check.fan.is_empty() {
+                Node::Leaf(Cell { activated: check.starts, ..Cell::default() })
+            } else {
+                Node::Unexpanded
+            };
+            agenda.checks.insert((index, ScopePath::root()));
+            checks.push(CheckState {
+                nodes: BTreeMap::from([(ScopePath::root(), node)]),
+                ..CheckState::default()
+            });
+        }
+        let mut inputs = Map::new();
+        for (name, input) in &plan.inputs {
+            inputs.insert(name.clone(), input.default.clone().unwrap_or(Value::Null));
+        }
+        inputs.extend(options.inputs.clone());
+        let state = State {
+            plan: Arc::clone(plan),
+            options: Arc::clone(options),
+            facts: Arc::clone(facts),
+            started_at: at,
+            ended_at: None,
+            status: RunStatus::Running,
+            reason: None,
+            checks,
+            entries: 0,
+            inputs: Value::Object(inputs),
+            env: Map::new(),
+            memory: BTreeMap::new(),
+            slots_used: 0,
+            busy: 0,
+            in_flight: BTreeMap::new(),
+            retries: Default::default(),
+            waits: BTreeMap::new(),
+            routes: BTreeMap::new(),
+            awaited: BTreeMap::new(),
+            loops: BTreeMap::new(),
+            halted: Default::default(),
+            stopping: None,
+            first_failure: None,
+            issues: Vec::new(),
+            warnings: Vec::new(),
+            delivery: None,
+            agenda: Aside(agenda),
+        };
+        let mut run = Run {
+            graph,
+            state,
+            environment: Environment::default(),
+            env_problem: None,
+            left_out: BTreeMap::new(),
+        };
+        run.left_out = run.filtered();
+        run.render_env();
+        run
+    }
+
+    pub fn status(&self) -> RunStatus {
+        self.state.status
+    }
+
+    pub fn reason(&self) -> Option<&Reason> {
+        self.state.reason.as_ref()
+    }
+
+    pub fn options(&self) -> &RunOptions {
+        &self.state.options
+    }
+
+    pub fn plan_of(&self) -> &Arc<Plan> {
+        &self.state.plan
+    }
+
+    /// Whether a check changes the world outside, so that its intents and results must survive a power cut.
+    pub fn is_external(&self, name: &str) -> bool {
+        self.graph
+            .find(name)
+            .is_some_and(|check| self.state.plan.check(check).criticality == Criticality::External)
+    }
+
+    /// How many entries the journal of this run has.
+    pub fn entries(&self) -> u64 {
+        self.state.entries
+    }
+
+    /// When `Input::Wake` is next due.
+    pub fn wake_at(&self) -> Option<Millis> {
+        if self.state.status.is_terminal() {
+            return None;
+        }
+        let retry = self.state.retries.first().map(|(at, _, _)| *at);
+        let expiry = self.state.waits.values().filter_map(|wait| wait.expires_at).min();
+        [retry, expiry, self.deadline()].into_iter().flatten().min()
+    }
+
+    /// When the run's own time is up.
+    pub(crate) fn deadline(&self) -> Option<Millis> {
+        if self.state.stopping.is_some() {
+            return None;
+        }
+        let timeout = self.state.options.timeout_ms.or(self.state.plan.timeout_ms)?;
+        Some(self.state.started_at.saturating_add(timeout))
+    }
+
+    /// What a person must act on.
+    pub fn waits(&self) -> Vec<OpenWait> {
+        self.state
+            .waits
+            .iter()
+            .map(|(id, wait)| OpenWait {
+                id: id.clone(),
+                check: self.state.plan.check(wait.place.0).name.clone(),
+                scope: wait.place.1.clone(),
+                kind: wait.kind,
+                prompt: wait.prompt.clone(),
+                choices: wait.choices.clone(),
+                expires_at: wait.expires_at,
+            })
+            .collect()
+    }
+}
+
+fn check_version(seq: usize, entry: &Entry) -> Result<(), ReplayError> {
+    if entry.v == JOURNAL_VERSION { Ok(()) } else { Err(ReplayError::Version { seq, version: entry.v }) }
+}

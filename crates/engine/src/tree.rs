@@ -1,0 +1,334 @@
+//! The tree of a check's scopes: groups open as items become known, and close as they settle.
+//!
+//!   Unexpanded ──parent settles──▶ Group ──▶ Leaf, Leaf, …
+//!
+//! **Invariant:** a group knows how many of its children are open and how many leaves below it succeeded, so
+//! that no question about a fan-out costs more than its answer.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use escrow_model::{CheckIndex, ScopePath, SkipReason, Verdict};
+use serde_json::Value;
+
+use crate::graph::{BlockName, shared_depth};
+use crate::run::Run;
+use crate::state::{Aside, Cell, Group, Node, Phase, Place};
+
+impl Run {
+    pub(crate) fn node(&self, check: CheckIndex, scope: &ScopePath) -> Option<&Node> {
+        self.state.checks[check.place()].nodes.get(scope)
+    }
+
+    pub(crate) fn cell(&self, check: CheckIndex, scope: &ScopePath) -> Option<&Cell> {
+        self.node(check, scope).and_then(Node::cell)
+    }
+
+    pub(crate) fn cell_mut(&mut self, check: CheckIndex, scope: &ScopePath) -> Option<&mut Cell> {
+        match self.state.checks[check.place()].nodes.get_mut(scope) {
+            Some(Node::Leaf(cell)) => Some(cell),
+            Some(Node::Unexpanded | Node::Group(_) | Node::SkippedGroup(_)) | None => None,
+        }
+    }
+
+    /// The scopes of a check's nodes at and below a scope.
+    pub(crate) fn scopes_below(&self, check: CheckIndex, scope: &ScopePath) -> Vec<ScopePath> {
+        self.state.checks[check.place()]
+            .nodes
+            .range((Bound::Included(scope.clone()), Bound::Unbounded))
+            .map(|(path, _)| path)
+            .take_while(|path| path.starts_with(scope))
+            .cloned()
+            .collect()
+    }
+
+    /// Moves a cell on, keeping the count of busy ones. False when there is no such cell.
+    pub(crate) fn set_phase(&mut self, check: CheckIndex, scope: &ScopePath, phase: Phase) -> bool {
+        let Some(cell) = self.cell_mut(check, scope) else { return false };
+        let was = u32::from(cell.is_busy());
+        cell.phase = phase;
+        let is = u32::from(cell.is_busy());
+        self.state.busy = self.state.busy + is - was;
+        true
+    }
+
+    pub(crate) fn settle(&mut self, check: CheckIndex, scope: &ScopePath) {
+        if self.cell(check, scope).is_none_or(|cell| cell.phase == Phase::Settled) {
+            return;
+        }
+        self.set_phase(check, scope, Phase::Settled);
+        self.close(check, scope);
+        for mapped in self.graph.mapped_over(check).to_vec() {
+            self.expand(mapped, scope);
+        }
+    }
+
+    pub(crate) fn skip_group(&mut self, check: CheckIndex, scope: &ScopePath, reason: SkipReason) {
+        let settled = self.node(check, scope).is_some_and(Node::is_settled);
+        if settled {
+            return;
+        }
+        self.state.checks[check.place()].nodes.insert(scope.clone(), Node::SkippedGroup(reason));
+        self.close(check, scope);
+    }
+
+    /// A node has settled: count it above, and tell everybody whom it may concern.
+    pub(crate) fn close(&mut self, check: CheckIndex, scope: &ScopePath) {
+        let gained = self.node(check, scope).map_or(0, Node::succeeded);
+        self.announce(check, scope);
+        let mut closing = true;
+        for depth in (0..scope.depth()).rev() {
+            let above = scope.truncated(depth);
+            let Some(Node::Group(group)) = self.state.checks[check.place()].nodes.get_mut(&above) else {
+                return;
+            };
+            group.succeeded += gained;
+            group.outputs = Aside::default();
+            if closing {
+                group.open -= 1;
+                closing = group.open == 0;
+                if closing {
+                    self.announce(check, &above);
+                }
+            }
+        }
+    }
+
+    /// Takes a node out of the counts above it, before it changes.
+    fn uncount(&mut self, check: CheckIndex, scope: &ScopePath) {
+        let Some(node) = self.node(check, scope) else { return };
+        let (lost, mut opening) = (node.succeeded(), node.is_settled());
+        for depth in (0..scope.depth()).rev() {
+            let above = scope.truncated(depth);
+            let Some(Node::Group(group)) = self.state.checks[check.place()].nodes.get_mut(&above) else {
+                return;
+            };
+            group.succeeded -= lost;
+            group.outputs = Aside::default();
+            if opening {
+                opening = group.open == 0;
+                group.open += 1;
+            }
+        }
+    }
+
+    pub(crate) fn forget_outputs(&mut self, check: CheckIndex, scope: &ScopePath) {
+        for depth in 0..scope.depth() {
+            if let Some(Node::Group(group)) =
+                self.state.checks[check.place()].nodes.get_mut(&scope.truncated(depth))
+            {
+                group.outputs = Aside(OnceCell::new());
+            }
+        }
+    }
+
+    fn announce(&mut self, check: CheckIndex, scope: &ScopePath) {
+        let plan = self.plan();
+        let fan = &plan.check(check).fan;
+        for dependent in self.graph.dependents(check).to_vec() {
+            let depth = plan.check(dependent).fan.len();
+            if depth == scope.depth() {
+                self.state.agenda.0.checks.insert((dependent, scope.clone()));
+            } else if depth > scope.depth() {
+                for below in self.scopes_below(dependent, scope) {
+                    self.state.agenda.0.checks.insert((dependent, below));
+                }
+            }
+        }
+        for mapped in self.graph.mapped_over(check).to_vec() {
+            self.state.agenda.0.checks.insert((mapped, scope.clone()));
+        }
+        if let Some(parent) = fan.get(scope.depth()) {
+            let place = (*parent, scope.clone());
+            if self.state.routes.get(&place).is_some_and(|route| route.block == BlockName::Finish) {
+                self.state.agenda.0.routes.insert(place);
+            }
+        }
+        self.tell_waiting_routes(check, scope);
+    }
+
+    fn tell_waiting_routes(&mut self, check: CheckIndex, scope: &ScopePath) {
+        let place = (check, scope.clone());
+        let Some(sources) = self.state.awaited.remove(&place) else { return };
+        let failed = match self.node(check, scope) {
+            Some(Node::Leaf(cell)) => cell.skip.is_none() && cell.verdict == Some(Verdict::Failed),
+            Some(Node::Group(group)) => group.total > 0 && group.succeeded == 0,
+            Some(Node::SkippedGroup(_) | Node::Unexpanded) | None => false,
+        };
+        for source in sources {
+            if let Some(route) = self.state.routes.get_mut(&source) {
+                route.awaiting.remove(&place);
+                route.target_failed |= failed;
+                self.state.agenda.0.routes.insert(source);
+            }
+        }
+    }
+
+    /// Opens the items of a mapped check once its parent's array is known. An empty array opens nothing:
+    /// the group is then skipped, which is a decision and has its own entry.
+    pub(crate) fn expand(&mut self, mapped: CheckIndex, scope: &ScopePath) {
+        let plan = self.plan();
+        let spec = plan.check(mapped);
+        let Some(parent) = spec.fan.get(scope.depth()).copied() else { return };
+        if !matches!(self.node(mapped, scope), Some(Node::Unexpanded)) {
+            return;
+        }
+        let Some(cell) = self.cell(parent, scope).filter(|cell| cell.has_succeeded()) else { return };
+        let items = cell.answer.as_ref().and_then(|answer| answer.output.as_array()).map_or(0, Vec::len);
+        let event = cell.event.clone();
+        let total = u32::try_from(items).unwrap_or(0);
+        if total == 0 {
+            return;
+        }
+        let leaf = spec.fan.len() == scope.depth() + 1;
+        let nodes = &mut self.state.checks[mapped.place()].nodes;
+        nodes.insert(scope.clone(), Node::Group(Group { total, open: total, ..Group::default() }));
+        for index in 0..total {
+            let child = scope.child(index);
+            let node = if leaf {
+                Node::Leaf(Cell { activated: spec.starts, event: event.clone(), ..Cell::default() })
+            } else {
+                Node::Unexpanded
+            };
+            nodes.insert(child.clone(), node);
+            self.state.agenda.0.checks.insert((mapped, child));
+        }
+    }
+
+    /// A route re-decides its target and everything that depends on it, whether it ran or was skipped.
+    pub(crate) fn decide_anew(
+        &mut self,
+        source: &Place,
+        target: CheckIndex,
+        to_scope: &ScopePath,
+        goto_event: Option<&str>,
+    ) {
+        let plan = self.plan();
+        let inherited = self.cell(source.0, &source.1).and_then(|cell| cell.event.clone());
+        let event = goto_event.map(Arc::from).or(inherited);
+        let closure = self.graph.closure(target);
+        let target_fan = &plan.check(target).fan;
+        for check in &closure {
+            let fan = &plan.check(*check).fan;
+            let base = to_scope.truncated(shared_depth(target_fan, fan));
+            // Where a parent of its items is decided anew, the items themselves are no more.
+            let collapse = fan.iter().position(|parent| closure.contains(parent));
+            for scope in self.scopes_below(*check, &base) {
+                if self.node(*check, &scope).is_none() {
+                    continue; // it went with its group
+                }
+                let from = (*check == target).then(|| source.clone());
+                self.reopen(*check, &scope, collapse, from, event.clone());
+            }
+        }
+    }
+
+    fn reopen(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        collapse: Option<usize>,
+        routed_from: Option<Place>,
+        event: Option<Arc<str>>,
+    ) {
+        let plan = self.plan();
+        let spec = plan.check(check);
+        if collapse == Some(scope.depth()) && scope.depth() < spec.fan.len() {
+            self.uncount(check, scope);
+            for below in self.scopes_below(check, scope) {
+                self.withdraw(check, &below);
+                self.state.checks[check.place()].nodes.remove(&below);
+            }
+            self.state.checks[check.place()].nodes.insert(scope.clone(), Node::Unexpanded);
+            return;
+        }
+        match self.node(check, scope) {
+            Some(Node::Leaf(_)) => {
+                self.uncount(check, scope);
+                self.withdraw(check, scope);
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.phase = Phase::Pending;
+                    cell.activated = spec.starts || routed_from.is_some();
+                    cell.routed_from = routed_from;
+                    cell.event = event;
+                    cell.skip = None;
+                    cell.retries = 0;
+                    cell.approved = None;
+                }
+            }
+            Some(Node::SkippedGroup(_)) => {
+                self.uncount(check, scope);
+                self.state.checks[check.place()].nodes.insert(scope.clone(), Node::Unexpanded);
+                self.expand(check, scope);
+            }
+            Some(Node::Unexpanded | Node::Group(_)) | None => {}
+        }
+        self.state.agenda.0.checks.insert((check, scope.clone()));
+    }
+
+    /// Takes back what a cell was waiting for: a retry, a letter, the targets of its routing.
+    fn withdraw(&mut self, check: CheckIndex, scope: &ScopePath) {
+        let Some(cell) = self.cell(check, scope) else { return };
+        match cell.phase.clone() {
+            Phase::RetryWait => {
+                self.state.retries.retain(|(_, c, s)| !(*c == check && s == scope));
+            }
+            Phase::Waiting(id) => drop(self.state.waits.remove(&id)),
+            Phase::Pending | Phase::Running | Phase::Judged | Phase::Due | Phase::Settled => {}
+        }
+        self.set_phase(check, scope, Phase::Pending);
+        self.forget_route(check, scope);
+        let place = (check, scope.clone());
+        self.state.agenda.0.ready.remove(&place);
+    }
+
+    pub(crate) fn forget_route(&mut self, check: CheckIndex, scope: &ScopePath) {
+        let place = (check, scope.clone());
+        let Some(route) = self.state.routes.remove(&place) else { return };
+        for target in route.awaiting {
+            if let Some(sources) = self.state.awaited.get_mut(&target) {
+                sources.remove(&place);
+                if sources.is_empty() {
+                    self.state.awaited.remove(&target);
+                }
+            }
+        }
+    }
+
+    /// The outputs below a group as one array, aligned by index, null where there is none.
+    pub(crate) fn outputs_below(&self, check: CheckIndex, scope: &ScopePath) -> Option<&Value> {
+        match self.node(check, scope)? {
+            Node::Leaf(cell) => cell.answer.as_ref().map(|answer| &answer.output),
+            Node::Group(group) => Some(group.outputs.0.get_or_init(|| {
+                let items = (0..group.total).map(|index| {
+                    self.outputs_below(check, &scope.child(index)).cloned().unwrap_or(Value::Null)
+                });
+                Value::Array(items.collect())
+            })),
+            Node::SkippedGroup(SkipReason::ForEachEmpty) => Some(empty_array()),
+            Node::Unexpanded | Node::SkippedGroup(_) => None,
+        }
+    }
+
+    /// After a replay nobody remembers what was worth a look; everything is.
+    pub(crate) fn put_everything_on_the_agenda(&mut self) {
+        let agenda = &mut self.state.agenda.0;
+        agenda.ready.clear();
+        agenda.parked.clear();
+        agenda.routes = self.state.routes.keys().cloned().collect::<BTreeSet<_>>();
+        for (place, check) in self.state.checks.iter().enumerate() {
+            for (scope, node) in &check.nodes {
+                if !node.is_settled() {
+                    agenda.checks.insert((CheckIndex::at(place), scope.clone()));
+                }
+            }
+        }
+    }
+}
+
+fn empty_array() -> &'static Value {
+    static EMPTY: Value = Value::Array(Vec::new());
+    &EMPTY
+}

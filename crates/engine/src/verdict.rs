@@ -1,0 +1,145 @@
+//! What the contracts make of an answer. All of them speak; none stops the others.
+
+use escrow_model::{CheckIndex, Ending, FaultClass, Issue, ReasonCode, ScopePath, Severity, Verdict};
+use serde_json::Value;
+
+use crate::run::Run;
+use crate::view::{BUDGET, View};
+
+/// The most items a `forEach` may have.
+const ITEMS_MAX: usize = 10_000;
+
+pub(crate) struct Judgement {
+    pub(crate) verdict: Verdict,
+    pub(crate) issues: Vec<Issue>,
+    pub(crate) fault: Option<FaultClass>,
+    pub(crate) violation: bool,
+}
+
+impl Run {
+    /// Judges the last answer of a cell: `schema`, `guarantee`, `fail_if`. When the provider faulted only
+    /// `fail_if` is judged, and makes the fault logical.
+    pub(crate) fn judge(&self, check: CheckIndex, scope: &ScopePath) -> Judgement {
+        let plan = &self.state.plan;
+        let spec = plan.check(check);
+        let mut issues = Vec::new();
+        let mut fault = None;
+        let mut violation = false;
+        let Some(answer) = self.cell(check, scope).and_then(|cell| cell.answer.as_deref()) else {
+            return Judgement {
+                verdict: Verdict::Failed,
+                issues: vec![Issue::error("system/no_answer", "the provider gave no answer")],
+                fault: Some(FaultClass::Transient),
+                violation: false,
+            };
+        };
+        let view = View::after(self, check, scope);
+        match &answer.ending {
+            Ending::Fault(provider_fault) => {
+                fault = Some(provider_fault.class);
+                let rule = format!("{}/{}", spec.provider, provider_fault.code);
+                issues.push(Issue::error(rule, provider_fault.message.clone()));
+            }
+            Ending::Done => {
+                if spec.schema.as_ref().is_some_and(Value::is_object) {
+                    let broken = match self.graph.schema(check) {
+                        Some(schema) => schema.violations(&answer.output),
+                        None => vec!["the schema cannot be compiled".to_owned()],
+                    };
+                    if !broken.is_empty() {
+                        violation = true;
+                        let hint = text_hint(&answer.output);
+                        let message = format!("{}{hint}", broken.join("; "));
+                        issues.push(Issue::error("contract/schema_validation_failed", message));
+                    }
+                }
+                for guarantee in &spec.guarantee {
+                    let message = match guarantee.test(&view, BUDGET) {
+                        Ok(true) => continue,
+                        Ok(false) => format!("`{}` does not hold", guarantee.source()),
+                        Err(fault) => {
+                            let hint = text_hint(&answer.output);
+                            format!("`{}` cannot be evaluated: {fault}{hint}", guarantee.source())
+                        }
+                    };
+                    violation = true;
+                    issues.push(Issue::error("contract/guarantee_failed", message));
+                }
+                if spec.for_each
+                    && let Some(issue) = array_issue(&answer.output)
+                {
+                    fault = Some(FaultClass::Logical);
+                    issues.push(issue);
+                }
+            }
+        }
+        if let Some(fail_if) = &spec.fail_if {
+            match fail_if.test(&view, BUDGET) {
+                Ok(false) => {}
+                Ok(true) => {
+                    violation = true;
+                    let message = format!("`{}` is true", fail_if.source());
+                    issues.push(Issue::error(format!("{}_fail_if", spec.name), message));
+                }
+                Err(error) => {
+                    let hint = text_hint(&answer.output);
+                    let message = format!("`fail_if` could not be evaluated: {error}{hint}");
+                    if spec.is_critical() {
+                        fault = Some(FaultClass::Logical);
+                        issues.push(Issue::error("system/expression_error", message));
+                    } else {
+                        issues.push(Issue::warning("system/expression_error", message));
+                    }
+                }
+            }
+        }
+        if violation {
+            fault = Some(FaultClass::Logical);
+        }
+        let failed = fault.is_some();
+        Judgement {
+            verdict: if failed { Verdict::Failed } else { Verdict::Succeeded },
+            issues,
+            fault,
+            violation,
+        }
+    }
+}
+
+fn array_issue(output: &Value) -> Option<Issue> {
+    match output {
+        Value::Array(items) if items.len() > ITEMS_MAX => {
+            let message =
+                format!("{} items are more than the {ITEMS_MAX} that a `forEach` may have", items.len());
+            Some(Issue::error("forEach/too_many_items", message))
+        }
+        Value::Array(_) => None,
+        other => {
+            let hint = text_hint(other);
+            let message = format!("the output of a `forEach` check must be an array{hint}");
+            Some(Issue::error("forEach/not_an_array", message))
+        }
+    }
+}
+
+/// Contracts are written for JSON; when a command printed something else, say so.
+fn text_hint(output: &Value) -> &'static str {
+    if output.is_string() { " (output is text, not JSON)" } else { "" }
+}
+
+/// The reason that a failed check gives a run: that of its first decisive issue.
+pub(crate) fn failure_code(issues: &[Issue]) -> ReasonCode {
+    let decisive = issues.iter().find(|issue| issue.severity == Severity::Error);
+    let Some(rule) = decisive.map(|issue| issue.rule_id.as_str()) else { return ReasonCode::FailedCheck };
+    match rule {
+        "contract/schema_validation_failed" => ReasonCode::FailedSchema,
+        "contract/rule_failed" => ReasonCode::FailedRule,
+        "contract/guarantee_failed" => ReasonCode::FailedGuarantee,
+        "contract/outcome_invalid" => ReasonCode::FailedOutcome,
+        "system/expression_error" | "system/template_error" => ReasonCode::FailedExpression,
+        rule if rule.ends_with("_fail_if") => ReasonCode::FailedFailIf,
+        rule if rule.ends_with("/exit_nonzero") => ReasonCode::FailedExit,
+        rule if rule.ends_with("/spawn") || rule.ends_with("/exception") => ReasonCode::FailedException,
+        _ => ReasonCode::FailedCheck,
+    }
+}

@@ -1,0 +1,480 @@
+//! What an expression or a template of a check sees, borrowed from the state of its run.
+
+use std::collections::BTreeMap;
+
+use escrow_expr::{Budget, Given, List, Object, Scope};
+use escrow_model::{Answer, CheckIndex, ScopePath};
+use serde_json::{Map, Value, json};
+
+use crate::graph::{BlockName, scope_toward};
+use crate::run::Run;
+use crate::state::{Cell, History, Remembered};
+
+/// Gates and contracts are short; this is far more than any of them needs.
+pub(crate) const BUDGET: Budget =
+    Budget { steps: 1_000_000, memory_bytes: 32 << 20, depth: Budget::DEPTH_MAX };
+
+/// The names a check's sources may use.
+pub(crate) const NAMES: &[&str] = &[
+    "event",
+    "env",
+    "inputs",
+    "outputs",
+    "outputs_history",
+    "outputs_raw",
+    "filesChanged",
+    "filesCount",
+    "branch",
+    "baseBranch",
+    "checkName",
+    "attempt",
+    "item",
+    "output",
+    "result",
+];
+
+pub(crate) struct View<'a> {
+    run: &'a Run,
+    name: Value,
+    attempt: Value,
+    event: EventObject<'a>,
+    env: EnvObject<'a>,
+    outputs: Outputs<'a>,
+    raw: RawOutputs<'a>,
+    histories: Histories<'a>,
+    files: Option<(Value, Value)>,
+    branch: Value,
+    base_branch: Value,
+    item: Option<&'a Value>,
+    after: Option<AfterProvider<'a>>,
+    association: Option<&'a str>,
+}
+
+struct AfterProvider<'a> {
+    answer: &'a Answer,
+    record: Record<'a>,
+}
+
+impl<'a> View<'a> {
+    /// Before the provider: `if`, `assume`, templates, scripts.
+    pub(crate) fn before(run: &'a Run, check: CheckIndex, scope: &ScopePath) -> View<'a> {
+        View::new(run, check, scope, None, run.next_attempt(check, scope), None)
+    }
+
+    /// After it: `guarantee`, `fail_if`.
+    pub(crate) fn after(run: &'a Run, check: CheckIndex, scope: &ScopePath) -> View<'a> {
+        let answer = run.cell(check, scope).and_then(|cell| cell.answer.as_deref());
+        View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None)
+    }
+
+    /// In a routing block. The `on_finish` of a `forEach` check sees the history of its last pass.
+    pub(crate) fn routing(run: &'a Run, check: CheckIndex, scope: &ScopePath, block: BlockName) -> View<'a> {
+        let cell = run.cell(check, scope);
+        let answer = cell.and_then(|cell| cell.answer.as_deref());
+        let pass = (block == BlockName::Finish && run.state.plan.check(check).for_each)
+            .then(|| cell.map_or(0, |cell| cell.pass_from));
+        View::new(run, check, scope, answer, run.next_attempt(check, scope).saturating_sub(1), pass)
+    }
+
+    fn new(
+        run: &'a Run,
+        check: CheckIndex,
+        scope: &ScopePath,
+        answer: Option<&'a Answer>,
+        attempt: u32,
+        pass_from: Option<u64>,
+    ) -> View<'a> {
+        let state = &run.state;
+        let cell = run.cell(check, scope);
+        let git = state.facts.git.as_ref().and_then(|git| git.as_ref().ok());
+        let payload = &state.options.payload;
+        let files = payload
+            .get("filesChanged")
+            .filter(|files| files.is_array())
+            .cloned()
+            .or_else(|| git.map(|git| json!(git.files_changed)));
+        let files = files.map(|files| {
+            let count = json!(files.as_array().map_or(0, Vec::len));
+            (files, count)
+        });
+        let word = |name: &str, fallback: Option<&String>| match payload.get(name) {
+            Some(Value::String(text)) => Value::String(text.clone()),
+            _ => fallback.map_or(Value::Null, |text| Value::String(text.clone())),
+        };
+        let seat = Seat { run, check, scope: scope.clone() };
+        View {
+            run,
+            name: Value::String(state.plan.check(check).name.clone()),
+            attempt: json!(attempt),
+            event: EventObject::new(run, cell),
+            env: EnvObject { run, own: run.graph.constant_env(check) },
+            outputs: Outputs(seat.clone()),
+            raw: RawOutputs(seat.clone()),
+            histories: Histories::new(seat, pass_from),
+            files,
+            branch: word("branch", git.and_then(|git| git.branch.as_ref())),
+            base_branch: word("baseBranch", git.and_then(|git| git.base_branch.as_ref())),
+            item: run.item(check, scope),
+            after: answer.map(|answer| AfterProvider { answer, record: Record(&answer.record) }),
+            association: association(payload),
+        }
+    }
+}
+
+impl Scope for View<'_> {
+    fn name(&self, name: &str) -> Option<Given<'_>> {
+        Some(match name {
+            "event" => Given::Object(&self.event),
+            "env" => Given::Object(&self.env),
+            "inputs" => Given::Json(&self.run.state.inputs),
+            "outputs" => Given::Object(&self.outputs),
+            "outputs_history" => Given::Object(&self.histories),
+            "outputs_raw" => Given::Object(&self.raw),
+            "filesChanged" => Given::Json(&self.files.as_ref()?.0),
+            "filesCount" => Given::Json(&self.files.as_ref()?.1),
+            "branch" if !self.branch.is_null() => Given::Json(&self.branch),
+            "baseBranch" if !self.base_branch.is_null() => Given::Json(&self.base_branch),
+            "checkName" => Given::Json(&self.name),
+            "attempt" => Given::Json(&self.attempt),
+            "item" => self.item.map_or(Given::Undefined, Given::Json),
+            "output" => {
+                let after = self.after.as_ref()?;
+                Given::Record { value: &after.answer.output, beside: &after.record }
+            }
+            "result" => Given::Object(&self.after.as_ref()?.record),
+            _ => return None,
+        })
+    }
+
+    fn names(&self) -> Vec<&str> {
+        NAMES.iter().copied().filter(|name| self.name(name).is_some()).collect()
+    }
+
+    fn author_association(&self) -> Option<&str> {
+        self.association
+    }
+
+    fn memory(&self, namespace: &str) -> Option<Given<'_>> {
+        self.run.state.memory.get(namespace).map(Given::Json)
+    }
+}
+
+/// Where GitHub's payloads say who the author is to the repository.
+fn association(payload: &Map<String, Value>) -> Option<&str> {
+    if let Some(Value::String(text)) = payload.get("author_association") {
+        return Some(text);
+    }
+    ["comment", "review", "pull_request", "issue"]
+        .iter()
+        .find_map(|place| payload.get(*place)?.get("author_association")?.as_str())
+}
+
+struct EventObject<'a> {
+    name: Value,
+    payload: &'a Map<String, Value>,
+}
+
+impl<'a> EventObject<'a> {
+    fn new(run: &'a Run, cell: Option<&Cell>) -> EventObject<'a> {
+        let options = &run.state.options;
+        let name =
+            cell.and_then(|cell| cell.event.as_deref()).or(options.event.as_deref()).unwrap_or("manual");
+        EventObject { name: Value::String(name.to_owned()), payload: &options.payload }
+    }
+}
+
+impl Object for EventObject<'_> {
+    fn member(&self, name: &str) -> Option<Given<'_>> {
+        match name {
+            "name" | "event_name" => Some(Given::Json(&self.name)),
+            other => self.payload.get(other).map(Given::Json),
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        ["name", "event_name"].into_iter().chain(self.payload.keys().map(String::as_str)).collect()
+    }
+}
+
+/// The check's own `env:`, then what commands wrote, then the playbook's, then the environment.
+struct EnvObject<'a> {
+    run: &'a Run,
+    own: &'a Map<String, Value>,
+}
+
+impl Object for EnvObject<'_> {
+    fn member(&self, name: &str) -> Option<Given<'_>> {
+        let state = &self.run.state;
+        self.own
+            .get(name)
+            .or_else(|| state.env.get(name))
+            .or_else(|| self.run.environment.get(name))
+            .map(Given::Json)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let state = &self.run.state;
+        let mut names: Vec<&str> = self
+            .own
+            .keys()
+            .chain(state.env.keys())
+            .chain(self.run.environment.keys())
+            .map(String::as_str)
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// From where in the run somebody looks.
+#[derive(Clone)]
+struct Seat<'a> {
+    run: &'a Run,
+    check: CheckIndex,
+    scope: ScopePath,
+}
+
+impl<'a> Seat<'a> {
+    fn toward(&self, other: CheckIndex) -> ScopePath {
+        let plan = &self.run.state.plan;
+        scope_toward(&plan.check(self.check).fan, &self.scope, &plan.check(other).fan)
+    }
+
+    fn names(&self) -> Vec<&'a str> {
+        self.run.graph.names().iter().map(String::as_str).collect()
+    }
+}
+
+struct Outputs<'a>(Seat<'a>);
+
+impl Object for Outputs<'_> {
+    fn member(&self, name: &str) -> Option<Given<'_>> {
+        let Seat { run, check, scope } = &self.0;
+        let other = run.graph.find(name)?;
+        let plan = &run.state.plan;
+        let toward = self.0.toward(other);
+        let output = run.outputs_below(other, &toward)?;
+        // Inside its items, a `forEach` check is the item.
+        let depth = plan.check(other).fan.len();
+        if plan.check(*check).fan.get(depth) == Some(&other) {
+            let index = scope.indices().get(depth).copied()?;
+            return output.get(usize::try_from(index).ok()?).map(Given::Json);
+        }
+        Some(Given::Json(output))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0.names().into_iter().filter(|name| self.member(name).is_some()).collect()
+    }
+}
+
+struct RawOutputs<'a>(Seat<'a>);
+
+impl Object for RawOutputs<'_> {
+    fn member(&self, name: &str) -> Option<Given<'_>> {
+        let run = self.0.run;
+        let other = run.graph.find(name)?;
+        let fan = &run.state.plan.check(other).fan;
+        let toward = self.0.toward(other);
+        // A check that maps beside this one is seen whole: every item, not this one's.
+        let whole = if fan.is_empty() { toward } else { toward.truncated(fan.len() - 1) };
+        run.outputs_below(other, &whole).map(Given::Json)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0.names().into_iter().filter(|name| self.member(name).is_some()).collect()
+    }
+}
+
+struct Histories<'a> {
+    seat: Seat<'a>,
+    /// For `on_finish`: what each dependent of the parent gave in this pass.
+    pass: BTreeMap<CheckIndex, Slice<'a>>,
+}
+
+impl<'a> Histories<'a> {
+    fn new(seat: Seat<'a>, pass_from: Option<u64>) -> Histories<'a> {
+        let mut pass = BTreeMap::new();
+        if let Some(from) = pass_from {
+            for check in seat.run.graph.closure(seat.check) {
+                let toward = seat.toward(check);
+                if let Some(History(remembered)) = seat.run.state.checks[check.place()].histories.get(&toward)
+                {
+                    let start = remembered.partition_point(|one| one.entry < from);
+                    pass.insert(check, Slice(&remembered[start..]));
+                }
+            }
+        }
+        Histories { seat, pass }
+    }
+}
+
+impl Object for Histories<'_> {
+    fn member(&self, name: &str) -> Option<Given<'_>> {
+        let other = self.seat.run.graph.find(name)?;
+        if let Some(slice) = self.pass.get(&other) {
+            return Some(Given::List(slice));
+        }
+        let toward = self.seat.toward(other);
+        match self.seat.run.state.checks[other.place()].histories.get(&toward) {
+            Some(history) => Some(Given::List(history)),
+            None => Some(Given::Json(empty_list())),
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.seat.names()
+    }
+}
+
+struct Slice<'a>(&'a [Remembered]);
+
+impl List for Slice<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn item(&self, index: usize) -> Option<Given<'_>> {
+        self.0.get(index).map(|one| Given::Json(&one.answer.output))
+    }
+}
+
+impl List for History {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn item(&self, index: usize) -> Option<Given<'_>> {
+        self.0.get(index).map(|one| Given::Json(&one.answer.output))
+    }
+}
+
+struct Record<'a>(&'a Map<String, Value>);
+
+impl Object for Record<'_> {
+    fn member(&self, name: &str) -> Option<Given<'_>> {
+        self.0.get(name).map(Given::Json)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+}
+
+fn empty_list() -> &'static Value {
+    static EMPTY: Value = Value::Array(Vec::new());
+    &EMPTY
+}
+
+impl Run {
+    /// The item of a map scope.
+    pub(crate) fn item(&self, check: CheckIndex, scope: &ScopePath) -> Option<&Value> {
+        let parent = *self.state.plan.check(check).fan.last()?;
+        let index = usize::try_from(scope.last()?).ok()?;
+        let above = scope.truncated(scope.depth() - 1);
+        self.cell(parent, &above)?.answer.as_ref()?.output.get(index)
+    }
+
+    /// What a command finds in `$ESCROW_CONTEXT`: the event, the inputs, its item, and the outputs of what it
+    /// depends on, directly or not.
+    pub fn context(&self, check: CheckIndex, scope: &ScopePath) -> Value {
+        let view = View::before(self, check, scope);
+        let mut event = self.state.options.payload.clone();
+        event.insert("name".into(), view.event.name.clone());
+        let mut outputs = Map::new();
+        let mut seen = std::collections::BTreeSet::from([check]);
+        let mut open = vec![check];
+        if let Some((source, _)) = self.cell(check, scope).and_then(|cell| cell.routed_from.as_ref()) {
+            open.push(*source);
+        }
+        while let Some(next) = open.pop() {
+            let spec = self.state.plan.check(next);
+            if next != check
+                && let Some(Given::Json(output)) = view.outputs.member(&spec.name)
+            {
+                outputs.insert(spec.name.clone(), output.clone());
+            }
+            for dependency in spec.needs.iter().flat_map(|need| &need.any_of).chain(&spec.after) {
+                if seen.insert(*dependency) {
+                    open.push(*dependency);
+                }
+            }
+        }
+        json!({ "event": event, "inputs": self.state.inputs, "outputs": outputs, "item": view.item })
+    }
+
+    /// `env:` of the playbook, rendered once. One that cannot be rendered fails the run at its start.
+    pub(crate) fn render_env(&mut self) {
+        let plan = self.plan();
+        self.environment = self
+            .state
+            .facts
+            .env
+            .iter()
+            .map(|(name, value)| (name.clone(), Value::String(value.clone())))
+            .collect();
+        let mut rendered = Map::new();
+        for (name, text) in &plan.env {
+            let outcome = if text.is_constant() {
+                Ok(text.source().to_owned())
+            } else {
+                text.render(&StartView(self)).map_err(|fault| fault.to_string())
+            };
+            match outcome {
+                Ok(value) => drop(rendered.insert(name.clone(), Value::String(value))),
+                Err(fault) => {
+                    self.env_problem.get_or_insert(format!("`env.{name}`: {fault}"));
+                }
+            }
+        }
+        self.state.env = rendered;
+    }
+}
+
+/// What the playbook's own `env:` sees: nothing has run yet.
+struct StartView<'a>(&'a Run);
+
+impl Scope for StartView<'_> {
+    fn name(&self, name: &str) -> Option<Given<'_>> {
+        match name {
+            "inputs" => Some(Given::Json(&self.0.state.inputs)),
+            "env" => Some(Given::Object(&self.0.environment)),
+            _ => None,
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        vec!["inputs", "env"]
+    }
+}
+
+/// The captured environment, as an object.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment(BTreeMap<String, Value>);
+
+impl Environment {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &String> {
+        self.0.keys()
+    }
+}
+
+impl FromIterator<(String, Value)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(items: I) -> Environment {
+        Environment(items.into_iter().collect())
+    }
+}
+
+impl Object for Environment {
+    fn member(&self, name: &str) -> Option<Given<'_>> {
+        self.0.get(name).map(Given::Json)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+}

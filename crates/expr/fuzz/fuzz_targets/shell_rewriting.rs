@@ -1,0 +1,28 @@
+//! Any text as a shell script with values in it: reading it never panics, and what is accepted refers to
+//! its values by constant references only.
+
+#![no_main]
+
+use escrow_expr::JsonScope;
+use escrow_expr::template::{ShellScript, Template};
+use libfuzzer_sys::fuzz_target;
+use serde_json::json;
+
+fuzz_target!(|source: &str| {
+    let scope = json!({"x": "value-that-no-script-has", "y": {"z": 1}});
+    if let Ok(script) = ShellScript::parse(source) {
+        let before = script.script().to_owned();
+        if let Ok(variables) = script.render(&JsonScope(&scope)) {
+            for (name, _) in &variables {
+                assert!(before.contains(&format!("${{{name}}}")), "{name} is not referred to");
+            }
+        }
+        assert_eq!(script.script(), before);
+        if !source.contains("value-that-no-script-has") {
+            assert!(!before.contains("value-that-no-script-has"));
+        }
+    }
+    if let Ok(template) = Template::parse(source) {
+        let _ = template.render(&JsonScope(&scope));
+    }
+});

@@ -1,0 +1,49 @@
+//! One line in, one line out: the pure function behind `escrow eval --batch`.
+
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use crate::budget::Budget;
+use crate::program::Program;
+use crate::scope::JsonScope;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    expr: String,
+    #[serde(default)]
+    context: Option<Json>,
+    #[serde(default)]
+    block: bool,
+}
+
+/// Answers `{"expr": …, "context": {…}, "block": false}` with `{"value": …}`, `{"undefined": true}` or
+/// `{"error": {"kind", "message"}}`. A line that cannot be read is answered with an error, too.
+pub fn answer_line(line: &str, budget: Budget) -> String {
+    answer(line, budget).to_string()
+}
+
+fn answer(line: &str, budget: Budget) -> Json {
+    let question: Question = match serde_json::from_str(line) {
+        Ok(question) => question,
+        Err(error) => return failed("InputError", &format!("the line is not a question: {error}")),
+    };
+    let program =
+        if question.block { Program::block(&question.expr) } else { Program::expression(&question.expr) };
+    let program = match program {
+        Ok(program) => program,
+        Err(error) => return failed("SyntaxError", &error.message),
+    };
+    let context = question.context.unwrap_or_else(|| json!({}));
+    match program.evaluate(&JsonScope(&context), budget) {
+        Ok(answer) => match answer.into_json() {
+            Some(value) => json!({ "value": value }),
+            None => json!({ "undefined": true }),
+        },
+        Err(fault) => failed(fault.name(), fault.message()),
+    }
+}
+
+fn failed(kind: &str, message: &str) -> Json {
+    json!({ "error": { "kind": kind, "message": message } })
+}

@@ -1,0 +1,281 @@
+//! `JSON.parse` and `JSON.stringify`.
+
+use serde_json::Value as Json;
+
+use super::Builtin;
+use crate::evaluate::{Arguments, Evaluator};
+use crate::fault::{ErrorKind, Outcome};
+use crate::heap::Members;
+use crate::number;
+use crate::value::{Text, Value};
+
+/// How `JSON.stringify` was asked to write.
+struct Style<'a> {
+    indent: String,
+    /// Only these members, when a list was given.
+    only: Option<Vec<Text<'a>>>,
+    replacer: Option<Value<'a>>,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn call_json(&mut self, function: Builtin, arguments: &Arguments<'a>) -> Outcome<'a> {
+        if function == Builtin::JsonParse {
+            let text = self.to_text(&arguments.get(0))?;
+            let value = self.parse_json(&text)?;
+            let reviver = arguments.get(1);
+            return if reviver.is_callable() {
+                self.revive(&reviver, Text::Borrowed(""), value)
+            } else {
+                Ok(value)
+            };
+        }
+        let style = self.style(&arguments.get(1), &arguments.get(2))?;
+        let mut text = String::new();
+        let mut open = Vec::new();
+        let written =
+            self.write_json(&Text::Borrowed(""), &arguments.get(0), &style, &mut open, &mut text)?;
+        if written { self.new_text(text) } else { Ok(Value::Undefined) }
+    }
+
+    pub(crate) fn parse_json(&mut self, text: &str) -> Outcome<'a> {
+        // What the parser builds is at most this much; it refuses nesting beyond 128 by itself.
+        self.scan(text.len().saturating_mul(4))?;
+        self.charge(text.len().saturating_mul(8))?;
+        match serde_json::from_str::<Json>(text) {
+            Ok(json) => self.adopt(json),
+            Err(error) => {
+                let message = json_message(text, &error);
+                Err(self.error(ErrorKind::Syntax, message))
+            }
+        }
+    }
+
+    /// Takes over a parsed value.
+    fn adopt(&mut self, json: Json) -> Outcome<'a> {
+        self.step()?;
+        Ok(match json {
+            Json::Null => Value::Null,
+            Json::Bool(value) => Value::Bool(value),
+            Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
+            Json::String(text) => Value::text(text),
+            Json::Array(items) => {
+                self.descend()?;
+                self.charge_values(items.len())?;
+                let items = items.into_iter().map(|item| self.adopt(item)).collect::<Result<Vec<_>, _>>()?;
+                self.ascend();
+                self.new_array(items)
+            }
+            Json::Object(entries) => {
+                self.descend()?;
+                self.charge_values(entries.len() * 2)?;
+                let mut members = Members::with_capacity(entries.len());
+                for (name, value) in entries {
+                    let value = self.adopt(value)?;
+                    members.set(Text::Shared(name.into()), value);
+                }
+                self.ascend();
+                self.new_plain(members)
+            }
+        })
+    }
+
+    fn revive(&mut self, reviver: &Value<'a>, key: Text<'a>, value: Value<'a>) -> Outcome<'a> {
+        self.descend()?;
+        if self.is_object_like(&value) {
+            for name in self.keys(&value)? {
+                let member = self.own_member(&value, &name).unwrap_or(Value::Undefined);
+                let member = self.revive(reviver, name.clone(), member)?;
+                self.set_member(&value, name, member)?;
+            }
+        }
+        let result = self.call(reviver, &Value::Undefined, &Arguments::two(Value::Text(key), value))?;
+        self.ascend();
+        Ok(result)
+    }
+
+    fn style(&mut self, replacer: &Value<'a>, space: &Value<'a>) -> Outcome<'a, Style<'a>> {
+        let indent = match self.plainly(space) {
+            Value::Number(count) => {
+                " ".repeat(usize::try_from(number::to_integer(count).clamp(0, 10)).unwrap_or(0))
+            }
+            Value::Text(text) => text.chars().take(10).collect(),
+            _ => String::new(),
+        };
+        let only = if self.is_list(replacer) {
+            let mut names = Vec::new();
+            for item in self.list_items(replacer)? {
+                names.push(self.to_text(&item)?);
+            }
+            Some(names)
+        } else {
+            None
+        };
+        Ok(Style { indent, only, replacer: replacer.is_callable().then(|| replacer.clone()) })
+    }
+
+    /// Writes a value; answers false for what JSON leaves out.
+    fn write_json(
+        &mut self,
+        key: &Text<'a>,
+        value: &Value<'a>,
+        style: &Style<'a>,
+        open: &mut Vec<Value<'a>>,
+        text: &mut String,
+    ) -> Outcome<'a, bool> {
+        self.step()?;
+        let value = match &style.replacer {
+            Some(replacer) => self.call(
+                replacer,
+                &Value::Undefined,
+                &Arguments::two(Value::Text(key.clone()), value.clone()),
+            )?,
+            None => value.clone(),
+        };
+        let value = self.plainly(&value);
+        match &value {
+            Value::Undefined | Value::Unset | Value::Function(_) | Value::Cell(_) => return Ok(false),
+            Value::Builtin(builtin) if !builtin.is_namespace() => return Ok(false),
+            Value::Null => self.push(text, "null")?,
+            Value::Bool(value) => self.push(text, if *value { "true" } else { "false" })?,
+            Value::Number(number) if number.is_finite() => self.push(text, &number::to_text(*number))?,
+            Value::Number(_) => self.push(text, "null")?,
+            Value::Text(value) => {
+                self.charge(value.len().saturating_mul(2) + 2)?;
+                self.scan(value.len())?;
+                quote(value, text);
+            }
+            _ => {
+                if open.iter().any(|outer| self.same_object(outer, &value)) {
+                    return Err(self.type_error("Converting circular structure to JSON"));
+                }
+                self.descend()?;
+                self.work(open.len())?;
+                open.push(value.clone());
+                if self.is_list(&value) {
+                    self.write_list(&value, style, open, text)?;
+                } else {
+                    self.write_object(&value, style, open, text)?;
+                }
+                open.pop();
+                self.ascend();
+            }
+        }
+        Ok(true)
+    }
+
+    fn push(&mut self, text: &mut String, part: &str) -> Outcome<'a, ()> {
+        self.charge(part.len())?;
+        text.push_str(part);
+        Ok(())
+    }
+
+    fn new_line(&mut self, style: &Style<'a>, depth: usize, text: &mut String) -> Outcome<'a, ()> {
+        if style.indent.is_empty() {
+            return Ok(());
+        }
+        self.charge(1 + style.indent.len() * depth)?;
+        text.push('\n');
+        for _ in 0..depth {
+            text.push_str(&style.indent);
+        }
+        Ok(())
+    }
+
+    fn write_list(
+        &mut self,
+        value: &Value<'a>,
+        style: &Style<'a>,
+        open: &mut Vec<Value<'a>>,
+        text: &mut String,
+    ) -> Outcome<'a, ()> {
+        let length = self.list_length(value).unwrap_or(0);
+        text.push('[');
+        for position in 0..length {
+            if position > 0 {
+                text.push(',');
+            }
+            self.new_line(style, open.len(), text)?;
+            let item = self.list_item(value, position);
+            let key = Text::Shared(position.to_string().into());
+            if !self.write_json(&key, &item, style, open, text)? {
+                self.push(text, "null")?;
+            }
+        }
+        if length > 0 {
+            self.new_line(style, open.len() - 1, text)?;
+        }
+        text.push(']');
+        Ok(())
+    }
+
+    fn write_object(
+        &mut self,
+        value: &Value<'a>,
+        style: &Style<'a>,
+        open: &mut Vec<Value<'a>>,
+        text: &mut String,
+    ) -> Outcome<'a, ()> {
+        text.push('{');
+        let mut empty = true;
+        let keys = match &style.only {
+            Some(only) => only.clone(),
+            None => self.keys(value)?,
+        };
+        for key in keys {
+            let Some(member) = self.own_member(value, &key) else { continue };
+            let start = text.len();
+            if !empty {
+                text.push(',');
+            }
+            self.new_line(style, open.len(), text)?;
+            self.charge(key.len().saturating_mul(2) + 4)?;
+            quote(&key, text);
+            text.push_str(if style.indent.is_empty() { ":" } else { ": " });
+            if self.write_json(&key, &member, style, open, text)? {
+                empty = false;
+            } else {
+                text.truncate(start);
+            }
+        }
+        if !empty {
+            self.new_line(style, open.len() - 1, text)?;
+        }
+        text.push('}');
+        Ok(())
+    }
+}
+
+/// A text in quotes, with JavaScript's choice of escapes.
+fn quote(value: &str, text: &mut String) {
+    text.push('"');
+    for c in value.chars() {
+        match c {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            '\u{8}' => text.push_str("\\b"),
+            '\u{c}' => text.push_str("\\f"),
+            c if u32::from(c) < 0x20 => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+}
+
+/// The words Node uses for the two ways JSON mostly fails.
+fn json_message(text: &str, error: &serde_json::Error) -> String {
+    if text.trim().is_empty() || error.is_eof() {
+        return "Unexpected end of JSON input".to_owned();
+    }
+    let shown: String = text.chars().take(40).collect();
+    let dots = if shown.len() < text.len() { "..." } else { "" };
+    let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or("");
+    let found = line.get(error.column().saturating_sub(1)..).and_then(|rest| rest.chars().next());
+    match found {
+        _ if shown.starts_with("[object ") || text == "undefined" => format!("\"{shown}\" is not valid JSON"),
+        Some(c) => format!("Unexpected token '{c}', \"{shown}\"{dots} is not valid JSON"),
+        None => format!("\"{shown}\"{dots} is not valid JSON"),
+    }
+}

@@ -1,0 +1,112 @@
+//! `Object.keys` and its kin, and the few methods every object has.
+
+use super::Builtin;
+use crate::evaluate::{Arguments, Evaluator};
+use crate::fault::Outcome;
+use crate::heap::Members;
+use crate::value::Value;
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn call_object(
+        &mut self,
+        function: Builtin,
+        this: &Value<'a>,
+        arguments: &Arguments<'a>,
+    ) -> Outcome<'a> {
+        let first = arguments.get(0);
+        match function {
+            Builtin::ObjectKeys | Builtin::ObjectValues | Builtin::ObjectEntries => {
+                self.listed(function, &first)
+            }
+            Builtin::ObjectAssign => self.assign_members(arguments),
+            Builtin::ObjectFromEntries => self.from_entries(&first),
+            Builtin::ObjectFreeze => {
+                if let Value::Plain(plain) = first {
+                    self.heap.plains[plain as usize].frozen = true;
+                }
+                Ok(first)
+            }
+            Builtin::ObjectIsFrozen => Ok(Value::Bool(match first {
+                Value::Plain(plain) => self.heap.plains[plain as usize].frozen,
+                other => !self.is_object_like(&other),
+            })),
+            Builtin::ObjectHasOwn => {
+                if self.plainly(&first).is_nullish() {
+                    return Err(self.type_error("Cannot convert undefined or null to object"));
+                }
+                let name = self.to_text(&arguments.get(1))?;
+                Ok(Value::Bool(self.own_member(&first, &name).is_some()))
+            }
+            Builtin::ObjectHasOwnProperty | Builtin::ObjectPropertyIsEnumerable => {
+                let name = self.to_text(&first)?;
+                Ok(Value::Bool(self.own_member(this, &name).is_some()))
+            }
+            Builtin::ObjectIs => Ok(Value::Bool(self.is_same(&first, &arguments.get(1)))),
+            Builtin::ObjectValueOf => Ok(this.clone()),
+            _ => Ok(Value::Text(self.to_text(this)?)),
+        }
+    }
+
+    fn is_same(&self, left: &Value<'a>, right: &Value<'a>) -> bool {
+        match (left, right) {
+            (Value::Number(left), Value::Number(right)) => {
+                (left.is_nan() && right.is_nan()) || left.to_bits() == right.to_bits()
+            }
+            _ => self.strict_equal(left, right),
+        }
+    }
+
+    fn listed(&mut self, function: Builtin, value: &Value<'a>) -> Outcome<'a> {
+        if self.plainly(value).is_nullish() {
+            return Err(self.type_error("Cannot convert undefined or null to object"));
+        }
+        let keys = self.keys(value)?;
+        self.charge_values(keys.len())?;
+        let mut items = Vec::with_capacity(keys.len());
+        for key in keys {
+            if function == Builtin::ObjectKeys {
+                items.push(Value::Text(key));
+                continue;
+            }
+            let member = self.own_member(value, &key).unwrap_or(Value::Undefined);
+            if function == Builtin::ObjectValues {
+                items.push(member);
+                continue;
+            }
+            self.charge_values(3)?;
+            let pair = self.new_array(vec![Value::Text(key), member]);
+            items.push(pair);
+        }
+        Ok(self.new_array(items))
+    }
+
+    fn assign_members(&mut self, arguments: &Arguments<'a>) -> Outcome<'a> {
+        let target = arguments.get(0);
+        if self.plainly(&target).is_nullish() {
+            return Err(self.type_error("Cannot convert undefined or null to object"));
+        }
+        for source in arguments.from(1) {
+            for key in self.keys(&source)? {
+                let member = self.own_member(&source, &key).unwrap_or(Value::Undefined);
+                self.set_member(&target, key, member)?;
+            }
+        }
+        Ok(target)
+    }
+
+    fn from_entries(&mut self, entries: &Value<'a>) -> Outcome<'a> {
+        let mut members = Members::default();
+        for entry in self.iterate(entries)? {
+            if !self.is_object_like(&entry) {
+                let what = self.describe(&entry);
+                return Err(self.type_error(format!("{what} is not an entry")));
+            }
+            let (key, value) =
+                (self.get_index(&entry, &Value::Number(0.0))?, self.get_index(&entry, &Value::Number(1.0))?);
+            let key = self.to_text(&key)?;
+            self.charge_values(2)?;
+            members.set(key, value);
+        }
+        Ok(self.new_plain(members))
+    }
+}

@@ -1,0 +1,242 @@
+//! Evaluates a program over a scope, within a budget.
+//!
+//!   Tree ──Evaluator──▶ Value, or the Failure that stopped it
+//!         ▲
+//!       Scope (borrowed, read only where a name is met)
+//!
+//! **Invariant:** every sub-expression costs a step, every nesting costs depth and every allocation is charged
+//! before it is made; the recursion of the evaluator is the depth of its budget.
+
+mod access;
+mod assign;
+mod coerce;
+mod expression;
+mod function;
+mod operator;
+mod statement;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::budget::Budget;
+use crate::explain::Recorder;
+use crate::fault::{ErrorKind, Failure, Fault, FaultKind, Outcome};
+use crate::heap::{Array, Heap, Members, Plain};
+use crate::scope::{Given, Scope};
+use crate::tree::{Function, NameId, NodeId, Tree};
+use crate::value::{Text, Value};
+
+pub(crate) use access::identity;
+pub(crate) use function::Arguments;
+pub(crate) use operator::power;
+
+/// What a written value costs in the heap, rounded up.
+const VALUE_BYTES: usize = 32;
+
+pub(crate) struct Evaluator<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) scope: &'a dyn Scope,
+    pub(crate) heap: Heap<'a>,
+    /// The frames of all functions that are running.
+    stack: Vec<Value<'a>>,
+    /// Where the frame of the current function starts.
+    base: usize,
+    steps_left: u64,
+    memory_left: u64,
+    depth_left: u32,
+    /// The node whose span an error gets.
+    current: NodeId,
+    /// Names that the program assigned to without declaring them.
+    globals: Vec<(NameId, Value<'a>)>,
+    /// Values of the scope that the program changed: where they are, and the copy that replaces them.
+    changed: BTreeMap<usize, Value<'a>>,
+    /// What `memory.set` and its kin wrote, by namespace.
+    pub(crate) written: BTreeMap<String, u32>,
+    pub(crate) memory_writable: bool,
+    pub(crate) writes: Vec<(String, String, Value<'a>)>,
+    /// Arrays being joined, so that one inside itself ends.
+    joining: Vec<Value<'a>>,
+    /// The value of the last expression statement, which is the value of a script.
+    completion: Value<'a>,
+    pub(crate) recorder: Option<Box<Recorder>>,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(crate) fn new(tree: &'a Tree, scope: &'a dyn Scope, budget: Budget) -> Evaluator<'a> {
+        Evaluator {
+            tree,
+            scope,
+            heap: Heap::default(),
+            stack: Vec::new(),
+            base: 0,
+            steps_left: budget.steps,
+            memory_left: budget.memory_bytes,
+            depth_left: budget.depth.min(Budget::DEPTH_MAX),
+            current: NodeId(0),
+            globals: Vec::new(),
+            changed: BTreeMap::new(),
+            written: BTreeMap::new(),
+            memory_writable: false,
+            writes: Vec::new(),
+            joining: Vec::new(),
+            completion: Value::Undefined,
+            recorder: None,
+        }
+    }
+
+    /// Runs the whole source. `completion` says that the last expression statement is the value.
+    pub(crate) fn run(&mut self, main: &'a Function, completion: bool) -> Outcome<'a> {
+        let value = self.run_main(main)?;
+        Ok(if completion { std::mem::replace(&mut self.completion, Value::Undefined) } else { value })
+    }
+
+    pub(crate) fn step(&mut self) -> Outcome<'a, ()> {
+        match self.steps_left.checked_sub(1) {
+            Some(left) => {
+                self.steps_left = left;
+                Ok(())
+            }
+            None => Err(self.exhausted("it takes too many steps")),
+        }
+    }
+
+    /// Charges work that is proportional to `count`.
+    pub(crate) fn work(&mut self, count: usize) -> Outcome<'a, ()> {
+        match self.steps_left.checked_sub(count as u64) {
+            Some(left) => {
+                self.steps_left = left;
+                Ok(())
+            }
+            None => Err(self.exhausted("it takes too many steps")),
+        }
+    }
+
+    /// Charges looking at every byte of a text.
+    pub(crate) fn scan(&mut self, bytes: usize) -> Outcome<'a, ()> {
+        self.work(bytes / 64)
+    }
+
+    /// Charges an allocation, before it is made.
+    pub(crate) fn charge(&mut self, bytes: usize) -> Outcome<'a, ()> {
+        match self.memory_left.checked_sub(bytes as u64 + 16) {
+            Some(left) => {
+                self.memory_left = left;
+                Ok(())
+            }
+            None => Err(self.exhausted("it needs too much memory")),
+        }
+    }
+
+    pub(crate) fn charge_values(&mut self, count: usize) -> Outcome<'a, ()> {
+        self.work(count / 4)?;
+        self.charge(count.saturating_mul(VALUE_BYTES))
+    }
+
+    pub(crate) fn descend(&mut self) -> Outcome<'a, ()> {
+        match self.depth_left.checked_sub(1) {
+            Some(left) => {
+                self.depth_left = left;
+                Ok(())
+            }
+            None => Err(self.exhausted("it nests too deeply")),
+        }
+    }
+
+    pub(crate) fn ascend(&mut self) {
+        self.depth_left += 1;
+    }
+
+    #[cold]
+    fn exhausted(&self, message: &'static str) -> Box<Failure<'a>> {
+        Box::new(Failure::Budget { message, span: self.tree.span(self.current) })
+    }
+
+    #[cold]
+    pub(crate) fn error(&self, kind: ErrorKind, message: impl Into<String>) -> Box<Failure<'a>> {
+        let span = if self.tree.spans.is_empty() {
+            crate::span::Span::default()
+        } else {
+            self.tree.span(self.current)
+        };
+        Box::new(Failure::Error { kind, message: message.into(), span })
+    }
+
+    #[cold]
+    pub(crate) fn type_error(&self, message: impl Into<String>) -> Box<Failure<'a>> {
+        self.error(ErrorKind::Type, message)
+    }
+
+    pub(crate) fn given(&mut self, given: Given<'a>) -> Value<'a> {
+        match given {
+            Given::Undefined => Value::Undefined,
+            Given::Json(json) => Value::json(json),
+            Given::Object(object) => Value::Object(object),
+            Given::List(list) => Value::List(list),
+            Given::Record { value, beside } => {
+                let known = self.heap.records.iter().position(|(json, _)| std::ptr::eq(*json, value));
+                let position = known.unwrap_or_else(|| {
+                    self.heap.records.push((value, beside));
+                    self.heap.records.len() - 1
+                });
+                Value::Record(handle(position))
+            }
+        }
+    }
+
+    pub(crate) fn new_array(&mut self, items: Vec<Value<'a>>) -> Value<'a> {
+        self.heap.arrays.push(Array { items, extra: None });
+        Value::Array(handle(self.heap.arrays.len() - 1))
+    }
+
+    pub(crate) fn new_plain(&mut self, members: Members<'a>) -> Value<'a> {
+        self.heap.plains.push(Plain { members, error: None, frozen: false });
+        Value::Plain(handle(self.heap.plains.len() - 1))
+    }
+
+    pub(crate) fn new_text(&mut self, text: String) -> Outcome<'a> {
+        // The text exists already; its maker charged for it. This pays for the copy into a shared one.
+        Ok(Value::Text(Text::Shared(Rc::from(text))))
+    }
+
+    /// Turns a failure into what callers see.
+    pub(crate) fn fault(&mut self, failure: Failure<'a>) -> Fault {
+        match failure {
+            Failure::Budget { message, span } => Fault::new(
+                FaultKind::Budget,
+                "BudgetError",
+                format!("the expression was stopped: {message}"),
+                span,
+            ),
+            Failure::Error { kind, message, span } => {
+                Fault::new(kind.fault_kind(), kind.name(), message, span)
+            }
+            Failure::Thrown { value, span } => self.thrown(&value, span),
+        }
+    }
+
+    fn thrown(&mut self, value: &Value<'a>, span: crate::span::Span) -> Fault {
+        // Describing what was thrown must not fail for want of budget.
+        self.steps_left = self.steps_left.max(10_000);
+        self.memory_left = self.memory_left.max(1 << 20);
+        let error = match value {
+            Value::Plain(plain) => self.heap.plains[*plain as usize].error.clone(),
+            _ => None,
+        };
+        let Some(error) = error else {
+            let message = self.to_text(value).map_or_else(|_| String::new(), |text| text.to_string());
+            return Fault::new(FaultKind::Thrown, "Error", message, span);
+        };
+        let mut part = |name: &str, default: &str| match self.get_member(value, name) {
+            Ok(Value::Text(text)) => text.to_string(),
+            Ok(_) | Err(_) => default.to_owned(),
+        };
+        let (name, message) = (part("name", error.kind.name()), part("message", &error.message));
+        let kind = if error.kind == ErrorKind::Error { FaultKind::Thrown } else { error.kind.fault_kind() };
+        Fault::new(kind, name, message, span)
+    }
+}
+
+/// Budgets keep every collection far below `u32`.
+pub(crate) fn handle(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,334 @@
+//! Why an expression gave what it gave: each sub-expression with its value.
+//!
+//! **Invariant:** bounded, whatever was evaluated: so many parts, each value shown in so many characters.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::ops::Range;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::answer::Answer;
+use crate::children;
+use crate::evaluate::Evaluator;
+use crate::fault::Fault;
+use crate::tree::{Function, Node, NodeId, Tree};
+use crate::value::Value;
+
+/// How many sub-expressions are kept.
+const PARTS_MAX: usize = 200;
+/// How many characters of a value are shown.
+const SHOWN_MAX: usize = 60;
+
+/// An evaluation, told part by part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    pub source: String,
+    /// The value of the whole, or the error that stopped it.
+    pub result: String,
+    pub parts: Vec<Part>,
+}
+
+/// One sub-expression.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    pub source: String,
+    /// Bytes of the whole source.
+    pub span: Range<usize>,
+    /// `None` when it was not evaluated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// How often it was evaluated; the value is the last one.
+    pub times: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// Where the value is pointed out: the operator, the name of a member, or the start.
+    #[serde(skip)]
+    anchor: usize,
+}
+
+/// Collects values while a program runs.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    seen: BTreeMap<u32, (String, u32)>,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Recorder {
+        Recorder::default()
+    }
+}
+
+impl<'a> Evaluator<'a> {
+    /// Notes the value of a node.
+    #[cold]
+    pub(crate) fn record(&mut self, id: NodeId, value: &Value<'a>) {
+        let full = self
+            .recorder
+            .as_ref()
+            .is_none_or(|recorder| recorder.seen.len() >= PARTS_MAX && !recorder.seen.contains_key(&id.0));
+        if full {
+            return;
+        }
+        let mut shown = String::new();
+        self.show(value, 0, &mut shown);
+        if let Some(recorder) = &mut self.recorder {
+            let entry = recorder.seen.entry(id.0).or_insert_with(|| (String::new(), 0));
+            *entry = (shown, entry.1.saturating_add(1));
+        }
+    }
+
+    /// Writes the start of a value. What does not fit is left out, not walked.
+    fn show(&mut self, value: &Value<'a>, depth: usize, shown: &mut String) {
+        let value = self.plainly(value);
+        if let Some(length) = self.list_length(&value) {
+            if depth >= 2 {
+                let _ = write!(shown, "[… {length} items]");
+                return;
+            }
+            shown.push('[');
+            for position in 0..length {
+                if position > 0 {
+                    shown.push_str(", ");
+                }
+                if shown.chars().count() > SHOWN_MAX {
+                    let _ = write!(shown, "… {} more", length - position);
+                    break;
+                }
+                let item = self.list_item(&value, position);
+                self.show(&item, depth + 1, shown);
+            }
+            shown.push(']');
+            return;
+        }
+        match &value {
+            Value::Text(text) => {
+                let start: String = text.chars().take(SHOWN_MAX).collect();
+                let dots = if start.len() < text.len() { "…" } else { "" };
+                let _ = write!(shown, "{}", Json::String(start + dots));
+            }
+            Value::Json(_) | Value::Plain(_) | Value::Object(_) if !self.is_error(&value) => {
+                self.show_members(&value, depth, shown)
+            }
+            Value::Function(_) => shown.push_str("(function)"),
+            Value::Builtin(builtin) => shown.push_str(builtin.name()),
+            other => {
+                let text = self
+                    .to_text(other)
+                    .map_or_else(|_| "…".to_owned(), |text| text.chars().take(SHOWN_MAX).collect());
+                shown.push_str(&text);
+            }
+        }
+    }
+
+    fn is_error(&self, value: &Value<'a>) -> bool {
+        matches!(value, Value::Plain(plain) if self.heap.plains[*plain as usize].error.is_some())
+    }
+
+    fn show_members(&mut self, value: &Value<'a>, depth: usize, shown: &mut String) {
+        let Ok(keys) = self.keys(value) else {
+            shown.push_str("{…}");
+            return;
+        };
+        if depth >= 2 && !keys.is_empty() {
+            let _ = write!(shown, "{{… {} members}}", keys.len());
+            return;
+        }
+        shown.push('{');
+        for (position, key) in keys.iter().enumerate() {
+            if position > 0 {
+                shown.push_str(", ");
+            }
+            if shown.chars().count() > SHOWN_MAX {
+                let _ = write!(shown, "… {} more", keys.len() - position);
+                break;
+            }
+            shown.push_str(key);
+            shown.push_str(": ");
+            let member = self.own_member(value, key).unwrap_or(Value::Undefined);
+            self.show(&member, depth + 1, shown);
+        }
+        shown.push('}');
+    }
+}
+
+impl Explanation {
+    pub(crate) fn new(
+        source: &str,
+        tree: &Tree,
+        main: &Function,
+        recorder: &Recorder,
+        result: &Result<Answer, Fault>,
+    ) -> Explanation {
+        let mut roots = Vec::new();
+        children::of_function(tree, main, &mut roots);
+        let mut left = PARTS_MAX;
+        let parts =
+            roots.iter().flat_map(|root| parts_of(source, tree, *root, recorder, &mut left)).collect();
+        let result = match result {
+            Ok(answer) => match answer.json() {
+                Some(json) => shortened(&json.to_string()),
+                None => "undefined".to_owned(),
+            },
+            Err(fault) => fault.to_string(),
+        };
+        Explanation { source: source.to_owned(), result, parts }
+    }
+
+    /// Every part, outermost first.
+    pub fn walk(&self) -> Vec<&Part> {
+        let mut all = Vec::new();
+        let mut waiting: Vec<&Part> = self.parts.iter().rev().collect();
+        while let Some(part) = waiting.pop() {
+            all.push(part);
+            waiting.extend(part.parts.iter().rev());
+        }
+        all
+    }
+}
+
+/// The part of a node; a node that says nothing by itself gives way to those below it.
+fn parts_of(source: &str, tree: &Tree, id: NodeId, recorder: &Recorder, left: &mut usize) -> Vec<Part> {
+    if *left == 0 {
+        return Vec::new();
+    }
+    let span = tree.span(id).range();
+    let shown = recorder.seen.get(&id.0);
+    let says_something = match tree.node(id) {
+        Node::Number(_)
+        | Node::Text(_)
+        | Node::Bool(_)
+        | Node::Null
+        | Node::Undefined
+        | Node::Standard(_)
+        | Node::Regex(_) => return Vec::new(),
+        // A method is told by its call, a chain by its last link.
+        Node::Function(_) | Node::Chain(_) => false,
+        Node::Member { .. } | Node::Index { .. } => shown.is_some() || !is_called(tree, id),
+        _ => true,
+    };
+    if says_something {
+        *left -= 1;
+    }
+    let below = children::of_node(tree, id)
+        .into_iter()
+        .flat_map(|child| parts_of(source, tree, child, recorder, left))
+        .collect();
+    if !says_something {
+        return below;
+    }
+    let text = source.get(span.clone()).unwrap_or_default();
+    let anchor = anchor(source, tree, id);
+    vec![Part {
+        source: shortened(text),
+        value: shown.map(|(value, _)| value.clone()),
+        times: shown.map_or(0, |(_, times)| *times),
+        parts: below,
+        anchor,
+        span,
+    }]
+}
+
+/// Whether a member is only there to be called. Calls never record their callee.
+fn is_called(tree: &Tree, id: NodeId) -> bool {
+    tree.nodes.iter().any(|node| matches!(node, Node::Call { callee, .. } if *callee == id))
+}
+
+/// The byte to point at.
+fn anchor(source: &str, tree: &Tree, id: NodeId) -> usize {
+    let span = tree.span(id).range();
+    let after = |left: NodeId| {
+        let end = tree.span(left).range().end;
+        let rest = source.get(end..span.end).unwrap_or_default();
+        end + rest.find(|c: char| !c.is_whitespace() && c != ')').unwrap_or(0)
+    };
+    match tree.node(id) {
+        Node::Binary(_, left, _) | Node::Logical(_, left, _) => after(*left),
+        Node::Conditional { test, .. } => after(*test),
+        Node::Member { object, .. } => {
+            let at = after(*object);
+            let rest = source.get(at..span.end).unwrap_or_default();
+            at + rest.find(|c: char| !matches!(c, '.' | '?' | '[' | '\'' | '"')).unwrap_or(0)
+        }
+        Node::Call { callee, .. } => match tree.node(*callee) {
+            Node::Member { .. } => anchor(source, tree, *callee),
+            _ => span.start,
+        },
+        _ => span.start,
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let mut chars = text.chars();
+    let start: String = chars.by_ref().take(SHOWN_MAX * 2).collect();
+    if chars.next().is_some() { start + "…" } else { start }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.source.contains('\n') || self.source.chars().count() > 100 {
+            self.as_tree(formatter)
+        } else {
+            self.as_columns(formatter)
+        }
+    }
+}
+
+impl Explanation {
+    /// Values hang below the places they belong to.
+    fn as_columns(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{}", self.source)?;
+        let column = |byte: usize| self.source.get(..byte).map_or(0, |before| before.chars().count());
+        let mut values: Vec<(usize, String)> = self
+            .walk()
+            .iter()
+            .filter_map(|part| {
+                part.value.as_ref().map(|value| (column(part.anchor), with_times(value, part.times)))
+            })
+            .collect();
+        values.sort_by_key(|(column, _)| *column);
+        values.dedup_by_key(|(column, _)| *column);
+        let bars = |until: usize| {
+            let mut line = String::new();
+            for (column, _) in &values[..until] {
+                let width = line.chars().count();
+                line.extend(std::iter::repeat_n(' ', column.saturating_sub(width)));
+                line.push('│');
+            }
+            line
+        };
+        if !values.is_empty() {
+            writeln!(formatter, "{}", bars(values.len()))?;
+        }
+        for position in (0..values.len()).rev() {
+            let mut line = bars(position);
+            let width = line.chars().count();
+            line.extend(std::iter::repeat_n(' ', values[position].0.saturating_sub(width)));
+            line.push_str(&values[position].1);
+            writeln!(formatter, "{line}")?;
+        }
+        write!(formatter, "= {}", self.result)
+    }
+
+    fn as_tree(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{}", self.source.trim_end())?;
+        let mut waiting: Vec<(usize, &Part)> = self.parts.iter().rev().map(|part| (1, part)).collect();
+        while let Some((depth, part)) = waiting.pop() {
+            let source = part.source.split_whitespace().collect::<Vec<_>>().join(" ");
+            let value = part
+                .value
+                .as_ref()
+                .map_or_else(|| "(not evaluated)".to_owned(), |value| with_times(value, part.times));
+            writeln!(formatter, "{}{source} → {value}", "  ".repeat(depth))?;
+            if part.value.is_some() {
+                waiting.extend(part.parts.iter().rev().map(|below| (depth + 1, below)));
+            }
+        }
+        write!(formatter, "= {}", self.result)
+    }
+}
+
+fn with_times(value: &str, times: u32) -> String {
+    if times > 1 { format!("{value} (last of {times})") } else { value.to_owned() }
+}

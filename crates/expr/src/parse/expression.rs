@@ -1,0 +1,559 @@
+//! Expressions, by precedence.
+
+use super::{Parsed, Parser};
+use crate::pattern::Pattern;
+use crate::span::Span;
+use crate::syntax_error::SyntaxError;
+use crate::token::{Kind, Mark};
+use crate::tree::{Binary, Compound, Item, Logical, Node, NodeId, Property, Unary, UpdateAnswer};
+
+#[derive(Clone, Copy)]
+enum Infix {
+    Binary(Binary),
+    Logical(Logical),
+}
+
+impl<'s> Parser<'s> {
+    /// An expression that may hold commas.
+    pub(super) fn expression(&mut self) -> Parsed<NodeId> {
+        let first = self.assignment()?;
+        if !self.is(Mark::Comma) {
+            return Ok(first);
+        }
+        let mut nodes = vec![first];
+        while self.accept(Mark::Comma) {
+            nodes.push(self.assignment()?);
+        }
+        let span = self.tree.span(first).to(self.before());
+        self.add(Node::Sequence(nodes.into()), span)
+    }
+
+    /// An expression without commas at its top.
+    pub(super) fn assignment(&mut self) -> Parsed<NodeId> {
+        self.enter()?;
+        let result = self.assignment_inside();
+        self.leave();
+        result
+    }
+
+    fn assignment_inside(&mut self) -> Parsed<NodeId> {
+        if let Some(arrow) = self.arrow()? {
+            return Ok(arrow);
+        }
+        let start = self.span();
+        let left = self.conditional()?;
+        if self.is(Mark::Equal) {
+            let target = self.target_from(left)?;
+            self.advance();
+            let value = self.assignment()?;
+            return self.add(Node::Assign { target, value }, start.to(self.before()));
+        }
+        let Some(operator) = self.compound() else { return Ok(left) };
+        self.require_place(left)?;
+        self.advance();
+        let value = self.assignment()?;
+        self.add(Node::Compound { operator, place: left, value }, start.to(self.before()))
+    }
+
+    fn compound(&self) -> Option<Compound> {
+        let Kind::Mark(mark) = self.kind() else { return None };
+        let operator = match mark {
+            Mark::PlusEqual => Binary::Add,
+            Mark::MinusEqual => Binary::Subtract,
+            Mark::StarEqual => Binary::Multiply,
+            Mark::StarStarEqual => Binary::Power,
+            Mark::SlashEqual => Binary::Divide,
+            Mark::PercentEqual => Binary::Remainder,
+            Mark::AmpersandEqual => Binary::BitAnd,
+            Mark::PipeEqual => Binary::BitOr,
+            Mark::CaretEqual => Binary::BitXor,
+            Mark::ShiftLeftEqual => Binary::ShiftLeft,
+            Mark::ShiftRightEqual => Binary::ShiftRight,
+            Mark::ShiftRightZeroEqual => Binary::ShiftRightZero,
+            Mark::AndEqual => return Some(Compound::Logical(Logical::And)),
+            Mark::OrEqual => return Some(Compound::Logical(Logical::Or)),
+            Mark::NullishEqual => return Some(Compound::Logical(Logical::Nullish)),
+            _ => return None,
+        };
+        Some(Compound::Arithmetic(operator))
+    }
+
+    fn conditional(&mut self) -> Parsed<NodeId> {
+        let start = self.span();
+        let test = self.binary(0)?;
+        if !self.accept(Mark::Question) {
+            return Ok(test);
+        }
+        let no_in = std::mem::take(&mut self.no_in);
+        let then = self.assignment()?;
+        self.no_in = no_in;
+        self.expect(Mark::Colon, "`:`")?;
+        let otherwise = self.assignment()?;
+        self.add(Node::Conditional { test, then, otherwise }, start.to(self.before()))
+    }
+
+    fn infix(&self) -> Option<(u8, Infix)> {
+        let binary = |precedence, operator| Some((precedence, Infix::Binary(operator)));
+        let Kind::Mark(mark) = self.kind() else {
+            return match self.word() {
+                Some("instanceof") => binary(8, Binary::InstanceOf),
+                Some("in") if !self.no_in => binary(8, Binary::In),
+                Some(_) | None => None,
+            };
+        };
+        match mark {
+            Mark::Nullish => Some((1, Infix::Logical(Logical::Nullish))),
+            Mark::Or => Some((2, Infix::Logical(Logical::Or))),
+            Mark::And => Some((3, Infix::Logical(Logical::And))),
+            Mark::Pipe => binary(4, Binary::BitOr),
+            Mark::Caret => binary(5, Binary::BitXor),
+            Mark::Ampersand => binary(6, Binary::BitAnd),
+            Mark::LooseEqual => binary(7, Binary::LooseEqual),
+            Mark::LooseNotEqual => binary(7, Binary::LooseNotEqual),
+            Mark::StrictEqual => binary(7, Binary::StrictEqual),
+            Mark::StrictNotEqual => binary(7, Binary::StrictNotEqual),
+            Mark::Less => binary(8, Binary::Less),
+            Mark::LessEqual => binary(8, Binary::LessEqual),
+            Mark::Greater => binary(8, Binary::Greater),
+            Mark::GreaterEqual => binary(8, Binary::GreaterEqual),
+            Mark::ShiftLeft => binary(9, Binary::ShiftLeft),
+            Mark::ShiftRight => binary(9, Binary::ShiftRight),
+            Mark::ShiftRightZero => binary(9, Binary::ShiftRightZero),
+            Mark::Plus => binary(10, Binary::Add),
+            Mark::Minus => binary(10, Binary::Subtract),
+            Mark::Star => binary(11, Binary::Multiply),
+            Mark::Slash => binary(11, Binary::Divide),
+            Mark::Percent => binary(11, Binary::Remainder),
+            Mark::StarStar => binary(12, Binary::Power),
+            _ => None,
+        }
+    }
+
+    fn binary(&mut self, least: u8) -> Parsed<NodeId> {
+        let start = self.span();
+        let parenthesised = self.is(Mark::ParenOpen);
+        let mut left = self.unary()?;
+        let mut left_parenthesised =
+            parenthesised && self.tokens[self.at.saturating_sub(1)].kind == Kind::Mark(Mark::ParenClose);
+        while let Some((precedence, infix)) = self.infix() {
+            if precedence <= least {
+                break;
+            }
+            let operator_span = self.advance();
+            let right_start_paren = self.is(Mark::ParenOpen);
+            let right = match infix {
+                Infix::Binary(Binary::Power) => {
+                    if matches!(self.tree.node(left), Node::Unary(..)) && !left_parenthesised {
+                        return Err(SyntaxError::new("put the left side of `**` in parentheses", start));
+                    }
+                    self.enter()?;
+                    let right = self.binary(11);
+                    self.leave();
+                    right?
+                }
+                Infix::Binary(_) | Infix::Logical(_) => self.binary(precedence)?,
+            };
+            let right_parenthesised = right_start_paren
+                && self.tokens[self.at.saturating_sub(1)].kind == Kind::Mark(Mark::ParenClose);
+            let span = start.to(self.before());
+            let node = match infix {
+                Infix::Binary(operator) => Node::Binary(operator, left, right),
+                Infix::Logical(operator) => {
+                    self.refuse_mixed_nullish(
+                        operator,
+                        (left, left_parenthesised),
+                        (right, right_parenthesised),
+                        operator_span,
+                    )?;
+                    Node::Logical(operator, left, right)
+                }
+            };
+            left = self.add(node, span)?;
+            left_parenthesised = false;
+        }
+        Ok(left)
+    }
+
+    /// `a ?? b || c` needs parentheses in JavaScript, because nobody knows what it means.
+    fn refuse_mixed_nullish(
+        &self,
+        operator: Logical,
+        left: (NodeId, bool),
+        right: (NodeId, bool),
+        span: Span,
+    ) -> Parsed<()> {
+        let mixes = |(node, parenthesised): (NodeId, bool)| match self.tree.node(node) {
+            Node::Logical(inner, ..) if !parenthesised => {
+                (operator == Logical::Nullish) != (*inner == Logical::Nullish)
+            }
+            _ => false,
+        };
+        if mixes(left) || mixes(right) {
+            return Err(SyntaxError::new("put `??` beside `||` or `&&` in parentheses", span));
+        }
+        Ok(())
+    }
+
+    fn unary(&mut self) -> Parsed<NodeId> {
+        let start = self.span();
+        let operator = match self.kind() {
+            Kind::Mark(Mark::Not) => Unary::Not,
+            Kind::Mark(Mark::Minus) => Unary::Minus,
+            Kind::Mark(Mark::Plus) => Unary::Plus,
+            Kind::Mark(Mark::Tilde) => Unary::BitNot,
+            Kind::Mark(mark @ (Mark::Increment | Mark::Decrement)) => {
+                let delta = if *mark == Mark::Increment { 1.0 } else { -1.0 };
+                self.advance();
+                let place = self.nested_unary()?;
+                self.require_place(place)?;
+                let span = start.to(self.before());
+                return self.add(Node::Update { place, delta, answer: UpdateAnswer::After }, span);
+            }
+            Kind::Word => match self.word() {
+                Some("typeof") => Unary::Typeof,
+                Some("void") => Unary::Void,
+                Some("delete") => {
+                    self.advance();
+                    let place = self.nested_unary()?;
+                    return self.add(Node::Delete(place), start.to(self.before()));
+                }
+                Some("await") => {
+                    return Err(SyntaxError::with_help(
+                        "`await` is not supported",
+                        start,
+                        "there are no promises: calls answer directly",
+                    ));
+                }
+                Some(_) | None => return self.postfix(),
+            },
+            _ => return self.postfix(),
+        };
+        self.advance();
+        let inner = self.nested_unary()?;
+        self.add(Node::Unary(operator, inner), start.to(self.before()))
+    }
+
+    fn nested_unary(&mut self) -> Parsed<NodeId> {
+        self.enter()?;
+        let result = self.unary();
+        self.leave();
+        result
+    }
+
+    fn postfix(&mut self) -> Parsed<NodeId> {
+        let start = self.span();
+        let node = self.chain()?;
+        let delta = match self.kind() {
+            Kind::Mark(Mark::Increment) if !self.token().after_newline => 1.0,
+            Kind::Mark(Mark::Decrement) if !self.token().after_newline => -1.0,
+            _ => return Ok(node),
+        };
+        self.require_place(node)?;
+        self.advance();
+        self.add(Node::Update { place: node, delta, answer: UpdateAnswer::Before }, start.to(self.before()))
+    }
+
+    /// A value with the members, indexes and calls that follow it.
+    fn chain(&mut self) -> Parsed<NodeId> {
+        let start = self.span();
+        let mut node = if self.is_word("new") { self.new_object()? } else { self.primary()? };
+        let mut has_optional = false;
+        loop {
+            let optional = self.accept(Mark::OptionalDot);
+            has_optional |= optional;
+            node = match self.kind() {
+                Kind::Mark(Mark::BracketOpen) => {
+                    self.advance();
+                    let index = self.with_in(Self::expression)?;
+                    self.expect(Mark::BracketClose, "`]`")?;
+                    self.indexed(node, index, optional, start)?
+                }
+                Kind::Mark(Mark::ParenOpen) => {
+                    let arguments = self.arguments()?;
+                    self.add(Node::Call { callee: node, arguments, optional }, start.to(self.before()))?
+                }
+                Kind::Mark(Mark::Dot) if !optional => {
+                    self.advance();
+                    self.member(node, false, start)?
+                }
+                Kind::Mark(Mark::TemplateOpen) => {
+                    return Err(SyntaxError::new("tagged templates are not supported", self.span()));
+                }
+                _ if optional => self.member(node, true, start)?,
+                _ => break,
+            };
+        }
+        if has_optional { self.add(Node::Chain(node), start.to(self.before())) } else { Ok(node) }
+    }
+
+    fn member(&mut self, object: NodeId, optional: bool, start: Span) -> Parsed<NodeId> {
+        let Some(name) = self.word() else { return Err(self.unexpected("the name of a member")) };
+        self.advance();
+        self.add(Node::Member { object, name: name.into(), optional }, start.to(self.before()))
+    }
+
+    /// `a['b']` is `a.b`: one kind of node, one path for whoever asks what is read.
+    fn indexed(&mut self, object: NodeId, index: NodeId, optional: bool, start: Span) -> Parsed<NodeId> {
+        let span = start.to(self.before());
+        let name = match self.tree.node(index) {
+            Node::Text(text) if !crate::number::is_index(text) => Some(text.clone()),
+            _ => None,
+        };
+        match name {
+            Some(name) => self.add(Node::Member { object, name, optional }, span),
+            None => self.add(Node::Index { object, index, optional }, span),
+        }
+    }
+
+    fn new_object(&mut self) -> Parsed<NodeId> {
+        let start = self.advance();
+        let callee_start = self.span();
+        let mut callee = self.primary()?;
+        while self.accept(Mark::Dot) {
+            callee = self.member(callee, false, callee_start)?;
+        }
+        let arguments = if self.is(Mark::ParenOpen) { self.arguments()? } else { Box::default() };
+        self.add(Node::New { callee, arguments }, start.to(self.before()))
+    }
+
+    fn arguments(&mut self) -> Parsed<Box<[Item]>> {
+        self.advance();
+        let mut items = Vec::new();
+        while !self.is(Mark::ParenClose) {
+            items.push(self.item()?);
+            if !self.accept(Mark::Comma) {
+                break;
+            }
+        }
+        self.expect(Mark::ParenClose, "`,` or `)`")?;
+        Ok(items.into())
+    }
+
+    fn item(&mut self) -> Parsed<Item> {
+        if self.accept(Mark::Spread) {
+            return Ok(Item::Spread(self.with_in(Self::assignment)?));
+        }
+        Ok(Item::One(self.with_in(Self::assignment)?))
+    }
+
+    /// Inside brackets `in` is an operator again, whatever loop head surrounds them.
+    pub(super) fn with_in<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let no_in = std::mem::take(&mut self.no_in);
+        let result = read(self);
+        self.no_in = no_in;
+        result
+    }
+
+    fn primary(&mut self) -> Parsed<NodeId> {
+        let span = self.span();
+        let node = match self.kind().clone() {
+            Kind::Number(value) => Node::Number(value),
+            Kind::Text(text) => Node::Text(text),
+            Kind::Regex { pattern, flags } => {
+                let pattern = Pattern::compile(&pattern, &flags).map_err(|refused| refused.at(span))?;
+                self.tree.regexes.push(pattern);
+                Node::Regex(super::index(self.tree.regexes.len() - 1))
+            }
+            Kind::Word => return self.primary_word(),
+            Kind::Mark(Mark::ParenOpen) => {
+                self.advance();
+                let inner = self.with_in(Self::expression)?;
+                self.expect(Mark::ParenClose, "`)`")?;
+                // Parentheses end an optional chain, and forbid `(a, b) = …`.
+                return Ok(inner);
+            }
+            Kind::Mark(Mark::BracketOpen) => return self.array(),
+            Kind::Mark(Mark::BraceOpen) => return self.object(),
+            Kind::Mark(Mark::TemplateOpen) => return self.template(),
+            Kind::Mark(_) | Kind::Chunk { .. } | Kind::End => return Err(self.unexpected("a value")),
+        };
+        self.advance();
+        self.add(node, span)
+    }
+
+    fn primary_word(&mut self) -> Parsed<NodeId> {
+        let span = self.span();
+        let Some(word) = self.word() else { return Err(self.unexpected("a value")) };
+        let node = match word {
+            "true" => Node::Bool(true),
+            "false" => Node::Bool(false),
+            "null" => Node::Null,
+            "this" => Node::Undefined,
+            "function" => return self.function_expression(),
+            "async" if self.word_of(self.ahead(1)) == Some("function") => {
+                return Err(SyntaxError::new("`async` functions are not supported", span));
+            }
+            "class" | "super" | "import" | "yield" => {
+                return Err(SyntaxError::new(format!("`{word}` is not supported"), span));
+            }
+            word if is_reserved(word) => return Err(self.unexpected("a value")),
+            word => Node::Name(self.intern(word)),
+        };
+        self.advance();
+        self.add(node, span)
+    }
+
+    fn array(&mut self) -> Parsed<NodeId> {
+        let start = self.advance();
+        let mut items = Vec::new();
+        while !self.is(Mark::BracketClose) {
+            if self.is(Mark::Comma) {
+                // A hole. It reads as undefined, here also when something walks the array.
+                let hole = self.add(Node::Undefined, self.span())?;
+                self.advance();
+                items.push(Item::One(hole));
+                continue;
+            }
+            items.push(self.item()?);
+            if !self.accept(Mark::Comma) {
+                break;
+            }
+        }
+        self.expect(Mark::BracketClose, "`,` or `]`")?;
+        self.add(Node::Array(items.into()), start.to(self.before()))
+    }
+
+    fn object(&mut self) -> Parsed<NodeId> {
+        let start = self.advance();
+        let mut properties = Vec::new();
+        while !self.is(Mark::BraceClose) {
+            properties.push(self.property()?);
+            if !self.accept(Mark::Comma) {
+                break;
+            }
+        }
+        self.expect(Mark::BraceClose, "`,` or `}`")?;
+        self.add(Node::Object(properties.into()), start.to(self.before()))
+    }
+
+    fn property(&mut self) -> Parsed<Property> {
+        let span = self.span();
+        if self.accept(Mark::Spread) {
+            return Ok(Property::Spread(self.with_in(Self::assignment)?));
+        }
+        if self.accept(Mark::BracketOpen) {
+            let key = self.with_in(Self::assignment)?;
+            self.expect(Mark::BracketClose, "`]`")?;
+            let value = if self.is(Mark::ParenOpen) { self.method()? } else { self.property_value()? };
+            return Ok(Property::Computed(key, value));
+        }
+        let word = self.word();
+        let name = self.property_name()?;
+        if let Some("get" | "set" | "async") = word
+            && !matches!(
+                self.kind(),
+                Kind::Mark(Mark::Comma | Mark::Colon | Mark::BraceClose | Mark::ParenOpen | Mark::Equal)
+            )
+        {
+            return Err(SyntaxError::new("accessors and async methods are not supported", span));
+        }
+        if self.is(Mark::ParenOpen) {
+            return Ok(Property::Named(name, self.method()?));
+        }
+        if let Some(word) = word
+            && !self.is(Mark::Colon)
+        {
+            return self.shorthand(word, name, span);
+        }
+        Ok(Property::Named(name, self.property_value()?))
+    }
+
+    /// `{ a }`, and `{ a = 1 }` where the literal turns out to be a pattern.
+    fn shorthand(&mut self, word: &'s str, name: Box<str>, span: Span) -> Parsed<Property> {
+        if is_reserved(word) || matches!(word, "true" | "false" | "null" | "this") {
+            return Err(self.unexpected("`:`"));
+        }
+        let interned = self.intern(word);
+        let value = self.add(Node::Name(interned), span)?;
+        if !self.accept(Mark::Equal) {
+            return Ok(Property::Named(name, value));
+        }
+        let default = self.with_in(Self::assignment)?;
+        let target = self.add_target(crate::tree::Target::Place(value));
+        self.stray_default = Some(span);
+        let assign = self.add(Node::Assign { target, value: default }, span.to(self.before()))?;
+        Ok(Property::Named(name, assign))
+    }
+
+    pub(super) fn property_name(&mut self) -> Parsed<Box<str>> {
+        let name: Box<str> = match self.kind() {
+            Kind::Text(text) => text.clone(),
+            Kind::Number(number) => crate::number::to_text(*number).as_str().into(),
+            Kind::Word => self.source[self.span().range()].into(),
+            _ => return Err(self.unexpected("the name of a member")),
+        };
+        self.advance();
+        Ok(name)
+    }
+
+    fn property_value(&mut self) -> Parsed<NodeId> {
+        self.expect(Mark::Colon, "`:`")?;
+        self.with_in(Self::assignment)
+    }
+
+    fn template(&mut self) -> Parsed<NodeId> {
+        let start = self.advance();
+        let (mut chunks, mut holes) = (Vec::new(), Vec::new());
+        loop {
+            let Kind::Chunk { text, last } = self.kind().clone() else {
+                return Err(self.unexpected("a template"));
+            };
+            self.advance();
+            chunks.push(text);
+            if last {
+                break;
+            }
+            self.advance();
+            holes.push(self.with_in(Self::expression)?);
+            self.expect(Mark::BraceClose, "`}`")?;
+        }
+        let end = self.before();
+        self.add(
+            Node::Template { chunks: chunks.into(), holes: holes.into() },
+            start.to(Span { start: end.end, end: end.end + 1 }),
+        )
+    }
+}
+
+/// Words that can never be names.
+pub(super) fn is_reserved(word: &str) -> bool {
+    matches!(
+        word,
+        "break"
+            | "case"
+            | "catch"
+            | "class"
+            | "const"
+            | "continue"
+            | "debugger"
+            | "default"
+            | "delete"
+            | "do"
+            | "else"
+            | "enum"
+            | "export"
+            | "extends"
+            | "finally"
+            | "for"
+            | "function"
+            | "if"
+            | "import"
+            | "in"
+            | "instanceof"
+            | "new"
+            | "return"
+            | "super"
+            | "switch"
+            | "throw"
+            | "try"
+            | "typeof"
+            | "var"
+            | "void"
+            | "while"
+            | "with"
+            | "true"
+            | "false"
+            | "null"
+            | "this"
+    )
+}

@@ -1,0 +1,302 @@
+//! What a run promises to deliver, what was seen, and what that amounts to.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::Millis;
+
+/// Everything a run must or may deliver, merged and validated before it starts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ArtifactContract {
+    pub expected: Vec<ExpectedArtifact>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExpectedArtifact {
+    pub id: String,
+    pub location: Location,
+    pub required: bool,
+    pub description: String,
+    pub source: Source,
+    /// The least size in bytes that counts as a delivery.
+    pub min_size: u64,
+    /// The file must have been made or changed during the run.
+    pub fresh: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    /// The outcome kind that the file must parse as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+/// Who declared an artifact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    Playbook,
+    AgentProfile,
+}
+
+impl Source {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::Playbook => "playbook",
+            Source::AgentProfile => "agent_profile",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Location {
+    Path(ArtifactPath),
+    Glob { pattern: String, count: Count },
+}
+
+impl Location {
+    /// What people see: the path or the pattern.
+    pub fn label(&self) -> &str {
+        match self {
+            Location::Path(path) => path.as_str(),
+            Location::Glob { pattern, .. } => pattern,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    pub min: u32,
+    pub max: Option<u32>,
+}
+
+/// A path inside the run's artifact directory. `parse` is the only way to make one.
+///
+/// The text is checked here so that a bad playbook fails early; that no link leads out is checked again by
+/// the kernel when the file is opened.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ArtifactPath(String);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ArtifactPathError {
+    #[error("the path is empty")]
+    Empty,
+    #[error("an absolute path is not allowed")]
+    Absolute,
+    #[error("`..` is not allowed")]
+    Parent,
+    #[error("an empty or `.` segment is not allowed")]
+    Segment,
+    #[error("a NUL or control character is not allowed")]
+    Control,
+    #[error("a backslash or drive letter is not allowed")]
+    Windows,
+    #[error("`*`, `?`, `[` and `]` are not allowed in `path`")]
+    Glob,
+    #[error("the path is longer than 1024 bytes, or a segment is longer than 255")]
+    TooLong,
+}
+
+impl ArtifactPath {
+    pub fn parse(text: &str) -> Result<ArtifactPath, ArtifactPathError> {
+        check_segments(text)?;
+        if text.contains(['*', '?', '[', ']']) {
+            return Err(ArtifactPathError::Glob);
+        }
+        Ok(ArtifactPath(text.to_owned()))
+    }
+
+    /// The same rules for a pattern, whose wildcards are allowed.
+    pub fn check_pattern(text: &str) -> Result<(), ArtifactPathError> {
+        check_segments(text)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn check_segments(text: &str) -> Result<(), ArtifactPathError> {
+    if text.is_empty() {
+        return Err(ArtifactPathError::Empty);
+    }
+    if text.starts_with('/') || text.starts_with('~') {
+        return Err(ArtifactPathError::Absolute);
+    }
+    if text.chars().any(char::is_control) {
+        return Err(ArtifactPathError::Control);
+    }
+    let drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes()[0].is_ascii_alphabetic();
+    if drive || text.contains('\\') {
+        return Err(ArtifactPathError::Windows);
+    }
+    if text.len() > 1024 || text.split('/').any(|segment| segment.len() > 255) {
+        return Err(ArtifactPathError::TooLong);
+    }
+    for segment in text.split('/') {
+        match segment {
+            ".." => return Err(ArtifactPathError::Parent),
+            "" | "." => return Err(ArtifactPathError::Segment),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl TryFrom<String> for ArtifactPath {
+    type Error = ArtifactPathError;
+
+    fn try_from(text: String) -> Result<ArtifactPath, ArtifactPathError> {
+        ArtifactPath::parse(&text)
+    }
+}
+
+impl From<ArtifactPath> for String {
+    fn from(path: ArtifactPath) -> String {
+        path.0
+    }
+}
+
+impl fmt::Display for ArtifactPath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// One look at where an artifact should be: what was there, or why nothing counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sighting {
+    pub id: String,
+    pub files: Vec<SeenFile>,
+    /// Set when the place could not be read as a file beneath the directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// A file as it was when it was looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeenFile {
+    pub path: String,
+    pub size: u64,
+    /// Empty in the snapshot taken at the start, where only identity matters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sha256: String,
+    pub inode: u64,
+    /// Nanoseconds since the epoch.
+    pub changed_ns: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// The parsed content, looked at only when a schema or a kind asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Value>,
+}
+
+/// What the contract came to. `runs show --output json` prints it under `artifacts`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delivery {
+    pub status: DeliveryStatus,
+    pub checked_at_ms: Millis,
+    pub missing_required: Vec<MissingArtifact>,
+    pub missing_optional: Vec<MissingArtifact>,
+    pub produced: Vec<ProducedArtifact>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryStatus {
+    Passed,
+    Failed,
+    Warning,
+    Skipped,
+}
+
+impl DeliveryStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DeliveryStatus::Passed => "passed",
+            DeliveryStatus::Failed => "failed",
+            DeliveryStatus::Warning => "warning",
+            DeliveryStatus::Skipped => "skipped",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingArtifact {
+    pub id: String,
+    pub path: String,
+    pub required: bool,
+    pub description: String,
+    pub source: Source,
+    pub problem: Problem,
+}
+
+/// Why what was there is not a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Problem {
+    Absent,
+    Empty,
+    Stale,
+    TooSmall,
+    WrongType,
+    Schema,
+    Outside,
+    Count,
+}
+
+impl Problem {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Problem::Absent => "absent",
+            Problem::Empty => "empty",
+            Problem::Stale => "stale",
+            Problem::TooSmall => "too_small",
+            Problem::WrongType => "wrong_type",
+            Problem::Schema => "schema",
+            Problem::Outside => "outside",
+            Problem::Count => "count",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProducedArtifact {
+    pub id: String,
+    pub path: String,
+    pub size: u64,
+    pub sha256: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_relative_paths_are_artifact_paths() {
+        for good in ["review.md", "a/b/c.txt", "ünïcode.md", "with space", "..hidden", "a..b"] {
+            assert!(ArtifactPath::parse(good).is_ok(), "{good}");
+        }
+        for (bad, error) in [
+            ("", ArtifactPathError::Empty),
+            ("/etc/passwd", ArtifactPathError::Absolute),
+            ("~/x", ArtifactPathError::Absolute),
+            ("../x", ArtifactPathError::Parent),
+            ("a/../b", ArtifactPathError::Parent),
+            ("a//b", ArtifactPathError::Segment),
+            ("./a", ArtifactPathError::Segment),
+            ("a/", ArtifactPathError::Segment),
+            ("a\0b", ArtifactPathError::Control),
+            ("C:evil", ArtifactPathError::Windows),
+            ("a\\b", ArtifactPathError::Windows),
+            ("*.md", ArtifactPathError::Glob),
+        ] {
+            assert_eq!(ArtifactPath::parse(bad), Err(error), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The journal: every decision of a run, in order. Everything else is derived from it.
+//!
+//! An event says what was decided or what came in, never how it was shown. Adding a variant is meant to be
+//! felt: the compiler walks you through every reader.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Answer, Delivery, Facts, FaultClass, Issue, Letter, Millis, Plan, Reason, Request, RunOptions, ScopePath,
+    SkipReason, Verdict, Warning,
+};
+
+/// The version that new entries carry.
+pub const JOURNAL_VERSION: u32 = 1;
+
+/// An event with its time, as the journal holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub v: u32,
+    pub at: Millis,
+    pub event: Event,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    RunStarted {
+        plan: Arc<Plan>,
+        options: Arc<RunOptions>,
+        facts: Arc<Facts>,
+    },
+
+    /// With a scope shorter than the check's fan, the whole group of its items is skipped.
+    CheckSkipped {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        reason: SkipReason,
+        /// What decided it, in words.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        detail: String,
+        /// In safe mode, what would have been done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Box<Request>>,
+    },
+
+    /// The intent: committed before the provider is called.
+    AttemptStarted {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        attempt: u32,
+        external: bool,
+        request: Box<Request>,
+    },
+
+    /// The provider's answer, before it is judged.
+    AttemptAnswered {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        attempt: u32,
+        answer: Box<Answer>,
+    },
+
+    /// What the contracts made of the answer. Without an answer (a template that failed, a failed `assume`
+    /// under `assume_mode: fail`) `attempt` is 0.
+    CheckJudged {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        attempt: u32,
+        verdict: Verdict,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        issues: Vec<Issue>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fault: Option<FaultClass>,
+        /// A contract was broken: `schema`, `rules`, `guarantee` or `fail_if`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        violation: bool,
+        /// The verdict stands and dependents may go on; otherwise routing comes first, then `CheckSettled`
+        /// or a `RoutingDone`.
+        settled: bool,
+    },
+
+    /// The verdict stands although routing is not over: dependents may go on.
+    CheckSettled {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+    },
+
+    RetryScheduled {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        retry: u32,
+        at: Millis,
+    },
+    RetryDue {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+    },
+
+    /// A check sends the run on. The target and everything that depends on it are decided anew.
+    Routed {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        /// `on_success`, `on_fail` or `on_finish`.
+        block: String,
+        /// `run`, `run_js`, `transition`, `goto_js` or `goto`.
+        by: String,
+        to: String,
+        to_scope: ScopePath,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        goto_event: Option<String>,
+        /// The target had run there before: it counts against the loop budget.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        again: bool,
+    },
+    /// A routing block has nothing more to do.
+    RoutingDone {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        block: String,
+    },
+    LoopBudgetExceeded {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        to: String,
+        limit: u32,
+    },
+
+    /// An issue that no verdict carries: an expression that could not be evaluated, an unknown target.
+    IssueRaised {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        issue: Issue,
+        /// The run fails for it, with this code.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fails_run: Option<crate::ReasonCode>,
+    },
+    WarningRaised {
+        warning: Warning,
+    },
+
+    FaultDetected {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        class: FaultClass,
+        code: String,
+    },
+    /// What the fault keeps from running.
+    FaultIsolated {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+    },
+    RecoveryStarted {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        by: String,
+    },
+    RecoverySucceeded {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+    },
+    RecoveryExhausted {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+    },
+
+    /// The check waits for a letter.
+    WaitStarted {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        kind: WaitKind,
+        id: String,
+        /// SHA-256 of the request that is to be approved.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        digest: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        prompt: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        choices: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Millis>,
+    },
+    LetterOpened {
+        letter: Letter,
+        /// Why it changed nothing, when it did not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<String>,
+    },
+    WaitExpired {
+        id: String,
+    },
+
+    MemoryChanged {
+        namespace: String,
+        key: String,
+        value: Option<Value>,
+    },
+
+    /// The process that drove the run is gone; another takes over.
+    RunResumed {},
+    /// Nothing runs; a person must act.
+    RunWaiting {
+        reason: Reason,
+    },
+    DeadlinePassed {},
+    ArtifactsVerified {
+        delivery: Delivery,
+    },
+    RunEnded {
+        reason: Reason,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitKind {
+    Approval,
+    Input,
+    UnknownEffect,
+}
+
+impl Event {
+    /// The check that an event is about.
+    pub fn check(&self) -> Option<&str> {
+        match self {
+            Event::CheckSkipped { check, .. }
+            | Event::AttemptStarted { check, .. }
+            | Event::AttemptAnswered { check, .. }
+            | Event::CheckJudged { check, .. }
+            | Event::CheckSettled { check, .. }
+            | Event::RetryScheduled { check, .. }
+            | Event::RetryDue { check, .. }
+            | Event::Routed { check, .. }
+            | Event::RoutingDone { check, .. }
+            | Event::LoopBudgetExceeded { check, .. }
+            | Event::IssueRaised { check, .. }
+            | Event::FaultDetected { check, .. }
+            | Event::FaultIsolated { check, .. }
+            | Event::RecoveryStarted { check, .. }
+            | Event::RecoverySucceeded { check, .. }
+            | Event::RecoveryExhausted { check, .. }
+            | Event::WaitStarted { check, .. } => Some(check),
+            Event::RunStarted { .. }
+            | Event::WarningRaised { .. }
+            | Event::LetterOpened { .. }
+            | Event::WaitExpired { .. }
+            | Event::MemoryChanged { .. }
+            | Event::RunResumed {}
+            | Event::RunWaiting { .. }
+            | Event::DeadlinePassed {}
+            | Event::ArtifactsVerified { .. }
+            | Event::RunEnded { .. } => None,
+        }
+    }
+}

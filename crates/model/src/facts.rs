@@ -1,0 +1,61 @@
+//! What was true of the world when a run started: read once, journaled, never read again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{RunId, Sighting};
+
+/// The facts that the plan's expressions and templates name, and no others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Variables of the environment that are named literally.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Absent when nothing names it; an error text when it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<Result<GitFacts, String>>,
+    /// The expected artifacts as they were before the run.
+    #[serde(default)]
+    pub before: Vec<Sighting>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GitFacts {
+    pub files_changed: Vec<String>,
+    pub branch: Option<String>,
+    pub base_branch: Option<String>,
+}
+
+/// How this run was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunOptions {
+    pub run: RunId,
+    /// `None`: nothing is filtered by `on`, and `event.name` is `manual`.
+    #[serde(default)]
+    pub event: Option<String>,
+    /// The event's payload, whose members expressions read beside `event.name`.
+    #[serde(default)]
+    pub payload: Map<String, Value>,
+    #[serde(default)]
+    pub inputs: Map<String, Value>,
+    #[serde(default)]
+    pub only: Vec<String>,
+    #[serde(default)]
+    pub tags: Vec<String>,
+    #[serde(default)]
+    pub exclude_tags: Vec<String>,
+    #[serde(default)]
+    pub safe_mode: bool,
+    pub parallelism: u32,
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+    #[serde(default)]
+    pub invocation: Option<String>,
+    /// How many playbook runs this one is nested in.
+    #[serde(default)]
+    pub depth: u32,
+    pub directory: String,
+    pub artifacts: String,
+}

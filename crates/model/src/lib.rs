@@ -1,0 +1,44 @@
+//! The words that every room of the house speaks: ids, the plan, contracts, reasons, journal events.
+//!
+//! **Invariant:** data only. Nothing here decides, reads a clock or does I/O. What is persisted carries a
+//! version and is read back by the same types that wrote it.
+
+mod answer;
+mod artifact;
+mod catalog;
+mod event;
+mod facts;
+mod ids;
+mod issue;
+mod letter;
+mod plan;
+mod reads;
+mod reason;
+mod request;
+mod routing;
+mod source;
+mod status;
+mod time;
+
+pub use answer::{Answer, Ending, ProviderFault};
+pub use artifact::{
+    ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery, DeliveryStatus, ExpectedArtifact,
+    Location, MissingArtifact, Problem, ProducedArtifact, SeenFile, Sighting, Source,
+};
+pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
+pub use event::{Entry, Event, JOURNAL_VERSION, WaitKind};
+pub use facts::{Facts, GitFacts, RunOptions};
+pub use ids::{RunId, ScopePath, ScopeStep};
+pub use issue::{FaultClass, Issue, Severity, Warning};
+pub use letter::{Assumption, Letter};
+pub use plan::{
+    AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, EnvTemplates, Fan, Field, Input,
+    InputKind, Need, Plan, Safety, Tree,
+};
+pub use reads::PlanReads;
+pub use reason::{Evidence, Reason, ReasonCode};
+pub use request::Request;
+pub use routing::{Backoff, BackoffMode, Retry, Routing, Transition};
+pub use source::{Block, Expression, Shell, SourceError, Text};
+pub use status::{CheckStatus, RunStatus, SkipReason, Verdict};
+pub use time::{Millis, rfc3339};

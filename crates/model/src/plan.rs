@@ -1,0 +1,292 @@
+//! What the engine runs. Playbooks, chains and shows compile to it; past this point nobody re-checks it.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ArtifactContract, Block, Expression, Retry, Routing, Shell, Text};
+
+/// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub name: String,
+    #[serde(default)]
+    pub inputs: IndexMap<String, Input>,
+    #[serde(default)]
+    pub env: EnvTemplates,
+    /// Names of environment variables whose values never leave the process.
+    #[serde(default)]
+    pub secrets: Vec<String>,
+    #[serde(default)]
+    pub artifacts: ArtifactContract,
+    /// `routing.max_loops`; without it 10, or 8 for critical sources.
+    #[serde(default)]
+    pub max_loops: Option<u32>,
+    #[serde(default)]
+    pub max_parallelism: Option<u32>,
+    pub safety: Safety,
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+    /// In the order of the file.
+    pub checks: Vec<Check>,
+}
+
+impl Plan {
+    pub fn check(&self, index: CheckIndex) -> &Check {
+        &self.checks[index.place()]
+    }
+
+    pub fn find(&self, name: &str) -> Option<CheckIndex> {
+        self.checks.iter().position(|check| check.name == name).map(CheckIndex::at)
+    }
+
+    pub fn indices(&self) -> impl Iterator<Item = CheckIndex> + use<> {
+        (0..self.checks.len()).map(CheckIndex::at)
+    }
+}
+
+/// The place of a check in its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CheckIndex(pub u32);
+
+impl CheckIndex {
+    pub fn at(place: usize) -> CheckIndex {
+        CheckIndex(u32::try_from(place).expect("a playbook has fewer than 2^32 checks"))
+    }
+}
+
+/// One unit of a plan, everything about it resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub provider: String,
+    /// Events that it listens to; empty for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+
+    #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<Expression>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assume: Vec<Expression>,
+    #[serde(default)]
+    pub assume_mode: AssumeMode,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guarantee: Vec<Expression>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail_if: Option<Expression>,
+
+    /// All of these, each satisfied by any of its alternatives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<Need>,
+    /// These must have settled, however they did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<CheckIndex>,
+    #[serde(rename = "forEach", default)]
+    pub for_each: bool,
+    /// The `forEach` checks whose items it runs for, outermost first.
+    #[serde(default)]
+    pub fan: Fan,
+    /// How many of its items run at once, for a `forEach` check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+    /// Whether it starts by itself, or waits to be routed to.
+    pub starts: bool,
+
+    pub criticality: Criticality,
+    pub criticality_origin: CriticalityOrigin,
+    /// It changes the world: `--safe-mode` skips it.
+    pub mutating: bool,
+    #[serde(default)]
+    pub continue_on_failure: bool,
+    #[serde(default)]
+    pub idempotent: bool,
+    #[serde(default)]
+    pub requires_approval: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    /// `retry_on` has `logical`.
+    #[serde(default)]
+    pub retry_logical: bool,
+    /// `retry_on` has `transient`; it does unless it says otherwise.
+    pub retry_transient: bool,
+
+    #[serde(default, skip_serializing_if = "Routing::is_empty")]
+    pub on_success: Routing,
+    #[serde(default, skip_serializing_if = "Routing::is_empty")]
+    pub on_fail: Routing,
+    #[serde(default, skip_serializing_if = "Routing::is_empty")]
+    pub on_finish: Routing,
+
+    pub timeout_ms: u64,
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub env: EnvTemplates,
+    /// The provider's own keys.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub fields: IndexMap<String, Field>,
+}
+
+impl Check {
+    pub fn is_critical(&self) -> bool {
+        self.criticality != Criticality::Info
+    }
+
+    /// Whether it re-decides others, or itself, when it settles.
+    pub fn routings(&self) -> impl Iterator<Item = &Routing> {
+        [&self.on_success, &self.on_fail, &self.on_finish].into_iter()
+    }
+}
+
+/// One of these must be satisfied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Need {
+    pub any_of: Vec<CheckIndex>,
+}
+
+/// `env:` as it was written.
+pub type EnvTemplates = IndexMap<String, Text>;
+
+/// The chain of `forEach` checks that a check's scope steps through.
+pub type Fan = Vec<CheckIndex>;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AssumeMode {
+    #[default]
+    Skip,
+    Fail,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Safety {
+    #[default]
+    Standard,
+    Strict,
+}
+
+/// The risk that a check carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Criticality {
+    Info,
+    Policy,
+    Internal,
+    External,
+}
+
+impl Criticality {
+    pub const ALL: [Criticality; 4] =
+        [Criticality::External, Criticality::Internal, Criticality::Policy, Criticality::Info];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Criticality::External => "external",
+            Criticality::Internal => "internal",
+            Criticality::Policy => "policy",
+            Criticality::Info => "info",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Criticality> {
+        Criticality::ALL.into_iter().find(|criticality| criticality.as_str() == text)
+    }
+}
+
+/// Where a criticality comes from; `escrow check` prints it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CriticalityOrigin {
+    Declared,
+    Tag,
+    MutatingProvider,
+    DrivesRouting,
+    GuardsExternal,
+    Default,
+}
+
+/// The value of a provider's key, ready to be rendered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Field {
+    Text(Text),
+    Texts(Vec<Text>),
+    Tree(Tree),
+    Shell(Shell),
+    Argv(Vec<Text>),
+    Block(Block),
+    Plain(Value),
+}
+
+/// A value whose strings are templates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tree {
+    Leaf(Value),
+    Text(Text),
+    List(Vec<Tree>),
+    Map(IndexMap<String, Tree>),
+}
+
+/// A declared input of a playbook.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    #[serde(rename = "type")]
+    pub kind: InputKind,
+    #[serde(default)]
+    pub default: Option<Value>,
+    #[serde(default)]
+    pub required: bool,
+    #[serde(default)]
+    pub description: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputKind {
+    String,
+    Number,
+    Boolean,
+    Array,
+    Object,
+    Any,
+}
+
+impl InputKind {
+    pub const ALL: [InputKind; 6] = [
+        InputKind::String,
+        InputKind::Number,
+        InputKind::Boolean,
+        InputKind::Array,
+        InputKind::Object,
+        InputKind::Any,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            InputKind::String => "string",
+            InputKind::Number => "number",
+            InputKind::Boolean => "boolean",
+            InputKind::Array => "array",
+            InputKind::Object => "object",
+            InputKind::Any => "any",
+        }
+    }
+
+    pub fn admits(self, value: &Value) -> bool {
+        match self {
+            InputKind::String => value.is_string(),
+            InputKind::Number => value.is_number(),
+            InputKind::Boolean => value.is_boolean(),
+            InputKind::Array => value.is_array(),
+            InputKind::Object => value.is_object(),
+            InputKind::Any => true,
+        }
+    }
+}

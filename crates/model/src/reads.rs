@@ -1,0 +1,97 @@
+//! What a plan reads of the world, known before it runs: so that nothing else is looked at.
+
+use std::collections::BTreeSet;
+
+use escrow_expr::{Program, Read, Step};
+
+use crate::{Check, Field, Plan, Routing, Tree};
+
+/// The names that the sources of a plan use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanReads {
+    pub names: BTreeSet<String>,
+    /// Variables of the environment that are named literally.
+    pub env: BTreeSet<String>,
+}
+
+impl PlanReads {
+    pub fn of(plan: &Plan) -> PlanReads {
+        let mut reads = PlanReads::default();
+        for text in plan.env.values() {
+            reads.template(text.reads());
+        }
+        for check in &plan.checks {
+            reads.check(check);
+        }
+        reads
+    }
+
+    /// Whether something asks for changed files or branches.
+    pub fn wants_git(&self) -> bool {
+        ["filesChanged", "filesCount", "branch", "baseBranch"].iter().any(|name| self.names.contains(*name))
+    }
+
+    fn check(&mut self, check: &Check) {
+        let gates = check.condition.iter().chain(&check.assume).chain(&check.guarantee).chain(&check.fail_if);
+        for expression in gates {
+            self.program(expression);
+        }
+        for routing in check.routings() {
+            self.routing(routing);
+        }
+        for text in check.env.values() {
+            self.template(text.reads());
+        }
+        for field in check.fields.values() {
+            match field {
+                Field::Text(text) => self.template(text.reads()),
+                Field::Texts(texts) | Field::Argv(texts) => {
+                    texts.iter().for_each(|text| self.template(text.reads()));
+                }
+                Field::Tree(tree) => self.tree(tree),
+                Field::Shell(shell) => self.template(shell.reads()),
+                Field::Block(block) => self.program(block),
+                Field::Plain(_) => {}
+            }
+        }
+    }
+
+    fn routing(&mut self, routing: &Routing) {
+        for transition in &routing.transitions {
+            self.program(&transition.when);
+        }
+        for block in routing.run_js.iter().chain(&routing.goto_js) {
+            self.program(block);
+        }
+    }
+
+    fn tree(&mut self, tree: &Tree) {
+        match tree {
+            Tree::Leaf(_) => {}
+            Tree::Text(text) => self.template(text.reads()),
+            Tree::List(items) => items.iter().for_each(|item| self.tree(item)),
+            Tree::Map(members) => members.values().for_each(|member| self.tree(member)),
+        }
+    }
+
+    fn program(&mut self, program: &Program) {
+        let reads = program.reads();
+        self.names.extend(reads.names.iter().map(|read| read.name.clone()));
+        for read in &reads.paths {
+            if let [first, second, ..] = read.segments.as_slice()
+                && first == "env"
+            {
+                self.env.insert(second.clone());
+            }
+        }
+    }
+
+    fn template(&mut self, reads: &[Read]) {
+        for read in reads {
+            self.names.insert(read.name.clone());
+            if let (true, Some(Step::Member(name))) = (read.name == "env", read.path.first()) {
+                self.env.insert(name.clone());
+            }
+        }
+    }
+}

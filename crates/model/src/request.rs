@@ -1,0 +1,22 @@
+//! What a provider is asked to do, exactly: templates rendered, nothing left to decide.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    pub provider: String,
+    /// The provider's own keys, rendered. A shell `exec` is `{"shell": text, "values": {name: value}}`, a
+    /// list is `{"argv": […]}`.
+    pub fields: Map<String, Value>,
+    /// `env:` of the playbook and the check, rendered, and what earlier checks wrote to `$ESCROW_ENV`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    pub timeout_ms: u64,
+    pub idempotency_key: String,
+    /// The item of a map scope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Value>,
+}

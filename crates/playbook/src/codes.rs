@@ -1,0 +1,101 @@
+//! Every diagnostic there is, with the page that tells more about it.
+
+/// One kind of problem.
+#[derive(Clone, Copy, Debug)]
+pub struct Code {
+    pub code: &'static str,
+    pub title: &'static str,
+    page: &'static str,
+}
+
+/// What `escrow explain E0102` prints.
+pub fn page(code: &str) -> Option<&'static str> {
+    DIAGNOSTICS.iter().find(|known| known.code.eq_ignore_ascii_case(code)).map(|known| known.page)
+}
+
+macro_rules! diagnostics {
+    ($($code:literal $title:literal)*) => {
+        /// In order. Codes are stable: one that is no longer used is not given away again.
+        pub const DIAGNOSTICS: &[Code] = &[$(Code {
+            code: $code,
+            title: $title,
+            page: include_str!(concat!("../../../docs/diagnostics/", $code, ".md")),
+        }),*];
+    };
+}
+
+diagnostics! {
+    "E0101" "the file is not YAML"
+    "E0102" "a name that is no check"
+    "E0103" "an unknown key"
+    "E0104" "a key of another engine"
+    "E0105" "a value of the wrong type"
+    "E0106" "a missing key"
+    "E0107" "an unknown provider"
+    "E0108" "a word that is not one of the allowed ones"
+    "E0109" "an empty file"
+    "E0110" "a key that stands twice"
+    "E0111" "an entry that is listed twice"
+    "E0112" "a circle of dependencies"
+    "E0113" "an expression that cannot be read"
+    "E0114" "a name that does not exist"
+    "E0115" "an expression that changes something"
+    "E0116" "an output that is read before there is one"
+    "E0117" "an item where there is none"
+    "E0118" "a template that cannot be read"
+    "E0119" "a script that cannot be run safely"
+    "E0120" "a schema that is not a JSON Schema"
+    "E0121" "a length of time that cannot be read"
+    "E0122" "a number out of range"
+    "E0123" "a join of two fan-outs"
+    "E0124" "an identifier with other characters"
+    "E0125" "two artifacts of one id"
+    "E0126" "an artifact in a forbidden place"
+    "E0127" "an artifact without one clear place"
+    "E0128" "a name that no environment variable can have"
+    "E0129" "a name that no check can have"
+    "E0130" "keys that exclude each other"
+    "E0131" "an alternative without a name"
+    "E0132" "a key that is not supported yet"
+    "E0133" "more than one document"
+    "E0134" "a file beyond the limits"
+    "E0135" "an alias without its anchor"
+    "E0136" "a merge of something that is no map"
+    "E0137" "a file that is not UTF-8"
+    "E0138" "a playbook without checks"
+    "E0139" "a default that does not fit its type"
+    "E0141" "a YAML tag"
+    "E0142" "a key that is not a string"
+    "W0201" "an external check without its contract"
+    "W0202" "a deciding check without a guarantee"
+    "W0203" "a risk that is not stated"
+    "W0204" "a loop without an exit"
+    "W0205" "a condition that never changes"
+    "W0206" "a check that can never start"
+    "W0207" "a deprecated key"
+    "W0208" "an event that may never come"
+    "W0209" "an output of no check"
+    "W0210" "an input that is not declared"
+    "W0211" "a key without effect"
+    "W0212" "an output that is not waited for"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_in_order_and_titled_as_their_pages() {
+        assert!(DIAGNOSTICS.windows(2).all(|pair| pair[0].code < pair[1].code));
+        for known in DIAGNOSTICS {
+            let title = known.page.lines().next().unwrap_or_default();
+            assert_eq!(title, format!("# {}: {}", known.code, known.title));
+        }
+    }
+
+    #[test]
+    fn pages_are_found_whatever_the_case() {
+        assert!(page("e0102").is_some());
+        assert!(page("E9999").is_none());
+    }
+}

@@ -1,0 +1,150 @@
+//! `artifacts.expected`: the files that a run promises.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use escrow_contract::Schema;
+use escrow_model::{ArtifactContract, ArtifactPath, Count, ExpectedArtifact, Location, Source};
+
+use super::count;
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::yaml::Node;
+
+pub(super) fn decode(node: Option<&Rc<Node>>, found: &mut Diagnostics) -> ArtifactContract {
+    let listed =
+        node.and_then(|node| node.get("expected")).and_then(|expected| expected.list()).unwrap_or_default();
+    let mut seen: BTreeMap<&str, std::ops::Range<usize>> = BTreeMap::new();
+    let mut expected = Vec::new();
+    for item in listed {
+        if let Some(id) = item.get("id")
+            && let Some(text) = id.written()
+        {
+            if let Some(first) = seen.get(text) {
+                found.push(
+                    Problem::new("E0125", id.span.clone(), format!("two artifacts are called `{text}`"))
+                        .label("the second")
+                        .also(first.clone(), "the first")
+                        .help("an id is what reasons and merges refer to; give each artifact its own"),
+                );
+            } else {
+                seen.insert(text, id.span.clone());
+            }
+        }
+        expected.extend(artifact(item, found));
+    }
+    ArtifactContract { expected }
+}
+
+fn artifact(item: &Node, found: &mut Diagnostics) -> Option<ExpectedArtifact> {
+    item.map()?;
+    let location = location(item, found);
+    let text = |key: &str| item.get(key).and_then(|node| node.written()).map(str::to_owned);
+    let flag = |key: &str| item.get(key).and_then(|node| node.bool()).unwrap_or(true);
+    let schema = item.get("schema").filter(|schema| schema.map().is_some());
+    if let Some(schema) = schema {
+        check_schema(schema, "schema", found);
+    }
+    Some(ExpectedArtifact {
+        id: text("id")?,
+        location: location?,
+        required: flag("required"),
+        description: text("description").unwrap_or_default(),
+        source: Source::Playbook,
+        min_size: item
+            .get("min_size")
+            .and_then(|node| node.number())
+            .and_then(serde_json::Number::as_u64)
+            .unwrap_or(1),
+        fresh: flag("fresh"),
+        mime_type: text("mime_type"),
+        schema: schema.map(|schema| schema.json()),
+        kind: text("kind"),
+    })
+}
+
+fn location(item: &Node, found: &mut Diagnostics) -> Option<Location> {
+    match (item.entry("path"), item.entry("glob")) {
+        (Some(path), Some(glob)) => {
+            found.push(
+                Problem::new("E0127", glob.key_span.clone(), "an artifact has `path` or `glob`, not both")
+                    .label("this one")
+                    .also(path.key_span.clone(), "and this one"),
+            );
+            None
+        }
+        (None, None) => {
+            found.push(
+                Problem::new("E0127", item.span.clone(), "an artifact needs `path` or `glob`")
+                    .label("where is it?")
+                    .help("`path: review.md` is one file, `glob: \"notes/*.md\"` is several; both relative to `$ESCROW_ARTIFACTS`"),
+            );
+            None
+        }
+        (Some(path), None) => {
+            if let Some(count) = item.entry("count") {
+                found.push(
+                    Problem::new("E0127", count.key_span.clone(), "`count` goes with `glob`")
+                        .label("`path` is exactly one file")
+                        .also(path.key_span.clone(), "because of this"),
+                );
+            }
+            let text = path.value.written().filter(|text| !text.is_empty())?;
+            match ArtifactPath::parse(text) {
+                Ok(path) => Some(Location::Path(path)),
+                Err(error) => {
+                    let help = match error {
+                        escrow_model::ArtifactPathError::Glob => {
+                            format!("write `glob: {text:?}` for a pattern")
+                        }
+                        _ => {
+                            "write a path relative to the artifact directory, such as `review.md`".to_owned()
+                        }
+                    };
+                    found.push(
+                        Problem::new("E0126", path.value.span.clone(), "an artifact cannot be there")
+                            .label(error.to_string())
+                            .help(help),
+                    );
+                    None
+                }
+            }
+        }
+        (None, Some(glob)) => {
+            pattern(item, glob.value.written().filter(|text| !text.is_empty())?, &glob.value, found)
+        }
+    }
+}
+
+fn pattern(item: &Node, text: &str, node: &Node, found: &mut Diagnostics) -> Option<Location> {
+    if let Err(error) = ArtifactPath::check_pattern(text) {
+        found.push(
+            Problem::new("E0126", node.span.clone(), "an artifact cannot be there")
+                .label(error.to_string())
+                .help("write a pattern relative to the artifact directory, such as `notes/*.md`"),
+        );
+        return None;
+    }
+    let bounds = item.get("count");
+    let min = count(bounds.and_then(|bounds| bounds.get("min")));
+    let max = count(bounds.and_then(|bounds| bounds.get("max")));
+    if let (Some(min), Some(max), Some(bounds)) = (min, max, bounds)
+        && min > max
+    {
+        found.push(
+            Problem::new("E0122", bounds.span.clone(), "`count` can never be met")
+                .label(format!("at least {min} and at most {max}")),
+        );
+    }
+    Some(Location::Glob { pattern: text.to_owned(), count: Count { min: min.unwrap_or(1), max } })
+}
+
+/// Whether a schema compiles; what does not would fail every run that reaches it.
+pub(super) fn check_schema(node: &Node, key: &str, found: &mut Diagnostics) {
+    if let Err(error) = Schema::compile(&node.json()) {
+        found.push(
+            Problem::new("E0120", node.span.clone(), format!("`{key}` is not a JSON Schema"))
+                .label(error.to_string())
+                .help("schemas follow JSON Schema 2020-12; `$ref` stays inside the schema, patterns have no look-around"),
+        );
+    }
+}

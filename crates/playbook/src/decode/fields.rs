@@ -1,0 +1,64 @@
+//! The provider's own keys, as its catalog entry says they are written.
+
+use std::rc::Rc;
+
+use escrow_model::{Field, KeyKind, ProviderSpec, Text, Tree};
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::Decoder;
+use crate::source::Stage;
+use crate::yaml::{Content, Node};
+
+pub(super) fn decode(
+    decoder: &mut Decoder<'_>,
+    check: &Node,
+    provider: &ProviderSpec,
+) -> IndexMap<String, Field> {
+    provider
+        .keys
+        .iter()
+        .filter_map(|key| {
+            let node = check.get(key.name)?;
+            Some((key.name.to_owned(), decoder.field(key.name, key.kind, node)?))
+        })
+        .collect()
+}
+
+impl Decoder<'_> {
+    fn field(&mut self, name: &str, kind: KeyKind, node: &Rc<Node>) -> Option<Field> {
+        match kind {
+            KeyKind::Text => self.sources.template(name, node).map(Field::Text),
+            KeyKind::Texts => Some(Field::Texts(self.field_texts(name, node))),
+            KeyKind::Tree => Some(Field::Tree(self.tree(name, node)?)),
+            KeyKind::Exec if node.list().is_some() => Some(Field::Argv(self.field_texts(name, node))),
+            KeyKind::Exec => self.sources.shell(name, node).map(Field::Shell),
+            KeyKind::Block => self.sources.block(name, node, Stage::Before).map(Field::Block),
+            KeyKind::Word(_) | KeyKind::Plain => {
+                Some(Field::Plain(Value::String(node.written()?.to_owned())))
+            }
+            KeyKind::Bool | KeyKind::Number => Some(Field::Plain(node.json())),
+        }
+    }
+
+    fn field_texts(&mut self, name: &str, node: &Rc<Node>) -> Vec<Text> {
+        super::items(node).iter().filter_map(|item| self.sources.template(name, item)).collect()
+    }
+
+    fn tree(&mut self, name: &str, node: &Rc<Node>) -> Option<Tree> {
+        match &node.content {
+            Content::Scalar(_) => match node.string() {
+                Some(_) => self.sources.template(name, node).map(Tree::Text),
+                None => Some(Tree::Leaf(node.json())),
+            },
+            Content::List(items) => {
+                items.iter().map(|item| self.tree(name, item)).collect::<Option<Vec<_>>>().map(Tree::List)
+            }
+            Content::Map(entries) => entries
+                .iter()
+                .map(|entry| Some((entry.key.clone(), self.tree(name, &entry.value)?)))
+                .collect::<Option<IndexMap<_, _>>>()
+                .map(Tree::Map),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `inputs`: what a run may be given.
+
+use std::rc::Rc;
+
+use escrow_model::{Input, InputKind};
+use indexmap::IndexMap;
+
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::yaml::Node;
+
+pub(super) fn decode(node: Option<&Rc<Node>>, found: &mut Diagnostics) -> IndexMap<String, Input> {
+    let entries = node.and_then(|node| node.map()).unwrap_or_default();
+    entries
+        .iter()
+        .map(|entry| {
+            let input = &entry.value;
+            let kind = input
+                .get("type")
+                .and_then(|kind| kind.string())
+                .and_then(|word| InputKind::ALL.into_iter().find(|kind| kind.as_str() == word))
+                .unwrap_or(InputKind::String);
+            let default =
+                input.get("default").map(|default| default.json()).filter(|default| !default.is_null());
+            let required = input.get("required").and_then(|required| required.bool()).unwrap_or(false);
+            if let (Some(value), Some(node)) = (&default, input.get("default"))
+                && !kind.admits(value)
+            {
+                let quoted = (kind == InputKind::String && node.scalar().is_some())
+                    .then(|| format!("quote it: `\"{}\"`", node.written().unwrap_or_default()));
+                found.push(
+                    Problem::new(
+                        "E0139",
+                        node.span.clone(),
+                        format!("the default of `{}` does not fit its type", entry.key),
+                    )
+                    .label(format!("this is {}; the type is `{}`", node.describe(), kind.as_str()))
+                    .maybe_help(quoted),
+                );
+            }
+            if let (true, Some(node)) = (required && default.is_some(), input.entry("required")) {
+                found.push(
+                    Problem::new("W0211", node.key_span.clone(), "`required` has no effect")
+                        .label("the input has a default, so it is never missing"),
+                );
+            }
+            let description =
+                input.get("description").and_then(|text| text.written()).unwrap_or_default().to_owned();
+            (entry.key.clone(), Input { kind, default, required, description })
+        })
+        .collect()
+}

@@ -1,0 +1,53 @@
+//! Names of checks to their places, with "did you mean" for those that there are not.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use escrow_model::CheckIndex;
+
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::suggest::did_you_mean;
+use crate::yaml::Entry;
+
+/// Every check of the file, by name.
+pub(super) struct Names {
+    places: BTreeMap<String, CheckIndex>,
+    in_order: Vec<String>,
+}
+
+/// How many names a help lists.
+const LISTED_MAX: usize = 8;
+
+impl Names {
+    pub(super) fn of(entries: &[Entry]) -> Names {
+        let in_order: Vec<String> = entries.iter().map(|entry| entry.key.clone()).collect();
+        let places =
+            in_order.iter().enumerate().map(|(place, name)| (name.clone(), CheckIndex::at(place))).collect();
+        Names { places, in_order }
+    }
+
+    /// The check of this name; `key` is where it was named.
+    pub(super) fn find(
+        &self,
+        name: &str,
+        key: &str,
+        span: Range<usize>,
+        found: &mut Diagnostics,
+    ) -> Option<CheckIndex> {
+        if let Some(place) = self.places.get(name) {
+            return Some(*place);
+        }
+        let help = did_you_mean(name, self.in_order.iter().map(String::as_str)).unwrap_or_else(|| {
+            let listed: Vec<String> =
+                self.in_order.iter().take(LISTED_MAX).map(|name| format!("`{name}`")).collect();
+            let more = if self.in_order.len() > LISTED_MAX { " …" } else { "" };
+            format!("the checks are {}{more}", listed.join(", "))
+        });
+        found.push(
+            Problem::new("E0102", span, format!("`{key}` names a check that does not exist"))
+                .label(format!("no check is called `{name}`"))
+                .help(help),
+        );
+        None
+    }
+}

@@ -1,0 +1,127 @@
+//! The JSON Schema of a playbook, for editors: the tables of keys, said in another language.
+
+use escrow_model::{KeyKind, ProviderSpec};
+use serde_json::{Map, Value, json};
+
+use crate::keys::{self, Shape, Table};
+
+/// Describes playbooks with these providers.
+pub fn json_schema(catalog: &[ProviderSpec]) -> Value {
+    let mut schema = table_schema(&keys::FILE, catalog);
+    if let Some(object) = schema.as_object_mut() {
+        object.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+        object.insert("title".to_owned(), json!("Escrow playbook"));
+        object.insert("anyOf".to_owned(), json!([{"required": ["checks"]}, {"required": ["prompt"]}]));
+    }
+    schema
+}
+
+fn table_schema(table: &Table, catalog: &[ProviderSpec]) -> Value {
+    let mut properties = Map::new();
+    for key in table.keys.iter().filter(|key| !matches!(key.shape, Shape::Later)) {
+        properties.insert(key.name.to_owned(), described(shape_schema(&key.shape, catalog), key.doc));
+    }
+    let required: Vec<&str> = table.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
+    let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// A check, one alternative per provider: its keys depend on its type.
+fn check_schema(catalog: &[ProviderSpec]) -> Value {
+    let common = table_schema(&keys::CHECK, catalog);
+    let alternatives: Vec<Value> = catalog
+        .iter()
+        .map(|provider| {
+            let mut schema = common.clone();
+            schema["description"] = json!(provider.summary);
+            schema["properties"]["type"] = json!({"const": provider.name, "description": provider.summary});
+            for key in provider.keys {
+                schema["properties"][key.name] = provider_key_schema(key.kind);
+            }
+            let needed = provider.keys.iter().filter(|key| key.required).map(|key| key.name);
+            schema["required"] = json!(std::iter::once("type").chain(needed).collect::<Vec<_>>());
+            schema
+        })
+        .collect();
+    let types: Vec<&str> = catalog.iter().map(|provider| provider.name).collect();
+    json!({
+        "type": "object",
+        "required": ["type"],
+        "properties": {"type": {"enum": types}},
+        "oneOf": alternatives,
+    })
+}
+
+fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
+    let text = || json!({"type": ["string", "number", "boolean"]});
+    let one_or_many =
+        |item: Value| json!({"oneOf": [item.clone(), {"type": "array", "items": item, "uniqueItems": true}]});
+    let string = || json!({"type": "string", "minLength": 1});
+    let expression = || json!({"type": ["string", "boolean"]});
+    match shape {
+        Shape::Text | Shape::Template => text(),
+        Shape::Bool => json!({"type": "boolean"}),
+        Shape::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        Shape::Duration => json!({
+            "oneOf": [
+                {"type": "integer", "minimum": 1},
+                {"type": "string", "pattern": "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$", "minLength": 2},
+            ]
+        }),
+        Shape::Word(words) => json!({"enum": words}),
+        Shape::Words(words) => one_or_many(json!({"enum": words})),
+        Shape::Expression => expression(),
+        Shape::Expressions => json!({"oneOf": [expression(), {"type": "array", "items": expression()}]}),
+        Shape::Block | Shape::Event | Shape::Target | Shape::Provider => string(),
+        Shape::Texts | Shape::Events | Shape::Needs | Shape::Targets | Shape::Variables => {
+            one_or_many(string())
+        }
+        Shape::TargetOrNull => json!({"type": ["string", "null"]}),
+        Shape::Environment => json!({
+            "type": "object",
+            "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+            "additionalProperties": text(),
+        }),
+        Shape::SchemaOrCard => json!({"type": ["object", "string"]}),
+        Shape::Schema => json!({"type": "object"}),
+        Shape::Identifier => json!({"type": "string", "pattern": "^[\\p{L}\\p{N}_-]+$"}),
+        Shape::Any => json!({}),
+        // Refused, so no editor should offer it.
+        Shape::Later => json!(false),
+        Shape::Map(table) => table_schema(table, catalog),
+        Shape::Named(table) if std::ptr::eq(*table, &keys::CHECK) => json!({
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": check_schema(catalog),
+        }),
+        Shape::Named(table) => {
+            json!({"type": "object", "additionalProperties": table_schema(table, catalog)})
+        }
+        Shape::List(table) => json!({"type": "array", "items": table_schema(table, catalog)}),
+    }
+}
+
+fn provider_key_schema(kind: KeyKind) -> Value {
+    let text = json!({"type": ["string", "number", "boolean"]});
+    match kind {
+        KeyKind::Text | KeyKind::Plain => text,
+        KeyKind::Tree => json!({}),
+        KeyKind::Exec | KeyKind::Texts => {
+            json!({"oneOf": [text.clone(), {"type": "array", "items": text, "minItems": 1}]})
+        }
+        KeyKind::Block => json!({"type": "string"}),
+        KeyKind::Word(words) => json!({"enum": words}),
+        KeyKind::Bool => json!({"type": "boolean"}),
+        KeyKind::Number => json!({"type": "number"}),
+    }
+}
+
+fn described(mut schema: Value, doc: &str) -> Value {
+    if let Some(object) = schema.as_object_mut() {
+        object.insert("description".to_owned(), json!(doc));
+    }
+    schema
+}

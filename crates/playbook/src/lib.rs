@@ -1,0 +1,97 @@
+//! Playbook text to `Plan`, or every problem of the text with its line.
+//!
+//!   text ──yaml──▶ Node ──shape──▶ (well formed) ──decode──▶ Draft ──resolve──▶ Plan
+//!
+//! **Invariant:** pure. Whatever the text, it answers, without a panic, and with all problems at once.
+//! The only room that knows YAML.
+
+mod codes;
+mod decode;
+mod diagnostic;
+mod duration;
+mod editor;
+mod foreign;
+mod keys;
+mod render;
+mod report;
+mod resolve;
+mod shape;
+mod source;
+mod suggest;
+mod yaml;
+
+pub use codes::{Code, DIAGNOSTICS, page};
+pub use diagnostic::{Diagnostic, Related, Severity};
+pub use editor::json_schema;
+pub use render::render;
+pub use report::{ArtifactReport, CheckReport, Report, report};
+
+use diagnostic::{Diagnostics, Problem};
+use escrow_model::{Plan, ProviderSpec};
+
+/// What a text came to.
+#[derive(Debug)]
+pub struct Reading {
+    /// There when nothing is wrong. Warnings do not stand in its way.
+    pub plan: Option<Plan>,
+    /// By place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`.
+pub fn read(text: &str, file: &str, catalog: &[ProviderSpec]) -> Reading {
+    let mut found = Diagnostics::default();
+    let plan = plan(text, file, catalog, &mut found);
+    let plan = plan.filter(|_| !found.has_errors());
+    Reading { plan, diagnostics: found.finish(text, file) }
+}
+
+/// Reads a playbook that may not be text.
+pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => read(text, file, catalog),
+        Err(error) => {
+            let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            let mut found = Diagnostics::default();
+            found.push(
+                Problem::new("E0137", text.len()..text.len(), "the file is not UTF-8")
+                    .label(format!("the byte {} is no part of a character", error.valid_up_to() + 1))
+                    .help("save the file as UTF-8"),
+            );
+            Reading { plan: None, diagnostics: found.finish(&text, file) }
+        }
+    }
+}
+
+fn plan(text: &str, file: &str, catalog: &[ProviderSpec], found: &mut Diagnostics) -> Option<Plan> {
+    let Some(root) = yaml::parse(text, found) else {
+        if !found.has_errors() {
+            empty(text, found);
+        }
+        return None;
+    };
+    if root.is_null() {
+        empty(text, found);
+        return None;
+    }
+    if root.map().is_none() {
+        found.push(
+            Problem::new("E0105", root.span.clone(), "a playbook is a map of keys")
+                .label(format!("this is {}", root.describe()))
+                .help("start with `checks:`, and under it a name and the keys of a check"),
+        );
+        return None;
+    }
+    shape::judge(&root, catalog, found);
+    let decoded = decode::decode(&root, text, file, catalog, found)?;
+    Some(resolve::resolve(decoded, text, found))
+}
+
+fn empty(text: &str, found: &mut Diagnostics) {
+    let label = if text.trim().is_empty() { "nothing stands here" } else { "there are only comments" };
+    found.push(
+        Problem::new("E0109", 0..0, "the file is empty")
+            .label(label)
+            .help("a playbook has at least `checks:` with one check in it"),
+    );
+}

@@ -1,0 +1,38 @@
+//! What follows from what was written: who starts, fans, criticality, and what is unwise.
+//!
+//!   Draft ──cycles──starts──fans──criticality──▶ Check ──loops, safety, scope──▶ warnings
+//!
+//! **Invariant:** a plan that leaves here needs no second look: its dependencies have no cycle, every fan is
+//! one line, every default is filled in.
+
+mod criticality;
+mod cycles;
+mod fans;
+mod graph;
+mod loops;
+mod safety;
+mod scope;
+mod starts;
+
+use escrow_model::Plan;
+
+use crate::decode::Decoded;
+use crate::diagnostic::Diagnostics;
+use graph::Graph;
+
+/// The plan, finished. What is wrong or unwise is in `found`.
+pub(crate) fn resolve(decoded: Decoded, text: &str, found: &mut Diagnostics) -> Plan {
+    let Decoded { mut plan, mut drafts, uses } = decoded;
+    let graph = Graph::of(&drafts);
+    let order = cycles::order(&drafts, &graph, found);
+    starts::resolve(&mut drafts, &graph, found);
+    criticality::resolve(&mut drafts, &graph);
+    if let Some(order) = order {
+        fans::resolve(&mut drafts, &graph, &order, found);
+        scope::check(&plan, &drafts, &graph, &uses, text, found);
+    }
+    loops::check(&drafts, plan.safety, found);
+    safety::check(&drafts, plan.safety, found);
+    plan.checks = drafts.into_iter().map(|draft| draft.check).collect();
+    plan
+}

@@ -1,0 +1,100 @@
+//! The risk that each check carries, where that was said, and the defaults that follow from it.
+
+use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, Routing};
+use serde_json::Value;
+
+use super::graph::Graph;
+use crate::decode::Draft;
+
+const RETRIES: u32 = 3;
+const RETRIES_CRITICAL: u32 = 2;
+
+pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph) {
+    // First what a check says or is by itself, then what it is because of what stands behind it.
+    for draft in drafts.iter_mut() {
+        let mutates = mutates(draft);
+        let (criticality, origin) = stated(draft, own(draft, mutates));
+        draft.check.criticality = criticality;
+        draft.check.criticality_origin = origin;
+        draft.check.mutating = mutates || criticality == Criticality::External;
+    }
+    let guarding = before_external(drafts, graph);
+    for (place, draft) in drafts.iter_mut().enumerate() {
+        let judges = !draft.check.guarantee.is_empty() || draft.check.fail_if.is_some();
+        let inferred = draft.check.criticality_origin == CriticalityOrigin::Default;
+        if inferred && judges && guarding[place] {
+            draft.check.criticality = Criticality::Policy;
+            draft.check.criticality_origin = CriticalityOrigin::GuardsExternal;
+        }
+        let default = if draft.check.is_critical() { RETRIES_CRITICAL } else { RETRIES };
+        if let Some(retry) = &mut draft.check.retry {
+            retry.max = draft.retry_max.unwrap_or(default);
+        }
+    }
+}
+
+/// What the check says itself, in its keys or its tags; else what was inferred.
+fn stated(draft: &Draft, inferred: (Criticality, CriticalityOrigin)) -> (Criticality, CriticalityOrigin) {
+    if let Some(criticality) = draft.criticality {
+        return (criticality, CriticalityOrigin::Declared);
+    }
+    match draft.critical {
+        Some(true) => return (inferred.0.max(Criticality::Policy), CriticalityOrigin::Declared),
+        Some(false) => return (Criticality::Info, CriticalityOrigin::Declared),
+        None => {}
+    }
+    let tags = &draft.check.tags;
+    let word = tags.iter().filter_map(|tag| Criticality::parse(tag)).max();
+    let critical = tags.iter().any(|tag| tag == "critical");
+    match (word, critical) {
+        (Some(word), false) => (word, CriticalityOrigin::Tag),
+        (Some(word), true) => (word.max(Criticality::Policy), CriticalityOrigin::Tag),
+        (None, true) => (inferred.0.max(Criticality::Policy), CriticalityOrigin::Tag),
+        (None, false) => inferred,
+    }
+}
+
+fn own(draft: &Draft, mutates: bool) -> (Criticality, CriticalityOrigin) {
+    if mutates {
+        (Criticality::External, CriticalityOrigin::MutatingProvider)
+    } else if draft.check.for_each || draft.check.routings().any(|routing| !Routing::is_empty(routing)) {
+        (Criticality::Internal, CriticalityOrigin::DrivesRouting)
+    } else {
+        (Criticality::Info, CriticalityOrigin::Default)
+    }
+}
+
+fn mutates(draft: &Draft) -> bool {
+    match draft.provider.mutates {
+        Mutates::Never => false,
+        Mutates::Always => true,
+        // The file of a nested playbook is not at hand; its own checks are judged when it runs.
+        Mutates::AsNested => false,
+        Mutates::UnlessKeyIs { key, words, default } => {
+            let word = match draft.check.fields.get(key) {
+                None => Some(default),
+                Some(Field::Plain(Value::String(word))) => Some(word.as_str()),
+                // What is only known at run time may change the world.
+                Some(_) => None,
+            };
+            !word.is_some_and(|word| words.iter().any(|safe| safe.eq_ignore_ascii_case(word)))
+        }
+    }
+}
+
+/// The checks that some external check depends on, or is routed to from, directly or not.
+fn before_external(drafts: &[Draft], graph: &Graph) -> Vec<bool> {
+    let mut before = vec![false; graph.count()];
+    let mut open: Vec<usize> = (0..graph.count())
+        .filter(|place| drafts[*place].check.criticality == Criticality::External)
+        .collect();
+    while let Some(place) = open.pop() {
+        let leading = graph.needs[place].iter().copied().chain(graph.sources(place).map(|route| route.from));
+        for source in leading {
+            if !std::mem::replace(&mut before[source], true) {
+                open.push(source);
+            }
+        }
+    }
+    before
+}

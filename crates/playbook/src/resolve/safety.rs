@@ -1,0 +1,76 @@
+//! Risky checks without the contracts that their risk asks for. Under `safety: strict` these are errors.
+
+use escrow_model::{Criticality, CriticalityOrigin, Safety};
+use serde_json::Value;
+
+use crate::decode::Draft;
+use crate::diagnostic::{Diagnostics, Problem};
+
+pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
+    let strict = safety == Safety::Strict;
+    for draft in drafts {
+        let check = &draft.check;
+        let name = &check.name;
+        let gated = check.condition.is_some() || !check.assume.is_empty();
+        let judged = !check.guarantee.is_empty() || check.schema.as_ref().is_some_and(Value::is_object);
+        let why = origin(check.criticality_origin);
+        match check.criticality {
+            Criticality::External if !(gated && judged) => {
+                let (lacks, help) = match (gated, judged) {
+                    (false, false) => (
+                        "neither a precondition nor a guarantee",
+                        "add `assume` (or `if`) for what must hold before it acts, and `guarantee` (or `schema`) for what it must have done",
+                    ),
+                    (false, true) => {
+                        ("no precondition", "add `assume` (or `if`) for what must hold before it acts")
+                    }
+                    (true, _) => ("no guarantee", "add `guarantee` (or `schema`) for what it must have done"),
+                };
+                found.push(
+                    Problem::new(
+                        "W0201",
+                        draft.entry.key_span.clone(),
+                        format!("`{name}` acts on the world with {lacks}"),
+                    )
+                    .label(format!("`external`, {why}"))
+                    .help(help)
+                    .error_if(strict),
+                );
+            }
+            Criticality::Internal | Criticality::Policy if !judged => found.push(
+                Problem::new(
+                    "W0202",
+                    draft.entry.key_span.clone(),
+                    format!("`{name}` decides for others without a guarantee"),
+                )
+                .label(format!("`{}`, {why}", check.criticality.as_str()))
+                .help("add `guarantee` (or `schema`) for what its output must be")
+                .error_if(strict),
+            ),
+            Criticality::External | Criticality::Internal | Criticality::Policy | Criticality::Info => {}
+        }
+        if check.criticality_origin == CriticalityOrigin::MutatingProvider {
+            found.push(
+                Problem::new(
+                    "W0203",
+                    draft.entry.key_span.clone(),
+                    format!("`{name}` does not say how risky it is"),
+                )
+                .label(format!("`{}` changes the world, so it is taken for `external`", check.provider))
+                .help("add `criticality: external`")
+                .error_if(strict),
+            );
+        }
+    }
+}
+
+fn origin(origin: CriticalityOrigin) -> &'static str {
+    match origin {
+        CriticalityOrigin::Declared => "as it says",
+        CriticalityOrigin::Tag => "by its tags",
+        CriticalityOrigin::MutatingProvider => "because its provider changes the world",
+        CriticalityOrigin::DrivesRouting => "because it fans out or routes",
+        CriticalityOrigin::GuardsExternal => "because an external check stands behind it",
+        CriticalityOrigin::Default => "by default",
+    }
+}

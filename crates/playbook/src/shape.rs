@@ -1,0 +1,653 @@
+//! Whether the values of a file have the shapes that the tables of keys give them.
+//!
+//!   Node + Table ──▶ unknown keys, wrong types, bad words, duplicates, all of them
+//!
+//! **Invariant:** everything that is wrong with a shape is said here and nowhere else, so the decoder can
+//! pass over what it cannot use in silence.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use escrow_model::{KeyKind, KeySpec, ProviderSpec};
+
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::duration;
+use crate::foreign::{self, Level};
+use crate::keys::{self, Key, Shape, Table};
+use crate::suggest::{did_you_mean, nearest};
+use crate::yaml::{Entry, Node};
+
+/// Judges a whole file against the tables.
+pub(crate) fn judge(file: &Node, catalog: &[ProviderSpec], found: &mut Diagnostics) {
+    let mut judge = Judge { catalog, found };
+    judge.map(file, &keys::FILE, file.span.clone());
+}
+
+struct Judge<'a> {
+    catalog: &'a [ProviderSpec],
+    found: &'a mut Diagnostics,
+}
+
+impl Judge<'_> {
+    /// A map with the keys of a table. `owner` is what a missing key is missing from.
+    fn map(&mut self, node: &Node, table: &Table, owner: Range<usize>) {
+        let Some(entries) = node.map() else {
+            let what = table.what;
+            let help = (table.what == "`retry`" && node.number().is_some())
+                .then(|| "write `retry: { max: 2 }`".to_owned());
+            self.found.push(
+                Problem::new("E0105", node.span.clone(), format!("{what} is a map of keys"))
+                    .label(format!("this is {}", node.describe()))
+                    .maybe_help(help),
+            );
+            return;
+        };
+        for entry in entries {
+            match table.keys.iter().find(|key| key.name == entry.key) {
+                Some(key) => self.value(entry, &key.shape),
+                None => self.unknown_key(entry, table, table.keys.iter().map(|key| key.name)),
+            }
+        }
+        for key in table.keys.iter().filter(|key| key.required && node.entry(key.name).is_none()) {
+            self.missing(key.name, table, owner.clone());
+        }
+    }
+
+    fn missing(&mut self, name: &str, table: &Table, owner: Range<usize>) {
+        let help = match name {
+            "to" => Some("name the check to go to, or write `to: null` to stop".to_owned()),
+            _ => None,
+        };
+        self.found.push(
+            Problem::new("E0106", owner, format!("{} needs `{name}`", table.what))
+                .label(format!("`{name}` is missing"))
+                .maybe_help(help),
+        );
+    }
+
+    fn unknown_key<'k>(
+        &mut self,
+        entry: &Entry,
+        table: &Table,
+        known: impl Iterator<Item = &'k str> + Clone,
+    ) {
+        let name = &entry.key;
+        let level = if std::ptr::eq(table, &keys::FILE) {
+            Some(Level::File)
+        } else if std::ptr::eq(table, &keys::CHECK) {
+            Some(Level::Check)
+        } else if std::ptr::eq(table, &keys::ARTIFACT) {
+            Some(Level::Artifact)
+        } else if std::ptr::eq(table, &keys::ROUTING)
+            || std::ptr::eq(table, &keys::ON_FAIL)
+            || std::ptr::eq(table, &keys::ROUTING_LIMITS)
+        {
+            Some(Level::Routing)
+        } else {
+            None
+        };
+        if let Some(help) = level.and_then(|level| foreign::replacement(name, level)) {
+            self.found.push(
+                Problem::new("E0104", entry.key_span.clone(), format!("`{name}` is a key of other engines"))
+                    .label("Escrow does not have it")
+                    .help(help),
+            );
+            return;
+        }
+        let elsewhere = || {
+            (level == Some(Level::File) && keys::CHECK.keys.iter().any(|key| key.name == name))
+                .then(|| format!("`{name}` is a key of a check; does it stand too far to the left?"))
+        };
+        let help = elsewhere().or_else(|| did_you_mean(name, known.clone())).unwrap_or_else(|| {
+            let all: Vec<String> = known.map(|key| format!("`{key}`")).collect();
+            format!("{} has {}", table.what, all.join(", "))
+        });
+        self.found.push(
+            Problem::new("E0103", entry.key_span.clone(), format!("{} has no key `{name}`", table.what))
+                .label("unknown key")
+                .help(help),
+        );
+    }
+
+    fn value(&mut self, entry: &Entry, shape: &Shape) {
+        let node = &entry.value;
+        let allows_null = matches!(shape, Shape::Any | Shape::TargetOrNull | Shape::Later)
+            || matches!(shape, Shape::Named(table) if std::ptr::eq(*table, &keys::CHECK));
+        if node.is_null() && !allows_null {
+            self.found.push(
+                Problem::new("E0105", entry.key_span.clone(), format!("`{}` has no value", entry.key))
+                    .label("nothing follows")
+                    .help("give it a value, or remove the key"),
+            );
+            return;
+        }
+        match shape {
+            Shape::Any => {}
+            Shape::Later => self.found.push(
+                Problem::new(
+                    "E0132",
+                    entry.key_span.clone(),
+                    format!("`{}` is not supported yet", entry.key),
+                )
+                .label("this version would ignore it, so it refuses it")
+                .help("state the same as a `guarantee` until then"),
+            ),
+            Shape::Text | Shape::Template => {
+                if node.written().is_none() {
+                    self.wrong(entry, "a string");
+                } else if node.written() == Some("")
+                    && !matches!(entry.key.as_str(), "description" | "default")
+                {
+                    self.wrong_saying(entry, "a string", "it is empty");
+                }
+            }
+            Shape::Bool => self.bool(entry),
+            Shape::Count { min, max } => self.count(entry, *min, *max),
+            Shape::Duration => {
+                if let Err(why) = duration::milliseconds(node) {
+                    self.found.push(
+                        Problem::new(
+                            "E0121",
+                            node.span.clone(),
+                            format!("`{}` must be a length of time", entry.key),
+                        )
+                        .label(why)
+                        .help("write `500ms`, `30s`, `10m` or `1h30m`; a number is milliseconds"),
+                    );
+                }
+            }
+            Shape::Word(words) => self.word(&entry.key, node, words),
+            Shape::Words(words) => self.each(entry, "a word, or a list of words", |judge, item| {
+                judge.word(&entry.key, item, words);
+            }),
+            Shape::Expression => self.expression(entry, node),
+            Shape::Expressions => match node.list() {
+                Some(items) => {
+                    self.not_empty(entry, items);
+                    for item in items {
+                        self.expression(entry, item);
+                    }
+                }
+                None => self.expression(entry, node),
+            },
+            Shape::Block => {
+                if node.string().is_none() {
+                    self.wrong(entry, "a block of statements");
+                }
+            }
+            Shape::Texts => {
+                self.each(entry, "a string, or a list of strings", |judge, item| judge.name(entry, item))
+            }
+            Shape::Events => self.each(entry, "an event, or a list of events", |judge, item| {
+                judge.name(entry, item);
+                judge.event(item);
+            }),
+            Shape::Event => {
+                self.name(entry, node);
+                self.event(node);
+            }
+            Shape::Provider => self.provider(entry),
+            Shape::Needs | Shape::Targets => {
+                self.each(entry, "the name of a check, or a list of names", |judge, item| {
+                    judge.name(entry, item)
+                });
+            }
+            Shape::Target => self.name(entry, node),
+            Shape::TargetOrNull => {
+                if !node.is_null() {
+                    self.name(entry, node);
+                }
+            }
+            Shape::Variables => {
+                self.each(entry, "a list of names of environment variables", |judge, item| {
+                    judge.name(entry, item);
+                    if let Some(name) = item.string() {
+                        judge.variable(name, item.span.clone());
+                    }
+                });
+            }
+            Shape::Environment => self.environment(entry),
+            Shape::SchemaOrCard => {
+                if node.map().is_none() && node.string().is_none() {
+                    self.wrong(entry, "a JSON Schema, or the name of a card");
+                }
+            }
+            Shape::Schema => {
+                if node.map().is_none() {
+                    self.wrong(entry, "a JSON Schema");
+                }
+            }
+            Shape::Identifier => self.identifier(entry),
+            Shape::Map(table) => self.map(node, table, entry.key_span.clone()),
+            Shape::Named(table) => self.named(entry, table),
+            Shape::List(table) => match node.list() {
+                Some(items) => {
+                    self.not_empty(entry, items);
+                    for item in items {
+                        self.map(item, table, item.span.clone());
+                    }
+                }
+                None => self.wrong(entry, "a list"),
+            },
+        }
+    }
+
+    fn wrong(&mut self, entry: &Entry, expected: &str) {
+        let label = format!("this is {}", entry.value.describe());
+        self.wrong_saying(entry, expected, &label);
+    }
+
+    fn wrong_saying(&mut self, entry: &Entry, expected: &str, label: &str) {
+        self.found.push(
+            Problem::new("E0105", entry.value.span.clone(), format!("`{}` must be {expected}", entry.key))
+                .label(label),
+        );
+    }
+
+    fn bool(&mut self, entry: &Entry) {
+        if entry.value.bool().is_some() {
+            return;
+        }
+        let meant = match entry.value.string().map(str::to_ascii_lowercase).as_deref() {
+            Some("yes" | "on" | "y" | "true") => Some("true"),
+            Some("no" | "off" | "n" | "false") => Some("false"),
+            _ => None,
+        };
+        self.found.push(
+            Problem::new(
+                "E0105",
+                entry.value.span.clone(),
+                format!("`{}` must be `true` or `false`", entry.key),
+            )
+            .label(format!("this is {}", entry.value.describe()))
+            .maybe_help(meant.map(|word| format!("write `{}: {word}`", entry.key))),
+        );
+    }
+
+    fn count(&mut self, entry: &Entry, min: u64, max: u64) {
+        let Some(number) = entry.value.number() else { return self.wrong(entry, "a whole number") };
+        let fits = number.as_u64().is_some_and(|value| (min..=max).contains(&value));
+        if !fits {
+            let bounds = match (min, max) {
+                (min, max) if max >= u64::from(u32::MAX) => format!("it must be a whole number from {min}"),
+                (min, max) => format!("it must be a whole number from {min} to {max}"),
+            };
+            self.found.push(
+                Problem::new("E0122", entry.value.span.clone(), format!("`{}` is out of range", entry.key))
+                    .label(bounds),
+            );
+        }
+    }
+
+    fn word(&mut self, key: &str, node: &Node, words: &[&str]) {
+        let listed = || words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        match node.written() {
+            Some(text) if words.contains(&text) => {}
+            Some(text) => self.found.push(
+                Problem::new("E0108", node.span.clone(), format!("`{key}` is not one of its words"))
+                    .label(format!("it may be {}", listed()))
+                    .maybe_help(did_you_mean(text, words.iter().copied())),
+            ),
+            None => self.found.push(
+                Problem::new("E0105", node.span.clone(), format!("`{key}` must be one of {}", listed()))
+                    .label(format!("this is {}", node.describe())),
+            ),
+        }
+    }
+
+    /// A list, or one item that stands for a list of one. Items must differ.
+    fn each(&mut self, entry: &Entry, expected: &str, mut judge_item: impl FnMut(&mut Self, &Node)) {
+        let Some(items) = entry.value.list() else {
+            if entry.value.scalar().is_none() {
+                return self.wrong(entry, expected);
+            }
+            return judge_item(self, &entry.value);
+        };
+        self.not_empty(entry, items);
+        let mut seen: BTreeMap<&str, &Range<usize>> = BTreeMap::new();
+        for item in items {
+            judge_item(self, item);
+            let Some(text) = item.written() else { continue };
+            if let Some(first) = seen.get(text) {
+                self.found.push(
+                    Problem::new("E0111", item.span.clone(), format!("`{}` lists `{text}` twice", entry.key))
+                        .label("the second")
+                        .also((*first).clone(), "the first")
+                        .help("remove one of them"),
+                );
+            } else {
+                seen.insert(text, &item.span);
+            }
+        }
+    }
+
+    fn not_empty(&mut self, entry: &Entry, items: &[Rc<Node>]) {
+        if items.is_empty() {
+            self.found.push(
+                Problem::new("W0211", entry.value.span.clone(), format!("`{}` has no effect", entry.key))
+                    .label("the list is empty")
+                    .help("remove the key, or fill the list"),
+            );
+        }
+    }
+
+    fn name(&mut self, entry: &Entry, item: &Node) {
+        match item.string() {
+            Some("") => self.found.push(
+                Problem::new("E0105", item.span.clone(), format!("`{}` has an empty string", entry.key))
+                    .label("it is empty"),
+            ),
+            Some(_) => {}
+            None => {
+                let help = item
+                    .written()
+                    .filter(|_| item.scalar().is_some())
+                    .map(|text| format!("quote it: `\"{text}\"`"));
+                self.found.push(
+                    Problem::new(
+                        "E0105",
+                        item.span.clone(),
+                        format!("`{}` must be a string, or a list of strings", entry.key),
+                    )
+                    .label(format!("this is {}", item.describe()))
+                    .maybe_help(help),
+                );
+            }
+        }
+    }
+
+    fn expression(&mut self, entry: &Entry, item: &Node) {
+        if item.string().is_none() && item.bool().is_none() {
+            let template =
+                item.map().is_some().then(|| "quote an expression that starts with `{`".to_owned());
+            self.found.push(
+                Problem::new("E0105", item.span.clone(), format!("`{}` must be an expression", entry.key))
+                    .label(format!("this is {}", item.describe()))
+                    .maybe_help(template),
+            );
+        }
+    }
+
+    /// Events are free words, but one that is nearly a known one is probably a slip.
+    fn event(&mut self, item: &Node) {
+        let Some(name) = item.string().filter(|name| !EVENTS.contains(name)) else { return };
+        if let Some(near) = nearest(name, EVENTS.iter().copied()) {
+            self.found.push(
+                Problem::new(
+                    "W0208",
+                    item.span.clone(),
+                    format!("`{name}` is not an event that Escrow knows"),
+                )
+                .label("an event of this name may never come")
+                .help(format!("did you mean `{near}`?")),
+            );
+        }
+    }
+
+    fn provider(&mut self, entry: &Entry) {
+        let Some(name) = entry.value.string() else { return self.wrong(entry, "the name of a provider") };
+        if self.catalog.iter().any(|provider| provider.name == name) {
+            return;
+        }
+        let names = self.catalog.iter().map(|provider| provider.name);
+        let help = FOREIGN_PROVIDERS
+            .iter()
+            .find(|(foreign, _)| *foreign == name)
+            .map(|(_, help)| (*help).to_owned())
+            .or_else(|| did_you_mean(name, names.clone()))
+            .unwrap_or_else(|| {
+                format!("there are {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+            });
+        self.found.push(
+            Problem::new("E0107", entry.value.span.clone(), format!("no provider is called `{name}`"))
+                .label("unknown provider")
+                .help(help),
+        );
+    }
+
+    fn variable(&mut self, name: &str, span: Range<usize>) {
+        let mut letters = name.chars();
+        let good = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        if !good {
+            self.found.push(
+                Problem::new("E0128", span, format!("`{name}` cannot name an environment variable"))
+                    .label("letters, digits and `_`, and no digit first"),
+            );
+        } else if name.starts_with("ESCROW_") {
+            self.found.push(
+                Problem::new("E0128", span, format!("`{name}` belongs to Escrow"))
+                    .label("names that start with `ESCROW_` are set by Escrow itself"),
+            );
+        }
+    }
+
+    fn environment(&mut self, entry: &Entry) {
+        let Some(entries) = entry.value.map() else {
+            return self.wrong(entry, "a map of environment variables");
+        };
+        for variable in entries {
+            self.variable(&variable.key, variable.key_span.clone());
+            if variable.value.scalar().is_none() || variable.value.is_null() {
+                self.wrong(variable, "a string");
+            }
+        }
+    }
+
+    fn identifier(&mut self, entry: &Entry) {
+        let good = entry.value.written().is_some_and(|text| {
+            !text.is_empty()
+                && text.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
+        });
+        if !good {
+            self.found.push(
+                Problem::new(
+                    "E0124",
+                    entry.value.span.clone(),
+                    format!("`{}` is not an identifier", entry.key),
+                )
+                .label("letters, digits, `_` and `-`"),
+            );
+        }
+    }
+
+    fn named(&mut self, entry: &Entry, table: &'static Table) {
+        let node = &entry.value;
+        if node.is_null() {
+            return;
+        }
+        let Some(entries) = node.map() else {
+            let help = node.list().is_some().then(|| {
+                format!(
+                    "write `{}:` and under it `name:` and the keys of {}, without `-`",
+                    entry.key, table.what
+                )
+            });
+            self.found.push(
+                Problem::new("E0105", node.span.clone(), format!("`{}` must be a map by name", entry.key))
+                    .label(format!("this is {}", node.describe()))
+                    .maybe_help(help),
+            );
+            return;
+        };
+        for member in entries {
+            if std::ptr::eq(table, &keys::CHECK) {
+                self.check(member);
+            } else {
+                self.map(&member.value, table, member.key_span.clone());
+            }
+        }
+    }
+
+    /// A check: our keys and its provider's.
+    fn check(&mut self, member: &Entry) {
+        self.check_name(member);
+        let Some(entries) = member.value.map() else {
+            return self.map(&member.value, &keys::CHECK, member.key_span.clone());
+        };
+        let provider_name = member.value.get("type").and_then(|node| node.string());
+        let provider =
+            provider_name.and_then(|name| self.catalog.iter().find(|provider| provider.name == name));
+        for entry in entries {
+            if let Some(key) = keys::CHECK.keys.iter().find(|key| key.name == entry.key) {
+                self.value(entry, &key.shape);
+                continue;
+            }
+            match provider {
+                Some(provider) => match provider.keys.iter().find(|key| key.name == entry.key) {
+                    Some(key) => self.provider_value(entry, key),
+                    None => self.foreign_to(entry, provider),
+                },
+                // Whose key it is can only be said once the provider is known.
+                None if self.catalog.iter().any(|any| any.keys.iter().any(|key| key.name == entry.key)) => {}
+                None if provider_name.is_some() => {}
+                None => self.unknown_key(entry, &keys::CHECK, check_keys(None)),
+            }
+        }
+        match provider {
+            None if member.value.entry("type").is_none() => self.missing_type(member),
+            None => {}
+            Some(provider) => {
+                for key in
+                    provider.keys.iter().filter(|key| key.required && member.value.entry(key.name).is_none())
+                {
+                    self.found.push(
+                        Problem::new(
+                            "E0106",
+                            member.key_span.clone(),
+                            format!("a `{}` check needs `{}`", provider.name, key.name),
+                        )
+                        .label(format!("`{}` is missing", key.name)),
+                    );
+                }
+            }
+        }
+    }
+
+    fn missing_type(&mut self, member: &Entry) {
+        let entries = member.value.map().unwrap_or_default();
+        let meant = self.catalog.iter().find(|provider| {
+            provider.keys.iter().any(|key| key.required && entries.iter().any(|entry| entry.key == key.name))
+        });
+        self.found.push(
+            Problem::new("E0106", member.key_span.clone(), "a check needs `type`")
+                .label("`type` is missing")
+                .maybe_help(meant.map(|provider| format!("add `type: {}`", provider.name))),
+        );
+    }
+
+    /// A key that neither checks nor this provider have.
+    fn foreign_to(&mut self, entry: &Entry, provider: &ProviderSpec) {
+        let owner = self.catalog.iter().find(|other| other.keys.iter().any(|key| key.name == entry.key));
+        match owner {
+            Some(owner) if foreign::replacement(&entry.key, Level::Check).is_none() => self.found.push(
+                Problem::new(
+                    "E0103",
+                    entry.key_span.clone(),
+                    format!("a `{}` check has no key `{}`", provider.name, entry.key),
+                )
+                .label("unknown key")
+                .help(format!("`{}` is a key of `type: {}`", entry.key, owner.name)),
+            ),
+            Some(_) | None => self.unknown_key(entry, &keys::CHECK, check_keys(Some(provider))),
+        }
+    }
+
+    fn check_name(&mut self, member: &Entry) {
+        let name = &member.key;
+        let trouble = if name.trim() != name || name.is_empty() {
+            Some("blanks around a name are easily lost")
+        } else if name.len() > 128 {
+            Some("at most 128 bytes")
+        } else if name.chars().any(char::is_control) {
+            Some("it has a control character")
+        } else if name.contains('|') {
+            Some("`|` stands between alternatives in `depends_on`")
+        } else if name.contains(['[', ']', '=']) {
+            Some("`[`, `]` and `=` name items and answers at the command line")
+        } else {
+            None
+        };
+        if let Some(why) = trouble {
+            self.found.push(
+                Problem::new("E0129", member.key_span.clone(), format!("a check cannot be called `{name}`"))
+                    .label(why),
+            );
+        }
+    }
+
+    fn provider_value(&mut self, entry: &Entry, key: &KeySpec) {
+        let node = &entry.value;
+        if node.is_null() && key.kind != KeyKind::Tree {
+            return self.value(entry, &Shape::Text);
+        }
+        match key.kind {
+            KeyKind::Tree => {}
+            KeyKind::Text | KeyKind::Plain => self.value(entry, &Shape::Text),
+            KeyKind::Block => self.value(entry, &Shape::Block),
+            KeyKind::Bool => self.bool(entry),
+            KeyKind::Number => {
+                if node.number().is_none() {
+                    self.wrong(entry, "a number");
+                }
+            }
+            KeyKind::Word(words) => self.word(&entry.key, node, words),
+            KeyKind::Texts | KeyKind::Exec => match node.list() {
+                Some(items) => {
+                    if items.is_empty() {
+                        self.wrong_saying(entry, "a list with something in it", "it is empty");
+                    }
+                    for item in items.iter().filter(|item| item.written().is_none()) {
+                        self.found.push(
+                            Problem::new(
+                                "E0105",
+                                item.span.clone(),
+                                format!("`{}` must be a list of strings", entry.key),
+                            )
+                            .label(format!("this is {}", item.describe())),
+                        );
+                    }
+                }
+                None => self.value(entry, &Shape::Text),
+            },
+        }
+    }
+}
+
+/// The names of all keys that a check of this provider may have.
+fn check_keys(provider: Option<&ProviderSpec>) -> impl Iterator<Item = &str> + Clone {
+    let own = provider.map(|provider| provider.keys).unwrap_or_default();
+    keys::CHECK.keys.iter().map(|key: &Key| key.name).chain(own.iter().map(|key| key.name))
+}
+
+/// Events that triggers and command lines use. Others may be used; these are the ones a slip is measured by.
+const EVENTS: &[&str] = &[
+    "pr_opened",
+    "pr_updated",
+    "pr_closed",
+    "issue_opened",
+    "issue_comment",
+    "manual",
+    "schedule",
+    "webhook_received",
+    "file_changed",
+    "run_completed",
+];
+
+/// Providers of other engines, with ours.
+const FOREIGN_PROVIDERS: &[(&str, &str)] = &[
+    ("shell", "write `type: command`"),
+    ("bash", "write `type: command`"),
+    ("exec", "write `type: command`"),
+    ("logger", "write `type: log`"),
+    ("workflow", "write `type: playbook`"),
+    ("http_client", "write `type: http`"),
+    ("webhook", "write `type: http`"),
+    ("claude-code", "write `type: ai` with `harness: claude`"),
+    ("javascript", "write `type: script`"),
+    ("js", "write `type: script`"),
+    ("approval", "write `requires_approval: true` on the check that needs it, or `type: human-input`"),
+    ("input", "write `type: human-input`"),
+    ("human_input", "write `type: human-input`"),
+];

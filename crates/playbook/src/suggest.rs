@@ -1,0 +1,50 @@
+//! "Did you mean": the nearest word, if one is near enough to be meant.
+
+/// The candidate that `word` most probably stands for.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = word.chars().count();
+    if length > 60 {
+        return None;
+    }
+    let folded = fold(word);
+    let distance_max = match length {
+        0..=1 => 0,
+        2..=4 => 1,
+        5..=8 => 2,
+        _ => 3,
+    };
+    candidates
+        .into_iter()
+        .filter(|candidate| *candidate != word)
+        .filter_map(|candidate| {
+            let distance = strsim::damerau_levenshtein(&folded, &fold(candidate));
+            (distance <= distance_max).then_some((distance, candidate))
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(word, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
+}
+
+/// `dependsOn`, `depends-on` and `depends_on` are one word to a person.
+fn fold(word: &str) -> String {
+    word.chars().filter(|letter| !matches!(letter, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_words_are_found_and_far_ones_are_not() {
+        let keys = ["depends_on", "guarantee", "if", "on"];
+        assert_eq!(nearest("depend_on", keys), Some("depends_on"));
+        assert_eq!(nearest("dependsOn", keys), Some("depends_on"));
+        assert_eq!(nearest("garantee", keys), Some("guarantee"));
+        assert_eq!(nearest("fi", keys), Some("if"));
+        assert_eq!(nearest("colour", keys), None);
+        assert_eq!(nearest("x", keys), None);
+    }
+}

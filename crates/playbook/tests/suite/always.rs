@@ -1,0 +1,134 @@
+//! What holds whatever the text.
+
+use escrow_playbook::{Severity, json_schema, read, read_bytes, render, report};
+use proptest::prelude::*;
+
+use crate::support::{CATALOG, texts_of};
+
+/// Reads, renders and reports; whatever comes of it, nothing may panic and the promises must hold.
+fn survive(bytes: &[u8]) {
+    let reading = read_bytes(bytes, "any.yaml", CATALOG);
+    let text = String::from_utf8_lossy(bytes);
+    let errors = reading.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    assert_eq!(reading.plan.is_none(), errors > 0, "a plan goes with no errors");
+    assert!(reading.diagnostics.windows(2).all(|pair| pair[0].span.start <= pair[1].span.start));
+    for found in &reading.diagnostics {
+        assert!(found.line >= 1 && found.column >= 1);
+        assert!(!found.message.is_empty());
+    }
+    if std::str::from_utf8(bytes).is_ok() {
+        render(&reading.diagnostics, &text, true);
+    }
+    if let Some(plan) = &reading.plan {
+        report(plan);
+        let stored = serde_json::to_string(plan).expect("a plan can be stored");
+        let restored = serde_json::from_str(&stored).expect("a stored plan can be read");
+        assert_eq!(plan, &restored);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        survive(&bytes);
+    }
+
+    #[test]
+    fn any_text_of_yaml_characters_is_answered(text in "[-a-z:{}\\[\\],&*!|>'\"#%@ \n\t<=.0-9é]{0,200}") {
+        survive(text.as_bytes());
+    }
+
+    #[test]
+    fn any_change_of_a_playbook_is_answered(
+        which in any::<prop::sample::Index>(),
+        at in any::<prop::sample::Index>(),
+        length in 0usize..12,
+        instead in "[-a-z:{}\\[\\],&*!|>'\"# \n\t<=.0-9é]{0,12}",
+    ) {
+        let texts = texts_of("good");
+        let text = which.get(&texts);
+        let start = text.char_indices().map(|(offset, _)| offset).nth(at.index(text.chars().count())).unwrap_or(0);
+        let end = text[start..].char_indices().map(|(offset, _)| start + offset).nth(length).unwrap_or(text.len());
+        survive(format!("{}{instead}{}", &text[..start], &text[end..]).as_bytes());
+    }
+}
+
+#[test]
+fn every_broken_playbook_cut_anywhere_is_answered() {
+    for text in texts_of("broken").iter().filter(|text| text.len() < 400) {
+        for end in (0..text.len()).step_by(7).filter(|end| text.is_char_boundary(*end)) {
+            survive(&text.as_bytes()[..end]);
+        }
+    }
+}
+
+#[test]
+fn hostile_texts_are_answered_in_time() {
+    let laughs: String = (1..30).fold("a0: &a0 [x]\n".to_owned(), |text, level| {
+        let before = level - 1;
+        format!("{text}a{level}: &a{level} [*a{before}, *a{before}, *a{before}, *a{before}]\n")
+    });
+    let wide: String = (0..20_000).map(|place| format!("  k{place}: {{}}\n")).collect();
+    let chain: String = (0..3_000)
+        .map(|place| format!("  c{place}: {{ type: noop, depends_on: [c{}] }}\n", (place + 1) % 3_000))
+        .collect();
+    let ring: String = (0..1_000)
+        .map(|place| {
+            format!("  c{place}: {{ type: noop, on_success: {{ goto: c{} }} }}\n", (place + 1) % 1_000)
+        })
+        .collect();
+    for text in [
+        laughs,
+        format!("checks:\n{wide}"),
+        format!("checks:\n  a:\n    type: noop\n{}", wide.replace("  k", "    k")),
+        format!("checks:\n{chain}"),
+        format!("checks:\n{ring}"),
+        "[".repeat(100_000),
+        "- ".repeat(100_000),
+        "a: {".repeat(50_000),
+        "&a ".repeat(10_000),
+        format!("checks: {{a: {{type: script, content: \"{}\"}}}}", "(".repeat(100_000)),
+        format!("checks: {{a: {{type: log, message: \"{}\"}}}}", "{{ ".repeat(30_000)),
+        format!("x: \"{}\"", "\\u0041".repeat(200_000)),
+        "\u{feff}\u{feff}checks:".to_owned(),
+        "x".repeat(5 * 1024 * 1024),
+    ] {
+        let reading = read(&text, "hostile.yaml", CATALOG);
+        assert!(!reading.diagnostics.is_empty());
+        assert!(reading.diagnostics.len() <= 500);
+    }
+}
+
+#[test]
+fn diagnostics_are_data_of_a_fixed_shape() {
+    let reading = read("checks:\n  ä: { type: comand }\n", "x.yaml", CATALOG);
+    let data = serde_json::to_value(&reading.diagnostics[0]).expect("it is data");
+    let expected = serde_json::json!({
+        "code": "E0107",
+        "severity": "error",
+        "message": "no provider is called `comand`",
+        "file": "x.yaml",
+        "line": 2,
+        "column": 14,
+        "label": "unknown provider",
+        "help": "did you mean `command`?",
+    });
+    assert_eq!(data, expected);
+}
+
+#[test]
+fn the_schema_for_editors_accepts_what_is_good_and_is_itself_a_schema() {
+    let schema = escrow_contract::Schema::compile(&json_schema(CATALOG)).expect("a JSON Schema");
+    let good = serde_json::json!({"checks": {"a": {"type": "command", "exec": "ls", "depends_on": ["b"], "timeout": "10m"}, "b": {"type": "noop"}}});
+    assert!(schema.violations(&good).is_empty(), "{:?}", schema.violations(&good));
+    for bad in [
+        serde_json::json!({"checks": {"a": {"type": "command"}}}),
+        serde_json::json!({"checks": {"a": {"type": "noop", "gaurantee": "x"}}}),
+        serde_json::json!({"steps": {}}),
+        serde_json::json!({"name": "x"}),
+    ] {
+        assert!(!schema.violations(&bad).is_empty(), "{bad}");
+    }
+}

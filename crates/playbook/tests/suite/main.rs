@@ -1,0 +1,9 @@
+//! What people are told about their playbooks, and what follows from good ones.
+
+#![expect(clippy::disallowed_methods, reason = "these tests read the files they are about")]
+
+mod always;
+mod broken;
+mod good;
+mod pages;
+mod support;

@@ -1,0 +1,136 @@
+//! A catalog like the real one, and files whose readings are kept beside them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use escrow_model::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
+
+const fn key(name: &'static str, kind: KeyKind) -> KeySpec {
+    KeySpec { name, kind, required: false }
+}
+
+const fn needed(name: &'static str, kind: KeyKind) -> KeySpec {
+    KeySpec { name, kind, required: true }
+}
+
+const MINUTE_MS: u64 = 60_000;
+
+pub(crate) const CATALOG: &[ProviderSpec] = &[
+    ProviderSpec {
+        name: "command",
+        summary: "runs a program",
+        keys: &[needed("exec", KeyKind::Exec), key("stdin", KeyKind::Text)],
+        mutates: Mutates::Never,
+        home: Home::Workshop,
+        timeout_ms: 10 * MINUTE_MS,
+    },
+    ProviderSpec {
+        name: "script",
+        summary: "computes a value",
+        keys: &[needed("content", KeyKind::Block)],
+        mutates: Mutates::Never,
+        home: Home::Engine,
+        timeout_ms: MINUTE_MS,
+    },
+    ProviderSpec {
+        name: "http",
+        summary: "calls a URL",
+        keys: &[
+            needed("url", KeyKind::Text),
+            key("method", KeyKind::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])),
+            key("headers", KeyKind::Tree),
+            key("body", KeyKind::Tree),
+        ],
+        mutates: Mutates::UnlessKeyIs { key: "method", words: &["GET", "HEAD"], default: "GET" },
+        home: Home::Workshop,
+        timeout_ms: MINUTE_MS / 2,
+    },
+    ProviderSpec {
+        name: "memory",
+        summary: "remembers",
+        keys: &[
+            needed("operation", KeyKind::Word(&["get", "set", "append", "increment", "delete", "list"])),
+            key("key", KeyKind::Text),
+            key("value", KeyKind::Tree),
+            key("namespace", KeyKind::Text),
+        ],
+        mutates: Mutates::Never,
+        home: Home::Engine,
+        timeout_ms: MINUTE_MS,
+    },
+    ProviderSpec {
+        name: "log",
+        summary: "says something",
+        keys: &[
+            needed("message", KeyKind::Text),
+            key("level", KeyKind::Word(&["debug", "info", "warning", "error"])),
+        ],
+        mutates: Mutates::Never,
+        home: Home::Engine,
+        timeout_ms: MINUTE_MS,
+    },
+    ProviderSpec {
+        name: "noop",
+        summary: "does nothing",
+        keys: &[],
+        mutates: Mutates::Never,
+        home: Home::Engine,
+        timeout_ms: MINUTE_MS,
+    },
+    ProviderSpec {
+        name: "human-input",
+        summary: "asks a person",
+        keys: &[
+            needed("prompt", KeyKind::Text),
+            key("choices", KeyKind::Texts),
+            key("default", KeyKind::Text),
+        ],
+        mutates: Mutates::Never,
+        home: Home::Person,
+        timeout_ms: 24 * 60 * MINUTE_MS,
+    },
+    ProviderSpec {
+        name: "playbook",
+        summary: "runs another playbook",
+        keys: &[needed("playbook", KeyKind::Plain), key("with", KeyKind::Tree)],
+        mutates: Mutates::AsNested,
+        home: Home::Workshop,
+        timeout_ms: 24 * 60 * MINUTE_MS,
+    },
+];
+
+/// Compares what is shown for every `.yaml` file in a directory of `tests` with the `.txt` beside it.
+/// `BLESS=1 cargo test` writes the `.txt` files anew.
+pub(crate) fn check_directory(directory: &str, show: impl Fn(&str, &str) -> String) -> usize {
+    let files = files_of(directory);
+    let bless = std::env::var_os("BLESS").is_some();
+    let mut wrong = Vec::new();
+    for path in &files {
+        let text = fs::read_to_string(path).expect("it can be read");
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a plain name");
+        let shown = show(&text, name);
+        let beside = path.with_extension("txt");
+        if bless {
+            fs::write(&beside, &shown).expect("it can be written");
+        } else if fs::read_to_string(&beside).unwrap_or_default() != shown {
+            wrong.push(format!("--- {name} now reads\n{shown}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{} of {} files differ", wrong.join("\n"), wrong.len(), files.len());
+    files.len()
+}
+
+pub(crate) fn texts_of(directory: &str) -> Vec<String> {
+    files_of(directory).iter().map(|path| fs::read_to_string(path).expect("it can be read")).collect()
+}
+
+fn files_of(directory: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(directory);
+    let mut files: Vec<PathBuf> = fs::read_dir(&root)
+        .expect("the directory is there")
+        .map(|entry| entry.expect("it can be read").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml"))
+        .collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,116 @@
+//! What a command costs, beside what the standard library and a shell loop ask for it.
+//!
+//! `cargo run --release -p escrow-runtime --example spawn_cost`
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement for people")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use escrow_model::{Ending, Request, RunId, ScopePath};
+use escrow_runtime::cancellation::Cancellation;
+use escrow_runtime::process::{GRACE, Process, run};
+use escrow_runtime::providers::command::Command;
+use escrow_runtime::providers::{Attempt, Environment, Provider};
+use serde_json::json;
+
+const COUNT: u32 = 100;
+const ROUNDS: u32 = 5;
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let local = tokio::task::LocalSet::new();
+
+    measure("std::process::Command, output()", 1, || {
+        for _ in 0..COUNT {
+            let output = std::process::Command::new("/bin/true").stdin(Stdio::null()).output().unwrap();
+            assert!(output.status.success());
+        }
+    });
+    measure("std::process::Command, /bin/sh -c true", 1, || {
+        for _ in 0..COUNT {
+            let mut shell = std::process::Command::new("/bin/sh");
+            assert!(shell.args(["-c", "true"]).stdin(Stdio::null()).output().unwrap().status.success());
+        }
+    });
+    measure("process::run", 1, || {
+        runtime.block_on(async {
+            for _ in 0..COUNT {
+                run(Process::new(std::process::Command::new("/bin/true"))).await.unwrap();
+            }
+        });
+    });
+    for (label, exec) in [
+        ("command provider, [true]", json!({"argv": ["true"]})),
+        ("command provider, true in a shell", json!({"shell": "true"})),
+        ("command provider, echo in a shell", json!({"shell": "echo hello"})),
+    ] {
+        let request = request(exec);
+        for lanes in [1, 2] {
+            measure(label, lanes, || {
+                local.block_on(&runtime, async {
+                    let tasks: Vec<_> = (0..lanes)
+                        .map(|lane| {
+                            let request = request.clone();
+                            let path = folder.path().to_owned();
+                            tokio::task::spawn_local(async move {
+                                for number in (lane..COUNT).step_by(lanes as usize) {
+                                    let attempt = attempt(&path, number);
+                                    let answer = Command.perform(&request, &attempt).await;
+                                    assert_eq!(answer.ending, Ending::Done);
+                                }
+                            })
+                        })
+                        .collect();
+                    for task in tasks {
+                        task.await.unwrap();
+                    }
+                });
+            });
+        }
+    }
+}
+
+fn measure(label: &str, lanes: u32, mut work: impl FnMut()) {
+    work();
+    let best = (0..ROUNDS)
+        .map(|_| {
+            let began = Instant::now();
+            work();
+            began.elapsed()
+        })
+        .min()
+        .unwrap_or(Duration::ZERO);
+    println!("{label:42} x{lanes}  {best:>10.1?}  {:>8.1?} each", best / COUNT);
+}
+
+fn request(exec: serde_json::Value) -> Request {
+    Request {
+        provider: "command".into(),
+        fields: [("exec".to_owned(), exec)].into_iter().collect(),
+        env: BTreeMap::new(),
+        timeout_ms: 600_000,
+        idempotency_key: "key".into(),
+        item: None,
+    }
+}
+
+fn attempt(folder: &Path, number: u32) -> Attempt {
+    Attempt {
+        run: RunId::new(1, 2),
+        check: "lint".into(),
+        scope: ScopePath::root(),
+        number,
+        directory: folder.into(),
+        artifacts: folder.into(),
+        spool: folder.join(format!("spool/{number}")),
+        context: Box::new(|| b"{}".to_vec()),
+        environment: Environment::Inherit { secrets: vec![] },
+        cancellation: Cancellation::never(),
+        live: None,
+        grace: GRACE,
+    }
+}

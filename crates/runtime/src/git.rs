@@ -1,0 +1,162 @@
+//! What git knows of the directory: branches, and the files that changed.
+//!
+//! The `git` program is asked, and nothing is changed: no locks, no hooks of a file system monitor.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use escrow_model::GitFacts;
+
+use crate::process::{End, Process, find_program, run};
+
+/// How long git may take, all questions together.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Branch, base branch, and the files that differ from where the branch left its base: committed, not
+/// committed and untracked, without `.escrow`. Paths are relative to the root of the repository. The error is
+/// a text for people; outside a repository there are no facts.
+pub async fn git_facts(directory: &Path) -> Result<GitFacts, String> {
+    let mut git = Git::new(directory)?;
+    git.directory = PathBuf::from(git.line(&["rev-parse", "--show-toplevel"]).await?);
+    let branch = git.line_if_any(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await?;
+    let base = Base::find(&git).await?;
+    let mut files = BTreeSet::new();
+    match git.line_if_any(&["rev-parse", "--quiet", "--verify", "HEAD"]).await? {
+        Some(head) => {
+            let since = match &base {
+                Some(base) => base.left_by(&git, &head).await?,
+                None => head,
+            };
+            git.add_names(
+                &mut files,
+                &["diff", "--name-only", "--no-renames", "--no-relative", "-z", &since],
+            )
+            .await?;
+        }
+        // Before the first commit everything that is known to git is new.
+        None => git.add_names(&mut files, &["ls-files", "-z"]).await?,
+    }
+    git.add_names(&mut files, &["ls-files", "--others", "--exclude-standard", "-z"]).await?;
+    Ok(GitFacts {
+        files_changed: files.into_iter().collect(),
+        branch,
+        base_branch: base.map(|base| base.name),
+    })
+}
+
+/// The branch that work goes back to.
+struct Base {
+    /// `main`
+    name: String,
+    /// `refs/remotes/origin/main`
+    reference: String,
+}
+
+impl Base {
+    /// What the remote says, else `main` or `master` here, else there.
+    async fn find(git: &Git) -> Result<Option<Base>, String> {
+        const HEAD: &str = "refs/remotes/origin/HEAD";
+        const LIKELY: [&str; 4] = [
+            "refs/heads/main",
+            "refs/heads/master",
+            "refs/remotes/origin/main",
+            "refs/remotes/origin/master",
+        ];
+        let mut question = vec!["for-each-ref", "--format=%(refname) %(symref)", HEAD];
+        question.extend(LIKELY);
+        let answer = git.text(&question).await?;
+        let references: Vec<_> = answer.lines().filter_map(|line| line.split_once(' ')).collect();
+        let told = references.iter().find(|(name, target)| *name == HEAD && !target.is_empty());
+        let likely = LIKELY.iter().find(|likely| references.iter().any(|(name, _)| name == *likely));
+        let reference = told.map(|(_, target)| *target).or(likely.copied());
+        Ok(reference.map(|reference| {
+            let short = reference
+                .strip_prefix("refs/remotes/origin/")
+                .or_else(|| reference.strip_prefix("refs/heads/"))
+                .unwrap_or(reference);
+            Base { name: short.to_owned(), reference: reference.to_owned() }
+        }))
+    }
+
+    /// The commit at which the branch left its base.
+    async fn left_by(&self, git: &Git, head: &str) -> Result<String, String> {
+        git.line_if_any(&["merge-base", &self.reference, head]).await?.ok_or_else(|| {
+            format!("git knows no common commit with `{}`; a shallow clone needs more history", self.name)
+        })
+    }
+}
+
+struct Git {
+    program: PathBuf,
+    directory: PathBuf,
+    until: Instant,
+}
+
+impl Git {
+    fn new(directory: &Path) -> Result<Git, String> {
+        let path = std::env::var_os("PATH");
+        let program =
+            find_program(OsStr::new("git"), path.as_deref(), directory).map_err(|error| error.message())?;
+        Ok(Git { program, directory: directory.to_owned(), until: Instant::now() + DEADLINE })
+    }
+
+    async fn add_names(&self, names: &mut BTreeSet<String>, question: &[&str]) -> Result<(), String> {
+        let answer = self.text(question).await?;
+        let ours = |name: &&str| !name.is_empty() && !name.split('/').any(|part| part == ".escrow");
+        names.extend(answer.split('\0').filter(ours).map(str::to_owned));
+        Ok(())
+    }
+
+    async fn line(&self, question: &[&str]) -> Result<String, String> {
+        Ok(self.text(question).await?.trim_end_matches('\n').to_owned())
+    }
+
+    /// `None` when git says no by its exit code.
+    async fn line_if_any(&self, question: &[&str]) -> Result<Option<String>, String> {
+        match self.ask(question).await? {
+            (0, text) => Ok(Some(text.trim_end_matches('\n').to_owned()).filter(|line| !line.is_empty())),
+            (1, _) => Ok(None),
+            (_, problem) => Err(problem),
+        }
+    }
+
+    async fn text(&self, question: &[&str]) -> Result<String, String> {
+        match self.ask(question).await? {
+            (0, text) => Ok(text),
+            (_, problem) => Err(problem),
+        }
+    }
+
+    /// The exit code with what git answered, or with its complaint when it failed.
+    async fn ask(&self, question: &[&str]) -> Result<(i32, String), String> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(["-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
+            .args(question)
+            .current_dir(&self.directory)
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C");
+        // A hook of git sets these for its own repository; the directory says which one is meant.
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+            command.env_remove(name);
+        }
+        let left = self.until.saturating_duration_since(Instant::now());
+        let process = Process { deadline: Some(left), ..Process::new(command) };
+        let finished = run(process).await.map_err(|error| error.message())?;
+        match finished.end {
+            End::Exited(0) if finished.stdout.is_truncated() => Err("git lists too many files".into()),
+            End::Exited(0) => Ok((0, finished.stdout.text())),
+            End::Exited(code) => {
+                let stderr = finished.stderr.text();
+                let complaint = stderr.lines().next().unwrap_or("git failed");
+                Ok((code, complaint.trim_start_matches("fatal: ").to_owned()))
+            }
+            End::TimedOut => Err(format!("git took longer than {} s", DEADLINE.as_secs())),
+            End::Signalled(_) | End::Cancelled | End::Lost => Err("git was ended".into()),
+        }
+    }
+}

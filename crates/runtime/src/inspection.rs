@@ -1,0 +1,142 @@
+//! Looks at the artifact directory and says what is there. Judges nothing.
+//!
+//! ```text
+//!   expected ──┬─ path ─────────────────┬─▶ open beneath ──▶ fstat, hash, parse ──▶ Sighting
+//!              └─ glob ─▶ walk beneath ─┘     (one descriptor from here on)
+//! ```
+//!
+//! **Invariant:** names are resolved by descriptor beneath the directory, never by joining text, and what is
+//! measured is what was opened. So a file that is replaced by a link between two looks is either the old file
+//! or refused, never something outside.
+//!
+//! This reads and hashes on the calling thread: a large delivery takes as long as its disk does.
+
+mod beneath;
+mod media;
+mod reading;
+mod walk;
+
+use std::collections::BTreeSet;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use escrow_model::{ExpectedArtifact, Location, Sighting};
+use globset::{GlobBuilder, GlobMatcher};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+
+use beneath::{Refusal, Resolver};
+use reading::read;
+
+pub use reading::{CONTENT_BYTES_MAX, HASHED_BYTES_MAX};
+pub use walk::{DEPTH_MAX, ENTRIES_MAX};
+
+/// How closely to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Size, inode and change time: enough to tell later whether a file is new.
+    Identity,
+    /// Also the digest, and type and content where the contract asks for them.
+    Full,
+}
+
+/// One sighting for each expected artifact, in their order. A directory that is not there has nothing in it.
+pub fn inspect(directory: &Path, expected: &[ExpectedArtifact], depth: Depth) -> Vec<Sighting> {
+    inspect_with(Resolver::best(), directory, expected, depth)
+}
+
+fn inspect_with(
+    resolver: Resolver,
+    directory: &Path,
+    expected: &[ExpectedArtifact],
+    depth: Depth,
+) -> Vec<Sighting> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let look = match open(directory, flags, Mode::empty()) {
+        Ok(root) => Look { resolver, root, depth },
+        Err(error) => {
+            let problem = match error {
+                Errno::NOENT => None,
+                Errno::NOTDIR => Some("the artifact directory is not a directory".to_owned()),
+                error => Some(format!("the artifact directory cannot be read: {error}")),
+            };
+            return expected.iter().map(|expected| sighting(expected, Vec::new(), problem.clone())).collect();
+        }
+    };
+    // One walk serves every pattern.
+    let wants_walk = expected.iter().any(|expected| matches!(expected.location, Location::Glob { .. }));
+    let names = if wants_walk { walk::file_names(look.root.as_fd()) } else { Ok(BTreeSet::new()) };
+    expected
+        .iter()
+        .map(|expected| match &expected.location {
+            Location::Path(path) => look.at_path(expected, path.as_str()),
+            Location::Glob { pattern, .. } => look.at_pattern(expected, pattern, &names),
+        })
+        .collect()
+}
+
+struct Look {
+    resolver: Resolver,
+    root: OwnedFd,
+    depth: Depth,
+}
+
+impl Look {
+    fn at_path(&self, expected: &ExpectedArtifact, path: &str) -> Sighting {
+        match self.file(expected, path) {
+            Ok(file) => sighting(expected, vec![file], None),
+            Err(Refusal::Absent) => sighting(expected, Vec::new(), None),
+            Err(refusal) => sighting(expected, Vec::new(), Some(refusal.to_string())),
+        }
+    }
+
+    /// What matches and is no file beneath the directory does not count. If nothing counts, it is told why.
+    fn at_pattern(
+        &self,
+        expected: &ExpectedArtifact,
+        pattern: &str,
+        names: &Result<BTreeSet<String>, String>,
+    ) -> Sighting {
+        let (matcher, names) = match (matcher(pattern), names) {
+            (Ok(matcher), Ok(names)) => (matcher, names),
+            (Err(problem), _) => return sighting(expected, Vec::new(), Some(problem)),
+            (_, Err(problem)) => return sighting(expected, Vec::new(), Some(problem.clone())),
+        };
+        let mut files = Vec::new();
+        let mut refused = None;
+        for name in names.iter().filter(|name| matcher.is_match(name)) {
+            match self.file(expected, name) {
+                Ok(file) => files.push(file),
+                Err(Refusal::Absent) => {}
+                Err(refusal) => refused = refused.or_else(|| Some(format!("`{name}`: {refusal}"))),
+            }
+        }
+        let refused = if files.is_empty() { refused } else { None };
+        sighting(expected, files, refused)
+    }
+
+    fn file(&self, expected: &ExpectedArtifact, path: &str) -> Result<escrow_model::SeenFile, Refusal> {
+        let file = self.resolver.open(self.root.as_fd(), path)?;
+        read(file, path, expected, self.depth)
+    }
+}
+
+fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
+    GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| error.to_string())
+}
+
+fn sighting(
+    expected: &ExpectedArtifact,
+    files: Vec<escrow_model::SeenFile>,
+    refused: Option<String>,
+) -> Sighting {
+    Sighting { id: expected.id.clone(), files, refused }
+}
+
+#[cfg(test)]
+#[path = "inspection/tests.rs"]
+mod tests;

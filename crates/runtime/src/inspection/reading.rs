@@ -1,0 +1,134 @@
+//! Measures one opened file: identity, digest, and what the contract asks of its content.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::OwnedFd;
+
+use escrow_model::{ExpectedArtifact, SeenFile};
+use rustix::fs::{FileType, Stat, fstat};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+use super::Depth;
+use super::beneath::Refusal;
+use super::media;
+
+/// Larger files are refused: hashing 64 GiB takes minutes, and a file with holes can claim any size.
+pub const HASHED_BYTES_MAX: u64 = 64 << 30;
+
+/// Larger files are not parsed. A schema on one is not met.
+pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
+
+/// How often a file that changes under our eyes is read again.
+const READINGS_MAX: u32 = 3;
+
+pub(super) fn read(
+    file: OwnedFd,
+    path: &str,
+    expected: &ExpectedArtifact,
+    depth: Depth,
+) -> Result<SeenFile, Refusal> {
+    let mut told = fstat(&file)?;
+    if FileType::from_raw_mode(told.st_mode) != FileType::RegularFile {
+        return Err(Refusal::NotRegular);
+    }
+    if depth == Depth::Identity {
+        return Ok(seen(path, &told));
+    }
+    let mut file = File::from(file);
+    for _ in 0..READINGS_MAX {
+        let reading = Reading::of(&mut file, size_of(&told), expected)?;
+        let after = fstat(&file)?;
+        let is_the_same = identity(&told) == identity(&after) && reading.length == size_of(&after);
+        told = after;
+        if is_the_same {
+            return Ok(reading.into_seen(path, &told, expected));
+        }
+    }
+    Err(Refusal::Restless)
+}
+
+struct Reading {
+    length: u64,
+    sha256: String,
+    /// The beginning, all of it when it is small enough; empty when nobody asks.
+    head: Vec<u8>,
+}
+
+impl Reading {
+    fn of(file: &mut File, size: u64, expected: &ExpectedArtifact) -> Result<Reading, Refusal> {
+        if size > HASHED_BYTES_MAX {
+            return Err(Refusal::TooLarge);
+        }
+        let asks = expected.schema.is_some() || expected.kind.is_some() || expected.mime_type.is_some();
+        let head_bytes_max = match asks {
+            false => 0,
+            true if size <= CONTENT_BYTES_MAX => CONTENT_BYTES_MAX,
+            true => media::HEAD_BYTES,
+        };
+        file.rewind().map_err(unreadable)?;
+        let mut hasher = Sha256::new();
+        let mut head = Vec::new();
+        let mut length = 0;
+        let mut buffer = vec![0; 128 * 1024];
+        loop {
+            let count = match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(unreadable(error)),
+            };
+            length += count as u64;
+            if length > HASHED_BYTES_MAX {
+                return Err(Refusal::TooLarge);
+            }
+            hasher.update(&buffer[..count]);
+            let room = usize::try_from(head_bytes_max).unwrap_or(usize::MAX).saturating_sub(head.len());
+            head.extend_from_slice(&buffer[..count.min(room)]);
+        }
+        let digest = hasher.finalize();
+        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Reading { length, sha256, head })
+    }
+
+    fn into_seen(self, path: &str, told: &Stat, expected: &ExpectedArtifact) -> SeenFile {
+        let is_whole = self.head.len() as u64 == self.length;
+        let mime_type =
+            expected.mime_type.as_deref().map(|wanted| media::type_of(path, &self.head, is_whole, wanted));
+        let wants_content = expected.schema.is_some() || expected.kind.is_some();
+        let content = if wants_content && is_whole { serde_json::from_slice(&self.head).ok() } else { None };
+        SeenFile { sha256: self.sha256, mime_type, content, ..seen(path, told) }
+    }
+}
+
+fn seen(path: &str, told: &Stat) -> SeenFile {
+    let (inode, changed_ns) = identity(told);
+    SeenFile {
+        path: path.to_owned(),
+        size: size_of(told),
+        sha256: String::new(),
+        inode,
+        changed_ns,
+        mime_type: None,
+        content: None,
+    }
+}
+
+/// Inode and change time in nanoseconds since the epoch.
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::cast_lossless,
+    reason = "the types of these fields differ between systems"
+)]
+fn identity(told: &Stat) -> (u64, i64) {
+    let nanoseconds = i64::try_from(told.st_ctime_nsec).unwrap_or(0);
+    (told.st_ino as u64, (told.st_ctime as i64).saturating_mul(1_000_000_000).saturating_add(nanoseconds))
+}
+
+fn size_of(told: &Stat) -> u64 {
+    u64::try_from(told.st_size).unwrap_or(0)
+}
+
+fn unreadable(error: std::io::Error) -> Refusal {
+    Refusal::Unreadable(Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}

@@ -1,0 +1,280 @@
+//! Runs one process to its end, and ends everything that it started.
+//!
+//! ```text
+//!   run ── spawn ──┬─ exits by itself ── linger ─┐
+//!                  ├─ deadline ──────────────────┼─ SIGTERM ── grace ── SIGKILL ── Finished
+//!                  └─ cancelled ─────────────────┘   (only when something is left)
+//! ```
+//!
+//! **Invariant:** when `run` returns, no descendant of the process is left, also none that left its group or
+//! holds its pipes; those that cannot be ended are counted in `unended`. What a command leaves in the
+//! background is given a moment to finish, then it is ended like the rest: a check that has settled does
+//! nothing more.
+
+mod capture;
+#[cfg(target_os = "linux")]
+mod descendants;
+#[cfg(not(target_os = "linux"))]
+#[path = "process/descendants_elsewhere.rs"]
+mod descendants;
+mod known;
+mod spawn;
+#[cfg(target_os = "linux")]
+mod table;
+
+use std::future::Future;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::pin::Pin;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Pid;
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStdin};
+use tokio::time::timeout;
+
+pub use capture::{Captured, Stream};
+pub use spawn::{SpawnError, find_program};
+
+use crate::cancellation::Cancellation;
+use capture::Capture;
+use descendants::Tree;
+use known::{Known, TOKEN_VARIABLE};
+
+/// What to run, and how long and how loud it may be.
+pub struct Process<'a> {
+    /// Program, arguments, directory and environment. Its standard streams and its group are set by `run`.
+    pub command: Command,
+    /// `None`: `/dev/null`.
+    pub stdin: Option<&'a [u8]>,
+    /// The directory in which `stdout` and `stderr` are kept whole. It is made when it is needed.
+    pub spool: Option<&'a Path>,
+    /// Sees every piece of output as it comes. Must not block.
+    pub live: Option<&'a dyn Fn(Stream, &[u8])>,
+    pub deadline: Option<Duration>,
+    pub cancellation: Cancellation,
+    /// How long a process may take to end after it was asked to.
+    pub grace: Duration,
+    pub stdout_tail_bytes_max: usize,
+    pub stderr_tail_bytes_max: usize,
+}
+
+impl<'a> Process<'a> {
+    pub fn new(command: Command) -> Process<'a> {
+        Process {
+            command,
+            stdin: None,
+            spool: None,
+            live: None,
+            deadline: None,
+            cancellation: Cancellation::never(),
+            grace: GRACE,
+            stdout_tail_bytes_max: 16 * 1024 * 1024,
+            stderr_tail_bytes_max: 64 * 1024,
+        }
+    }
+}
+
+/// How a process that was started came to its end.
+#[derive(Debug)]
+pub struct Finished {
+    pub end: End,
+    pub stdout: Captured,
+    pub stderr: Captured,
+    pub duration: Duration,
+    /// Descendants that could not be ended.
+    pub unended: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Exited(i32),
+    Signalled(i32),
+    /// The deadline passed.
+    TimedOut,
+    Cancelled,
+    /// The system did not tell how it ended.
+    Lost,
+}
+
+/// How long processes may take to end after they were asked to, unless the caller says otherwise.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// How long leftovers of a process that exited may still write and end by themselves. `tee` behind a process
+/// substitution needs a moment; a daemon needs forever.
+const LINGER: Duration = Duration::from_millis(250);
+
+/// How long to wait for what cannot be killed.
+const KILL_WAIT: Duration = Duration::from_secs(2);
+
+/// How long to wait for pipes to close when every process that we know of has ended.
+const DRAIN: Duration = Duration::from_millis(100);
+
+/// Runs the process to its end. Dropping the future kills the process and what it started.
+pub async fn run(process: Process<'_>) -> Result<Finished, SpawnError> {
+    let began = Instant::now();
+    let mut stdout = Capture::new(Stream::Stdout, process.stdout_tail_bytes_max, process.spool);
+    let mut stderr = Capture::new(Stream::Stderr, process.stderr_tail_bytes_max, process.spool);
+    let (mut child, mut tree) = spawn(process.command, process.stdin.is_some())?;
+    let (pipes, live) = ((child.stdin.take(), child.stdout.take(), child.stderr.take()), process.live);
+    let mut talk = Talk::new(async {
+        let (input, out, err) = pipes;
+        tokio::join!(
+            async {
+                if let Some(out) = out {
+                    stdout.pump(out, live).await
+                }
+            },
+            async {
+                if let Some(err) = err {
+                    stderr.pump(err, live).await
+                }
+            },
+            feed(input, process.stdin.unwrap_or_default()),
+        );
+    });
+
+    let stop = talk
+        .during(async {
+            tokio::select! {
+                biased;
+                status = child.wait() => Stop::Exited(status),
+                () = process.cancellation.cancelled() => Stop::Cancelled,
+                () = pass(process.deadline) => Stop::Deadline,
+            }
+        })
+        .await;
+    let end = match stop {
+        Stop::Exited(status) => {
+            tree.child_was_reaped();
+            end_of(status)
+        }
+        Stop::Cancelled => End::Cancelled,
+        Stop::Deadline => End::TimedOut,
+    };
+
+    let left_by_itself = match end {
+        End::TimedOut | End::Cancelled => false,
+        End::Exited(_) | End::Signalled(_) | End::Lost => {
+            let quiet = async { tokio::join!(talk.finish(), tree.gone()) };
+            timeout(LINGER, quiet).await.is_ok()
+        }
+    };
+    let mut unended = 0;
+    if !left_by_itself {
+        unended = talk.during(end_everything(&mut child, &mut tree, process.grace)).await;
+        let _ = timeout(DRAIN, talk.finish()).await;
+    }
+    drop(talk);
+    drop(tree);
+    let (stdout, stderr) = (stdout.finish(), stderr.finish());
+    Ok(Finished { end, stdout, stderr, duration: began.elapsed(), unended })
+}
+
+enum Stop {
+    Exited(io::Result<ExitStatus>),
+    Deadline,
+    Cancelled,
+}
+
+fn spawn(mut command: Command, wants_stdin: bool) -> Result<(Child, Tree), SpawnError> {
+    let mut known = Known::lock();
+    let token = known.begin();
+    command
+        .env(TOKEN_VARIABLE, token.text())
+        .stdin(if wants_stdin { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let mut command = tokio::process::Command::from(command);
+    command.kill_on_drop(true);
+    match command.spawn() {
+        Ok(child) => {
+            let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+            let pid = pid.expect("a child that nobody has waited for has a number");
+            known.add_child(pid.as_raw_nonzero().get());
+            Ok((child, Tree::new(pid, token)))
+        }
+        Err(error) => {
+            known.end(token);
+            let command = command.as_std();
+            Err(SpawnError::from_io(error, command.get_program(), command.get_current_dir()))
+        }
+    }
+}
+
+/// Writes all the input, or as much as the process wants, and closes the pipe.
+async fn feed(pipe: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut pipe) = pipe {
+        // A process may close its input early. That is no fault.
+        let _ = pipe.write_all(input).await;
+    }
+}
+
+async fn pass(deadline: Option<Duration>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn end_of(status: io::Result<ExitStatus>) -> End {
+    match status.map(|status| (status.code(), status.signal())) {
+        Ok((Some(code), _)) => End::Exited(code),
+        Ok((None, Some(signal))) => End::Signalled(signal),
+        Ok((None, None)) | Err(_) => End::Lost,
+    }
+}
+
+/// Asks the whole tree to end, then makes it. Tells how many processes are still there.
+async fn end_everything(child: &mut Child, tree: &mut Tree, grace: Duration) -> usize {
+    tree.terminate();
+    let ended = timeout(grace, async {
+        let _ = child.wait().await;
+        tree.child_was_reaped();
+        tree.gone().await;
+    });
+    if ended.await.is_ok() {
+        return 0;
+    }
+    let killed = timeout(KILL_WAIT, async {
+        // It may have moved to another group. Where it has ended already, this does nothing.
+        let _ = child.start_kill();
+        tree.kill().await;
+        let _ = child.wait().await;
+        tree.child_was_reaped();
+        tree.kill().await;
+    });
+    if killed.await.is_ok() { 0 } else { tree.count() }
+}
+
+/// The reading and writing beside the waiting: goes on while other things are awaited.
+struct Talk<'a> {
+    work: Pin<Box<dyn Future<Output = ()> + 'a>>,
+    is_over: bool,
+}
+
+impl<'a> Talk<'a> {
+    fn new(work: impl Future<Output = ()> + 'a) -> Talk<'a> {
+        Talk { work: Box::pin(work), is_over: false }
+    }
+
+    async fn during<T>(&mut self, other: impl Future<Output = T>) -> T {
+        let mut other = std::pin::pin!(other);
+        loop {
+            tokio::select! {
+                () = &mut self.work, if !self.is_over => self.is_over = true,
+                outcome = &mut other => return outcome,
+            }
+        }
+    }
+
+    async fn finish(&mut self) {
+        if !self.is_over {
+            (&mut self.work).await;
+            self.is_over = true;
+        }
+    }
+}

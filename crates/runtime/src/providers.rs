@@ -1,0 +1,83 @@
+//! Those who do the work of checks outside the engine, and the table that lists them.
+
+pub mod command;
+mod environment;
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::Duration;
+
+use escrow_model::{Answer, ProviderSpec, Request, RunId, ScopePath};
+
+use crate::cancellation::Cancellation;
+use crate::process::Stream;
+
+pub use environment::{Environment, MINIMAL_ENVIRONMENT};
+
+/// Every provider whose home is the workshop, in the order `--help` lists them.
+pub const PROVIDERS: &[&dyn Provider] = &[&command::Command];
+
+/// One who performs requests. Whatever goes wrong is in the answer; nothing panics, nothing hangs past the
+/// request's `timeout_ms` and the attempt's grace.
+pub trait Provider: Sync {
+    fn spec(&self) -> &'static ProviderSpec;
+
+    fn perform<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a>;
+}
+
+/// Work under way. It stays on the thread that began it.
+pub type Performance<'a> = Pin<Box<dyn Future<Output = Answer> + 'a>>;
+
+/// What surrounds a request: which attempt it is, and where its hands may reach.
+pub struct Attempt {
+    pub run: RunId,
+    pub check: String,
+    pub scope: ScopePath,
+    /// Counts from 1.
+    pub number: u32,
+    /// Where the work is done.
+    pub directory: PathBuf,
+    /// Where the run's artifacts go. It is there.
+    pub artifacts: PathBuf,
+    /// A place for this attempt alone: output, context, what is handed back. Made when it is needed.
+    pub spool: PathBuf,
+    /// Event, inputs, outputs and item as JSON, for `$ESCROW_CONTEXT`.
+    pub context: Box<dyn Fn() -> Vec<u8>>,
+    pub environment: Environment,
+    pub cancellation: Cancellation,
+    /// Sees output as it comes. Must not block.
+    pub live: Option<LiveOutput>,
+    /// How long processes may take to end after they were asked to.
+    pub grace: Duration,
+}
+
+pub type LiveOutput = Box<dyn Fn(Stream, &[u8])>;
+
+/// The provider of this name, if it works here.
+pub fn find(name: &str) -> Option<&'static dyn Provider> {
+    PROVIDERS.iter().copied().find(|provider| provider.spec().name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique() {
+        let names: BTreeSet<_> = PROVIDERS.iter().map(|provider| provider.spec().name).collect();
+        assert_eq!(names.len(), PROVIDERS.len());
+        for provider in PROVIDERS {
+            let spec = provider.spec();
+            let keys: BTreeSet<_> = spec.keys.iter().map(|key| key.name).collect();
+            assert_eq!(keys.len(), spec.keys.len(), "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn a_provider_is_found_by_its_name() {
+        assert!(find("command").is_some());
+        assert!(find("comand").is_none());
+    }
+}

@@ -1,0 +1,286 @@
+//! `type: command`: a shell script, or a program with its arguments.
+//!
+//! **Invariant:** a template value never reaches a shell parser. It comes as a value of its own, and goes into
+//! the environment under a name that the script refers to.
+
+mod handback;
+mod words;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use escrow_model::{Answer, Ending, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request};
+use serde_json::{Map, Value, json};
+
+use crate::process::{Captured, End, Finished, Process, SpawnError, find_program, run};
+use crate::providers::{Attempt, Performance, Provider};
+
+pub struct Command;
+
+static SPEC: ProviderSpec = ProviderSpec {
+    name: "command",
+    summary: "runs a shell script or a program; its output is what it prints",
+    keys: &[
+        KeySpec { name: "exec", kind: KeyKind::Exec, required: true },
+        KeySpec { name: "stdin", kind: KeyKind::Text, required: false },
+    ],
+    mutates: Mutates::Never,
+    home: Home::Workshop,
+    timeout_ms: 600_000,
+};
+
+impl Provider for Command {
+    fn spec(&self) -> &'static ProviderSpec {
+        &SPEC
+    }
+
+    fn perform<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a> {
+        Box::pin(perform(request, attempt))
+    }
+}
+
+async fn perform(request: &Request, attempt: &Attempt) -> Answer {
+    if attempt.cancellation.is_cancelled() {
+        return Answer::fault(ProviderFault::transient("cancelled", "cancelled before it started"));
+    }
+    let exec = match Exec::read(request) {
+        Ok(exec) => exec,
+        Err(fault) => return Answer::fault(fault),
+    };
+    let places = match Places::prepare(attempt) {
+        Ok(places) => places,
+        Err(error) => {
+            let message = format!("cannot write beneath `{}`: {error}", attempt.spool.display());
+            return Answer::fault(ProviderFault::transient("spawn", message));
+        }
+    };
+    let command = match exec.command(request, attempt, &places) {
+        Ok(command) => command,
+        Err(error) => return spawn_fault(&error),
+    };
+    let process = Process {
+        stdin: request.fields.get("stdin").and_then(Value::as_str).map(str::as_bytes),
+        spool: Some(&places.spool),
+        live: attempt.live.as_deref(),
+        deadline: Some(Duration::from_millis(request.timeout_ms)),
+        cancellation: attempt.cancellation.clone(),
+        grace: attempt.grace,
+        ..Process::new(command)
+    };
+    match run(process).await {
+        Ok(finished) => answer(&exec, request, finished, &places),
+        Err(error) => spawn_fault(&error),
+    }
+}
+
+fn spawn_fault(error: &SpawnError) -> Answer {
+    Answer::fault(ProviderFault::transient("spawn", error.message()))
+}
+
+/// `exec` as it was rendered.
+enum Exec<'a> {
+    Shell { script: &'a str, values: Option<&'a Map<String, Value>> },
+    Program { program: &'a str, arguments: &'a [Value] },
+}
+
+impl<'a> Exec<'a> {
+    fn read(request: &'a Request) -> Result<Exec<'a>, ProviderFault> {
+        let exec = request.fields.get("exec");
+        if let Some(script) = exec.and_then(|exec| exec.get("shell")).and_then(Value::as_str) {
+            let values = exec.and_then(|exec| exec.get("values")).and_then(Value::as_object);
+            return Ok(Exec::Shell { script, values });
+        }
+        let argv = exec.and_then(|exec| exec.get("argv")).and_then(Value::as_array);
+        match argv.and_then(|argv| argv.split_first()) {
+            Some((Value::String(program), arguments)) => Ok(Exec::Program { program, arguments }),
+            _ => Err(ProviderFault::logical("request", "`exec` is neither a script nor a list of words")),
+        }
+    }
+
+    fn command(
+        &self,
+        request: &Request,
+        attempt: &Attempt,
+        places: &Places,
+    ) -> Result<std::process::Command, SpawnError> {
+        let mut command = match self {
+            Exec::Shell { script, .. } => {
+                let mut command = std::process::Command::new("/bin/sh");
+                command.arg("-c").arg(script);
+                command
+            }
+            Exec::Program { program, arguments } => {
+                let inherited = || attempt.environment.value("PATH");
+                let path = request.env.get("PATH").map(OsString::from).or_else(inherited);
+                let found = find_program(OsStr::new(program), path.as_deref(), &attempt.directory)?;
+                let mut command = std::process::Command::new(found);
+                command.arg0(program).args(arguments.iter().map(text_of));
+                command
+            }
+        };
+        command.current_dir(&attempt.directory);
+        attempt.environment.apply(&mut command);
+        command.envs(&request.env);
+        command
+            .env("ESCROW_RUN", attempt.run.as_str())
+            .env("ESCROW_CHECK", &attempt.check)
+            .env("ESCROW_ATTEMPT", attempt.number.to_string())
+            .env("ESCROW_IDEMPOTENCY_KEY", &request.idempotency_key)
+            .env("ESCROW_CONTEXT", &places.context)
+            .env("ESCROW_ARTIFACTS", &places.artifacts)
+            .env("ESCROW_ENV", &places.handback);
+        if let Some(item) = request.item.as_ref().map(Value::to_string)
+            && item.len() <= ITEM_BYTES_MAX
+        {
+            command.env("ESCROW_ITEM", item);
+        }
+        if let Exec::Shell { values: Some(values), .. } = self {
+            command.envs(values.iter().map(|(name, value)| (name, text_of(value))));
+        }
+        Ok(command)
+    }
+
+    fn is_shell(&self) -> bool {
+        matches!(self, Exec::Shell { .. })
+    }
+}
+
+/// The system takes no variable above 128 KiB and would not start the command. A larger item is left out: the
+/// context has it.
+const ITEM_BYTES_MAX: usize = 96 * 1024;
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The files that the command is told of. Absolute, because it may change its directory.
+struct Places {
+    spool: PathBuf,
+    context: PathBuf,
+    handback: PathBuf,
+    artifacts: PathBuf,
+}
+
+impl Places {
+    fn prepare(attempt: &Attempt) -> io::Result<Places> {
+        let spool = std::path::absolute(&attempt.spool)?;
+        let places = Places {
+            context: spool.join("context.json"),
+            handback: spool.join("env"),
+            artifacts: std::path::absolute(&attempt.artifacts)?,
+            spool,
+        };
+        fs::create_dir_all(&places.spool)?;
+        fs::write(&places.context, (attempt.context)())?;
+        // A crash may have left one here, of the same attempt before it was begun again.
+        let _ = fs::remove_file(&places.handback);
+        Ok(places)
+    }
+}
+
+fn answer(exec: &Exec<'_>, request: &Request, finished: Finished, places: &Places) -> Answer {
+    let (env, env_problems) = handback::read(&places.handback);
+    let mut record = record(&finished);
+    if !env_problems.is_empty() {
+        record.insert("env_problems".into(), env_problems.into());
+    }
+    let ending = ending(exec, request, &finished);
+    Answer { ending, output: output(finished.stdout), record, env }
+}
+
+fn ending(exec: &Exec<'_>, request: &Request, finished: &Finished) -> Ending {
+    let ended = match finished.unended {
+        0 => "ended with all its children".to_owned(),
+        1 => "ended, but 1 process could not be".to_owned(),
+        count => format!("ended, but {count} processes could not be"),
+    };
+    let fault = match finished.end {
+        End::Exited(0) => return Ending::Done,
+        End::Exited(code) => {
+            ProviderFault::transient("exit_nonzero", words::exit_message(code, exec.is_shell()))
+        }
+        End::Signalled(signal) => {
+            ProviderFault::transient("signal", format!("ended by {}", words::signal_name(signal)))
+                .with_unknown_effect()
+        }
+        End::TimedOut => {
+            let limit = words::duration(Duration::from_millis(request.timeout_ms));
+            ProviderFault::transient("timeout", format!("still running after {limit}: {ended}"))
+                .with_unknown_effect()
+        }
+        End::Cancelled => {
+            let after = words::duration(finished.duration);
+            ProviderFault::transient("cancelled", format!("cancelled after {after}: {ended}"))
+                .with_unknown_effect()
+        }
+        End::Lost => {
+            ProviderFault::transient("signal", "the system did not tell how it ended").with_unknown_effect()
+        }
+    };
+    Ending::Fault(fault)
+}
+
+fn record(finished: &Finished) -> Map<String, Value> {
+    let (code, signal) = match finished.end {
+        End::Exited(code) => (Some(code), None),
+        End::Signalled(signal) => (None, Some(words::signal_name(signal))),
+        End::TimedOut | End::Cancelled | End::Lost => (None, None),
+    };
+    let mut record = Map::new();
+    let mut put = |key: &str, value: Value| record.insert(key.into(), value);
+    put("exitCode", json!(code));
+    put("exit_code", json!(code));
+    put("signal", json!(signal));
+    put("timed_out", (finished.end == End::TimedOut).into());
+    put("duration_ms", u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX).into());
+    put("truncated", finished.stdout.is_truncated().into());
+    put("stdout_bytes", finished.stdout.total_bytes.into());
+    put("stderr_bytes", finished.stderr.total_bytes.into());
+    put("stderr", finished.stderr.text().into());
+    for (stream, captured) in [("stdout", &finished.stdout), ("stderr", &finished.stderr)] {
+        if let Some(file) = &captured.file {
+            put(&format!("{stream}_file"), file_text(file));
+        }
+        if let Some(problem) = &captured.spool_problem {
+            put(&format!("{stream}_file_problem"), problem.as_str().into());
+        }
+    }
+    if finished.unended > 0 {
+        put("unended_processes", finished.unended.into());
+    }
+    record
+}
+
+fn file_text(path: &Path) -> Value {
+    path.to_string_lossy().into_owned().into()
+}
+
+/// JSON if the whole of it is one document, else the text. Nesting beyond 128 is text: nobody reads it, and
+/// deeper values would overflow who walks them.
+fn output(stdout: Captured) -> Value {
+    if stdout.is_truncated() {
+        return without_newline(stdout.text()).into();
+    }
+    match serde_json::from_slice(&stdout.tail) {
+        Ok(value) => value,
+        Err(_) => {
+            let text = String::from_utf8(stdout.tail)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+            without_newline(text).into()
+        }
+    }
+}
+
+fn without_newline(mut text: String) -> String {
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    text
+}

@@ -1,0 +1,67 @@
+//! Which variables of Escrow's own environment a process gets to see.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+/// What processes inherit. Declared secrets are never among it.
+#[derive(Clone, Debug)]
+pub enum Environment {
+    /// Everything, less these names.
+    Inherit { secrets: Vec<String> },
+    /// `MINIMAL_ENVIRONMENT` and the names in `also`, less the secrets: `safety: strict`, and `ai` always.
+    Minimal { also: Vec<String>, secrets: Vec<String> },
+}
+
+/// The least that programs need to find their tools, their home and their language.
+pub const MINIMAL_ENVIRONMENT: &[&str] =
+    &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE"];
+
+/// Set for each attempt anew. Those of an Escrow around this one are not passed on.
+const OF_AN_ATTEMPT: &[&str] = &[
+    "ESCROW_RUN",
+    "ESCROW_CHECK",
+    "ESCROW_ATTEMPT",
+    "ESCROW_IDEMPOTENCY_KEY",
+    "ESCROW_ITEM",
+    "ESCROW_CONTEXT",
+    "ESCROW_ARTIFACTS",
+    "ESCROW_ENV",
+];
+
+impl Environment {
+    pub fn apply(&self, command: &mut Command) {
+        match self {
+            Environment::Inherit { secrets } => {
+                for name in OF_AN_ATTEMPT.iter().copied().chain(secrets.iter().map(String::as_str)) {
+                    command.env_remove(name);
+                }
+            }
+            Environment::Minimal { .. } => {
+                command.env_clear();
+                for name in self.kept() {
+                    if let Some(value) = std::env::var_os(name) {
+                        command.env(name, value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The value that a process would inherit.
+    pub fn value(&self, name: &str) -> Option<OsString> {
+        let passes = match self {
+            Environment::Inherit { secrets } => !secrets.iter().any(|secret| secret == name),
+            Environment::Minimal { .. } => self.kept().any(|kept| kept == name),
+        };
+        if passes { std::env::var_os(name) } else { None }
+    }
+
+    fn kept(&self) -> impl Iterator<Item = &str> {
+        let (also, secrets): (&[String], &[String]) = match self {
+            Environment::Inherit { secrets } => (&[], secrets),
+            Environment::Minimal { also, secrets } => (also, secrets),
+        };
+        let names = MINIMAL_ENVIRONMENT.iter().copied().chain(also.iter().map(String::as_str));
+        names.filter(move |name| !secrets.iter().any(|secret| secret == name))
+    }
+}

@@ -1,0 +1,207 @@
+//! Drives one run: commits what was decided, then does it, then asks again.
+//!
+//!   Input ──▶ Run::handle ──▶ commit ──▶ effects ──▶ workshop ──▶ Input
+//!
+//! **Invariant:** an effect is performed only after the entries that decided it are committed. A commit that
+//! fails ends the drive: the journal is right and this process is not, so everything it started is ended.
+
+mod commit;
+mod inbox;
+mod workshop;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use escrow_engine::{Effect, Input, Run, Turn};
+use escrow_model::{Entry, Letter, ScopePath};
+use escrow_store::{Lease, Store, StoreError};
+use thiserror::Error;
+use tokio::sync::mpsc;
+
+use crate::cancellation::Cancellation;
+use crate::chance::now_ms;
+use crate::process::Stream;
+use crate::providers::Environment;
+use commit::Committer;
+use inbox::Inbox;
+use workshop::Workshop;
+
+/// Where a run's hands may reach.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    pub directory: PathBuf,
+    pub artifacts: PathBuf,
+    /// A folder for this run's output files.
+    pub spool: PathBuf,
+    pub environment: Environment,
+    /// How long processes may take to end after they were asked to.
+    pub grace: Duration,
+}
+
+/// Sees a run as it goes on. Everything it is told of is committed.
+pub trait Observer {
+    fn committed(&mut self, run: &Run, entries: &[Entry]);
+
+    /// A piece of a command's output, as it comes.
+    fn output(&mut self, check: &str, scope: &ScopePath, stream: Stream, bytes: &[u8]);
+
+    /// Called now and then while something runs, so that a view can show time passing.
+    fn tick(&mut self, run: &Run);
+}
+
+#[derive(Debug, Error)]
+pub enum DriveError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("another process has taken over run `{0}`")]
+    Fenced(escrow_model::RunId),
+}
+
+/// What the workshop reports to the loop.
+pub(crate) enum Report {
+    Input(Input),
+    Output { check: String, scope: ScopePath, stream: Stream, bytes: Vec<u8> },
+}
+
+/// How a drive begins.
+pub enum Beginning {
+    /// A run that was just created; its first turn is already in the journal.
+    New(Turn),
+    /// A run that was replayed.
+    Resumed,
+}
+
+/// A run, with all that is needed to drive it to its end or to a wait.
+pub struct Drive<'a> {
+    pub run: Run,
+    pub lease: Lease,
+    pub store: Arc<Store>,
+    pub surroundings: Surroundings,
+    pub observer: &'a mut dyn Observer,
+    /// Says that a person or a signal wants the run to end.
+    pub interruption: Cancellation,
+}
+
+const TICK: Duration = Duration::from_millis(100);
+
+impl Drive<'_> {
+    /// Drives until the run ends or waits for a person, and lets go of it. Must run inside a `LocalSet`.
+    pub async fn to_rest(mut self, beginning: Beginning) -> Result<Run, DriveError> {
+        let (sender, mut reports) = mpsc::unbounded_channel();
+        let workshop = Workshop::new(sender, self.surroundings.clone());
+        let outcome = self.work(beginning, workshop, &mut reports).await;
+        let released = self.store.release(&self.lease);
+        outcome?;
+        released?;
+        Ok(self.run)
+    }
+
+    async fn work(
+        &mut self,
+        beginning: Beginning,
+        mut workshop: Workshop,
+        reports: &mut mpsc::UnboundedReceiver<Report>,
+    ) -> Result<(), DriveError> {
+        let committer = Committer::new(Arc::clone(&self.store), self.lease.clone());
+        let mut inbox = Inbox::new(Arc::clone(&self.store), self.lease.run().clone());
+        let mut interrupted = false;
+        match beginning {
+            Beginning::New(turn) => {
+                self.observer.committed(&self.run, &turn.entries);
+                self.perform(&mut workshop, turn.effects);
+            }
+            Beginning::Resumed => {
+                let turn = self.run.handle(now_ms(), Input::Resume);
+                self.act(&committer, &mut workshop, turn, Vec::new()).await?;
+            }
+        }
+        while self.is_under_way(&workshop) {
+            let mut inputs = Vec::new();
+            let mut opened = Vec::new();
+            let wake_in = self.run.wake_at().map(|at| Duration::from_millis(at.saturating_sub(now_ms())));
+            tokio::select! {
+                biased;
+                report = reports.recv() => if let Some(report) = report {
+                    self.take(report, &mut inputs);
+                },
+                () = self.interruption.cancelled(), if !interrupted => {
+                    interrupted = true;
+                    inputs.push(Input::Letter(Letter::Cancel { by: None, system: true }));
+                }
+                letters = inbox.next() => for sent in letters? {
+                    opened.push(sent.id);
+                    inputs.push(Input::Letter(sent.letter));
+                },
+                () = sleep(wake_in) => inputs.push(Input::Wake),
+                () = tokio::time::sleep(TICK) => self.observer.tick(&self.run),
+            }
+            // Whatever else has arrived meanwhile shares the commit.
+            while let Ok(report) = reports.try_recv() {
+                self.take(report, &mut inputs);
+            }
+            if inputs.is_empty() {
+                continue;
+            }
+            let mut turn = Turn::default();
+            for input in inputs {
+                let next = self.run.handle(now_ms(), input);
+                turn.entries.extend(next.entries);
+                turn.effects.extend(next.effects);
+            }
+            self.act(&committer, &mut workshop, turn, opened).await?;
+        }
+        Ok(())
+    }
+
+    /// A run at rest has ended, or waits for a letter that has not come.
+    fn is_under_way(&self, workshop: &Workshop) -> bool {
+        match self.run.status() {
+            escrow_model::RunStatus::Running => true,
+            escrow_model::RunStatus::Waiting => !workshop.is_idle(),
+            escrow_model::RunStatus::Completed
+            | escrow_model::RunStatus::Failed
+            | escrow_model::RunStatus::TimedOut
+            | escrow_model::RunStatus::Aborted
+            | escrow_model::RunStatus::Cancelled => false,
+        }
+    }
+
+    fn take(&mut self, report: Report, inputs: &mut Vec<Input>) {
+        match report {
+            Report::Input(input) => inputs.push(input),
+            Report::Output { check, scope, stream, bytes } => {
+                self.observer.output(&check, &scope, stream, &bytes);
+            }
+        }
+    }
+
+    async fn act(
+        &mut self,
+        committer: &Committer,
+        workshop: &mut Workshop,
+        turn: Turn,
+        opened: Vec<escrow_store::LetterId>,
+    ) -> Result<(), DriveError> {
+        if !turn.entries.is_empty() || !opened.is_empty() {
+            let expected = self.run.entries() - turn.entries.len() as u64;
+            committer.commit(&self.run, expected, &turn.entries, &opened).await?;
+            self.observer.committed(&self.run, &turn.entries);
+        }
+        self.perform(workshop, turn.effects);
+        Ok(())
+    }
+
+    fn perform(&mut self, workshop: &mut Workshop, effects: Vec<Effect>) {
+        for effect in effects {
+            workshop.perform(&self.run, effect);
+        }
+    }
+}
+
+async fn sleep(duration: Option<Duration>) {
+    match duration {
+        Some(duration) => tokio::time::sleep(duration).await,
+        None => std::future::pending().await,
+    }
+}

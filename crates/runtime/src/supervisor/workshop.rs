@@ -1,0 +1,128 @@
+//! Performs effects, each on a task of its own, and reports what came of them.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use escrow_engine::{Effect, Input, Run};
+use escrow_model::{Answer, CheckIndex, ProviderFault, ScopePath};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::{Report, Surroundings};
+use crate::cancellation::{Canceller, cancellation};
+use crate::inspection::{Depth, inspect};
+use crate::providers::{self, Attempt};
+
+pub(super) struct Workshop {
+    reports: mpsc::UnboundedSender<Report>,
+    surroundings: Rc<Surroundings>,
+    at_work: Rc<std::cell::RefCell<BTreeMap<Key, Work>>>,
+}
+
+type Key = (CheckIndex, ScopePath, u32);
+
+struct Work {
+    canceller: Canceller,
+    task: AbortHandle,
+}
+
+impl Workshop {
+    pub(super) fn new(reports: mpsc::UnboundedSender<Report>, surroundings: Surroundings) -> Workshop {
+        Workshop { reports, surroundings: Rc::new(surroundings), at_work: Rc::default() }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.at_work.borrow().is_empty()
+    }
+
+    pub(super) fn perform(&mut self, run: &Run, effect: Effect) {
+        match effect {
+            Effect::Perform { check, scope, attempt, request } => {
+                let key = (check, scope.clone(), attempt);
+                let name = run.plan_of().check(check).name.clone();
+                let (canceller, cancellation) = cancellation();
+                let reports = self.reports.clone();
+                let surroundings = Rc::clone(&self.surroundings);
+                let at_work = Rc::clone(&self.at_work);
+                let context = serde_json::to_vec(&run.context(check, &scope)).unwrap_or_default();
+                let run_id = run.options().run.clone();
+                let done = key.clone();
+                let task = tokio::task::spawn_local(async move {
+                    let live = {
+                        let (reports, name, scope) = (reports.clone(), name.clone(), scope.clone());
+                        move |stream, bytes: &[u8]| {
+                            let report = Report::Output {
+                                check: name.clone(),
+                                scope: scope.clone(),
+                                stream,
+                                bytes: bytes.to_vec(),
+                            };
+                            drop(reports.send(report));
+                        }
+                    };
+                    let place = Attempt {
+                        run: run_id,
+                        check: name.clone(),
+                        spool: surroundings.spool.join(spool_name(&name, &scope, attempt)),
+                        scope: scope.clone(),
+                        number: attempt,
+                        directory: surroundings.directory.clone(),
+                        artifacts: surroundings.artifacts.clone(),
+                        context: Box::new(move || context.clone()),
+                        environment: surroundings.environment.clone(),
+                        cancellation,
+                        live: Some(Box::new(live)),
+                        grace: surroundings.grace,
+                    };
+                    let answer = match providers::find(&request.provider) {
+                        Some(provider) => provider.perform(&request, &place).await,
+                        None => Answer::fault(ProviderFault::logical(
+                            "exception",
+                            format!("no provider is called `{}`", request.provider),
+                        )),
+                    };
+                    at_work.borrow_mut().remove(&done);
+                    drop(reports.send(Report::Input(Input::Answered { check, scope, attempt, answer })));
+                });
+                let work = Work { canceller, task: task.abort_handle() };
+                self.at_work.borrow_mut().insert(key, work);
+            }
+            Effect::Stop { check, scope, attempt } => {
+                if let Some(work) = self.at_work.borrow().get(&(check, scope, attempt)) {
+                    work.canceller.cancel();
+                }
+            }
+            Effect::Inspect => {
+                let expected = run.plan_of().artifacts.expected.clone();
+                let directory = self.surroundings.artifacts.clone();
+                let reports = self.reports.clone();
+                // Hashing a large file takes a while; the hands go on meanwhile.
+                tokio::task::spawn_blocking(move || {
+                    let seen = inspect(&directory, &expected, Depth::Full);
+                    drop(reports.send(Report::Input(Input::Seen(seen))));
+                });
+            }
+        }
+    }
+}
+
+impl Drop for Workshop {
+    /// Whoever leaves the loop early must not leave processes behind.
+    fn drop(&mut self) {
+        for work in self.at_work.borrow().values() {
+            work.task.abort();
+        }
+    }
+}
+
+/// A folder name for an attempt: readable, unique, and safe whatever the check is called.
+fn spool_name(check: &str, scope: &ScopePath, attempt: u32) -> String {
+    let safe: String = check
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .take(80)
+        .collect();
+    let items: String = scope.indices().iter().map(|index| format!(".{index}")).collect();
+    let salt = check.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    format!("{safe}-{salt:08x}{items}-{attempt}")
+}

@@ -1,0 +1,98 @@
+//! The hash chain: each entry's hash covers its bytes, its place and everything before it.
+
+use std::fmt;
+
+use escrow_model::RunId;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use sha2::{Digest, Sha256};
+
+/// Keeps a journal's hashes apart from every other use of SHA-256 on the same bytes.
+const DOMAIN: &[u8] = b"escrow journal v1\0";
+
+/// SHA-256 of an entry and of all that came before it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// What the first entry of a run follows.
+    pub fn origin(run: &RunId) -> Hash {
+        let mut hasher = Sha256::new();
+        hasher.update(DOMAIN);
+        hasher.update(run.as_str().as_bytes());
+        Hash(hasher.finalize().into())
+    }
+
+    /// The hash of the entry with these bytes at `seq`, after an entry with this hash.
+    #[must_use]
+    pub fn next(self, seq: u64, bytes: &[u8]) -> Hash {
+        let mut hasher = Sha256::new();
+        hasher.update(self.0);
+        hasher.update(seq.to_be_bytes());
+        hasher.update(bytes);
+        Hash(hasher.finalize().into())
+    }
+
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Hash({self})")
+    }
+}
+
+impl ToSql for Hash {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0)))
+    }
+}
+
+impl FromSql for Hash {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Hash> {
+        let bytes = value.as_blob()?;
+        let exact = bytes
+            .try_into()
+            .map_err(|_| FromSqlError::InvalidBlobSize { expected_size: 32, blob_size: bytes.len() })?;
+        Ok(Hash(exact))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_covers_the_run_the_place_the_bytes_and_the_past() {
+        let origin = Hash::origin(&RunId::from_stored("r_a"));
+        let first = origin.next(1, b"{}");
+        for other in [
+            Hash::origin(&RunId::from_stored("r_b")).next(1, b"{}"),
+            origin.next(2, b"{}"),
+            origin.next(1, b"{ }"),
+            first.next(1, b"{}"),
+        ] {
+            assert_ne!(first, other);
+        }
+        assert_eq!(first, origin.next(1, b"{}"));
+    }
+
+    #[test]
+    fn the_chain_is_the_documented_formula() {
+        let run = RunId::from_stored("r_a");
+        let mut text = b"escrow journal v1\0r_a".to_vec();
+        let origin = Sha256::digest(&text);
+        text = origin.to_vec();
+        text.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 7]);
+        text.extend_from_slice(b"bytes");
+        let expected: [u8; 32] = Sha256::digest(&text).into();
+        assert_eq!(Hash::origin(&run).next(7, b"bytes").as_bytes(), &expected);
+    }
+}

@@ -1,0 +1,156 @@
+//! Reads and appends entries. They are stored as the bytes that were hashed.
+
+use escrow_model::{Entry, Event, JOURNAL_VERSION, Millis, RunId};
+use rusqlite::{Connection, OptionalExtension};
+use serde::Deserialize;
+
+use crate::chain::Hash;
+use crate::fault::{StoreError, StoreErrorKind, Trouble};
+use crate::lease::Lease;
+use crate::store::Store;
+use crate::tables::{self, Applied};
+
+/// An entry as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredEntry {
+    pub seq: u64,
+    pub bytes: Vec<u8>,
+    pub hash: Hash,
+}
+
+impl Store {
+    /// The whole journal of a run, byte for byte; empty when there is no such run.
+    pub fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError> {
+        self.read(|connection| stored(connection, run, 1))
+    }
+
+    /// The entries from `from_seq` on.
+    pub fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
+        self.read(|connection| {
+            stored(connection, run, from_seq)?
+                .iter()
+                .map(|stored| Ok((stored.seq, decode(run.as_str(), stored.seq, &stored.bytes)?)))
+                .collect()
+        })
+    }
+}
+
+fn stored(connection: &Connection, run: &RunId, from_seq: u64) -> Result<Vec<StoredEntry>, Trouble> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, bytes, hash FROM entries
+         WHERE journal = (SELECT id FROM journals WHERE run = ?1) AND seq >= ?2 ORDER BY seq",
+    )?;
+    let rows = statement.query_map((run.as_str(), from_seq), |row| {
+        Ok(StoredEntry { seq: row.get(0)?, bytes: row.get(1)?, hash: row.get(2)? })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Where a journal ends, and who may go on.
+pub(crate) struct Head {
+    pub(crate) id: i64,
+    pub(crate) seq: u64,
+    pub(crate) hash: Hash,
+    pub(crate) origin: Hash,
+    token: Option<Vec<u8>>,
+}
+
+impl Head {
+    pub(crate) fn is_held_by(&self, lease: &Lease) -> bool {
+        self.token.as_deref() == Some(lease.token())
+    }
+}
+
+pub(crate) fn head(connection: &Connection, run: &RunId) -> Result<Option<Head>, Trouble> {
+    let head = connection
+        .prepare_cached("SELECT id, seq, hash, token FROM journals WHERE run = ?1")?
+        .query_row([run.as_str()], |row| {
+            let (id, seq, hash, token) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok(Head { id, seq, hash, origin: Hash::origin(run), token })
+        })
+        .optional()?;
+    Ok(head)
+}
+
+/// An empty journal; `None` when the run has one.
+pub(crate) fn create(connection: &Connection, run: &RunId) -> Result<Option<Head>, Trouble> {
+    let origin = Hash::origin(run);
+    let made = connection
+        .prepare_cached("INSERT INTO journals (run, seq, hash) VALUES (?1, 0, ?2) ON CONFLICT DO NOTHING")?
+        .execute((run.as_str(), origin))?;
+    let id = connection.last_insert_rowid();
+    Ok((made == 1).then_some(Head { id, seq: 0, hash: origin, origin, token: None }))
+}
+
+pub(crate) fn hash_at(connection: &Connection, journal: i64, seq: u64) -> rusqlite::Result<Option<Hash>> {
+    connection
+        .prepare_cached("SELECT hash FROM entries WHERE journal = ?1 AND seq = ?2")?
+        .query_row((journal, seq), |row| row.get(0))
+        .optional()
+}
+
+/// An entry on its way into the journal.
+pub(crate) struct Draft {
+    pub(crate) bytes: Vec<u8>,
+    at: Millis,
+    event: Event,
+}
+
+impl Draft {
+    pub(crate) fn new(entry: &Entry) -> Result<Draft, Trouble> {
+        let bytes = serde_json::to_vec(entry).map_err(|error| {
+            Trouble::Known(StoreErrorKind::Internal, format!("an entry cannot be written as JSON: {error}"))
+        })?;
+        Ok(Draft { bytes, at: entry.at, event: entry.event.clone() })
+    }
+
+    /// An entry that already has its bytes; writing it as JSON again might spell it differently.
+    pub(crate) fn stored(bytes: Vec<u8>, entry: Entry) -> Draft {
+        Draft { bytes, at: entry.at, event: entry.event }
+    }
+}
+
+pub(crate) fn append(
+    connection: &Connection,
+    run: &RunId,
+    head: &mut Head,
+    drafts: &[Draft],
+) -> Result<(), Trouble> {
+    let mut insert = connection
+        .prepare_cached("INSERT INTO entries (journal, seq, bytes, hash) VALUES (?1, ?2, ?3, ?4)")?;
+    for draft in drafts {
+        let seq = head.seq + 1;
+        let hash = head.hash.next(seq, &draft.bytes);
+        insert.execute((head.id, seq, &draft.bytes, hash))?;
+        tables::apply(&Applied::new(run.as_str(), seq, draft.at, &draft.event), connection)?;
+        (head.seq, head.hash) = (seq, hash);
+    }
+    connection
+        .prepare_cached("UPDATE journals SET seq = ?2, hash = ?3 WHERE id = ?1")?
+        .execute((head.id, head.seq, head.hash))?;
+    Ok(())
+}
+
+/// Reads an entry back, whatever version of Escrow wrote it, as long as this one knows that version.
+pub(crate) fn decode(run: &str, seq: u64, bytes: &[u8]) -> Result<Entry, Trouble> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        v: u32,
+    }
+    serde_json::from_slice::<Entry>(bytes).ok().filter(|entry| entry.v == JOURNAL_VERSION).ok_or_else(|| {
+        match serde_json::from_slice::<Versioned>(bytes) {
+            Ok(Versioned { v }) if v != JOURNAL_VERSION => Trouble::Known(
+                StoreErrorKind::NewerVersion { found: v, known: JOURNAL_VERSION },
+                format!("entry {seq} of `{run}` has version {v}, this Escrow knows {JOURNAL_VERSION}"),
+            ),
+            Ok(_) | Err(_) => Trouble::Known(
+                StoreErrorKind::Corrupt,
+                format!("entry {seq} of `{run}` is not what Escrow writes"),
+            ),
+        }
+    })
+}
+
+pub(crate) fn no_such_run(run: &RunId) -> Trouble {
+    Trouble::Known(StoreErrorKind::NoSuchRun, format!("there is no run `{run}`"))
+}

@@ -1,0 +1,38 @@
+//! Forgets runs for good.
+
+use escrow_model::RunId;
+
+use crate::commit::Durability;
+use crate::fault::StoreError;
+use crate::store::Store;
+use crate::tables;
+
+impl Store {
+    /// Removes these runs, their letters and all that was derived from them; says how many there were. A
+    /// process that still holds one finds that it is gone.
+    ///
+    /// The tables are rebuilt, because a row may speak for several runs. That takes some microseconds for each
+    /// entry that stays, so many runs should be removed at once.
+    pub fn remove(&self, runs: &[RunId]) -> Result<u64, StoreError> {
+        let runs = runs.to_vec();
+        self.write(Durability::Full, move |connection| {
+            let mut removed = 0;
+            for run in &runs {
+                for table in ["entries", "inbox"] {
+                    let sql = format!(
+                        "DELETE FROM {table} WHERE journal = (SELECT id FROM journals WHERE run = ?1)"
+                    );
+                    connection.prepare_cached(&sql)?.execute([run.as_str()])?;
+                }
+                let gone = connection
+                    .prepare_cached("DELETE FROM journals WHERE run = ?1")?
+                    .execute([run.as_str()])?;
+                removed += gone as u64;
+            }
+            if removed > 0 {
+                tables::rebuild(connection)?;
+            }
+            Ok(removed)
+        })
+    }
+}

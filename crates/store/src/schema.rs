@@ -1,0 +1,119 @@
+//! The tables that hold what cannot be derived, and the way from one version of the schema to the next.
+//!
+//! Projections are not migrated: they are dropped and rebuilt from the journal.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use crate::fault::{StoreErrorKind, Trouble};
+use crate::tables;
+
+/// Marks a file as Escrow's: "escr" in ASCII.
+const APPLICATION_ID: i32 = 0x6573_6372;
+
+/// One step from each version to the next; the database's `user_version` counts the steps it has taken. When a
+/// projection changes, a step is added for it too, empty if nothing else changes: every step ends in a rebuild.
+const STEPS: &[&str] = &["
+CREATE TABLE journals (
+    id INTEGER PRIMARY KEY,
+    run TEXT NOT NULL UNIQUE,
+    seq INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    token BLOB,
+    holder TEXT,
+    expires_at INTEGER
+) STRICT;
+
+CREATE TABLE entries (
+    global INTEGER PRIMARY KEY AUTOINCREMENT,
+    journal INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    hash BLOB NOT NULL,
+    UNIQUE (journal, seq)
+) STRICT;
+
+CREATE TABLE inbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    journal INTEGER NOT NULL,
+    sent_at INTEGER NOT NULL,
+    sender TEXT NOT NULL,
+    letter TEXT NOT NULL,
+    opened_seq INTEGER
+) STRICT;
+CREATE INDEX inbox_unopened ON inbox (journal, id) WHERE opened_seq IS NULL;
+"];
+
+/// The version that this Escrow reads and writes.
+#[expect(clippy::cast_possible_truncation, reason = "a handful of steps")]
+pub(crate) const VERSION: u32 = STEPS.len() as u32;
+
+/// The version of an open database, 0 for an empty one. Refuses what Escrow did not write, or a newer one did.
+pub(crate) fn version(connection: &Connection) -> Result<u32, Trouble> {
+    let found: u32 = pragma(connection, "PRAGMA user_version")?;
+    let application: i32 = pragma(connection, "PRAGMA application_id")?;
+    if application != APPLICATION_ID {
+        let empty =
+            connection.query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(())).optional()?.is_none();
+        if application == 0 && found == 0 && empty {
+            return Ok(0);
+        }
+        return Err(Trouble::Known(
+            StoreErrorKind::Foreign,
+            "the database belongs to another program".into(),
+        ));
+    }
+    if found > VERSION {
+        return Err(Trouble::Known(
+            StoreErrorKind::NewerVersion { found, known: VERSION },
+            format!("the database has version {found}, this Escrow knows versions up to {VERSION}"),
+        ));
+    }
+    Ok(found)
+}
+
+/// Takes the steps that are missing, all or none.
+pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    let found = version(&transaction)?;
+    if found == VERSION {
+        return Ok(());
+    }
+    for step in &STEPS[found as usize..] {
+        transaction.execute_batch(step)?;
+    }
+    tables::rebuild(&transaction)?;
+    transaction
+        .execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION}"))?;
+    transaction.commit()?;
+    Ok(())
+}
+
+fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, sql: &str) -> rusqlite::Result<T> {
+    connection.query_row(sql, [], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::STEPS;
+    use crate::tables::TABLES;
+
+    /// What the tables look like at each version, shortened.
+    const LOOKS: &[&str] = &["19614466"];
+
+    #[test]
+    fn a_changed_table_needs_a_step_and_a_new_look() {
+        let mut hasher = Sha256::new();
+        STEPS.iter().for_each(|step| hasher.update(step));
+        TABLES.iter().for_each(|table| hasher.update(table.create));
+        let look: String = hasher.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(LOOKS.len(), STEPS.len());
+        assert_eq!(
+            LOOKS.last(),
+            Some(&look.as_str()),
+            "add a step, which rebuilds the tables, and this look"
+        );
+    }
+}

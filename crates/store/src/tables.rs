@@ -1,0 +1,167 @@
+//! What is derived from the journals: one file per table, one line in [`TABLES`].
+//!
+//! ```text
+//!   entry ──▶ Applied { run, seq, at, event, change } ──▶ each table's `apply`, in the entry's transaction
+//! ```
+//!
+//! **Invariant:** a table depends on entries alone, in the order of their commits. Dropping all tables and
+//! applying every entry again gives the same rows.
+
+pub(crate) mod attempts;
+pub(crate) mod checks;
+pub(crate) mod invocations;
+pub(crate) mod runs;
+pub(crate) mod status_transitions;
+pub(crate) mod waits;
+pub(crate) mod warnings;
+
+use escrow_model::{Event, Millis, Reason, RunStatus};
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{Connection, Row};
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer};
+
+use crate::fault::Trouble;
+use crate::journal;
+
+/// A projection. Changing one means adding a step to the schema, which rebuilds them all.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    /// The table with its indexes.
+    pub(crate) create: &'static str,
+    pub(crate) apply: fn(&Applied<'_>, &Connection) -> rusqlite::Result<()>,
+}
+
+/// Every projection. `runs` comes last, because the others ask it where the run stood before the entry.
+pub(crate) const TABLES: &[Table] = &[
+    status_transitions::TABLE,
+    invocations::TABLE,
+    checks::TABLE,
+    attempts::TABLE,
+    waits::TABLE,
+    warnings::TABLE,
+    runs::TABLE,
+];
+
+/// An entry that was just appended.
+pub(crate) struct Applied<'a> {
+    pub(crate) run: &'a str,
+    pub(crate) seq: u64,
+    pub(crate) at: Millis,
+    pub(crate) event: &'a Event,
+    /// Where the entry leads the run, and why.
+    pub(crate) change: Option<Change<'a>>,
+}
+
+pub(crate) struct Change<'a> {
+    pub(crate) to: RunStatus,
+    pub(crate) reason: Option<&'a Reason>,
+}
+
+impl<'a> Applied<'a> {
+    pub(crate) fn new(run: &'a str, seq: u64, at: Millis, event: &'a Event) -> Applied<'a> {
+        let to = |to, reason| Some(Change { to, reason });
+        let change = match event {
+            Event::RunStarted { .. } | Event::RunResumed {} => to(RunStatus::Running, None),
+            Event::RunWaiting { reason } | Event::RunEnded { reason } => {
+                to(reason.code.status(), Some(reason))
+            }
+            Event::CheckSkipped { .. }
+            | Event::AttemptStarted { .. }
+            | Event::AttemptAnswered { .. }
+            | Event::CheckJudged { .. }
+            | Event::CheckSettled { .. }
+            | Event::RetryScheduled { .. }
+            | Event::RetryDue { .. }
+            | Event::Routed { .. }
+            | Event::RoutingDone { .. }
+            | Event::LoopBudgetExceeded { .. }
+            | Event::IssueRaised { .. }
+            | Event::WarningRaised { .. }
+            | Event::FaultDetected { .. }
+            | Event::FaultIsolated { .. }
+            | Event::RecoveryStarted { .. }
+            | Event::RecoverySucceeded { .. }
+            | Event::RecoveryExhausted { .. }
+            | Event::WaitStarted { .. }
+            | Event::LetterOpened { .. }
+            | Event::WaitExpired { .. }
+            | Event::MemoryChanged { .. }
+            | Event::DeadlinePassed {}
+            | Event::ArtifactsVerified { .. } => None,
+        };
+        Applied { run, seq, at, event, change }
+    }
+}
+
+pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
+    for table in TABLES {
+        (table.apply)(applied, connection)?;
+    }
+    Ok(())
+}
+
+/// Makes every table anew and fills it from the entries, oldest commit first.
+pub(crate) fn rebuild(connection: &Connection) -> Result<(), Trouble> {
+    for table in TABLES {
+        connection.execute_batch(&format!("DROP TABLE IF EXISTS {};\n{}", table.name, table.create))?;
+    }
+    let mut statement = connection.prepare(
+        "SELECT journals.run, entries.seq, entries.bytes
+         FROM entries JOIN journals ON journals.id = entries.journal ORDER BY entries.global",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let run: String = row.get(0)?;
+        let seq = row.get(1)?;
+        let entry = journal::decode(&run, seq, row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?)?;
+        apply(&Applied::new(&run, seq, entry.at, &entry.event), connection)?;
+    }
+    Ok(())
+}
+
+/// A value that serialises without fail, as a JSON column holds it.
+pub(crate) fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
+/// Reads a JSON column.
+pub(crate) fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text = row.get_ref(column)?;
+    let parsed = serde_json::from_str(text.as_str()?);
+    parsed.map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, text.data_type(), error.into()))
+}
+
+/// Reads a column that holds one of our own words, spelled as in the journal.
+pub(crate) fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: StrDeserializer<'_, serde::de::value::Error> =
+        row.get_ref(column)?.as_str()?.into_deserializer();
+    T::deserialize(text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into()))
+}
+
+pub(crate) fn optional_word<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<T>> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        _ => word(row, column).map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_each_table_makes_the_one_it_is_named_for() {
+        let mut names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TABLES.len());
+        for table in TABLES {
+            assert!(table.create.contains(&format!("CREATE TABLE {} (", table.name)), "{}", table.name);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! One row per wait for a letter: what is asked, until when, and how it ended.
+
+use escrow_model::{Assumption, Event, Letter, Millis, RunId, WaitKind};
+use rusqlite::{Connection, Row};
+
+use super::{Applied, Table, from_json, json, runs, word};
+use crate::fault::StoreError;
+use crate::store::Store;
+
+pub(crate) const TABLE: Table = Table {
+    name: "waits",
+    create: "
+CREATE TABLE waits (
+    run TEXT NOT NULL,
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    choices TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    resolved_at INTEGER,
+    resolution TEXT,
+    resolved_by TEXT,
+    PRIMARY KEY (run, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX waits_open ON waits (started_at, run, id) WHERE resolved_at IS NULL;
+CREATE INDEX waits_by_id ON waits (id);
+",
+    apply,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitRow {
+    pub run: RunId,
+    pub id: String,
+    pub check: String,
+    pub scope: String,
+    pub kind: WaitKind,
+    pub digest: String,
+    pub prompt: String,
+    pub choices: Vec<String>,
+    pub started_at: Millis,
+    pub expires_at: Option<Millis>,
+    pub resolved_at: Option<Millis>,
+    /// `approved`, `denied`, `answered`, `assumed_done`, `assumed_failed`, `assumed_retry`, `expired` or
+    /// `run_ended`.
+    pub resolution: Option<String>,
+    pub resolved_by: Option<String>,
+}
+
+fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
+    match applied.event {
+        Event::WaitStarted { check, scope, kind, id, digest, prompt, choices, expires_at } => {
+            let kind = match kind {
+                WaitKind::Approval => "approval",
+                WaitKind::Input => "input",
+                WaitKind::UnknownEffect => "unknown_effect",
+            };
+            connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO waits
+                         (run, id, name, scope, kind, digest, prompt, choices, started_at, expires_at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                )?
+                .execute((
+                    applied.run,
+                    id,
+                    check,
+                    scope.to_string(),
+                    kind,
+                    digest,
+                    prompt,
+                    json(choices)?,
+                    applied.at,
+                    expires_at,
+                ))?;
+            Ok(())
+        }
+        Event::LetterOpened { letter, refused: None } => {
+            let by = runs::sender(letter);
+            match letter {
+                Letter::Approve { id, .. } => resolve(applied, id, "approved", by, connection),
+                Letter::Deny { id, .. } => resolve(applied, id, "denied", by, connection),
+                Letter::Answer { id, .. } => resolve(applied, id, "answered", by, connection),
+                Letter::Assume { check, scope, assumption, .. } => {
+                    let resolution = match assumption {
+                        Assumption::Done => "assumed_done",
+                        Assumption::Failed => "assumed_failed",
+                        Assumption::Retry => "assumed_retry",
+                    };
+                    connection
+                        .prepare_cached(
+                            "UPDATE waits SET resolved_at = ?2, resolution = ?3, resolved_by = ?4
+                             WHERE run = ?1 AND name = ?5 AND scope = ?6 AND kind = 'unknown_effect'
+                               AND resolved_at IS NULL",
+                        )?
+                        .execute((applied.run, applied.at, resolution, by, check, scope.to_string()))?;
+                    Ok(())
+                }
+                Letter::Cancel { .. } => Ok(()),
+            }
+        }
+        Event::WaitExpired { id } => resolve(applied, id, "expired", None, connection),
+        Event::RunEnded { .. } => {
+            connection
+                .prepare_cached(
+                    "UPDATE waits SET resolved_at = ?2, resolution = 'run_ended'
+                     WHERE run = ?1 AND resolved_at IS NULL",
+                )?
+                .execute((applied.run, applied.at))?;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn resolve(
+    applied: &Applied<'_>,
+    id: &str,
+    resolution: &str,
+    by: Option<&str>,
+    connection: &Connection,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE waits SET resolved_at = ?3, resolution = ?4, resolved_by = ?5
+             WHERE run = ?1 AND id = ?2 AND resolved_at IS NULL",
+        )?
+        .execute((applied.run, id, applied.at, resolution, by))?;
+    Ok(())
+}
+
+const COLUMNS: &str = "run, id, name, scope, kind, digest, prompt, choices, started_at, expires_at, \
+    resolved_at, resolution, resolved_by";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<WaitRow> {
+    Ok(WaitRow {
+        run: RunId::from_stored(row.get::<_, String>(0)?),
+        id: row.get(1)?,
+        check: row.get(2)?,
+        scope: row.get(3)?,
+        kind: word(row, 4)?,
+        digest: row.get(5)?,
+        prompt: row.get(6)?,
+        choices: from_json(row, 7)?,
+        started_at: row.get(8)?,
+        expires_at: row.get(9)?,
+        resolved_at: row.get(10)?,
+        resolution: row.get(11)?,
+        resolved_by: row.get(12)?,
+    })
+}
+
+impl Store {
+    /// What people are asked for at this moment, over all runs, oldest first.
+    pub fn open_waits(&self) -> Result<Vec<WaitRow>, StoreError> {
+        self.waits_where("resolved_at IS NULL ORDER BY started_at, run, id", "")
+    }
+
+    /// Every wait of a run, oldest first.
+    pub fn waits(&self, run: &RunId) -> Result<Vec<WaitRow>, StoreError> {
+        self.waits_where("run = ?1 ORDER BY started_at, id", run.as_str())
+    }
+
+    /// The waits with this id: one, unless two runs asked alike.
+    pub fn waits_named(&self, id: &str) -> Result<Vec<WaitRow>, StoreError> {
+        self.waits_where("id = ?1 ORDER BY started_at, run", id)
+    }
+
+    fn waits_where(&self, condition: &str, value: &str) -> Result<Vec<WaitRow>, StoreError> {
+        self.read(|connection| {
+            let mut statement =
+                connection.prepare_cached(&format!("SELECT {COLUMNS} FROM waits WHERE {condition}"))?;
+            let values = if statement.parameter_count() == 0 { &[][..] } else { &[&value][..] };
+            let rows = statement.query_map(rusqlite::params_from_iter(values), read)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! Notices that some process has committed, for a microsecond or two per look.
+//!
+//! SQLite has no notifications. Its `data_version` changes when any other connection commits, and reading it
+//! touches shared memory only, so looking every few milliseconds costs less than any file watcher.
+
+use crate::fault::StoreError;
+use crate::store::Store;
+
+/// Remembers what was seen; each reader has its own.
+#[derive(Debug, Default)]
+pub struct Watch {
+    seen: Option<u64>,
+}
+
+impl Watch {
+    /// The first look always finds a change.
+    pub fn new() -> Watch {
+        Watch::default()
+    }
+
+    /// Whether anything was committed since the last look: an entry, a letter or a lease, of any run.
+    pub fn changed(&mut self, store: &Store) -> Result<bool, StoreError> {
+        let version = store.data_version()?;
+        Ok(self.seen.replace(version) != Some(version))
+    }
+}
+
+impl Store {
+    /// Only comparable with other values of the same `Store`; 0 while there is no database.
+    fn data_version(&self) -> Result<u64, StoreError> {
+        self.read(|connection| {
+            Ok(connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+        })
+    }
+}

@@ -1,0 +1,304 @@
+//! The one thread that writes. What has queued up meanwhile becomes one transaction.
+//!
+//! Each job runs in its own savepoint: one that fails takes only itself back. A batch is synced to the disk if
+//! any of its jobs asks for that, and each job is answered only after the batch has been committed.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+
+use crate::commit::Durability;
+use crate::fault::{StoreError, StoreErrorKind, Trouble};
+
+/// How many jobs may wait before their senders do.
+const QUEUE_MAX: usize = 1024;
+
+/// How many jobs one transaction takes, so that the first in a long queue is not kept waiting for the last.
+const BATCH_MAX: usize = 256;
+
+/// A change to the database with someone who waits for it. `attempt` may be called again after a rollback.
+trait Job: Send {
+    fn durability(&self) -> Durability;
+    fn attempt(&mut self, connection: &Connection) -> Result<(), Trouble>;
+    fn answer(self: Box<Self>, failure: Option<StoreError>);
+}
+
+struct Task<T, Work, Reply> {
+    durability: Durability,
+    work: Work,
+    reply: Reply,
+    value: Option<T>,
+}
+
+impl<T, Work, Reply> Job for Task<T, Work, Reply>
+where
+    T: Send,
+    Work: FnMut(&Connection) -> Result<T, Trouble> + Send,
+    Reply: FnOnce(Result<T, StoreError>) + Send,
+{
+    fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    fn attempt(&mut self, connection: &Connection) -> Result<(), Trouble> {
+        self.value = None;
+        self.value = Some((self.work)(connection)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, failure: Option<StoreError>) {
+        let nothing_ran = || StoreError::new(StoreErrorKind::Internal, "the job was answered before it ran");
+        (self.reply)(match failure {
+            Some(error) => Err(error),
+            None => self.value.ok_or_else(nothing_ran),
+        });
+    }
+}
+
+/// The near end of the writer thread. Dropping it lets the queue run dry, then closes the connection.
+pub(crate) struct Writer {
+    queue: Option<SyncSender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(crate) fn start(connection: Connection, path: PathBuf) -> Result<Writer, StoreError> {
+        let (queue, jobs) = sync_channel(QUEUE_MAX);
+        let label = path.display().to_string();
+        let desk = Desk { connection, path, synced: None };
+        let thread = std::thread::Builder::new()
+            .name("escrow-store".into())
+            .spawn(move || desk.work_off(&jobs))
+            .map_err(|error| {
+                StoreError::new(
+                    StoreErrorKind::Io,
+                    format!("no thread can be started to write `{label}`: {error}"),
+                )
+            })?;
+        Ok(Writer { queue: Some(queue), thread: Some(thread) })
+    }
+
+    pub(crate) fn submit<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl FnMut(&Connection) -> Result<T, Trouble> + Send + 'static,
+        reply: impl FnOnce(Result<T, StoreError>) + Send + 'static,
+    ) {
+        let job: Box<dyn Job> = Box::new(Task { durability, work, reply, value: None });
+        let refused = match &self.queue {
+            Some(queue) => queue.send(job).err().map(|error| error.0),
+            None => Some(job),
+        };
+        if let Some(job) = refused {
+            job.answer(Some(StoreError::new(StoreErrorKind::Internal, "the writer of the store is gone")));
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        let Some(thread) = self.thread.take() else { return };
+        // A reply may drop the last handle of the store, on the writer's own thread.
+        if thread.thread().id() != std::thread::current().id() {
+            // A panic there has been answered to its callers by a closed channel.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Desk {
+    connection: Connection,
+    path: PathBuf,
+    /// What `PRAGMA synchronous` was last set to.
+    synced: Option<Durability>,
+}
+
+impl Desk {
+    fn work_off(mut self, jobs: &Receiver<Box<dyn Job>>) {
+        while let Ok(first) = jobs.recv() {
+            let mut batch = vec![first];
+            while batch.len() < BATCH_MAX {
+                match jobs.try_recv() {
+                    Ok(job) => batch.push(job),
+                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+                }
+            }
+            self.write(batch);
+        }
+    }
+
+    fn write(&mut self, mut batch: Vec<Box<dyn Job>>) {
+        match self.try_batch(&mut batch) {
+            Ok(failures) => {
+                for (job, failure) in batch.into_iter().zip(failures) {
+                    job.answer(failure.map(|trouble| trouble.at(&self.path)));
+                }
+            }
+            // One that needs much space must not fail its neighbours.
+            Err(trouble) if batch.len() > 1 && trouble.kind() == StoreErrorKind::DiskFull => {
+                batch.into_iter().for_each(|job| self.write(vec![job]));
+            }
+            Err(trouble) => {
+                let error = trouble.at(&self.path);
+                batch.into_iter().for_each(|job| job.answer(Some(error.clone())));
+            }
+        }
+    }
+
+    /// Runs the batch as one transaction. `Err` means that none of it was written.
+    fn try_batch(&mut self, batch: &mut [Box<dyn Job>]) -> Result<Vec<Option<Trouble>>, Trouble> {
+        let durability = batch.iter().map(|job| job.durability()).max().unwrap_or(Durability::Grouped);
+        self.sync_as(durability)?;
+        self.execute("BEGIN IMMEDIATE")?;
+        let mut failures = Vec::with_capacity(batch.len());
+        for job in batch.iter_mut() {
+            match self.try_job(job.as_mut()) {
+                Ok(failure) => failures.push(failure),
+                Err(trouble) => {
+                    self.roll_back();
+                    return Err(trouble);
+                }
+            }
+        }
+        if let Err(trouble) = self.execute("COMMIT") {
+            self.roll_back();
+            return Err(trouble);
+        }
+        Ok(failures)
+    }
+
+    /// Runs one job in a savepoint. `Err` means that the whole transaction is lost.
+    fn try_job(&self, job: &mut dyn Job) -> Result<Option<Trouble>, Trouble> {
+        self.execute("SAVEPOINT job")?;
+        let Err(trouble) = job.attempt(&self.connection) else {
+            self.execute("RELEASE job")?;
+            return Ok(None);
+        };
+        // SQLite itself rolls everything back after some errors, above all when the disk is full.
+        if self.connection.is_autocommit() {
+            return Err(trouble);
+        }
+        self.execute("ROLLBACK TO job")?;
+        self.execute("RELEASE job")?;
+        Ok(Some(trouble))
+    }
+
+    /// With `FULL` every commit waits until the log is on the disk, and with it all commits before; with
+    /// `NORMAL` a power cut may take the latest commits, a crash of the process takes nothing.
+    fn sync_as(&mut self, durability: Durability) -> Result<(), Trouble> {
+        if self.synced != Some(durability) {
+            self.synced = None;
+            // Not a cached statement: SQLite obeys this pragma while it is prepared, not when it is run.
+            self.connection.execute_batch(match durability {
+                Durability::Full => "PRAGMA synchronous=FULL",
+                Durability::Grouped => "PRAGMA synchronous=NORMAL",
+            })?;
+            self.synced = Some(durability);
+        }
+        Ok(())
+    }
+
+    fn execute(&self, sql: &str) -> Result<(), Trouble> {
+        self.connection.prepare_cached(sql)?.execute([])?;
+        Ok(())
+    }
+
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit() {
+            // It fails only when there is no transaction left, and then it has been rolled back.
+            let _ = self.execute("ROLLBACK");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::connect;
+
+    fn desk(directory: &tempfile::TempDir) -> Desk {
+        let path = directory.path().join("escrow.db");
+        let connection = connect::for_writing(&path, Duration::from_secs(1)).unwrap();
+        connection.execute_batch("CREATE TABLE boxes (size INTEGER, content BLOB)").unwrap();
+        Desk { connection, path, synced: None }
+    }
+
+    /// Puts boxes of these sizes into one batch, -1 for one that breaks, and tells what became of each.
+    fn check(desk: &mut Desk, sizes: &[i64], expected: &[Option<StoreErrorKind>]) {
+        let (sender, answers) = channel();
+        let batch = sizes.iter().map(|&size| -> Box<dyn Job> {
+            let sender = sender.clone();
+            let work = move |connection: &Connection| {
+                connection.execute("INSERT INTO boxes VALUES (?1, zeroblob(max(?1, 1)))", [size])?;
+                let broken =
+                    || Trouble::Known(StoreErrorKind::OutOfStep { expected: 0, actual: 1 }, "no".into());
+                if size < 0 { Err(broken()) } else { Ok(()) }
+            };
+            let reply = move |result: Result<(), StoreError>| {
+                sender.send(result.err().map(|error| error.kind)).unwrap()
+            };
+            Box::new(Task { durability: Durability::Grouped, work, reply, value: None })
+        });
+        let before = boxes(desk);
+        desk.write(batch.collect());
+        drop(sender);
+        assert_eq!(answers.iter().collect::<Vec<_>>(), expected);
+        let kept = sizes.iter().zip(expected).filter(|(_, failure)| failure.is_none()).map(|(size, _)| *size);
+        let expected: Vec<_> = before.into_iter().chain(kept).collect();
+        assert_eq!(boxes(desk), expected, "what was confirmed is there, and nothing else");
+    }
+
+    fn boxes(desk: &Desk) -> Vec<i64> {
+        let mut statement = desk.connection.prepare("SELECT size FROM boxes ORDER BY rowid").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn a_job_that_fails_takes_only_itself_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let broken = Some(StoreErrorKind::OutOfStep { expected: 0, actual: 1 });
+        check(&mut desk(&directory), &[1, -1, 2, -1, 3], &[None, broken, None, broken, None]);
+    }
+
+    #[test]
+    fn a_full_disk_fails_only_the_jobs_that_do_not_fit_and_loses_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut desk = desk(&directory);
+        check(&mut desk, &[10, 20], &[None, None]);
+        let pages: i64 = desk.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        desk.connection.execute_batch(&format!("PRAGMA max_page_count={}", pages + 2)).unwrap();
+        let full = Some(StoreErrorKind::DiskFull);
+        check(&mut desk, &[100_000], &[full]);
+        check(&mut desk, &[30, 100_000, 40], &[None, full, None]);
+        desk.connection.execute_batch("PRAGMA max_page_count=100000").unwrap();
+        check(&mut desk, &[100_000], &[None]);
+    }
+
+    #[test]
+    fn each_batch_is_synced_as_its_most_careful_job_asks() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut desk = desk(&directory);
+        use Durability::{Full, Grouped};
+        for (jobs, level) in [
+            (&[Grouped][..], 1),
+            (&[Full], 2),
+            (&[Grouped, Grouped], 1),
+            (&[Grouped, Full, Grouped], 2),
+            (&[Full], 2),
+            (&[Grouped], 1),
+        ] {
+            let batch = jobs.iter().map(|&durability| -> Box<dyn Job> {
+                Box::new(Task { durability, work: |_: &Connection| Ok(()), reply: |_| {}, value: None })
+            });
+            desk.write(batch.collect());
+            let found: i64 = desk.connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+            assert_eq!(found, level, "{jobs:?}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Databases that cannot be opened or written: each is a typed error that names the file, and stays as it is.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use escrow_store::{Mode, Options, Store, StoreErrorKind};
+use rusqlite::Connection;
+
+use crate::child;
+use crate::support::{House, check_intact, note, run_id};
+
+fn check_refused(path: &Path, kind: StoreErrorKind) {
+    let before = std::fs::read(path).ok();
+    for mode in [Mode::Write, Mode::Read] {
+        let error = Store::open(path, mode).map(|_| ()).unwrap_err();
+        assert_eq!(error.kind, kind, "{mode:?}");
+        assert!(error.message.contains(&path.display().to_string()), "{error}");
+        assert!(!error.help().is_empty());
+    }
+    assert_eq!(std::fs::read(path).ok(), before, "it stays as it was");
+}
+
+#[test]
+fn what_is_not_a_database_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("escrow.db");
+    std::fs::write(
+        &path,
+        "a letter to my aunt, long enough to be taken for a header, and not empty at all\n".repeat(9),
+    )
+    .unwrap();
+    check_refused(&path, StoreErrorKind::NotADatabase);
+    let folder = directory.path().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    check_refused(&folder, StoreErrorKind::Unopenable);
+}
+
+#[test]
+fn the_database_of_another_program_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("other.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE recipes (name TEXT)").unwrap();
+    check_refused(&path, StoreErrorKind::Foreign);
+}
+
+#[test]
+fn a_newer_database_is_refused_and_not_touched() {
+    let house = House::new();
+    let path = house.path();
+    house.start("a", 1_000);
+    let _keep = house.close();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("PRAGMA user_version=99; PRAGMA wal_checkpoint(TRUNCATE)")
+        .unwrap();
+    let error = Store::open(&path, Mode::Write).map(|_| ()).unwrap_err();
+    let StoreErrorKind::NewerVersion { found: 99, known } = error.kind else { panic!("{error:?}") };
+    check_refused(&path, StoreErrorKind::NewerVersion { found: 99, known });
+}
+
+#[test]
+fn a_missing_directory_is_an_error_when_writing() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = Store::open(&directory.path().join("no/escrow.db"), Mode::Write).map(|_| ()).unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Unopenable);
+}
+
+#[test]
+fn damaged_pages_are_an_error_and_not_an_answer() {
+    let house = House::new();
+    let mut tenant = house.start("a", 1_000);
+    (1..=50).for_each(|number| tenant.commit(&[note(number)]));
+    let run = tenant.run().clone();
+    let path = house.path();
+    house.store.tidy().unwrap();
+    let _keep = house.close();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[4096..].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    std::fs::write(&path, &bytes).unwrap();
+    let error = Store::open(&path, Mode::Read).and_then(|store| store.journal(&run)).unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Corrupt);
+    assert!(error.message.contains("escrow.db"), "{error}");
+}
+
+#[test]
+fn a_database_that_stays_locked_is_an_error_and_the_commit_may_be_repeated() {
+    let house = House::new();
+    let mut setup = house.start("a", 1_000);
+    setup.commit(&[note(1)]);
+    let options = Options { busy_timeout: Duration::from_millis(50), ..Options::default() };
+    let impatient = Store::open_with(&house.path(), Mode::Write, options).unwrap();
+    let tenant = crate::support::Tenant { store: &impatient, lease: setup.lease, seq: 2 };
+
+    let blocker = Connection::open(house.path()).unwrap();
+    blocker.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(tenant.try_commit(&[note(2)], &[]).unwrap_err().kind, StoreErrorKind::Locked);
+    blocker.execute_batch("ROLLBACK").unwrap();
+    let mut tenant = tenant;
+    tenant.commit(&[note(2)]);
+    check_intact(&impatient, &run_id("a"), 3);
+}
+
+#[test]
+fn a_store_opened_for_reading_writes_nothing() {
+    let house = House::new();
+    let setup = house.start("a", 1_000);
+    let store = Store::open(&house.path(), Mode::Read).unwrap();
+    let tenant = crate::support::Tenant { store: &store, lease: setup.lease, seq: 1 };
+    assert_eq!(tenant.try_commit(&[note(1)], &[]).unwrap_err().kind, StoreErrorKind::ReadOnly);
+    assert_eq!(store.rebuild().unwrap_err().kind, StoreErrorKind::ReadOnly);
+    check_intact(&store, &run_id("a"), 1);
+}
+
+/// As root nothing is read-only, so somebody else has to try.
+fn check_read_only(tidy: bool, file_mode: u32) {
+    let house = House::new();
+    house.start("a", 1_000);
+    let path = house.path();
+    let directory = path.parent().unwrap().to_owned();
+    if tidy {
+        house.store.tidy().unwrap();
+    }
+    let _keep = house.close();
+    let allow =
+        |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    if tidy {
+        std::fs::remove_file(path.with_extension("db-wal")).unwrap();
+        std::fs::remove_file(path.with_extension("db-shm")).unwrap();
+    }
+    allow(&path, file_mode);
+    allow(&directory, 0o555);
+    if let Some(said) = child::say_as_nobody("list", &path) {
+        assert_eq!(said, "Ok(1)", "tidy: {tidy}, mode {file_mode:o}");
+        let said = child::say_as_nobody("write", &path).unwrap();
+        let refusals = ["Err(ReadOnly)", "Err(Unopenable)"];
+        assert!(refusals.contains(&said.as_str()), "{said}, tidy: {tidy}, mode {file_mode:o}");
+    }
+    allow(&directory, 0o755);
+}
+
+#[test]
+fn a_read_only_directory_can_be_listed_and_not_written() {
+    for tidy in [false, true] {
+        for file_mode in [0o444, 0o666] {
+            check_read_only(tidy, file_mode);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What the store promises, seen from outside: through its own methods, and by tampering with its file.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, outside their functions")]
+
+mod child;
+mod concurrency;
+mod crash;
+mod files;
+mod inbox;
+mod journal;
+mod lease;
+mod lookup;
+mod support;
+mod tables;

@@ -1,0 +1,200 @@
+//! A store in a directory of its own, and words for the entries that tests write.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use escrow_model::{
+    Answer, Entry, Event, Facts, JOURNAL_VERSION, Plan, Reason, ReasonCode, Request, RunId, RunOptions,
+    ScopePath, Verdict,
+};
+use escrow_store::{
+    Commit, Committed, Created, Durability, Holder, Lease, LetterId, Mode, NewRun, Store, StoreError,
+    Verification,
+};
+use serde_json::{Map, json};
+use tempfile::TempDir;
+
+pub(crate) struct House {
+    directory: TempDir,
+    pub(crate) store: Store,
+}
+
+impl House {
+    pub(crate) fn new() -> House {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&directory.path().join("escrow.db"), Mode::Write).unwrap();
+        House { directory, store }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.path().join("escrow.db")
+    }
+
+    /// Closes the store and keeps its directory.
+    pub(crate) fn close(self) -> TempDir {
+        self.directory
+    }
+
+    /// A run named `r_<name>` that has started at `at`.
+    pub(crate) fn start(&self, name: &str, at: u64) -> Tenant<'_> {
+        start_in(&self.store, name, at)
+    }
+
+    /// Another connection, with which a test may do what no store would.
+    pub(crate) fn tamper(&self, sql: &str) {
+        rusqlite::Connection::open(self.path()).unwrap().execute_batch(sql).unwrap();
+    }
+}
+
+/// A holder that commits one event after the other.
+pub(crate) struct Tenant<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) lease: Lease,
+    pub(crate) seq: u64,
+}
+
+impl Tenant<'_> {
+    pub(crate) fn run(&self) -> &RunId {
+        self.lease.run()
+    }
+
+    pub(crate) fn try_commit(&self, events: &[Event], opened: &[LetterId]) -> Result<Committed, StoreError> {
+        let entries: Vec<_> = events.iter().map(|event| entry(1_000 + self.seq, event.clone())).collect();
+        self.store.commit(Commit {
+            lease: &self.lease,
+            expected_seq: self.seq,
+            entries: &entries,
+            opened,
+            durability: Durability::Grouped,
+        })
+    }
+
+    pub(crate) fn commit(&mut self, events: &[Event]) {
+        self.commit_opening(events, &[]);
+    }
+
+    pub(crate) fn commit_opening(&mut self, events: &[Event], opened: &[LetterId]) {
+        let expected = Committed::Done { seq: self.seq + events.len() as u64 };
+        assert_eq!(self.try_commit(events, opened).unwrap(), expected);
+        self.seq += events.len() as u64;
+    }
+}
+
+pub(crate) fn start_in<'a>(store: &'a Store, name: &str, at: u64) -> Tenant<'a> {
+    let Created::Done { lease, seq } = create(store, name, at).unwrap() else { panic!("exists") };
+    Tenant { store, lease, seq }
+}
+
+pub(crate) fn try_start(store: &Store, name: &str) -> Result<(), StoreError> {
+    create(store, name, 1_000).map(|_| ())
+}
+
+fn create(store: &Store, name: &str, at: u64) -> Result<Created, StoreError> {
+    let run = run_id(name);
+    let entries = [entry(at, started(&run, None))];
+    store.create_run(NewRun {
+        run: &run,
+        holder: &holder(1),
+        entries: &entries,
+        durability: Durability::Grouped,
+    })
+}
+
+pub(crate) fn open(path: &Path) -> Store {
+    Store::open(path, Mode::Write).unwrap()
+}
+
+pub(crate) fn run_id(name: &str) -> RunId {
+    RunId::from_stored(format!("r_{name}"))
+}
+
+pub(crate) fn holder(pid: u32) -> Holder {
+    Holder { pid, host: "here".into(), boot_id: "boot".into(), process_started: 7 }
+}
+
+pub(crate) fn entry(at: u64, event: Event) -> Entry {
+    Entry { v: JOURNAL_VERSION, at, event }
+}
+
+/// A playbook of `lint`, `list` and `post`; the last is external.
+pub(crate) fn started(run: &RunId, invocation: Option<&str>) -> Event {
+    let check = |name: &str, criticality: &str| {
+        json!({
+            "name": name, "type": "noop", "starts": true, "criticality": criticality,
+            "criticality_origin": "declared", "mutating": false, "retry_transient": true, "timeout_ms": 1000
+        })
+    };
+    let plan: Plan = serde_json::from_value(json!({
+        "name": "review", "safety": "standard",
+        "checks": [check("lint", "info"), check("list", "info"), check("post", "external")]
+    }))
+    .unwrap();
+    let options = RunOptions {
+        run: run.clone(),
+        event: None,
+        payload: Map::new(),
+        inputs: Map::new(),
+        only: Vec::new(),
+        tags: Vec::new(),
+        exclude_tags: Vec::new(),
+        safe_mode: false,
+        parallelism: 2,
+        timeout_ms: None,
+        invocation: invocation.map(str::to_owned),
+        depth: 0,
+        directory: "/somewhere".into(),
+        artifacts: "/somewhere/artifacts".into(),
+    };
+    Event::RunStarted { plan: plan.into(), options: options.into(), facts: Arc::new(Facts::default()) }
+}
+
+pub(crate) fn attempt(check: &str, scope: &[u32], attempt: u32) -> Event {
+    let request = Request {
+        provider: "noop".into(),
+        fields: Map::new(),
+        env: Default::default(),
+        timeout_ms: 1000,
+        idempotency_key: "key".into(),
+        item: None,
+    };
+    let scope = ScopePath::new(scope.to_vec());
+    Event::AttemptStarted { check: check.into(), scope, attempt, external: false, request: request.into() }
+}
+
+pub(crate) fn answered(check: &str, scope: &[u32], attempt: u32, answer: Answer) -> Event {
+    let scope = ScopePath::new(scope.to_vec());
+    Event::AttemptAnswered { check: check.into(), scope, attempt, answer: answer.into() }
+}
+
+pub(crate) fn judged(check: &str, scope: &[u32], attempt: u32, verdict: Verdict) -> Event {
+    let scope = ScopePath::new(scope.to_vec());
+    Event::CheckJudged {
+        check: check.into(),
+        scope,
+        attempt,
+        verdict,
+        issues: Vec::new(),
+        fault: None,
+        violation: false,
+        settled: true,
+    }
+}
+
+pub(crate) fn note(number: u64) -> Event {
+    Event::MemoryChanged { namespace: "test".into(), key: "n".into(), value: Some(number.into()) }
+}
+
+pub(crate) fn reason(code: ReasonCode) -> Reason {
+    Reason { code, summary: format!("because of {}", code.as_str()), evidence: Vec::new() }
+}
+
+pub(crate) fn ended(code: ReasonCode) -> Event {
+    Event::RunEnded { reason: reason(code) }
+}
+
+pub(crate) fn check_intact(store: &Store, run: &RunId, entries: u64) {
+    match store.verify(run).unwrap() {
+        Verification::Intact { entries: found, .. } => assert_eq!(found, entries),
+        other => panic!("{other:?}"),
+    }
+}

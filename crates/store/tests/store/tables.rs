@@ -1,0 +1,346 @@
+//! The derived tables: what they show, and that the journal alone gives them.
+
+use escrow_model::{
+    Answer, Assumption, Event, FaultClass, Issue, Letter, ProviderFault, ReasonCode, RunStatus, ScopePath,
+    SkipReason, Verdict, WaitKind, Warning,
+};
+use escrow_store::{Created, Durability, NewRun, StoreErrorKind};
+use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+use proptest::{collection, prop_assert_eq};
+
+use crate::support::{
+    House, Tenant, answered, attempt, ended, entry, holder, judged, note, reason, run_id, started,
+};
+
+/// `check[scope] status skip_reason runs`, a line for each.
+fn check(events: &[Event], expected: &str) {
+    let house = House::new();
+    let mut tenant = house.start("a", 1_000);
+    tenant.commit(events);
+    let rows = house.store.checks(tenant.run()).unwrap();
+    let shown: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let skip = row.skip_reason.map_or("-", SkipReason::as_str);
+            format!("{}{} {} {skip} {}", row.check, row.scope, row.status.as_str(), row.runs)
+        })
+        .collect();
+    let expected: Vec<_> = expected.trim().lines().map(str::trim).collect();
+    assert_eq!(shown, expected);
+}
+
+fn skipped(name: &str, scope: &[u32], reason: SkipReason) -> Event {
+    let scope = ScopePath::new(scope.to_vec());
+    Event::CheckSkipped { check: name.into(), scope, reason, detail: String::new(), request: None }
+}
+
+fn wait(name: &str, kind: WaitKind, id: &str) -> Event {
+    Event::WaitStarted {
+        check: name.into(),
+        scope: ScopePath::root(),
+        kind,
+        id: id.into(),
+        digest: String::new(),
+        prompt: "go on?".into(),
+        choices: vec!["yes".into()],
+        expires_at: Some(9_000),
+    }
+}
+
+#[test]
+fn every_check_of_the_playbook_has_a_row_from_the_start() {
+    check(&[], "lint pending - 0\nlist pending - 0\npost pending - 0");
+}
+
+#[test]
+fn a_later_skip_does_not_erase_what_a_check_did() {
+    let events = [
+        attempt("lint", &[], 1),
+        judged("lint", &[], 1, Verdict::Succeeded),
+        skipped("lint", &[], SkipReason::NotRouted),
+        skipped("post", &[], SkipReason::DependencyFailed),
+        wait("list", WaitKind::UnknownEffect, "w1"),
+    ];
+    check(&events, "lint succeeded - 1\nlist unknown - 0\npost skipped dependency_failed 0");
+}
+
+#[test]
+fn a_check_with_items_has_failed_when_one_of_them_has() {
+    let events = [
+        attempt("list", &[0], 1),
+        attempt("list", &[10], 1),
+        attempt("list", &[2], 1),
+        judged("list", &[0], 1, Verdict::Failed),
+        judged("list", &[2], 1, Verdict::Succeeded),
+        skipped("list", &[3], SkipReason::Assume),
+    ];
+    let rows = "
+        lint pending - 0
+        list failed - 3
+        list[0] failed - 1
+        list[2] succeeded - 1
+        list[3] skipped assume 0
+        list[10] running - 1
+        post pending - 0";
+    check(&events, rows);
+    // A retry that helps takes the reproach back.
+    let more = [attempt("list", &[0], 2), judged("list", &[0], 2, Verdict::Succeeded)];
+    let events: Vec<_> = events.into_iter().chain(more).collect();
+    let rows =
+        rows.replace("list failed - 3", "list succeeded - 4").replace("[0] failed - 1", "[0] succeeded - 2");
+    check(&events, &rows);
+}
+
+#[test]
+fn attempts_show_how_each_ended() {
+    let house = House::new();
+    let mut tenant = house.start("a", 1_000);
+    let fault = Answer::fault(ProviderFault::transient("timeout", "too slow"));
+    tenant.commit(&[attempt("lint", &[], 1), answered("lint", &[], 1, fault)]);
+    tenant.commit(&[judged("lint", &[], 1, Verdict::Failed), attempt("lint", &[], 2)]);
+    tenant.commit(&[
+        answered("lint", &[], 2, Answer::done(1.into())),
+        judged("lint", &[], 2, Verdict::Succeeded),
+    ]);
+    // A loop begins to count again.
+    tenant.commit(&[attempt("lint", &[], 1)]);
+    let shown: Vec<_> = house
+        .store
+        .attempts(tenant.run())
+        .unwrap()
+        .into_iter()
+        .map(|row| (row.attempt, row.ending, row.verdict, row.fault_class, row.ended_at.is_some()))
+        .collect();
+    let expected = [
+        (1, Some("timeout".to_owned()), Some(Verdict::Failed), Some(FaultClass::Transient), true),
+        (2, Some("done".to_owned()), Some(Verdict::Succeeded), None, true),
+        (1, None, None, None, false),
+    ];
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn waits_are_open_until_a_letter_a_clock_or_the_end_resolves_them() {
+    let house = House::new();
+    let mut tenant = house.start("a", 1_000);
+    tenant.commit(&[
+        wait("lint", WaitKind::Approval, "w1"),
+        wait("list", WaitKind::Input, "w2"),
+        wait("post", WaitKind::UnknownEffect, "w3"),
+        wait("post", WaitKind::Approval, "w4"),
+    ]);
+    assert_eq!(house.store.open_waits().unwrap().len(), 4);
+    assert_eq!(house.store.waits_named("w2").unwrap()[0].choices, ["yes"]);
+    let by = Some("ann".to_owned());
+    let refused = Letter::Deny { id: "w1".into(), by: by.clone(), note: None };
+    let approve = Letter::Approve { id: "w1".into(), by: by.clone(), note: None };
+    let scope = ScopePath::root();
+    let assume = Letter::Assume { check: "post".into(), scope, assumption: Assumption::Done, by };
+    tenant.commit(&[
+        Event::LetterOpened { letter: refused, refused: Some("too late".into()) },
+        Event::LetterOpened { letter: approve, refused: None },
+        Event::WaitExpired { id: "w2".into() },
+        Event::LetterOpened { letter: assume, refused: None },
+    ]);
+    assert_eq!(house.store.open_waits().unwrap().len(), 1);
+    tenant.commit(&[ended(ReasonCode::CompletedOk)]);
+    let shown: Vec<_> =
+        house.store.waits(tenant.run()).unwrap().into_iter().map(|row| (row.id, row.resolution)).collect();
+    let expected = [("w1", "approved"), ("w2", "expired"), ("w3", "assumed_done"), ("w4", "run_ended")];
+    assert_eq!(shown, expected.map(|(id, resolution)| (id.to_owned(), Some(resolution.to_owned()))));
+}
+
+#[test]
+fn a_run_shows_its_reason_its_warnings_and_who_ended_it() {
+    let house = House::new();
+    let mut tenant = house.start("a", 1_000);
+    let warning = |code: &str| Warning { code: code.into(), message: "hm".into(), check: None };
+    tenant.commit(&[
+        Event::WarningRaised { warning: warning("one") },
+        Event::WarningRaised { warning: warning("two") },
+        Event::RunWaiting { reason: reason(ReasonCode::WaitingInput) },
+    ]);
+    let row = house.store.run("last").unwrap();
+    assert_eq!((row.status, row.ended_at), (RunStatus::Waiting, None));
+    assert_eq!(row.warnings, [warning("one"), warning("two")]);
+
+    let letter = Letter::Cancel { by: Some("ann".into()), system: false };
+    tenant.commit(&[
+        Event::RunResumed {},
+        Event::LetterOpened { letter, refused: None },
+        ended(ReasonCode::CancelledUser),
+    ]);
+    let row = house.store.run("last").unwrap();
+    assert_eq!((row.status, row.reason), (RunStatus::Cancelled, Some(reason(ReasonCode::CancelledUser))));
+    assert!(row.ended_at.is_some());
+    let shown: Vec<_> = house
+        .store
+        .transitions("run", "r_a")
+        .unwrap()
+        .into_iter()
+        .map(|row| {
+            format!(
+                "{} -> {} {} {}",
+                row.from_status.unwrap_or_default(),
+                row.to_status,
+                row.source,
+                row.actor
+            )
+        })
+        .collect();
+    let expected = [
+        " -> running start escrow",
+        "running -> waiting engine escrow",
+        "waiting -> running resume escrow",
+        "running -> cancelled engine ann",
+    ];
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn a_terminal_status_is_final_unless_the_run_is_resumed() {
+    let house = House::new();
+    let mut tenant = house.start("a", 1_000);
+    tenant.commit(&[ended(ReasonCode::FailedCheck)]);
+    let error = tenant.try_commit(&[note(1), ended(ReasonCode::CompletedOk)], &[]).unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::FinalStatus);
+    assert_eq!(house.store.journal(tenant.run()).unwrap().len(), 2, "nothing of it was written");
+    tenant.commit(&[Event::RunResumed {}, ended(ReasonCode::CompletedOk)]);
+    assert_eq!(house.store.run("a").unwrap().status, RunStatus::Completed);
+}
+
+#[test]
+fn an_invocation_counts_its_runs_and_keeps_the_reason_of_the_one_that_failed() {
+    let house = House::new();
+    let start = |name: &str| {
+        let run = run_id(name);
+        let entries = [entry(1_000, started(&run, Some("i1")))];
+        let new = NewRun { run: &run, holder: &holder(1), entries: &entries, durability: Durability::Full };
+        let Created::Done { lease, seq } = house.store.create_run(new).unwrap() else { panic!("exists") };
+        assert!(matches!(house.store.create_run(new).unwrap(), Created::AlreadyExists));
+        Tenant { store: &house.store, lease, seq }
+    };
+    let mut tenants = ["a", "b", "c"].map(start);
+    tenants[0].commit(&[ended(ReasonCode::FailedFailIf)]);
+    tenants[1].commit(&[ended(ReasonCode::CompletedOk)]);
+    let row = house.store.invocation("i1").unwrap().unwrap();
+    assert_eq!((row.runs, row.running, row.completed, row.failed), (3, 1, 1, 1));
+    assert_eq!(row.ended_at, None);
+    tenants[2].commit(&[ended(ReasonCode::CompletedOk)]);
+    let row = house.store.invocation("i1").unwrap().unwrap();
+    assert_eq!(row.reason_code.as_deref(), Some("run.failed.fail_if"));
+    assert!(row.ended_at.is_some());
+}
+
+#[test]
+fn a_removed_run_leaves_nothing_behind_and_the_feed_goes_on() {
+    let house = House::new();
+    let mut tenant = house.start("a", 1_000);
+    tenant.commit(&[attempt("lint", &[], 1), wait("post", WaitKind::Approval, "w1")]);
+    let letter = Letter::Cancel { by: None, system: true };
+    house.store.send(tenant.run(), &letter, "cli").unwrap();
+    let before = house.store.feed_end().unwrap();
+    assert_eq!(house.store.remove(&[run_id("a"), run_id("ghost")]).unwrap(), 1);
+    let left = dump(&house);
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(tenant.try_commit(&[note(1)], &[]).unwrap_err().kind, StoreErrorKind::NoSuchRun);
+
+    house.start("b", 2_000);
+    let fresh = house.store.feed(before, 10).unwrap();
+    assert_eq!(fresh.iter().map(|entry| entry.run.as_str()).collect::<Vec<_>>(), ["r_b"]);
+    assert_eq!(fresh[0].decode().unwrap().at, 2_000);
+}
+
+/// Every table, every row, as text.
+fn dump(house: &House) -> Vec<String> {
+    let connection = rusqlite::Connection::open(house.path()).unwrap();
+    let mut names = connection
+        .prepare(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+        )
+        .unwrap();
+    let names: Vec<String> =
+        names.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    let mut lines = Vec::new();
+    for name in names {
+        let mut statement = connection.prepare(&format!("SELECT * FROM {name}")).unwrap();
+        let width = statement.column_count();
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let values: Vec<rusqlite::types::Value> =
+                (0..width).map(|column| row.get(column).unwrap()).collect();
+            lines.push(format!("{name} {values:?}"));
+        }
+    }
+    lines.sort_unstable();
+    lines
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    let name = || prop_oneof![Just("lint"), Just("list"), Just("post")];
+    let scope = || collection::vec(0..3_u32, 0..3);
+    let verdict = prop_oneof![Just(Verdict::Succeeded), Just(Verdict::Failed)];
+    let answer = prop_oneof![
+        any::<i32>().prop_map(|value| Answer::done(value.into())),
+        ".{0,8}".prop_map(|code| Answer::fault(ProviderFault::logical(&code, "no"))),
+    ];
+    let kind = prop_oneof![Just(WaitKind::Approval), Just(WaitKind::UnknownEffect)];
+    prop_oneof![
+        (name(), scope(), 1..4_u32).prop_map(|(name, scope, number)| attempt(name, &scope, number)),
+        (name(), scope(), 1..4_u32, answer)
+            .prop_map(|(name, scope, number, answer)| answered(name, &scope, number, answer)),
+        (name(), scope(), 0..4_u32, verdict)
+            .prop_map(|(name, scope, number, verdict)| judged(name, &scope, number, verdict)),
+        (name(), scope()).prop_map(|(name, scope)| skipped(name, &scope, SkipReason::Assume)),
+        (name(), scope(), ".{0,8}").prop_map(|(name, scope, text)| Event::IssueRaised {
+            check: name.into(),
+            scope: ScopePath::new(scope),
+            issue: Issue::error("rule", text),
+            fails_run: None,
+        }),
+        (name(), kind, "w[0-3]").prop_map(|(name, kind, id)| wait(name, kind, &id)),
+        "w[0-3]".prop_map(|id| Event::WaitExpired { id }),
+        ("w[0-3]", any::<bool>()).prop_map(|(id, refused)| Event::LetterOpened {
+            letter: Letter::Approve { id, by: Some("ann".into()), note: None },
+            refused: refused.then(|| "no".into()),
+        }),
+        ".{0,8}".prop_map(|text| Event::WarningRaised {
+            warning: Warning { code: text, message: "hm".into(), check: None }
+        }),
+        Just(Event::RunResumed {}),
+        Just(Event::RunWaiting { reason: reason(ReasonCode::WaitingApproval) }),
+        Just(ended(ReasonCode::FailedCheck)),
+        Just(ended(ReasonCode::CompletedOk)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config { cases: 24, ..Default::default() })]
+
+    #[test]
+    fn tables_rebuilt_from_the_journal_are_the_tables_that_grew_with_it(
+        script in collection::vec((0..3_usize, events()), 0..60)
+    ) {
+        let house = House::new();
+        let mut tenants = ["a", "b", "c"].map(|name| {
+            let run = run_id(name);
+            let entries = [entry(1_000, started(&run, (name != "c").then_some("i1")))];
+            let new = NewRun { run: &run, holder: &holder(1), entries: &entries, durability: Durability::Grouped };
+            let Created::Done { lease, seq } = house.store.create_run(new).unwrap() else { panic!("exists") };
+            Tenant { store: &house.store, lease, seq }
+        });
+        for (place, event) in &script {
+            let tenant = &mut tenants[*place];
+            match tenant.try_commit(std::slice::from_ref(event), &[]) {
+                Ok(_) => tenant.seq += 1,
+                Err(error) => prop_assert_eq!(error.kind, StoreErrorKind::FinalStatus),
+            }
+        }
+        let grown = dump(&house);
+        for tenant in &tenants {
+            crate::support::check_intact(&house.store, tenant.run(), tenant.seq);
+        }
+        house.store.rebuild().unwrap();
+        prop_assert_eq!(dump(&house), grown);
+    }
+}

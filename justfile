@@ -1,0 +1,19 @@
+# Recipes for people who work on Escrow. `just --list` shows them.
+
+# Everything that must hold before a change lands
+check:
+    bash .ci/run
+
+# The tests, as the README runs them
+test:
+    cargo test --workspace --quiet
+
+# Measure Escrow beside GNU make, in one run
+bench:
+    cargo build --release -p escrow
+    bash bench/make.sh
+    cargo bench -p escrow-expr
+
+# Look at snapshots that changed
+review:
+    cargo insta review
