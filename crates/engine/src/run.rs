@@ -10,18 +10,19 @@ use escrow_model::{
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::filter::left_out;
 use crate::graph::Graph;
-use crate::state::{Agenda, Aside, Cell, CheckState, Node, State};
-use crate::view::Environment;
+use crate::state::{Agenda, Aside, Calling, Cell, CheckState, Node, State};
+use crate::surroundings::Surroundings;
+use crate::turn::Deciding;
 
 /// One run of a plan.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub(crate) graph: Arc<Graph>,
     pub(crate) state: State,
-    /// The captured environment, as expressions read it.
-    pub(crate) environment: Environment,
-    pub(crate) env_problem: Option<String>,
+    /// What expressions read of the world, as it was at the start.
+    pub(crate) surroundings: Arc<Surroundings>,
     /// What `--only` and `--tags` leave out.
     pub(crate) left_out: BTreeMap<CheckIndex, SkipReason>,
 }
@@ -106,10 +107,11 @@ impl Run {
     /// Begins a run, with its first turn.
     pub fn start(plan: Arc<Plan>, options: Arc<RunOptions>, facts: Arc<Facts>, at: Millis) -> (Run, Turn) {
         let mut run = Run::new(&plan, &options, &facts, at);
-        let mut turn = Turn::default();
-        run.record(&mut turn, at, Event::RunStarted { plan, options, facts });
-        run.begin(&mut turn, at);
-        run.decide(&mut turn, at);
+        let mut deciding = Deciding::new(&mut run, at);
+        deciding.record(Event::RunStarted { plan, options, facts });
+        deciding.begin();
+        deciding.decide();
+        let turn = deciding.into_turn();
         (run, turn)
     }
 
@@ -139,28 +141,21 @@ impl Run {
     /// What follows from an input at a time. The entries are already applied to this run: if they cannot be
     /// committed, the run is to be dropped and rebuilt from the journal.
     pub fn handle(&mut self, at: Millis, input: Input) -> Turn {
-        let mut turn = Turn::default();
         if self.state.status.is_terminal() {
-            return turn;
+            return Turn::default();
         }
+        let mut deciding = Deciding::new(self, at);
         match input {
             Input::Answered { check, scope, attempt, answer } => {
-                self.take_answer(&mut turn, at, &(check, scope), attempt, answer);
+                deciding.take_answer(&(check, scope), attempt, answer);
             }
-            Input::Seen(seen) => self.take_sightings(&mut turn, at, &seen),
-            Input::Wake => self.wake(&mut turn, at),
-            Input::Letter(letter) => self.open_letter(&mut turn, at, letter),
-            Input::Resume => self.take_over(&mut turn, at),
+            Input::Seen(seen) => deciding.take_sightings(&seen),
+            Input::Wake => deciding.wake(),
+            Input::Letter(letter) => deciding.open_letter(letter),
+            Input::Resume => deciding.take_over(),
         }
-        self.decide(&mut turn, at);
-        turn
-    }
-
-    /// Applies an event and puts it into the turn.
-    pub(crate) fn record(&mut self, turn: &mut Turn, at: Millis, event: Event) {
-        let entry = Entry { v: JOURNAL_VERSION, at, event };
-        self.apply(&entry);
-        turn.entries.push(entry);
+        deciding.decide();
+        deciding.into_turn()
     }
 
     fn new(plan: &Arc<Plan>, options: &Arc<RunOptions>, facts: &Arc<Facts>, at: Millis) -> Run {
@@ -169,10 +164,11 @@ impl Run {
         let mut checks = Vec::with_capacity(plan.checks.len());
         for index in plan.indices() {
             let check = plan.check(index);
+            let calling = Calling { activated: check.starts, ..Calling::default() };
             let node = if check.fan.is_empty() {
-                Node::Leaf(Cell { activated: check.starts, ..Cell::default() })
+                Node::Leaf(Cell { calling, ..Cell::default() })
             } else {
-                Node::Unexpanded
+                Node::Unexpanded(calling)
             };
             agenda.checks.insert((index, ScopePath::root()));
             checks.push(CheckState {
@@ -185,6 +181,8 @@ impl Run {
             inputs.insert(name.clone(), input.default.clone().unwrap_or(Value::Null));
         }
         inputs.extend(options.inputs.clone());
+        let inputs = Value::Object(inputs);
+        let surroundings = Surroundings::of(plan, options, facts, &inputs);
         let state = State {
             plan: Arc::clone(plan),
             options: Arc::clone(options),
@@ -195,8 +193,8 @@ impl Run {
             reason: None,
             checks,
             entries: 0,
-            inputs: Value::Object(inputs),
-            env: Map::new(),
+            inputs,
+            env: surroundings.file_env.clone(),
             memory: BTreeMap::new(),
             slots_used: 0,
             busy: 0,
@@ -205,6 +203,7 @@ impl Run {
             waits: BTreeMap::new(),
             routes: BTreeMap::new(),
             awaited: BTreeMap::new(),
+            violations: 0,
             loops: BTreeMap::new(),
             halted: Default::default(),
             stopping: None,
@@ -214,16 +213,8 @@ impl Run {
             delivery: None,
             agenda: Aside(agenda),
         };
-        let mut run = Run {
-            graph,
-            state,
-            environment: Environment::default(),
-            env_problem: None,
-            left_out: BTreeMap::new(),
-        };
-        run.left_out = run.filtered();
-        run.render_env();
-        run
+        let left_out = left_out(plan, options);
+        Run { graph, state, surroundings: Arc::new(surroundings), left_out }
     }
 
     pub fn status(&self) -> RunStatus {

@@ -130,3 +130,14 @@ fn a_ledger_with_a_hole_says_where_it_is() {
     let checked = validate(events[0].to_string());
     assert_eq!(checked.stdout, "ok\n", "{}", checked.stderr);
 }
+
+/// The order in which empty names are reported was once wrong here and found by comparison.
+#[test]
+fn an_empty_run_is_named_before_an_empty_parent() {
+    let receipt = r#"{"schema_version":"lifeloop.v0.4","receipt_id":"r","idempotency_key":null,"client_id":"c","adapter_id":"a","invocation_id":"i","event":"session.started","event_id":"e","sequence":null,"parent_receipt_id":"","integration_mode":"native_hook","status":"delivered","at_epoch_s":1,"harness_run_id":"","failure_class":null,"retry_class":null}"#;
+    let answer = check(&["receipt", "show"], receipt.as_bytes());
+    assert_eq!(
+        answer.stderr,
+        "receipt failed validation: empty sentinel string in field `receipt.harness_run_id`\n"
+    );
+}

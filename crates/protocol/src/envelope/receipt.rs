@@ -91,7 +91,6 @@ impl LifecycleReceipt {
         require_non_empty(&self.invocation_id, "receipt.invocation_id")?;
         require_non_empty(&self.event_id, "receipt.event_id")?;
         require_non_empty_if_present(self.idempotency_key.as_deref(), "receipt.idempotency_key")?;
-        require_non_empty_if_present(self.parent_receipt_id.as_deref(), "receipt.parent_receipt_id")?;
         if version.refuses_empty_details() {
             for (value, field) in [
                 (&self.harness_session_id, "receipt.harness_session_id"),
@@ -101,7 +100,7 @@ impl LifecycleReceipt {
                 require_non_empty_if_present(value.as_deref(), field)?;
             }
         }
-        Ok(())
+        require_non_empty_if_present(self.parent_receipt_id.as_deref(), "receipt.parent_receipt_id")
     }
 }
 

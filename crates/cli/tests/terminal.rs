@@ -1,0 +1,140 @@
+//! What people read: the story of a run on stderr, without colour, with what varies masked.
+
+mod desk;
+
+use desk::Desk;
+
+/// The talk of a run, with ids and times masked.
+fn story(playbook: &str, more: &[&str]) -> String {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", playbook);
+    let mut arguments = vec!["run", "playbook.yaml"];
+    arguments.extend(more);
+    mask(&desk.escrow(&arguments).stderr)
+}
+
+fn mask(text: &str) -> String {
+    let mut masked = String::new();
+    for line in text.lines() {
+        let words: Vec<String> = line
+            .split(' ')
+            .map(|word| {
+                let digits = word.trim_end_matches("ms").trim_end_matches('s');
+                let is_time = digits.len() < word.len()
+                    && !digits.is_empty()
+                    && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+                let is_id = |prefix: &str, length: usize| word.starts_with(prefix) && word.len() == length;
+                if is_time {
+                    "TIME".to_owned()
+                } else if is_id("r_", 22) {
+                    "RUN".to_owned()
+                } else if word.starts_with("a_") || word.starts_with("(a_") {
+                    "WAIT".to_owned()
+                } else {
+                    word.to_owned()
+                }
+            })
+            .collect();
+        // Times are right-aligned: what is left of them varies with their length.
+        let line = words.join(" ");
+        let squeezed: Vec<&str> = line.split("TIME").map(str::trim_end).collect();
+        masked.push_str(&squeezed.join(" TIME"));
+        masked.push('\n');
+    }
+    masked
+}
+
+#[test]
+fn a_failing_run_tells_what_failed_what_it_printed_and_what_to_do() {
+    let told = story(
+        r#"
+name: release
+checks:
+  build: {type: command, exec: "echo building; echo broken >&2; exit 2"}
+  publish: {type: command, depends_on: build, exec: "true"}
+  lint: {type: noop}
+"#,
+        &["--jobs", "1"],
+    );
+    assert_eq!(
+        told,
+        "run RUN  release
+  ✓ lint TIME
+  ✗ build TIME  exit code 2
+  - publish           a dependency did not succeed: `build` did not succeed
+
+✗ build
+  command/exit_nonzero  exit code 2
+  ── stdout ──
+  building
+  ── stderr ──
+  broken
+failed  run.failed.exit_nonzero  `build` failed: exit code 2 TIME
+  next: escrow logs RUN build
+"
+    );
+}
+
+#[test]
+fn a_missing_artifact_is_told_as_the_contract_has_it() {
+    let told = story(
+        "artifacts: {expected: [{id: review, path: review.md}]}\nchecks: {a: {type: noop}}",
+        &[],
+    );
+    assert_eq!(
+        told,
+        "run RUN  playbook
+  ✓ a TIME
+
+Run failed: missing required artifacts.
+  review (review.md) — playbook
+
+Run completed cleanly otherwise. Inspect with:
+  escrow runs show RUN
+failed  run.failed.missing_artifact  missing required artifacts: review (review.md) TIME
+"
+    );
+}
+
+#[test]
+fn a_run_that_waits_says_for_what_and_how_to_go_on() {
+    let told = story("checks: {deploy: {type: command, exec: 'true', requires_approval: true}}", &[]);
+    assert_eq!(
+        told,
+        "run RUN  playbook
+    deploy waits: approve `deploy` WAIT
+waiting  run.waiting.approval  `deploy` waits for a person: approve `deploy`
+  approve `deploy`  escrow approve WAIT    or  escrow deny WAIT
+"
+    );
+}
+
+#[test]
+fn quiet_says_nothing_and_no_escape_codes_reach_a_file() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", "checks: {a: {type: command, exec: 'exit 1'}}");
+    assert_eq!(desk.escrow(&["run", "playbook.yaml", "--quiet"]).stderr, "");
+    assert!(!desk.escrow(&["run", "playbook.yaml"]).stderr.contains('\x1b'));
+}
+
+#[test]
+fn colour_comes_when_it_is_forced_and_goes_when_it_is_refused() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", "checks: {a: {type: command, exec: 'exit 1'}}");
+    let forced = desk.command(&["run", "playbook.yaml"]).env("CLICOLOR_FORCE", "1").output().expect("runs");
+    assert!(String::from_utf8_lossy(&forced.stderr).contains("\x1b[1;31m"));
+    let refused = desk
+        .command(&["run", "playbook.yaml"])
+        .env("CLICOLOR_FORCE", "1")
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("runs");
+    assert!(!String::from_utf8_lossy(&refused.stderr).contains('\x1b'));
+}
+
+#[test]
+fn a_commands_escape_codes_do_not_reach_the_terminal() {
+    let told = story(r#"checks: {a: {type: command, exec: "printf '\\033[2Jwiped'; exit 1"}}"#, &[]);
+    assert!(!told.contains('\x1b'), "{told:?}");
+    assert!(told.contains("[2Jwiped"), "{told}");
+}
