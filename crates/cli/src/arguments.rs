@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Check a playbook without running it
     Check(CheckArguments),
+    /// Test playbooks: a script answers for the world, and no process is started
+    Test(TestArguments),
     /// List runs, or show one
     Runs(RunsArguments),
     /// Print what a run's commands printed
@@ -117,6 +119,16 @@ pub(crate) struct RunArguments {
 pub(crate) struct CheckArguments {
     /// The playbook
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArguments {
+    /// Test files, or folders that hold `*.test.yaml`
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Only tests whose name has this text in it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
 }
 
 #[derive(Debug, Args)]
