@@ -133,6 +133,10 @@ impl Run {
                 self.set_phase(check, scope, Phase::Waiting(id.clone()));
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.unknown = *kind == WaitKind::UnknownEffect;
+                    // Who waits needs no slot.
+                    if std::mem::take(&mut cell.slot) {
+                        self.state.slots_used = self.state.slots_used.saturating_sub(1);
+                    }
                 }
                 self.state.waits.insert(id.clone(), wait);
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, CheckIndex, Criticality, Entry, Event, Facts, JOURNAL_VERSION, Letter, Millis, Plan, Reason,
-    Request, RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
+    Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -42,6 +42,14 @@ pub enum Input {
         scope: ScopePath,
         attempt: u32,
         answer: Answer,
+    },
+    /// The nested run that an attempt drives came to rest without an end.
+    NestedWaits {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+        child: RunId,
+        reason: Reason,
     },
     /// The artifact directory was looked at.
     Seen(Vec<Sighting>),
@@ -149,6 +157,9 @@ impl Run {
             Input::Answered { check, scope, attempt, answer } => {
                 deciding.take_answer(&(check, scope), attempt, answer);
             }
+            Input::NestedWaits { check, scope, attempt, child, reason } => {
+                deciding.wait_with_nested(&(check, scope), attempt, &child, &reason);
+            }
             Input::Seen(seen) => deciding.take_sightings(&seen),
             Input::Wake => deciding.wake(),
             Input::Letter(letter) => deciding.open_letter(letter),
@@ -243,6 +254,10 @@ impl Run {
     /// From its start to its end, once it has ended.
     pub fn elapsed_ms(&self) -> Option<Millis> {
         self.state.ended_at.map(|end| end.saturating_sub(self.state.started_at))
+    }
+
+    pub fn started_at(&self) -> Millis {
+        self.state.started_at
     }
 
     /// How many entries the journal of this run has.

@@ -189,7 +189,8 @@ pub enum Event {
         scope: ScopePath,
         kind: WaitKind,
         id: String,
-        /// SHA-256 of the request that is to be approved.
+        /// What is waited for: SHA-256 of the request that is to be approved, or the reason that a nested run
+        /// has for waiting.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         digest: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -236,6 +237,8 @@ pub enum WaitKind {
     Approval,
     Input,
     UnknownEffect,
+    /// A nested run waits; its id is the wait's.
+    Nested,
 }
 
 impl Event {

@@ -41,6 +41,8 @@ impl Default for Options {
                 timeout_ms: None,
                 invocation: None,
                 depth: 0,
+                parent: None,
+                file: None,
                 directory: "/dir".into(),
                 artifacts: "/dir/artifacts".into(),
             },
