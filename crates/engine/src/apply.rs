@@ -378,6 +378,6 @@ impl Run {
     }
 
     pub(crate) fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.state.plan)
+        Arc::clone(&self.state.plan.0)
     }
 }

@@ -17,9 +17,9 @@ pub(crate) type Place = (CheckIndex, ScopePath);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) options: Arc<RunOptions>,
-    pub(crate) facts: Arc<Facts>,
+    pub(crate) plan: Shared<Plan>,
+    pub(crate) options: Shared<RunOptions>,
+    pub(crate) facts: Shared<Facts>,
     pub(crate) started_at: Millis,
     pub(crate) ended_at: Option<Millis>,
     pub(crate) status: RunStatus,
@@ -62,6 +62,24 @@ pub(crate) struct State {
 
     /// What is worth a look. A superset does no harm: looking decides nothing by itself.
     pub(crate) agenda: Aside<Agenda>,
+}
+
+/// A part of the state that never changes; comparing two states compares it only when it is not the same one.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared<T>(pub(crate) Arc<T>);
+
+impl<T: PartialEq> PartialEq for Shared<T> {
+    fn eq(&self, other: &Shared<T>) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl<T> std::ops::Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 /// A part of the state that is derived, so two states are equal whatever it holds.
