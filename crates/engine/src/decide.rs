@@ -82,7 +82,7 @@ impl Deciding<'_> {
     fn consider_group(&mut self, check: CheckIndex, scope: &ScopePath, calling: &Calling) {
         let plan = self.plan();
         let spec = plan.check(check);
-        if let Some(reason) = self.stop_reason(scope) {
+        if let Some(reason) = self.stop_reason(check, scope) {
             self.skip_check(check, scope, reason, String::new());
             return;
         }
@@ -110,7 +110,7 @@ impl Deciding<'_> {
         let (check, scope) = place;
         let plan = self.plan();
         let spec = plan.check(*check);
-        if let Some(reason) = self.stop_reason(scope) {
+        if let Some(reason) = self.stop_reason(*check, scope) {
             self.skip_check(*check, scope, reason, String::new());
             return;
         }
@@ -194,11 +194,11 @@ impl Deciding<'_> {
         }
     }
 
-    fn stop_reason(&self, scope: &ScopePath) -> Option<SkipReason> {
+    fn stop_reason(&self, check: CheckIndex, scope: &ScopePath) -> Option<SkipReason> {
         if self.state.stopping.is_some() {
             return Some(SkipReason::RunEnded);
         }
-        self.is_halted(scope).then_some(SkipReason::LoopBudget)
+        self.is_halted(check, scope).then_some(SkipReason::LoopBudget)
     }
 
     pub(crate) fn skip_unsatisfied(&mut self, check: CheckIndex, scope: &ScopePath, dependency: CheckIndex) {

@@ -34,7 +34,7 @@ impl Deciding<'_> {
     pub(crate) fn consider_route(&mut self, place: &Place) {
         let Some(route) = self.state.routes.get(place).cloned() else { return };
         let (check, scope) = place;
-        if self.state.stopping.is_some() || self.is_halted(scope) {
+        if self.state.stopping.is_some() || self.is_halted(*check, scope) {
             self.end_route(place, route.block);
             return;
         }
@@ -279,7 +279,8 @@ impl Deciding<'_> {
         let to_scope = scope_toward(&spec.fan, scope, &target_spec.fan);
         let again = self.runs_again(target.check, &to_scope);
         let limit = plan.max_loops.unwrap_or(if spec.is_critical() { LOOPS_CRITICAL } else { LOOPS });
-        if again && self.state.loops.get(&to_scope).copied().unwrap_or(0) >= limit {
+        let used = self.state.loops.get(&self.region(target.check, &to_scope)).copied().unwrap_or(0);
+        if again && used >= limit {
             let event = Event::LoopBudgetExceeded {
                 check: spec.name.clone(),
                 scope: to_scope,
@@ -318,10 +319,6 @@ impl Deciding<'_> {
         if was_open {
             self.isolate(place);
         }
-    }
-
-    pub(crate) fn is_halted(&self, scope: &ScopePath) -> bool {
-        (0..=scope.depth()).any(|depth| self.state.halted.contains(&scope.truncated(depth)))
     }
 
     /// Whether a route to this target runs something again. The target itself may never have run: a check

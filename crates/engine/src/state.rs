@@ -15,6 +15,10 @@ use crate::graph::BlockName;
 /// A check in one scope: what the agenda and the routes speak of.
 pub(crate) type Place = (CheckIndex, ScopePath);
 
+/// A scope with the `forEach` check that its last index belongs to: the third item of one list is not the
+/// third item of another.
+pub(crate) type Region = (Option<CheckIndex>, ScopePath);
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub(crate) plan: Shared<Plan>,
@@ -49,9 +53,9 @@ pub(crate) struct State {
     /// Scopes, over all checks, with a broken contract and no later success.
     pub(crate) violations: u32,
     /// Re-runs by routing, per scope.
-    pub(crate) loops: BTreeMap<ScopePath, u32>,
+    pub(crate) loops: BTreeMap<Region, u32>,
     /// Scopes whose loop budget is spent.
-    pub(crate) halted: BTreeSet<ScopePath>,
+    pub(crate) halted: BTreeSet<Region>,
 
     /// Why no new work starts.
     pub(crate) stopping: Option<Stopping>,

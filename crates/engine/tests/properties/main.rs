@@ -20,7 +20,7 @@ const CASES: u64 = 100_000;
 const TURNS_MAX: u64 = 5_000;
 const LETTERS_MAX: u64 = 60;
 /// How often each plan is played. The first time it is also compared with its replay after every turn.
-const WEATHERS: u64 = 6;
+const WEATHERS: u64 = 8;
 
 /// Plays a share of all cases: `each` of them for every seed.
 fn cases(percent: u64, each: u64, salt: u64, case: impl Fn(u64)) {
