@@ -103,7 +103,7 @@ impl Deciding<'_> {
             (dormant, SkipReason::NotRouted)
         };
         for (check, scope) in &places {
-            let reason = if self.is_halted(scope) { SkipReason::LoopBudget } else { reason };
+            let reason = if self.is_halted(*check, scope) { SkipReason::LoopBudget } else { reason };
             self.skip_check(*check, scope, reason, String::new());
         }
         !places.is_empty()

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::filter::left_out;
 use crate::graph::Graph;
-use crate::state::{Agenda, Aside, Calling, Cell, CheckState, Node, State};
+use crate::state::{Agenda, Aside, Calling, Cell, CheckState, Node, Shared, State};
 use crate::surroundings::Surroundings;
 use crate::turn::Deciding;
 
@@ -146,6 +146,11 @@ impl Run {
         Ok(run)
     }
 
+    /// Applies one more entry of the journal, for those who look on while another process decides.
+    pub fn follow(&mut self, entry: &Entry) {
+        self.apply(entry);
+    }
+
     /// What follows from an input at a time. The entries are already applied to this run: if they cannot be
     /// committed, the run is to be dropped and rebuilt from the journal.
     pub fn handle(&mut self, at: Millis, input: Input) -> Turn {
@@ -195,9 +200,9 @@ impl Run {
         let inputs = Value::Object(inputs);
         let surroundings = Surroundings::of(plan, options, facts, &inputs);
         let state = State {
-            plan: Arc::clone(plan),
-            options: Arc::clone(options),
-            facts: Arc::clone(facts),
+            plan: Shared(Arc::clone(plan)),
+            options: Shared(Arc::clone(options)),
+            facts: Shared(Arc::clone(facts)),
             started_at: at,
             ended_at: None,
             status: RunStatus::Running,
@@ -241,7 +246,7 @@ impl Run {
     }
 
     pub fn plan_of(&self) -> &Arc<Plan> {
-        &self.state.plan
+        &self.state.plan.0
     }
 
     /// Whether a check changes the world outside, so that its intents and results must survive a power cut.

@@ -119,7 +119,7 @@ pub enum Event {
         to_scope: ScopePath,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         goto_event: Option<String>,
-        /// The target had run there before: it counts against the loop budget.
+        /// It runs something again that had run there before: it counts against the loop budget.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
