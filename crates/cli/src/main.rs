@@ -1,7 +1,6 @@
 //! The binary `escrow`: reads the command line, wires the house, tells the story, sets the exit code.
 
 mod arguments;
-mod catalog;
 mod commands;
 mod exit;
 mod failure;

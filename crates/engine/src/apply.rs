@@ -83,7 +83,7 @@ impl Run {
             Event::Routed { check, scope, by, to, to_scope, goto_event, again, .. } => {
                 let (source, target) = (self.index(check), self.index(to));
                 if *again {
-                    *self.state.loops.entry(to_scope.clone()).or_default() += 1;
+                    *self.state.loops.entry(self.region(target, to_scope)).or_default() += 1;
                 }
                 self.decide_anew(&(source, scope.clone()), target, to_scope, goto_event.as_deref());
                 self.note_run_target((source, scope), by, (target, to_scope));
@@ -93,9 +93,9 @@ impl Run {
                 self.routing_done(check, scope, block);
             }
             Event::LoopBudgetExceeded { check, scope, to, limit } => {
-                let source = self.index(check);
+                let (source, target) = (self.index(check), self.index(to));
                 let message = format!("routing to `{to}` again would exceed the loop budget of {limit}");
-                self.state.halted.insert(scope.clone());
+                self.halt(target, scope);
                 self.raise(source, scope, &Issue::error("routing/loop_budget_exceeded", message.clone()));
                 self.fail_run(ReasonCode::FailedLoopBudget, source, message);
             }
@@ -133,6 +133,10 @@ impl Run {
                 self.set_phase(check, scope, Phase::Waiting(id.clone()));
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.unknown = *kind == WaitKind::UnknownEffect;
+                    // Who waits needs no slot.
+                    if std::mem::take(&mut cell.slot) {
+                        self.state.slots_used = self.state.slots_used.saturating_sub(1);
+                    }
                 }
                 self.state.waits.insert(id.clone(), wait);
             }
@@ -378,6 +382,6 @@ impl Run {
     }
 
     pub(crate) fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.state.plan)
+        Arc::clone(&self.state.plan.0)
     }
 }

@@ -11,6 +11,14 @@ use crate::state::{Calling, Node, Phase, Place};
 use crate::turn::Deciding;
 use crate::view::View;
 
+/// What is ready queues up, and enters in the order of the file when nothing else is left to decide. Whoever
+/// has room depends on the state alone then, not on who was looked at first: a replayed run goes on alike.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turnstile {
+    QueueUp,
+    Enter,
+}
+
 impl Deciding<'_> {
     /// What `--only`, `--tags` and a broken `env:` decide before anything else.
     pub(crate) fn begin(&mut self) {
@@ -39,20 +47,20 @@ impl Deciding<'_> {
             if let Some(place) = self.state.agenda.0.routes.pop_first() {
                 self.consider_route(&place);
             } else if let Some(place) = self.state.agenda.0.checks.pop_first() {
-                self.consider(&place);
-            } else if let Some(place) = self.next_parked() {
-                self.consider(&place);
+                self.consider(&place, Turnstile::QueueUp);
+            } else if self.has_freed_room() {
+                self.call_parked();
             } else if self.has_slot()
                 && let Some(place) = self.state.agenda.0.ready.pop_first()
             {
-                self.consider(&place);
+                self.consider(&place, Turnstile::Enter);
             } else if !self.settle_the_rest() {
                 return;
             }
         }
     }
 
-    fn consider(&mut self, place: &Place) {
+    fn consider(&mut self, place: &Place, turnstile: Turnstile) {
         let (check, scope) = place;
         match self.node(*check, scope) {
             Some(Node::Unexpanded(calling)) => {
@@ -61,9 +69,9 @@ impl Deciding<'_> {
             }
             Some(Node::Leaf(cell)) => match cell.phase {
                 Phase::Pending if cell.calling.activated || self.state.stopping.is_some() => {
-                    self.consider_cell(place);
+                    self.consider_cell(place, turnstile);
                 }
-                Phase::Due => self.go_on(place),
+                Phase::Due => self.go_on(place, turnstile),
                 Phase::RetryWait(_) | Phase::Waiting(_) | Phase::Judged if self.state.stopping.is_some() => {
                     self.wind_up(place);
                 }
@@ -82,7 +90,7 @@ impl Deciding<'_> {
     fn consider_group(&mut self, check: CheckIndex, scope: &ScopePath, calling: &Calling) {
         let plan = self.plan();
         let spec = plan.check(check);
-        if let Some(reason) = self.stop_reason(scope) {
+        if let Some(reason) = self.stop_reason(check, scope) {
             self.skip_check(check, scope, reason, String::new());
             return;
         }
@@ -106,11 +114,11 @@ impl Deciding<'_> {
         }
     }
 
-    fn consider_cell(&mut self, place: &Place) {
+    fn consider_cell(&mut self, place: &Place, turnstile: Turnstile) {
         let (check, scope) = place;
         let plan = self.plan();
         let spec = plan.check(*check);
-        if let Some(reason) = self.stop_reason(scope) {
+        if let Some(reason) = self.stop_reason(*check, scope) {
             self.skip_check(*check, scope, reason, String::new());
             return;
         }
@@ -121,7 +129,10 @@ impl Deciding<'_> {
             return;
         }
         match self.gate(*check, scope, cell) {
-            Gate::Wait => return,
+            Gate::Wait => {
+                self.leave_room(*check, scope);
+                return;
+            }
             Gate::Shut(dependency) => {
                 self.skip_unsatisfied(*check, scope, dependency);
                 return;
@@ -150,26 +161,24 @@ impl Deciding<'_> {
                 }
             }
         }
-        self.go_on(place);
+        self.go_on(place, turnstile);
     }
 
     /// Past the gates: the check starts as soon as there is room for it.
-    fn go_on(&mut self, place: &Place) {
+    fn go_on(&mut self, place: &Place, turnstile: Turnstile) {
         let (check, scope) = place;
         if self.state.stopping.is_some() {
             self.wind_up(place);
             return;
         }
-        let plan = self.plan();
-        let spec = plan.check(*check);
-        if needs_slot(&spec.provider) {
+        if needs_slot(&self.state.plan.check(*check).provider) {
             for group in self.groups_of(*check, scope).into_iter().flatten() {
                 if !self.has_room(&group) {
                     self.state.agenda.0.parked.entry(group).or_default().insert(place.clone());
                     return;
                 }
             }
-            if !self.has_slot() {
+            if turnstile == Turnstile::QueueUp {
                 self.state.agenda.0.ready.insert(place.clone());
                 return;
             }
@@ -194,11 +203,11 @@ impl Deciding<'_> {
         }
     }
 
-    fn stop_reason(&self, scope: &ScopePath) -> Option<SkipReason> {
+    fn stop_reason(&self, check: CheckIndex, scope: &ScopePath) -> Option<SkipReason> {
         if self.state.stopping.is_some() {
             return Some(SkipReason::RunEnded);
         }
-        self.is_halted(scope).then_some(SkipReason::LoopBudget)
+        self.is_halted(check, scope).then_some(SkipReason::LoopBudget)
     }
 
     pub(crate) fn skip_unsatisfied(&mut self, check: CheckIndex, scope: &ScopePath, dependency: CheckIndex) {

@@ -58,9 +58,15 @@ impl Deciding<'_> {
             WaitKind::UnknownEffect => ReasonCode::WaitingUnknownEffect,
             WaitKind::Approval => ReasonCode::WaitingApproval,
             WaitKind::Input => ReasonCode::WaitingInput,
+            // A reason travels unchanged from a nested run to the one around it.
+            WaitKind::Nested => ReasonCode::parse(&wait.digest).unwrap_or(ReasonCode::WaitingInput),
         };
         let name = self.state.plan.check(wait.place.0).name.clone();
-        let kind = if wait.kind == WaitKind::UnknownEffect { "check" } else { "wait" };
+        let kind = match wait.kind {
+            WaitKind::UnknownEffect => "check",
+            WaitKind::Nested => "run",
+            WaitKind::Approval | WaitKind::Input => "wait",
+        };
         let evidence_id = if wait.kind == WaitKind::UnknownEffect { name.clone() } else { id.clone() };
         let summary = format!("`{name}` waits for a person: {}", wait.prompt);
         let evidence = vec![Evidence { kind: kind.into(), id: evidence_id, label: wait.prompt.clone() }];
@@ -97,7 +103,7 @@ impl Deciding<'_> {
             (dormant, SkipReason::NotRouted)
         };
         for (check, scope) in &places {
-            let reason = if self.is_halted(scope) { SkipReason::LoopBudget } else { reason };
+            let reason = if self.is_halted(*check, scope) { SkipReason::LoopBudget } else { reason };
             self.skip_check(*check, scope, reason, String::new());
         }
         !places.is_empty()
@@ -282,5 +288,6 @@ fn rank(kind: WaitKind) -> u8 {
         WaitKind::UnknownEffect => 0,
         WaitKind::Approval => 1,
         WaitKind::Input => 2,
+        WaitKind::Nested => 3,
     }
 }

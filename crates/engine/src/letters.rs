@@ -37,7 +37,7 @@ impl Deciding<'_> {
     fn deny(&mut self, id: &str) {
         let Some(wait) = self.state.waits.get(id).cloned() else { return };
         match wait.kind {
-            WaitKind::Approval | WaitKind::UnknownEffect => {
+            WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested => {
                 let issue = Issue::error("approval/denied", "a person denied it");
                 self.judge_as(&wait.place, Judgement::without_attempt(vec![issue], None));
             }
@@ -123,7 +123,7 @@ impl Deciding<'_> {
             .map(str::to_owned);
         match (wait.kind, default) {
             (WaitKind::Input, Some(text)) => self.answer_question(&id, &text, None),
-            (WaitKind::Input | WaitKind::Approval | WaitKind::UnknownEffect, _) => {
+            (WaitKind::Input | WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested, _) => {
                 let letter = Letter::Deny { id, by: None, note: Some("nobody answered in time".into()) };
                 self.open_letter(letter);
             }
@@ -137,6 +137,13 @@ impl Deciding<'_> {
         self.state.agenda.0.inspection_asked = false;
         let plan = self.plan();
         let code = if self.state.stopping.is_some() { "cancelled" } else { "lost" };
+        for (place, attempt, request) in self.nested_waits() {
+            // The nested run may have ended meanwhile; only looking tells.
+            if self.state.stopping.is_none() {
+                let (check, scope) = place;
+                self.ask_for(Effect::Perform { check, scope, attempt, request });
+            }
+        }
         for (place, attempt, request) in self.running() {
             let spec = plan.check(place.0);
             let external = spec.criticality == Criticality::External;
@@ -172,6 +179,19 @@ impl Run {
             }
         }
         running
+    }
+
+    /// Attempts that wait with a nested run.
+    fn nested_waits(&self) -> Vec<(Place, u32, Arc<Request>)> {
+        let nested = self.state.waits.values().filter(|wait| wait.kind == WaitKind::Nested);
+        nested
+            .filter_map(|wait| {
+                let (check, scope) = &wait.place;
+                let request = self.cell(*check, scope)?.request.clone()?;
+                let attempt = self.state.checks[check.place()].attempts.get(scope).copied()?;
+                Some((wait.place.clone(), attempt, request))
+            })
+            .collect()
     }
 
     /// Why a letter changes nothing.

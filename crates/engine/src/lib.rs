@@ -12,6 +12,7 @@ mod filter;
 mod finish;
 mod gate;
 mod graph;
+mod halt;
 mod letters;
 mod pure;
 mod reopen;

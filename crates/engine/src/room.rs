@@ -31,23 +31,36 @@ impl Run {
     }
 
     pub(crate) fn has_room(&self, group: &Place) -> bool {
-        let used = self.state.in_flight.get(group).copied().unwrap_or(0);
-        let spec = self.state.plan.check(group.0);
-        let is_parent = group.1.depth() == spec.fan.len();
-        used < if is_parent { spec.concurrency.unwrap_or(u32::MAX) } else { 1 }
+        self.room(group) > 0
     }
 
-    /// The next item that waited for room in its group, now that there is some.
-    pub(crate) fn next_parked(&mut self) -> Option<Place> {
-        while let Some(group) = self.state.agenda.0.freed.first().cloned() {
-            if self.has_room(&group)
-                && let Some(place) =
-                    self.state.agenda.0.parked.get_mut(&group).and_then(|all| all.pop_first())
-            {
-                return Some(place);
-            }
-            self.state.agenda.0.freed.remove(&group);
+    fn room(&self, group: &Place) -> u32 {
+        let spec = self.state.plan.check(group.0);
+        let is_parent = group.1.depth() == spec.fan.len();
+        let limit = if is_parent { spec.concurrency.unwrap_or(u32::MAX) } else { 1 };
+        limit.saturating_sub(self.state.in_flight.get(group).copied().unwrap_or(0))
+    }
+
+    /// An item gave its room up, or did not take it.
+    pub(crate) fn leave_room(&mut self, check: CheckIndex, scope: &ScopePath) {
+        for group in self.groups_of(check, scope).into_iter().flatten() {
+            self.state.agenda.0.freed.insert(group);
         }
-        None
+    }
+
+    pub(crate) fn has_freed_room(&self) -> bool {
+        !self.state.agenda.0.freed.is_empty()
+    }
+
+    /// Looks again at as many items as there is room for in a group.
+    pub(crate) fn call_parked(&mut self) {
+        let Some(group) = self.state.agenda.0.freed.pop_first() else { return };
+        let room = self.room(&group);
+        let agenda = &mut self.state.agenda.0;
+        let Some(parked) = agenda.parked.get_mut(&group) else { return };
+        for _ in 0..room {
+            let Some(place) = parked.pop_first() else { break };
+            agenda.checks.insert(place);
+        }
     }
 }

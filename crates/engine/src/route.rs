@@ -5,7 +5,7 @@ use std::ops::Bound;
 use escrow_model::{CheckIndex, Event, Issue, ReasonCode, ScopePath};
 use serde_json::Value;
 
-use crate::graph::{BlockName, scope_toward};
+use crate::graph::{BlockName, scope_toward, shared_depth};
 use crate::pure::changes;
 use crate::state::{Node, Phase, Place, Route};
 use crate::turn::Deciding;
@@ -22,6 +22,9 @@ struct Target {
     by: &'static str,
 }
 
+/// Why a routing block cannot be followed, and the reason that the run fails for, if it does.
+type Broken = (Issue, Option<ReasonCode>);
+
 /// What a routing block comes to.
 enum Choice {
     Stop,
@@ -34,7 +37,7 @@ impl Deciding<'_> {
     pub(crate) fn consider_route(&mut self, place: &Place) {
         let Some(route) = self.state.routes.get(place).cloned() else { return };
         let (check, scope) = place;
-        if self.state.stopping.is_some() || self.is_halted(scope) {
+        if self.state.stopping.is_some() || self.is_halted(*check, scope) {
             self.end_route(place, route.block);
             return;
         }
@@ -140,7 +143,7 @@ impl Deciding<'_> {
         check: CheckIndex,
         scope: &ScopePath,
         block: BlockName,
-    ) -> Result<(Vec<Target>, Vec<Event>), (Issue, Option<ReasonCode>)> {
+    ) -> Result<(Vec<Target>, Vec<Event>), Broken> {
         let plan = &self.state.plan;
         let spec = plan.check(check);
         let routing = block.of(spec);
@@ -229,7 +232,7 @@ impl Deciding<'_> {
         key: &str,
         check: CheckIndex,
         name: &Value,
-    ) -> Result<CheckIndex, (Issue, Option<ReasonCode>)> {
+    ) -> Result<CheckIndex, Broken> {
         name.as_str().and_then(|name| self.graph.find(name)).ok_or_else(|| {
             let source = &self.state.plan.check(check).name;
             let message = format!("`{key}` of `{source}` names a check that does not exist: {name}");
@@ -237,7 +240,7 @@ impl Deciding<'_> {
         })
     }
 
-    fn block_error(&self, key: &str, check: CheckIndex, fault: &str) -> (Issue, Option<ReasonCode>) {
+    fn block_error(&self, key: &str, check: CheckIndex, fault: &str) -> Broken {
         let critical = self.state.plan.check(check).is_critical();
         let message = format!("`{key}` could not be evaluated: {fault}");
         (Issue::error("system/expression_error", message), critical.then_some(ReasonCode::FailedExpression))
@@ -277,9 +280,10 @@ impl Deciding<'_> {
         let spec = plan.check(*check);
         let target_spec = plan.check(target.check);
         let to_scope = scope_toward(&spec.fan, scope, &target_spec.fan);
-        let again = self.has_run(target.check, &to_scope);
+        let again = self.runs_again(target.check, &to_scope);
         let limit = plan.max_loops.unwrap_or(if spec.is_critical() { LOOPS_CRITICAL } else { LOOPS });
-        if again && self.state.loops.get(&to_scope).copied().unwrap_or(0) >= limit {
+        let used = self.state.loops.get(&self.region(target.check, &to_scope)).copied().unwrap_or(0);
+        if again && used >= limit {
             let event = Event::LoopBudgetExceeded {
                 check: spec.name.clone(),
                 scope: to_scope,
@@ -320,15 +324,24 @@ impl Deciding<'_> {
         }
     }
 
-    pub(crate) fn is_halted(&self, scope: &ScopePath) -> bool {
-        (0..=scope.depth()).any(|depth| self.state.halted.contains(&scope.truncated(depth)))
+    /// Whether a route to this target runs something again. The target itself may never have run: a check
+    /// behind it that is decided anew, and runs, closes the loop all the same.
+    fn runs_again(&self, target: CheckIndex, to_scope: &ScopePath) -> bool {
+        let plan = &self.state.plan;
+        let target_fan = &plan.check(target).fan;
+        self.graph.closure(target).iter().any(|check| {
+            let spec = plan.check(*check);
+            let goes_on = *check == target || spec.starts;
+            goes_on && self.has_run(*check, &to_scope.truncated(shared_depth(target_fan, &spec.fan)))
+        })
     }
 
+    /// It ran there, or failed there before it could (a template, an assumption): both may loop.
     fn has_run(&self, check: CheckIndex, scope: &ScopePath) -> bool {
-        self.state.checks[check.place()]
-            .attempts
-            .range((Bound::Included(scope.clone()), Bound::Unbounded))
-            .next()
-            .is_some_and(|(path, _)| path.starts_with(scope))
+        let state = &self.state.checks[check.place()];
+        let at = (Bound::Included(scope), Bound::Unbounded);
+        let ran = state.attempts.range(at).next().map(|(path, _)| path);
+        let failed = state.failures.range(at).next().map(|(path, _)| path);
+        ran.into_iter().chain(failed).any(|path| path.starts_with(scope))
     }
 }

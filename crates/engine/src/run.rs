@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, CheckIndex, Criticality, Entry, Event, Facts, JOURNAL_VERSION, Letter, Millis, Plan, Reason,
-    Request, RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
+    Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::filter::left_out;
 use crate::graph::Graph;
-use crate::state::{Agenda, Aside, Calling, Cell, CheckState, Node, State};
+use crate::state::{Agenda, Aside, Calling, Cell, CheckState, Node, Shared, State};
 use crate::surroundings::Surroundings;
 use crate::turn::Deciding;
 
@@ -42,6 +42,14 @@ pub enum Input {
         scope: ScopePath,
         attempt: u32,
         answer: Answer,
+    },
+    /// The nested run that an attempt drives came to rest without an end.
+    NestedWaits {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+        child: RunId,
+        reason: Reason,
     },
     /// The artifact directory was looked at.
     Seen(Vec<Sighting>),
@@ -138,6 +146,11 @@ impl Run {
         Ok(run)
     }
 
+    /// Applies one more entry of the journal, for those who look on while another process decides.
+    pub fn follow(&mut self, entry: &Entry) {
+        self.apply(entry);
+    }
+
     /// What follows from an input at a time. The entries are already applied to this run: if they cannot be
     /// committed, the run is to be dropped and rebuilt from the journal.
     pub fn handle(&mut self, at: Millis, input: Input) -> Turn {
@@ -148,6 +161,9 @@ impl Run {
         match input {
             Input::Answered { check, scope, attempt, answer } => {
                 deciding.take_answer(&(check, scope), attempt, answer);
+            }
+            Input::NestedWaits { check, scope, attempt, child, reason } => {
+                deciding.wait_with_nested(&(check, scope), attempt, &child, &reason);
             }
             Input::Seen(seen) => deciding.take_sightings(&seen),
             Input::Wake => deciding.wake(),
@@ -184,9 +200,9 @@ impl Run {
         let inputs = Value::Object(inputs);
         let surroundings = Surroundings::of(plan, options, facts, &inputs);
         let state = State {
-            plan: Arc::clone(plan),
-            options: Arc::clone(options),
-            facts: Arc::clone(facts),
+            plan: Shared(Arc::clone(plan)),
+            options: Shared(Arc::clone(options)),
+            facts: Shared(Arc::clone(facts)),
             started_at: at,
             ended_at: None,
             status: RunStatus::Running,
@@ -230,7 +246,7 @@ impl Run {
     }
 
     pub fn plan_of(&self) -> &Arc<Plan> {
-        &self.state.plan
+        &self.state.plan.0
     }
 
     /// Whether a check changes the world outside, so that its intents and results must survive a power cut.
@@ -243,6 +259,10 @@ impl Run {
     /// From its start to its end, once it has ended.
     pub fn elapsed_ms(&self) -> Option<Millis> {
         self.state.ended_at.map(|end| end.saturating_sub(self.state.started_at))
+    }
+
+    pub fn started_at(&self) -> Millis {
+        self.state.started_at
     }
 
     /// How many entries the journal of this run has.

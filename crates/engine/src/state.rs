@@ -15,11 +15,15 @@ use crate::graph::BlockName;
 /// A check in one scope: what the agenda and the routes speak of.
 pub(crate) type Place = (CheckIndex, ScopePath);
 
+/// A scope with the `forEach` check that its last index belongs to: the third item of one list is not the
+/// third item of another.
+pub(crate) type Region = (Option<CheckIndex>, ScopePath);
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) options: Arc<RunOptions>,
-    pub(crate) facts: Arc<Facts>,
+    pub(crate) plan: Shared<Plan>,
+    pub(crate) options: Shared<RunOptions>,
+    pub(crate) facts: Shared<Facts>,
     pub(crate) started_at: Millis,
     pub(crate) ended_at: Option<Millis>,
     pub(crate) status: RunStatus,
@@ -49,9 +53,9 @@ pub(crate) struct State {
     /// Scopes, over all checks, with a broken contract and no later success.
     pub(crate) violations: u32,
     /// Re-runs by routing, per scope.
-    pub(crate) loops: BTreeMap<ScopePath, u32>,
+    pub(crate) loops: BTreeMap<Region, u32>,
     /// Scopes whose loop budget is spent.
-    pub(crate) halted: BTreeSet<ScopePath>,
+    pub(crate) halted: BTreeSet<Region>,
 
     /// Why no new work starts.
     pub(crate) stopping: Option<Stopping>,
@@ -62,6 +66,24 @@ pub(crate) struct State {
 
     /// What is worth a look. A superset does no harm: looking decides nothing by itself.
     pub(crate) agenda: Aside<Agenda>,
+}
+
+/// A part of the state that never changes; comparing two states compares it only when it is not the same one.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared<T>(pub(crate) Arc<T>);
+
+impl<T: PartialEq> PartialEq for Shared<T> {
+    fn eq(&self, other: &Shared<T>) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl<T> std::ops::Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 /// A part of the state that is derived, so two states are equal whatever it holds.

@@ -89,9 +89,7 @@ impl Run {
     /// A node has settled: count it above, and tell everybody whom it may concern.
     pub(crate) fn close(&mut self, check: CheckIndex, scope: &ScopePath) {
         let gained = self.node(check, scope).map_or(0, Node::succeeded);
-        for group in self.groups_of(check, scope).into_iter().flatten() {
-            self.state.agenda.0.freed.insert(group);
-        }
+        self.leave_room(check, scope);
         self.announce(check, scope);
         let mut closing = true;
         for depth in (0..scope.depth()).rev() {

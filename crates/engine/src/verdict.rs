@@ -1,6 +1,8 @@
 //! What the contracts make of an answer. All of them speak; none stops the others.
 
-use escrow_model::{CheckIndex, Ending, FaultClass, Issue, ReasonCode, ScopePath, Severity, Verdict};
+use escrow_model::{
+    CheckIndex, Ending, FaultClass, Issue, ReasonCode, RunStatus, ScopePath, Severity, Verdict,
+};
 use serde_json::Value;
 
 use crate::run::Run;
@@ -145,6 +147,10 @@ fn text_hint(output: &Value) -> &'static str {
 /// The reason that a failed check gives a run: that of its first decisive issue.
 pub(crate) fn failure_code(issues: &[Issue]) -> ReasonCode {
     let decisive = issues.iter().find(|issue| issue.severity == Severity::Error);
+    let nested = decisive.and_then(|issue| ReasonCode::parse(issue.rule_id.strip_prefix("playbook/")?));
+    if let Some(code) = nested.filter(|code| code.status() == RunStatus::Failed) {
+        return code;
+    }
     let Some(rule) = decisive.map(|issue| issue.rule_id.as_str()) else { return ReasonCode::FailedCheck };
     match rule {
         "contract/schema_validation_failed" => ReasonCode::FailedSchema,

@@ -1,12 +1,12 @@
 //! What waits for a person: an approval before an intent, a question, an effect that nobody knows of.
 
-use escrow_model::{Event, Millis, Request, WaitKind};
+use escrow_model::{Event, Millis, Reason, Request, RunId, WaitKind};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::request::{digest_of, hex};
 use crate::run::Run;
-use crate::state::Place;
+use crate::state::{Phase, Place};
 use crate::turn::Deciding;
 
 /// Nobody has longer to approve.
@@ -52,6 +52,26 @@ impl Deciding<'_> {
         self.ask(place, WaitKind::UnknownEffect, Question { prompt, ..Question::default() });
     }
 
+    /// A nested run came to rest without an end: the check waits with it. Said twice, it changes nothing.
+    pub(crate) fn wait_with_nested(&mut self, place: &Place, attempt: u32, child: &RunId, reason: &Reason) {
+        let (check, scope) = place;
+        let current = self.state.checks[check.place()].attempts.get(scope).copied();
+        let running = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Running);
+        if !running || current != Some(attempt) {
+            return;
+        }
+        self.record(Event::WaitStarted {
+            check: self.state.plan.check(*check).name.clone(),
+            scope: scope.clone(),
+            kind: WaitKind::Nested,
+            id: child.to_string(),
+            digest: reason.code.as_str().to_owned(),
+            prompt: reason.summary.clone(),
+            choices: Vec::new(),
+            expires_at: None,
+        });
+    }
+
     fn ask(&mut self, place: &Place, kind: WaitKind, question: Question) {
         let event = Event::WaitStarted {
             check: self.state.plan.check(place.0).name.clone(),
@@ -75,6 +95,7 @@ impl Run {
             WaitKind::Approval => 'a',
             WaitKind::Input => 'q',
             WaitKind::UnknownEffect => 'u',
+            WaitKind::Nested => 'n',
         };
         let name = &self.state.plan.check(place.0).name;
         let (run, entry) = (&self.state.options.run, self.state.entries);

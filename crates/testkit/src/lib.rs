@@ -17,7 +17,7 @@ mod weather;
 
 pub use catalog::catalog;
 pub use checks::{Played, check, play, tells};
-pub use plan::{plan, yaml};
+pub use plan::{plan, try_plan, yaml};
 pub use script::{Ask, Reply, Script, Step, World};
 pub use stage::{Options, Stage};
 pub use story::{state, story};

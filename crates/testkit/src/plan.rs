@@ -13,12 +13,14 @@ use crate::catalog;
 
 /// Reads a plan, in shorthand or as YAML (a text with a line `checks:`).
 pub fn plan(text: &str) -> Arc<Plan> {
+    try_plan(text).unwrap_or_else(|problems| panic!("the plan of this test does not load:\n{problems}"))
+}
+
+/// The same, or why it does not load.
+pub fn try_plan(text: &str) -> Result<Arc<Plan>, String> {
     let text = yaml(text);
     let reading = escrow_playbook::read(&text, "test.yaml", &catalog());
-    match reading.plan {
-        Some(plan) => Arc::new(plan),
-        None => panic!("the plan of this test does not load:\n{text}\n{:#?}", reading.diagnostics),
-    }
+    reading.plan.map(Arc::new).ok_or_else(|| format!("{text}\n{:#?}", reading.diagnostics))
 }
 
 /// The playbook that a shorthand stands for.

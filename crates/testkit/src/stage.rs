@@ -41,6 +41,8 @@ impl Default for Options {
                 timeout_ms: None,
                 invocation: None,
                 depth: 0,
+                parent: None,
+                file: None,
                 directory: "/dir".into(),
                 artifacts: "/dir/artifacts".into(),
             },
@@ -61,13 +63,13 @@ pub struct Stage<W> {
     pub world: W,
     pub now_ms: Millis,
     pub turns: u64,
-    compare_replay: bool,
+    /// Knows the journal and nothing else: what a replay after each turn would give.
+    shadow: Option<Run>,
     inspection_asked: bool,
-    /// Answers under way, by time and order of start.
-    coming: BTreeMap<(Millis, u64), (Running, Answer)>,
+    /// Answers under way, by time and then by the place of their intent in the journal.
+    coming: BTreeMap<(Millis, usize), (Running, Answer)>,
     /// Attempts that answer only when they are stopped.
     silent: Vec<Running>,
-    started: u64,
 }
 
 impl<W: World> Stage<W> {
@@ -75,7 +77,9 @@ impl<W: World> Stage<W> {
         let run_options = options.run.clone();
         let facts = Arc::new(options.facts.clone());
         let (run, turn) = Run::start(Arc::clone(plan), Arc::new(run_options), facts, START_MS);
-        let mut stage = Stage::with(run, Vec::new(), world, options.compare_replay);
+        let shadow =
+            options.compare_replay.then(|| Run::replay(&turn.entries[..1]).expect("it begins a run"));
+        let mut stage = Stage::with(run, Vec::new(), world, shadow);
         stage.act(turn);
         stage
     }
@@ -83,13 +87,14 @@ impl<W: World> Stage<W> {
     /// A new driver takes a run over from its journal alone, as it was after the given number of entries.
     pub fn resume(journal: &[Entry], world: W, compare_replay: bool) -> Stage<W> {
         let run = Run::replay(journal).expect("a journal that was just written replays");
-        let mut stage = Stage::with(run, journal.to_vec(), world, compare_replay);
+        let shadow = compare_replay.then(|| run.clone());
+        let mut stage = Stage::with(run, journal.to_vec(), world, shadow);
         stage.now_ms = journal.last().map_or(START_MS, |entry| entry.at);
         stage.input(Input::Resume);
         stage
     }
 
-    fn with(run: Run, journal: Vec<Entry>, world: W, compare_replay: bool) -> Stage<W> {
+    fn with(run: Run, journal: Vec<Entry>, world: W, shadow: Option<Run>) -> Stage<W> {
         Stage {
             run,
             journal,
@@ -97,11 +102,10 @@ impl<W: World> Stage<W> {
             world,
             now_ms: START_MS,
             turns: 0,
-            compare_replay,
+            shadow,
             inspection_asked: false,
             coming: BTreeMap::new(),
             silent: Vec::new(),
-            started: 0,
         }
     }
 
@@ -203,15 +207,21 @@ impl<W: World> Stage<W> {
         self.act(turn);
     }
 
+    fn compare_with_replay(&mut self) {
+        let Some(shadow) = &mut self.shadow else { return };
+        let seen = usize::try_from(shadow.entries()).expect("it fits");
+        for entry in &self.journal[seen..] {
+            shadow.follow(entry);
+        }
+        assert!(*shadow == self.run, "a replay rebuilds the run after turn {}", self.turns);
+    }
+
     fn act(&mut self, turn: Turn) {
         self.turns += 1;
         self.journal.extend(turn.entries);
         self.commits.push(self.journal.len());
         assert_eq!(self.run.entries(), self.journal.len() as u64, "every entry of a run is in its journal");
-        if self.compare_replay {
-            let replayed = Run::replay(&self.journal).expect("a journal that was just written replays");
-            assert!(replayed == self.run, "a replay rebuilds the run after turn {}", self.turns);
-        }
+        self.compare_with_replay();
         for effect in turn.effects {
             self.perform(effect);
         }
@@ -243,8 +253,20 @@ impl<W: World> Stage<W> {
     }
 
     fn deliver(&mut self, running: Running, answer: Answer, after_ms: u64) {
-        self.started += 1;
-        self.coming.insert((self.now_ms + after_ms, self.started), (running, answer));
+        let intent = self.intent_of(&running);
+        self.coming.insert((self.now_ms + after_ms, intent), (running, answer));
+    }
+
+    /// Where the journal has the intent, so that the order of answers outlives a crash.
+    fn intent_of(&self, (index, place, number): &Running) -> usize {
+        let name = &self.run.plan_of().check(*index).name;
+        let is_intent = |entry: &Entry| match &entry.event {
+            Event::AttemptStarted { check, scope, attempt, .. } => {
+                attempt == number && scope == place && check == name
+            }
+            _ => false,
+        };
+        self.journal.iter().rposition(is_intent).expect("nothing is performed before its intent is committed")
     }
 
     /// What runs now.

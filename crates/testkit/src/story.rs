@@ -61,6 +61,7 @@ fn line(event: &Event) -> Option<String> {
                 WaitKind::Approval => "approval",
                 WaitKind::Input => "input",
                 WaitKind::UnknownEffect => "unknown_effect",
+                WaitKind::Nested => "nested",
             };
             format!("asks {check}{scope} {kind}")
         }

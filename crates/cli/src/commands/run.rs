@@ -45,6 +45,8 @@ pub(crate) fn run(arguments: &RunArguments, shared: &Shared, talk: &Talk) -> Res
         timeout_ms,
         invocation: arguments.invocation.clone(),
         depth: 0,
+        parent: None,
+        file: std::path::absolute(&arguments.file).ok().map(|path| path.display().to_string()),
         directory: directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
     };

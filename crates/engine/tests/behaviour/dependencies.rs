@@ -137,9 +137,9 @@ fn pure_checks_need_no_slot() {
         "@max_parallelism: 1\na; b {type: noop}",
         &["a: 1 after 1s"],
         "
-        started a #1
         started b #1
         succeeded b
+        started a #1
         succeeded a
         run.completed.ok",
     );

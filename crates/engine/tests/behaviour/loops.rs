@@ -129,3 +129,42 @@ fn two_checks_that_send_the_run_back_share_the_budget_of_their_scope() {
     );
     assert_eq!(played.check("a")["runs"], 4);
 }
+
+#[test]
+fn equal_indices_of_two_lists_are_two_scopes() {
+    tells(
+        r#"@routing: {max_loops: 1}
+           one forEach; a<one {on_fail: {goto: a}}
+           two forEach; b<two {on_fail: {goto: b}}; after<b map"#,
+        &["one: [0]", "two: [0]", "a: exit 1", "b: exit 1 then 1"],
+        "one succeeded x1
+         a failed x2 command/exit_nonzero routing/loop_budget_exceeded
+         a[0] failed x2
+         two succeeded x1
+         b succeeded x2
+         b[0] succeeded x2
+         after succeeded x1
+         after[0] succeeded x1
+         run.failed.loop_budget",
+    );
+}
+
+#[test]
+fn a_target_that_never_runs_costs_budget_when_its_source_runs_again() {
+    // `x` is always skipped, and each route to it decides `a`, which may pass it over, anew.
+    tells(
+        r#"@routing: {max_loops: 2}
+           x {if: "false", continue_on_failure: true}; a<x {on_finish: {goto: x}}"#,
+        &[],
+        "x skipped x0 if_condition
+         a succeeded x3 routing/loop_budget_exceeded
+         run.failed.loop_budget",
+    );
+    tells(
+        r#"@routing: {max_loops: 2}
+           a {assume: "false", assume_mode: fail, on_fail: {goto: a}}"#,
+        &[],
+        "a failed x0 contract/assume_failed routing/loop_budget_exceeded
+         run.failed.loop_budget",
+    );
+}

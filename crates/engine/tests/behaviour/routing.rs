@@ -259,8 +259,8 @@ fn on_finish_of_a_plain_check_fires_after_it_settled_however_it_did() {
         started a #1
         failed a command/exit_nonzero
         routed a -> clean on_finish.run
-        started clean #1
         skipped b dependency_failed
+        started clean #1
         succeeded clean
         run.failed.exit_nonzero",
     );

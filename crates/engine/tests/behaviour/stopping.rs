@@ -8,9 +8,9 @@ fn a_cancelled_run_ends_what_runs_and_starts_nothing_more() {
         "a; b<a; c {type: human-input, prompt: p}",
         &["a: never", "cancel"],
         "
-        started a #1
         started c #1
         asks c input
+        started a #1
         skipped b run_ended
         failed c human-input/cancelled
         failed a command/cancelled
