@@ -113,6 +113,9 @@ pub(crate) struct RunArguments {
     /// The invocation that this run belongs to
     #[arg(long, env = "ESCROW_INVOCATION", value_name = "ID")]
     pub(crate) invocation: Option<String>,
+    /// Also write a report of the run: `junit=FILE` or `sarif=FILE`; may be repeated
+    #[arg(long = "report", value_name = "FORMAT=FILE")]
+    pub(crate) reports: Vec<crate::report::Order>,
 }
 
 #[derive(Debug, Args)]

@@ -114,7 +114,9 @@ pub enum LetterAct {
     Assume(Place, Assumption),
     Cancel,
     /// No letter at all: this time passes.
-    Wait { ms: u64 },
+    Wait {
+        ms: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -73,7 +73,9 @@ pub enum Act {
     Answer(Place, String),
     Send(Letter),
     /// Nobody does anything for so long.
-    Wait { ms: u64 },
+    Wait {
+        ms: u64,
+    },
 }
 
 pub type Place = (String, ScopePath);

@@ -11,10 +11,10 @@ use escrow_runtime::rehearsal::{Difference, differences, rehearsal_of};
 use serde_json::{Value, json};
 
 use crate::arguments::{Output, TestArguments};
-use crate::catalog::catalog;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::Talk;
+use escrow_runtime::catalog::catalog;
 
 /// A name that ends so is a test file, when a folder is searched for them.
 const SUFFIX: &str = ".test.yaml";
@@ -108,9 +108,8 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             .map_err(|error| Failure::world("unreadable", format!("`{}`: {error}", path.display())))?;
         if files.len() == before {
             let message = format!("there is no test in `{}`", path.display());
-            return Err(
-                Failure::author("no_tests", message).help(format!("the name of a test file ends in `{SUFFIX}`"))
-            );
+            return Err(Failure::author("no_tests", message)
+                .help(format!("the name of a test file ends in `{SUFFIX}`")));
         }
     }
     Ok(files)

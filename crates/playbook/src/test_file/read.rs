@@ -195,7 +195,8 @@ impl Reader<'_> {
 
     fn letter(&mut self, node: &Node) -> Option<TestLetter> {
         const ACTS: &[&str] = &["approve", "deny", "answer", "assume", "cancel", "wait"];
-        const KEYS: &[&str] = &["approve", "deny", "answer", "text", "assume", "as", "cancel", "wait", "after"];
+        const KEYS: &[&str] =
+            &["approve", "deny", "answer", "text", "assume", "as", "cancel", "wait", "after"];
         let entries = self.map(node, "a letter", KEYS);
         if node.map().is_none() {
             return None;

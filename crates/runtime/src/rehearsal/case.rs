@@ -33,6 +33,8 @@ pub fn rehearsal_of(case: &TestCase, plan: &Arc<Plan>) -> Rehearsal {
         timeout_ms: None,
         invocation: None,
         depth: 0,
+        parent: None,
+        file: None,
         directory: "/rehearsal".into(),
         artifacts: "/rehearsal/artifacts".into(),
     };

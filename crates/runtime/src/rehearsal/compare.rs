@@ -30,7 +30,8 @@ pub fn differences(case: &TestCase, played: &Played) -> Vec<Difference> {
     if let Some(expected) = &case.expect.run {
         let status = played.run.status();
         let code = reason.map_or(status.as_str(), |reason| reason.code.as_str());
-        let same = if RunStatus::parse(expected).is_some() { expected == status.as_str() } else { expected == code };
+        let same =
+            if RunStatus::parse(expected).is_some() { expected == status.as_str() } else { expected == code };
         if !same {
             let why = reason.map_or(String::new(), |reason| format!(" ({})", reason.summary));
             differ("run", expected.clone(), format!("{code}{why}"));

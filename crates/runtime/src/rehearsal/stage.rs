@@ -138,7 +138,11 @@ impl<'a> Stage<'a> {
                 self.run.wake_at().is_some_and(|wake| wake < START_MS.saturating_add(after))
             })
         });
-        if busy || later_letter || self.run.status() == RunStatus::Running { self.run.wake_at() } else { None }
+        if busy || later_letter || self.run.status() == RunStatus::Running {
+            self.run.wake_at()
+        } else {
+            None
+        }
     }
 
     fn send(&mut self, letter: &ScriptedLetter) {
