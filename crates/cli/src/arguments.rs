@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Check a playbook without running it
     Check(CheckArguments),
+    /// Test playbooks: a script answers for the world, and no process is started
+    Test(TestArguments),
     /// List runs, or show one
     Runs(RunsArguments),
     /// Print what a run's commands printed
@@ -111,12 +113,25 @@ pub(crate) struct RunArguments {
     /// The invocation that this run belongs to
     #[arg(long, env = "ESCROW_INVOCATION", value_name = "ID")]
     pub(crate) invocation: Option<String>,
+    /// Also write a report of the run: `junit=FILE` or `sarif=FILE`; may be repeated
+    #[arg(long = "report", value_name = "FORMAT=FILE")]
+    pub(crate) reports: Vec<crate::report::Order>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// The playbook
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArguments {
+    /// Test files, or folders that hold `*.test.yaml`
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Only tests whose name has this text in it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
 }
 
 #[derive(Debug, Args)]

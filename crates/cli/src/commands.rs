@@ -14,6 +14,7 @@ mod run;
 mod runs;
 mod schema;
 mod start;
+mod test;
 mod verify;
 
 use anyhow::Result;
@@ -38,6 +39,7 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Eval(eval) => eval::eval(&eval, talk),
         Command::Verify(verify) => verify::verify(&verify, shared, talk),
         Command::Explain(explain) => explain::explain(&explain, talk),
+        Command::Test(test) => test::test(&test, talk),
         Command::Schema(schema) => schema::schema(&schema, shared),
         Command::Init(init) => init::init(&init, shared, talk),
         Command::Completions(completions) => Ok(completions::completions(&completions)),

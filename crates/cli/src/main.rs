@@ -5,6 +5,7 @@ mod commands;
 mod exit;
 mod failure;
 mod pages;
+mod report;
 mod state;
 mod terminal;
 

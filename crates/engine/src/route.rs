@@ -227,12 +227,7 @@ impl Deciding<'_> {
         (choice, besides)
     }
 
-    fn target_named(
-        &self,
-        key: &str,
-        check: CheckIndex,
-        name: &Value,
-    ) -> Result<CheckIndex, Broken> {
+    fn target_named(&self, key: &str, check: CheckIndex, name: &Value) -> Result<CheckIndex, Broken> {
         name.as_str().and_then(|name| self.graph.find(name)).ok_or_else(|| {
             let source = &self.state.plan.check(check).name;
             let message = format!("`{key}` of `{source}` names a check that does not exist: {name}");

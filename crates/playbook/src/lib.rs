@@ -13,6 +13,7 @@ mod duration;
 mod editor;
 mod foreign;
 mod keys;
+mod lines;
 mod render;
 mod report;
 mod resolve;
@@ -26,6 +27,7 @@ pub use as_json::yaml_to_json;
 pub use codes::{Code, DIAGNOSTICS, page};
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use editor::json_schema;
+pub use lines::check_lines;
 pub use render::render;
 pub use report::{ArtifactReport, CheckReport, Report, report};
 pub use test_file::{

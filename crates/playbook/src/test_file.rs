@@ -98,7 +98,7 @@ pub struct TestAnswer {
     pub env: BTreeMap<String, String>,
 }
 
-/// What a person sends.
+/// What a person sends, or how long nobody does anything.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestLetter {
     /// Since the start of the run. Without it, when nothing else happens any more.
@@ -113,6 +113,10 @@ pub enum LetterAct {
     Answer(Place, String),
     Assume(Place, Assumption),
     Cancel,
+    /// No letter at all: this time passes.
+    Wait {
+        ms: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -10,4 +10,5 @@ pub mod inspection;
 pub mod nested;
 pub mod process;
 pub mod providers;
+pub mod rehearsal;
 pub mod supervisor;

@@ -31,7 +31,7 @@ impl Judge<'_> {
                 | LetterAct::Deny(place)
                 | LetterAct::Answer(place, _)
                 | LetterAct::Assume(place, _) => self.place(place),
-                LetterAct::Cancel => {}
+                LetterAct::Cancel | LetterAct::Wait { .. } => {}
             }
         }
         self.inputs(case);

@@ -194,8 +194,9 @@ impl Reader<'_> {
     }
 
     fn letter(&mut self, node: &Node) -> Option<TestLetter> {
-        const ACTS: &[&str] = &["approve", "deny", "answer", "assume", "cancel"];
-        const KEYS: &[&str] = &["approve", "deny", "answer", "text", "assume", "as", "cancel", "after"];
+        const ACTS: &[&str] = &["approve", "deny", "answer", "assume", "cancel", "wait"];
+        const KEYS: &[&str] =
+            &["approve", "deny", "answer", "text", "assume", "as", "cancel", "wait", "after"];
         let entries = self.map(node, "a letter", KEYS);
         if node.map().is_none() {
             return None;
@@ -226,6 +227,7 @@ impl Reader<'_> {
                 };
                 LetterAct::Assume(self.place_of_value(act)?, self.word(&what.value, "as", ASSUMPTIONS)?)
             }
+            "wait" => LetterAct::Wait { ms: self.duration_ms(act)? },
             _ => LetterAct::Cancel,
         };
         Some(TestLetter { after_ms, act })
