@@ -172,7 +172,8 @@ struct SmallDisk(std::path::PathBuf);
 impl SmallDisk {
     fn mount(path: &std::path::Path) -> Option<SmallDisk> {
         std::fs::create_dir_all(path).expect("a directory can be made");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(path).output();
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(path).output();
         mounted.is_ok_and(|done| done.status.success()).then(|| SmallDisk(path.to_owned()))
     }
 }
