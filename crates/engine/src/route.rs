@@ -22,6 +22,9 @@ struct Target {
     by: &'static str,
 }
 
+/// What is wrong with a block, and the code with which the run fails for it, if it does.
+type Broken = (Issue, Option<ReasonCode>);
+
 /// What a routing block comes to.
 enum Choice {
     Stop,
@@ -140,7 +143,7 @@ impl Deciding<'_> {
         check: CheckIndex,
         scope: &ScopePath,
         block: BlockName,
-    ) -> Result<(Vec<Target>, Vec<Event>), (Issue, Option<ReasonCode>)> {
+    ) -> Result<(Vec<Target>, Vec<Event>), Broken> {
         let plan = &self.state.plan;
         let spec = plan.check(check);
         let routing = block.of(spec);
@@ -224,12 +227,7 @@ impl Deciding<'_> {
         (choice, besides)
     }
 
-    fn target_named(
-        &self,
-        key: &str,
-        check: CheckIndex,
-        name: &Value,
-    ) -> Result<CheckIndex, (Issue, Option<ReasonCode>)> {
+    fn target_named(&self, key: &str, check: CheckIndex, name: &Value) -> Result<CheckIndex, Broken> {
         name.as_str().and_then(|name| self.graph.find(name)).ok_or_else(|| {
             let source = &self.state.plan.check(check).name;
             let message = format!("`{key}` of `{source}` names a check that does not exist: {name}");
@@ -237,7 +235,7 @@ impl Deciding<'_> {
         })
     }
 
-    fn block_error(&self, key: &str, check: CheckIndex, fault: &str) -> (Issue, Option<ReasonCode>) {
+    fn block_error(&self, key: &str, check: CheckIndex, fault: &str) -> Broken {
         let critical = self.state.plan.check(check).is_critical();
         let message = format!("`{key}` could not be evaluated: {fault}");
         (Issue::error("system/expression_error", message), critical.then_some(ReasonCode::FailedExpression))
