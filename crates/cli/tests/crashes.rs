@@ -215,3 +215,20 @@ checks:
     assert_eq!(desk.read("trace"), "before\nafter\n");
     drop(disk);
 }
+
+#[test]
+fn a_busy_run_notices_its_letters() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+routing: {max_loops: 100000}
+checks:
+  spin: {type: command, exec: "touch started; true", on_success: {goto: spin}}
+"#,
+    );
+    let mut child = desk.start(&["run", "playbook.yaml"]);
+    desk.until("it spins", || desk.path().join("started").exists());
+    assert_eq!(desk.escrow(&["cancel", "last"]).code, Some(0));
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+}
