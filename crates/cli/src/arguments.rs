@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -64,6 +65,9 @@ pub(crate) enum Command {
     Deny(ApproveArguments),
     /// Answer a question that a run has asked
     Answer(AnswerArguments),
+    /// Speak the lifecycle wire of AI harnesses: events, envelopes, receipts
+    #[command(disable_help_flag = true)]
+    Lifecycle(LifecycleArguments),
     /// Evaluate an expression
     Eval(EvalArguments),
     /// Say what a code means
@@ -227,6 +231,13 @@ pub(crate) struct AnswerArguments {
     /// Only record it; whoever drives the run will find it
     #[arg(long)]
     pub(crate) no_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LifecycleArguments {
+    /// The verb and its arguments; without any, all of them are listed
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "VERB")]
+    pub(crate) words: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

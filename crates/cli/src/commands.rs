@@ -7,6 +7,7 @@ mod eval;
 mod explain;
 mod init;
 mod letters;
+pub(crate) mod lifecycle;
 mod logs;
 mod playbook_file;
 mod resume;
@@ -42,6 +43,8 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Test(test) => test::test(&test, talk),
         Command::Schema(schema) => schema::schema(&schema, shared),
         Command::Init(init) => init::init(&init, shared, talk),
+        // Reached only behind a global flag, as in `escrow --quiet lifecycle version`.
+        Command::Lifecycle(words) => Ok(Exit::Lifecycle(lifecycle::run(&words.words))),
         Command::Completions(completions) => Ok(completions::completions(&completions)),
     }
 }

@@ -91,7 +91,9 @@ impl Graph {
         &self.constant_env[check.place()]
     }
 
-    /// The target and everything that depends on it, directly or not, in the order of the file.
+    /// The target and everything that depends on it, directly or not, in the order of the file. What maps over a
+    /// `forEach` check without depending on it (the target of a route from its items) goes along: its items are
+    /// those of the list.
     pub(crate) fn closure(&self, target: CheckIndex) -> &BTreeSet<CheckIndex> {
         self.closures[target.place()].get_or_init(|| self.follow(target))
     }
@@ -100,7 +102,7 @@ impl Graph {
         let mut closure = BTreeSet::from([target]);
         let mut open = vec![target];
         while let Some(check) = open.pop() {
-            for dependent in self.dependents(check) {
+            for dependent in self.dependents(check).iter().chain(self.mapped_over(check)) {
                 if closure.insert(*dependent) {
                     open.push(*dependent);
                 }

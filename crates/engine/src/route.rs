@@ -22,7 +22,7 @@ struct Target {
     by: &'static str,
 }
 
-/// Why a routing block cannot be followed, and the reason that the run fails for, if it does.
+/// What is wrong with a block, and the code with which the run fails for it, if it does.
 type Broken = (Issue, Option<ReasonCode>);
 
 /// What a routing block comes to.

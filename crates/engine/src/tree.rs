@@ -153,8 +153,11 @@ impl Run {
         for mapped in self.graph.mapped_over(check).to_vec() {
             self.state.agenda.0.checks.insert((mapped, scope.clone()));
         }
-        if let Some(parent) = fan.get(scope.depth()) {
-            let place = (*parent, scope.clone());
+        // A group that waits to be routed to may never close, so each of its items tells the parents.
+        let from = if plan.check(check).starts { scope.depth() } else { 0 };
+        for depth in from..=scope.depth() {
+            let Some(parent) = fan.get(depth) else { continue };
+            let place = (*parent, scope.truncated(depth));
             if self.state.routes.get(&place).is_some_and(|route| route.block == BlockName::Finish) {
                 self.state.agenda.0.routes.insert(place);
             }

@@ -139,7 +139,7 @@ impl Store {
         }
         let mut resting = unpoisoned(&self.resting);
         if let Some(connection) = resting.take() {
-            let writer = Writer::start(connection, self.path.clone())?;
+            let writer = Writer::new(connection, self.path.clone());
             return Ok(self.writer.get_or_init(|| writer));
         }
         self.writer.get().ok_or_else(|| {

@@ -1,10 +1,15 @@
-//! The one thread that writes. What has queued up meanwhile becomes one transaction.
+//! The one desk at which is written. What has queued up meanwhile becomes one transaction.
 //!
 //! Each job runs in its own savepoint: one that fails takes only itself back. A batch is synced to the disk if
 //! any of its jobs asks for that, and each job is answered only after the batch has been committed.
+//!
+//! A job that need not be synced and finds the desk free is done by the thread that brings it: waking another
+//! one costs more than the work. Everything else queues for the writer's thread, which is started for the first.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
@@ -57,27 +62,23 @@ where
     }
 }
 
-/// The near end of the writer thread. Dropping it lets the queue run dry, then closes the connection.
+/// The near end of the desk. Dropping it lets the queue run dry, then closes the connection.
 pub(crate) struct Writer {
+    desk: Arc<Mutex<Desk>>,
+    thread: OnceLock<Thread>,
+    /// Jobs that the thread has not committed yet: nobody overtakes them.
+    queued: Arc<AtomicUsize>,
+}
+
+struct Thread {
     queue: Option<SyncSender<Box<dyn Job>>>,
-    thread: Option<JoinHandle<()>>,
+    handle: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    pub(crate) fn start(connection: Connection, path: PathBuf) -> Result<Writer, StoreError> {
-        let (queue, jobs) = sync_channel(QUEUE_MAX);
-        let label = path.display().to_string();
+    pub(crate) fn new(connection: Connection, path: PathBuf) -> Writer {
         let desk = Desk { connection, path, synced: None };
-        let thread = std::thread::Builder::new()
-            .name("escrow-store".into())
-            .spawn(move || desk.work_off(&jobs))
-            .map_err(|error| {
-                StoreError::new(
-                    StoreErrorKind::Io,
-                    format!("no thread can be started to write `{label}`: {error}"),
-                )
-            })?;
-        Ok(Writer { queue: Some(queue), thread: Some(thread) })
+        Writer { desk: Arc::new(Mutex::new(desk)), thread: OnceLock::new(), queued: Arc::default() }
     }
 
     pub(crate) fn submit<T: Send + 'static>(
@@ -87,25 +88,84 @@ impl Writer {
         reply: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) {
         let job: Box<dyn Job> = Box::new(Task { durability, work, reply, value: None });
-        let refused = match &self.queue {
+        if durability == Durability::Grouped
+            && self.queued.load(Ordering::Acquire) == 0
+            && let Ok(mut desk) = self.desk.try_lock()
+        {
+            let done = desk.write(vec![job]);
+            drop(desk);
+            answer_all(done);
+            return;
+        }
+        self.enqueue(job);
+    }
+
+    fn enqueue(&self, job: Box<dyn Job>) {
+        let thread =
+            self.thread.get_or_init(|| Thread::start(Arc::clone(&self.desk), Arc::clone(&self.queued)));
+        self.queued.fetch_add(1, Ordering::AcqRel);
+        let refused = match &thread.queue {
             Some(queue) => queue.send(job).err().map(|error| error.0),
             None => Some(job),
         };
         if let Some(job) = refused {
+            self.queued.fetch_sub(1, Ordering::AcqRel);
             job.answer(Some(StoreError::new(StoreErrorKind::Internal, "the writer of the store is gone")));
         }
     }
 }
 
-impl Drop for Writer {
+impl Thread {
+    /// Without a thread every job is refused.
+    fn start(desk: Arc<Mutex<Desk>>, queued: Arc<AtomicUsize>) -> Thread {
+        let (queue, jobs) = sync_channel(QUEUE_MAX);
+        let thread = std::thread::Builder::new().name("escrow-store".into());
+        match thread.spawn(move || work_off(&desk, &queued, &jobs)) {
+            Ok(handle) => Thread { queue: Some(queue), handle: Some(handle) },
+            Err(_) => Thread { queue: None, handle: None },
+        }
+    }
+}
+
+impl Drop for Thread {
     fn drop(&mut self) {
         self.queue = None;
-        let Some(thread) = self.thread.take() else { return };
+        let Some(handle) = self.handle.take() else { return };
         // A reply may drop the last handle of the store, on the writer's own thread.
-        if thread.thread().id() != std::thread::current().id() {
+        if handle.thread().id() != std::thread::current().id() {
             // A panic there has been answered to its callers by a closed channel.
-            let _ = thread.join();
+            let _ = handle.join();
         }
+    }
+}
+
+fn work_off(desk: &Mutex<Desk>, queued: &AtomicUsize, jobs: &Receiver<Box<dyn Job>>) {
+    while let Ok(first) = jobs.recv() {
+        let mut batch = vec![first];
+        while batch.len() < BATCH_MAX {
+            match jobs.try_recv() {
+                Ok(job) => batch.push(job),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+            }
+        }
+        let done = at(desk).write(batch);
+        queued.fetch_sub(done.len(), Ordering::AcqRel);
+        answer_all(done);
+    }
+}
+
+/// After a panic at the desk the next batch rolls back what is left open; the desk itself is sound.
+fn at(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
+    desk.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Jobs with what became of them.
+type Done = Vec<(Box<dyn Job>, Option<StoreError>)>;
+
+/// Outside the lock: who is answered may come back with the next job.
+fn answer_all(done: Done) {
+    for (job, failure) in done {
+        job.answer(failure);
     }
 }
 
@@ -117,33 +177,19 @@ struct Desk {
 }
 
 impl Desk {
-    fn work_off(mut self, jobs: &Receiver<Box<dyn Job>>) {
-        while let Ok(first) = jobs.recv() {
-            let mut batch = vec![first];
-            while batch.len() < BATCH_MAX {
-                match jobs.try_recv() {
-                    Ok(job) => batch.push(job),
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-                }
-            }
-            self.write(batch);
-        }
-    }
-
-    fn write(&mut self, mut batch: Vec<Box<dyn Job>>) {
+    fn write(&mut self, mut batch: Vec<Box<dyn Job>>) -> Done {
         match self.try_batch(&mut batch) {
             Ok(failures) => {
-                for (job, failure) in batch.into_iter().zip(failures) {
-                    job.answer(failure.map(|trouble| trouble.at(&self.path)));
-                }
+                let named = |failure: Option<Trouble>| failure.map(|trouble| trouble.at(&self.path));
+                batch.into_iter().zip(failures.into_iter().map(named)).collect()
             }
             // One that needs much space must not fail its neighbours.
             Err(trouble) if batch.len() > 1 && trouble.kind() == StoreErrorKind::DiskFull => {
-                batch.into_iter().for_each(|job| self.write(vec![job]));
+                batch.into_iter().flat_map(|job| self.write(vec![job])).collect()
             }
             Err(trouble) => {
                 let error = trouble.at(&self.path);
-                batch.into_iter().for_each(|job| job.answer(Some(error.clone())));
+                batch.into_iter().map(|job| (job, Some(error.clone()))).collect()
             }
         }
     }
@@ -151,6 +197,7 @@ impl Desk {
     /// Runs the batch as one transaction. `Err` means that none of it was written.
     fn try_batch(&mut self, batch: &mut [Box<dyn Job>]) -> Result<Vec<Option<Trouble>>, Trouble> {
         let durability = batch.iter().map(|job| job.durability()).max().unwrap_or(Durability::Grouped);
+        self.roll_back(); // what a job that panicked has left open
         self.sync_as(durability)?;
         self.execute("BEGIN IMMEDIATE")?;
         let mut failures = Vec::with_capacity(batch.len());
@@ -246,7 +293,7 @@ mod tests {
             Box::new(Task { durability: Durability::Grouped, work, reply, value: None })
         });
         let before = boxes(desk);
-        desk.write(batch.collect());
+        answer_all(desk.write(batch.collect()));
         drop(sender);
         assert_eq!(answers.iter().collect::<Vec<_>>(), expected);
         let kept = sizes.iter().zip(expected).filter(|(_, failure)| failure.is_none()).map(|(size, _)| *size);
@@ -296,7 +343,7 @@ mod tests {
             let batch = jobs.iter().map(|&durability| -> Box<dyn Job> {
                 Box::new(Task { durability, work: |_: &Connection| Ok(()), reply: |_| {}, value: None })
             });
-            desk.write(batch.collect());
+            answer_all(desk.write(batch.collect()));
             let found: i64 = desk.connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
             assert_eq!(found, level, "{jobs:?}");
         }

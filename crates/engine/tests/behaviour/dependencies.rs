@@ -1,6 +1,9 @@
 //! `depends_on`: who waits for whom, and what a failure or a skip means behind it.
 
-use escrow_testkit::{check, tells};
+use std::sync::Arc;
+
+use escrow_model::CheckIndex;
+use escrow_testkit::{Options, Script, Stage, check, plan, story, tells};
 
 #[test]
 fn all_dependencies_must_succeed() {
@@ -142,5 +145,25 @@ fn pure_checks_need_no_slot() {
         started a #1
         succeeded a
         run.completed.ok",
+    );
+}
+
+/// A chain's steps follow one another: after, not needing, the one before.
+fn after(text: &str, world: &[&str]) -> String {
+    let mut plan = (*plan(text)).clone();
+    for place in 1..plan.checks.len() {
+        plan.checks[place].after = vec![CheckIndex::at(place - 1)];
+    }
+    let mut stage = Stage::start(&Arc::new(plan), &Options::default(), Script::parse(world));
+    stage.play(&[]);
+    story(&stage.journal, "").join(", ")
+}
+
+#[test]
+fn what_comes_after_another_waits_for_it_however_it_settles() {
+    assert_eq!(
+        after(r#"a; b {if: "false"}; c"#, &["a: exit 1 after 5s"]),
+        "started a #1, failed a command/exit_nonzero, skipped b if_condition, started c #1, succeeded c , \
+         run.failed.exit_nonzero"
     );
 }

@@ -448,3 +448,44 @@ fn a_request_carries_its_item() {
     assert_eq!(request.item, Some(5.into()));
     assert_eq!(request.fields["note"], "n 5");
 }
+
+#[test]
+fn the_target_of_a_route_from_items_has_the_items_of_the_new_pass() {
+    tells(
+        r#"list forEach {on_finish: {transitions: [{when: "attempt < 2", to: list}]}}
+           each<list {on_fail: {run: [fix], retry: {max: 1}}}; fix"#,
+        &["list: [0] then [0, 1]", "each[0]: 1", "each[1]: exit 1 then 1"],
+        "list succeeded x2
+         each succeeded x4
+         each[0] succeeded x2
+         each[1] succeeded x2
+         fix succeeded x1
+         fix[0] skipped x0 not_routed
+         fix[1] succeeded x1
+         run.completed.ok",
+    );
+}
+
+#[test]
+fn on_finish_does_not_wait_for_what_has_nothing_to_do_with_it() {
+    check(
+        r#"list forEach {on_finish: {run: [agg]}}; each<list {on_fail: {run: [fix]}}; fix; agg; slow"#,
+        &["list: [0, 1]", "each[0]: exit 1", "fix: 1 after 5s", "slow: 1 after 1h"],
+        "started list #1
+         started slow #1
+         succeeded list
+         started each[0] #1
+         started each[1] #1
+         failed each[0] command/exit_nonzero
+         routed each[0] -> fix[0] on_fail.run
+         started fix[0] #1
+         succeeded each[1]
+         succeeded fix[0]
+         routed list -> agg on_finish.run
+         started agg #1
+         succeeded agg
+         succeeded slow
+         skipped fix[1] not_routed
+         run.failed.exit_nonzero",
+    );
+}

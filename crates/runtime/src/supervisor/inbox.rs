@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use escrow_model::RunId;
 use escrow_store::{Sent, Store, StoreError, Watch};
+use tokio::time::Instant;
 
 /// A letter is noticed within this time; looking costs a few microseconds.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -13,21 +14,20 @@ pub(super) struct Inbox {
     store: Arc<Store>,
     run: RunId,
     watch: Watch,
-    looked: bool,
+    /// When to look next. Kept here, because whoever waits is interrupted all the time in a busy run.
+    look_at: Instant,
 }
 
 impl Inbox {
     pub(super) fn new(store: Arc<Store>, run: RunId) -> Inbox {
-        Inbox { store, run, watch: Watch::new(), looked: false }
+        Inbox { store, run, watch: Watch::new(), look_at: Instant::now() }
     }
 
     /// Resolves when there are letters that nobody has opened. Safe to drop and call again.
     pub(super) async fn next(&mut self) -> Result<Vec<Sent>, StoreError> {
         loop {
-            if self.looked {
-                tokio::time::sleep(INTERVAL).await;
-            }
-            self.looked = true;
+            tokio::time::sleep_until(self.look_at).await;
+            self.look_at = Instant::now() + INTERVAL;
             if self.watch.changed(&self.store)? {
                 let letters = self.store.unopened(&self.run)?;
                 if !letters.is_empty() {

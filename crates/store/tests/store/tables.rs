@@ -241,7 +241,9 @@ fn a_removed_run_leaves_nothing_behind_and_the_feed_goes_on() {
     house.store.send(tenant.run(), &letter, "cli").unwrap();
     let before = house.store.feed_end().unwrap();
     assert_eq!(house.store.remove(&[run_id("a"), run_id("ghost")]).unwrap(), 1);
-    let left = dump(&house);
+    let mut left = dump(&house);
+    // The chain of receipts has a head before it has a receipt; it is no part of a run.
+    left.retain(|row| !row.starts_with("receipt_head "));
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(tenant.try_commit(&[note(1)], &[]).unwrap_err().kind, StoreErrorKind::NoSuchRun);
 
