@@ -1,7 +1,9 @@
 //! What people see. Data goes to stdout, talk to stderr, and both are readable without colour.
 
+mod fan;
 mod live;
 mod paint;
+mod screen;
 mod story;
 mod summary;
 mod table;

@@ -210,9 +210,14 @@ fn page(results: &[FileResult], passed: usize, failed: usize, talk: &Talk) -> St
             }
         }
     }
-    text.push_str(&match (passed, failed) {
-        (passed, 0) => format!("{passed} passed\n"),
-        (passed, failed) => format!("{passed} passed, {}\n", paint.red(&format!("{failed} failed"))),
-    });
+    text.push_str(&format!("{passed} passed"));
+    if failed > 0 {
+        text.push_str(&format!(", {}", paint.red(&format!("{failed} failed"))));
+    }
+    match results.iter().filter(|result| result.outcome.is_err()).count() {
+        0 => {}
+        1 => text.push_str(&format!(", {}", paint.red("1 file not run"))),
+        bad => text.push_str(&format!(", {}", paint.red(&format!("{bad} files not run")))),
+    }
     text
 }

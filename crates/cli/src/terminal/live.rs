@@ -1,57 +1,72 @@
 //! A run as it goes on: a line when something settles; on a terminal, what runs now below it.
+//!
+//! **Invariant:** a line of the moving part takes one row, or the next redraw would wipe too little.
 
 use std::io::{self, Write};
 
 use escrow_engine::Run;
-use escrow_model::{Entry, ScopePath, Verdict};
+use escrow_model::{Entry, ScopePath};
 use escrow_runtime::chance::now_ms;
 use escrow_runtime::process::Stream;
 use escrow_runtime::supervisor::Observer;
 use serde_json::json;
 
-use super::story::{Line, Story, label};
+use super::screen;
+use super::story::{Line, Mark, Story};
 use super::talk::Talk;
 use super::words::duration_words;
 use crate::arguments::Output;
 
 /// At most this many running checks are listed.
 const RUNNING_LINES_MAX: usize = 8;
+/// A label that is longer than this pushes its line to the right.
+const LABEL_WIDTH_MAX: usize = 32;
 
 pub(crate) struct Live<'a> {
     talk: &'a Talk,
     story: Story,
-    /// Check names are padded to this.
+    /// Labels are padded to this.
     width: usize,
-    /// Lines of the moving part that are on the screen.
-    drawn: usize,
+    /// How wide each line of the moving part is that stands on the screen.
+    drawn: Vec<usize>,
     header: bool,
 }
 
 impl<'a> Live<'a> {
     pub(crate) fn new(talk: &'a Talk, run: &Run) -> Live<'a> {
-        let width = run.plan_of().checks.iter().map(|check| check.name.chars().count()).max().unwrap_or(0);
-        Live { talk, story: Story::default(), width: width.min(32), drawn: 0, header: false }
+        let checks = &run.plan_of().checks;
+        // Room for the `[1]` of an item, for each level.
+        let width = checks.iter().map(|check| check.name.chars().count() + 3 * check.fan.len()).max();
+        Live {
+            talk,
+            story: Story::new(run.plan_of()),
+            width: width.unwrap_or(0).min(LABEL_WIDTH_MAX),
+            drawn: Vec::new(),
+            header: false,
+        }
     }
 
     fn show(&self, line: &Line) -> String {
         let paint = self.talk.paint;
-        match line {
-            Line::Settled { check, verdict, duration_ms, note } => {
-                let mark = match verdict {
-                    Verdict::Succeeded => paint.green("✓"),
-                    Verdict::Failed => paint.red("✗"),
-                };
-                let time = format!("{:>8}", duration_words(*duration_ms));
-                let text =
-                    format!("  {mark} {check:<width$} {}  {note}", paint.dim(&time), width = self.width);
-                text.trim_end().to_owned()
-            }
-            Line::Skipped { check, note } => {
-                let text = format!("{check:<width$} {:>8}  {note}", "", width = self.width);
-                format!("  {} {}", paint.yellow("-"), paint.dim(text.trim_end()))
-            }
-            Line::Note { text } => format!("    {}", paint.dim(text)),
+        let Line { mark, label, duration_ms, note } = line;
+        if *mark == Mark::Remark {
+            return format!("    {}", paint.dim(note));
         }
+        let time = format!("{:>8}", duration_ms.map(duration_words).unwrap_or_default());
+        let name = format!("{label:<width$}", width = self.width);
+        let text = match mark {
+            Mark::Succeeded => format!("{} {name} {}  {note}", paint.green("✓"), paint.dim(&time)),
+            Mark::Failed => format!("{} {name} {}  {note}", paint.red("✗"), paint.dim(&time)),
+            Mark::Retrying => format!("{} {name} {}  {note}", paint.yellow("↻"), paint.dim(&time)),
+            Mark::Skipped => {
+                let rest = format!("{name} {time}  {note}");
+                format!("{} {}", paint.yellow("-"), paint.dim(rest.trim_end()))
+            }
+            Mark::Routed | Mark::Remark => {
+                format!("{} {name} {time}  {}", paint.cyan("→"), paint.dim(note))
+            }
+        };
+        format!("  {}", text.trim_end())
     }
 
     /// Wipes the moving part, writes lines that stay, and draws the moving part again.
@@ -59,28 +74,23 @@ impl<'a> Live<'a> {
         if self.talk.is_quiet() {
             return;
         }
+        let (columns, rows) = screen::size().unwrap_or((80, 24));
         let mut text = String::new();
-        if self.drawn > 0 {
-            text.push_str(&format!("\x1b[{}A\x1b[J", self.drawn));
+        // A window that has become narrower has broken the lines that were drawn for a wider one.
+        let up: usize = self.drawn.drain(..).map(|width| width.div_ceil(columns).max(1)).sum();
+        if up > 0 {
+            text.push_str(&format!("\x1b[{up}A\x1b[J"));
         }
         for line in lines {
             text.push_str(line);
             text.push('\n');
         }
-        self.drawn = 0;
         if self.talk.redraws {
-            let now = now_ms();
-            let running: Vec<_> = self.story.running().collect();
-            for (check, scope, began) in running.iter().take(RUNNING_LINES_MAX) {
-                let name = label(check, scope);
-                let time = duration_words(now.saturating_sub(*began));
-                let mark = self.talk.paint.cyan("●");
-                text.push_str(&format!("  {mark} {name:<width$} {time:>8}\n", width = self.width));
-                self.drawn += 1;
-            }
-            if running.len() > RUNNING_LINES_MAX {
-                text.push_str(&format!("    and {} more\n", running.len() - RUNNING_LINES_MAX));
-                self.drawn += 1;
+            for line in self.moving(rows) {
+                let line = screen::cut(&line, columns.saturating_sub(1));
+                self.drawn.push(screen::width(&line));
+                text.push_str(&line);
+                text.push('\n');
             }
         }
         if !text.is_empty() {
@@ -88,19 +98,31 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Leaves the screen tidy: fan-outs are summed up, nothing moves any more.
-    pub(crate) fn finish(&mut self) {
+    /// What runs now, in as many rows as there is room for.
+    fn moving(&self, rows: usize) -> Vec<String> {
         let paint = self.talk.paint;
-        let lines: Vec<String> = self
-            .story
-            .fans()
-            .into_iter()
-            .map(|(check, good, words)| {
-                let mark = if good { paint.green("✓") } else { paint.red("✗") };
-                format!("  {mark} {check:<width$} {:>8}  {words}", "", width = self.width)
+        let running = self.story.running(now_ms());
+        let room = RUNNING_LINES_MAX.min(rows.saturating_sub(2)).max(1);
+        let mut lines: Vec<String> = running
+            .iter()
+            .take(room)
+            .map(|one| {
+                let (label, time) = (&one.label, duration_words(one.elapsed_ms));
+                let text = format!("{label:<width$} {time:>8}  {}", one.note, width = self.width);
+                format!("  {} {}", paint.cyan("●"), text.trim_end())
             })
             .collect();
-        self.story = Story::default();
+        if running.len() > room {
+            lines.push(format!("    and {} more", running.len() - room));
+        }
+        lines
+    }
+
+    /// Leaves the screen tidy: every fan-out is summed up, nothing moves any more.
+    pub(crate) fn finish(&mut self) {
+        let rest = self.story.rest(now_ms());
+        let lines: Vec<String> = rest.iter().map(|line| self.show(line)).collect();
+        self.story.clear();
         self.write(&lines);
     }
 }
@@ -122,11 +144,8 @@ impl Observer for Live<'_> {
                 paint.bold(&run.plan_of().name)
             ));
         }
-        for entry in entries {
-            if let Some(line) = self.story.tell(entry) {
-                lines.push(self.show(&line));
-            }
-        }
+        let told = self.story.tell(entries);
+        lines.extend(told.iter().map(|line| self.show(line)));
         if !lines.is_empty() || self.talk.redraws {
             self.write(&lines);
         }

@@ -1,101 +1,168 @@
 //! What happened to each check so far, collected from committed entries.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use escrow_model::{Entry, Event, Issue, Millis, ScopePath, SkipReason, Verdict};
+use escrow_model::{Entry, Event, Issue, Millis, Plan, Request, ScopePath, SkipReason, Verdict};
+use serde_json::Value;
+
+use super::duration_words;
+use super::fan::Fan;
+use super::words::{printable, skip_words};
 
 /// One line that is worth showing.
-pub(super) enum Line {
-    Settled { check: String, verdict: Verdict, duration_ms: u64, note: String },
-    Skipped { check: String, note: String },
-    Note { text: String },
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) mark: Mark,
+    /// What it is about: a check or an item. Empty for a remark.
+    pub(super) label: String,
+    pub(super) duration_ms: Option<u64>,
+    pub(super) note: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Succeeded,
+    Failed,
+    Retrying,
+    Skipped,
+    Routed,
+    Remark,
+}
+
+/// Something that runs now.
+pub(super) struct Running {
+    pub(super) label: String,
+    pub(super) elapsed_ms: u64,
+    pub(super) note: String,
 }
 
 /// Follows entries and turns them into lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Story {
-    started: BTreeMap<(String, ScopePath), Millis>,
+    plan: Arc<Plan>,
+    /// Checks outside of fan-outs.
+    started: BTreeMap<String, Millis>,
+    /// By check, and when each item's attempt began.
     fans: BTreeMap<String, Fan>,
-}
-
-/// The items of a fan-out are counted, not listed.
-#[derive(Debug, Default)]
-struct Fan {
-    succeeded: usize,
-    failed: usize,
-    skipped: usize,
+    began: BTreeMap<(String, ScopePath), Millis>,
+    /// How many items a `forEach` check gave, by its scope.
+    sizes: BTreeMap<String, BTreeMap<ScopePath, usize>>,
 }
 
 impl Story {
-    /// What runs now, with its start.
-    pub(super) fn running(&self) -> impl Iterator<Item = (&str, &ScopePath, Millis)> {
-        self.started.iter().map(|((check, scope), at)| (check.as_str(), scope, *at))
+    pub(super) fn new(plan: &Arc<Plan>) -> Story {
+        Story {
+            plan: Arc::clone(plan),
+            started: BTreeMap::new(),
+            fans: BTreeMap::new(),
+            began: BTreeMap::new(),
+            sizes: BTreeMap::new(),
+        }
     }
 
-    pub(super) fn tell(&mut self, entry: &Entry) -> Option<Line> {
+    /// What runs now; the items of a fan-out are one.
+    pub(super) fn running(&self, now: Millis) -> Vec<Running> {
+        let checks = self.started.iter().map(|(check, began)| Running {
+            label: check.clone(),
+            elapsed_ms: now.saturating_sub(*began),
+            note: String::new(),
+        });
+        let fans = self.fans.iter().filter(|(_, fan)| fan.is_running()).map(|(check, fan)| Running {
+            label: check.clone(),
+            elapsed_ms: fan.elapsed_ms(now),
+            note: fan.progress(self.total(check)),
+        });
+        checks.chain(fans).collect()
+    }
+
+    /// What a batch of entries says.
+    pub(super) fn tell(&mut self, entries: &[Entry]) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for entry in entries {
+            self.tell_one(entry, &mut lines);
+        }
+        lines
+    }
+
+    /// Nothing runs any more.
+    pub(super) fn clear(&mut self) {
+        *self = Story::new(&self.plan);
+    }
+
+    /// Fan-outs of which nobody was told how they ended: those that the run ended early, or that began before
+    /// this process took it over.
+    pub(super) fn rest(&mut self, now: Millis) -> Vec<Line> {
+        let untold: Vec<String> =
+            self.fans.iter().filter(|(_, fan)| !fan.was_told()).map(|(check, _)| check.clone()).collect();
+        untold.iter().filter_map(|check| self.fan_line(check, now)).collect()
+    }
+
+    fn tell_one(&mut self, entry: &Entry, lines: &mut Vec<Line>) {
         match &entry.event {
-            Event::AttemptStarted { check, scope, .. } => {
-                self.started.insert((check.clone(), scope.clone()), entry.at);
-                None
+            Event::AttemptStarted { check, scope, .. } => self.start(check, scope, entry.at),
+            Event::AttemptAnswered { check, scope, answer, .. } => {
+                if let (true, Value::Array(items)) = (self.is_for_each(check), &answer.output) {
+                    self.sizes.entry(check.clone()).or_default().insert(scope.clone(), items.len());
+                }
             }
-            Event::CheckJudged { check, scope, verdict, issues, settled, .. } => {
-                let began = self.started.remove(&(check.clone(), scope.clone())).unwrap_or(entry.at);
-                let duration_ms = entry.at.saturating_sub(began);
-                if !scope.is_root() {
-                    let fan = self.fans.entry(check.clone()).or_default();
-                    match verdict {
-                        Verdict::Succeeded => fan.succeeded += 1,
-                        Verdict::Failed => fan.failed += 1,
-                    }
-                    if *verdict == Verdict::Succeeded {
-                        return None;
-                    }
-                }
-                let mut note = issue_note(issues);
-                if !settled && *verdict == Verdict::Failed && !note.is_empty() {
-                    note.push_str(" (not settled yet)");
-                }
-                Some(Line::Settled { check: label(check, scope), verdict: *verdict, duration_ms, note })
+            Event::CheckJudged { check, scope, verdict, issues, .. } => {
+                lines.extend(self.judged(check, scope, *verdict, issues, entry.at));
+                lines.extend(self.settled_fan(check, entry.at));
             }
-            Event::CheckSkipped { check, scope, reason, detail, .. } => {
-                if !scope.is_root() {
-                    self.fans.entry(check.clone()).or_default().skipped += 1;
-                    return None;
+            Event::CheckSkipped { check, scope, reason, detail, request } => {
+                if scope.is_root() {
+                    if !matches!(reason, SkipReason::Only | SkipReason::Tags) {
+                        lines.push(Line::skipped(check, skip_words(*reason, detail)));
+                        lines.extend(request.as_deref().and_then(would_run).map(Line::remark));
+                    }
+                } else if scope.depth() == self.depth(check) {
+                    self.fans.entry(check.clone()).or_default().skipped(scope);
+                    lines.extend(self.settled_fan(check, entry.at));
                 }
-                if matches!(reason, SkipReason::Only | SkipReason::Tags) {
-                    return None;
-                }
-                Some(Line::Skipped {
-                    check: label(check, scope),
-                    note: super::words::skip_words(*reason, detail),
-                })
             }
             Event::RetryScheduled { check, scope, retry, at } => {
-                let wait = super::duration_words(at.saturating_sub(entry.at));
-                Some(Line::Note { text: format!("{} retry {retry} in {wait}", label(check, scope)) })
+                let wait = duration_words(at.saturating_sub(entry.at));
+                let again = format!("retry {retry} in {wait}");
+                let label = label(check, scope);
+                if !scope.is_root() {
+                    self.fans.entry(check.clone()).or_default().retries(scope);
+                }
+                // The verdict that led to it stands in the same batch: one line says both.
+                match lines.iter_mut().rev().find(|line| line.label == label && line.mark == Mark::Failed) {
+                    Some(line) => {
+                        line.mark = Mark::Retrying;
+                        line.note = format!("{}: {again}", line.note);
+                    }
+                    None => lines.push(Line { mark: Mark::Retrying, label, duration_ms: None, note: again }),
+                }
             }
-            Event::Routed { check, scope, block, to, to_scope, .. } => {
-                let text = format!("{} {block} → {}", label(check, scope), label(to, to_scope));
-                Some(Line::Note { text })
+            Event::Routed { check, scope, block, to, to_scope, goto_event, .. } => {
+                let event = goto_event.as_ref().map_or(String::new(), |event| format!(", as {event}"));
+                lines.push(Line {
+                    mark: Mark::Routed,
+                    label: label(to, to_scope),
+                    duration_ms: None,
+                    note: format!("{block} of {}{event}", label(check, scope)),
+                });
             }
             Event::LoopBudgetExceeded { check, scope, to, limit } => {
                 let text = format!("{} → {to}: the loop budget of {limit} is spent", label(check, scope));
-                Some(Line::Note { text })
+                lines.push(Line::remark(text));
             }
             Event::WaitStarted { check, scope, id, prompt, .. } => {
-                self.started.remove(&(check.clone(), scope.clone()));
-                Some(Line::Note { text: format!("{} waits: {prompt} ({id})", label(check, scope)) })
+                self.started.remove(check);
+                lines.push(Line::remark(format!("{} waits: {prompt} ({id})", label(check, scope))));
             }
             Event::LetterOpened { refused: Some(why), .. } => {
-                Some(Line::Note { text: format!("a letter was refused: {why}") })
+                lines.push(Line::remark(format!("a letter was refused: {why}")));
             }
-            Event::RunResumed {} => Some(Line::Note { text: "resumed".into() }),
-            Event::DeadlinePassed {} => Some(Line::Note { text: "the run's time is up".into() }),
+            Event::RunResumed {} => lines.push(Line::remark("resumed".into())),
+            Event::DeadlinePassed {} => lines.push(Line::remark("the run's time is up".into())),
             Event::IssueRaised { check, scope, issue, .. } => {
-                Some(Line::Note { text: format!("{} {}", label(check, scope), issue.message) })
+                lines.push(Line::remark(format!("{} {}", label(check, scope), printable(&issue.message))));
             }
             Event::RunStarted { .. }
-            | Event::AttemptAnswered { .. }
             | Event::CheckSettled { .. }
             | Event::RetryDue { .. }
             | Event::RoutingDone { .. }
@@ -110,28 +177,87 @@ impl Story {
             | Event::MemoryChanged { .. }
             | Event::RunWaiting { .. }
             | Event::ArtifactsVerified { .. }
-            | Event::RunEnded { .. } => None,
+            | Event::RunEnded { .. } => {}
         }
     }
 
-    /// The fan-outs, one line each.
-    pub(super) fn fans(&self) -> Vec<(String, bool, String)> {
-        self.fans
-            .iter()
-            .map(|(check, fan)| {
-                let parts = [(fan.succeeded, "succeeded"), (fan.failed, "failed"), (fan.skipped, "skipped")];
-                let words: Vec<String> = parts
-                    .iter()
-                    .filter(|(number, _)| *number > 0)
-                    .map(|(number, what)| format!("{number} {what}"))
-                    .collect();
-                (check.clone(), fan.failed == 0, words.join(", "))
-            })
-            .collect()
+    fn start(&mut self, check: &str, scope: &ScopePath, at: Millis) {
+        if scope.is_root() {
+            self.started.insert(check.to_owned(), at);
+        } else {
+            self.began.insert((check.to_owned(), scope.clone()), at);
+            self.fans.entry(check.to_owned()).or_default().started(scope, at);
+        }
+    }
+
+    /// Items that succeed are only counted.
+    fn judged(
+        &mut self,
+        check: &str,
+        scope: &ScopePath,
+        verdict: Verdict,
+        issues: &[Issue],
+        at: Millis,
+    ) -> Option<Line> {
+        let began = if scope.is_root() {
+            self.started.remove(check)
+        } else {
+            self.fans.entry(check.to_owned()).or_default().judged(scope, verdict);
+            self.began.remove(&(check.to_owned(), scope.clone()))
+        };
+        let mark = match verdict {
+            Verdict::Succeeded if !scope.is_root() => return None,
+            Verdict::Succeeded => Mark::Succeeded,
+            Verdict::Failed => Mark::Failed,
+        };
+        let duration_ms = Some(began.map_or(0, |began| at.saturating_sub(began)));
+        Some(Line { mark, label: label(check, scope), duration_ms, note: issue_note(issues) })
+    }
+
+    fn settled_fan(&mut self, check: &str, now: Millis) -> Option<Line> {
+        let total = self.total(check)?;
+        if !self.fans.get(check)?.is_news(total) {
+            return None;
+        }
+        self.fan_line(check, now)
+    }
+
+    fn fan_line(&mut self, check: &str, now: Millis) -> Option<Line> {
+        let fan = self.fans.get_mut(check)?;
+        fan.set_told();
+        let mark = if fan.is_good() { Mark::Succeeded } else { Mark::Failed };
+        let duration_ms = Some(fan.elapsed_ms(now));
+        Some(Line { mark, label: check.to_owned(), duration_ms, note: fan.outcome() })
+    }
+
+    /// How many items a mapped check has, as far as its parents have said.
+    fn total(&self, check: &str) -> Option<usize> {
+        let parent = self.plan.check(*self.plan.check(self.plan.find(check)?).fan.last()?);
+        let sizes = self.sizes.get(&parent.name)?;
+        let parents_done = parent.fan.is_empty() || !self.fans.get(&parent.name)?.is_running();
+        parents_done.then(|| sizes.values().sum())
+    }
+
+    fn is_for_each(&self, check: &str) -> bool {
+        self.plan.find(check).is_some_and(|index| self.plan.check(index).for_each)
+    }
+
+    fn depth(&self, check: &str) -> usize {
+        self.plan.find(check).map_or(0, |index| self.plan.check(index).fan.len())
     }
 }
 
-pub(super) fn label(check: &str, scope: &ScopePath) -> String {
+impl Line {
+    fn remark(note: String) -> Line {
+        Line { mark: Mark::Remark, label: String::new(), duration_ms: None, note }
+    }
+
+    fn skipped(check: &str, note: String) -> Line {
+        Line { mark: Mark::Skipped, label: check.to_owned(), duration_ms: None, note }
+    }
+}
+
+fn label(check: &str, scope: &ScopePath) -> String {
     format!("{check}{scope}")
 }
 
@@ -139,7 +265,25 @@ pub(super) fn label(check: &str, scope: &ScopePath) -> String {
 fn issue_note(issues: &[Issue]) -> String {
     match issues {
         [] => String::new(),
-        [only] => only.message.clone(),
-        [first, rest @ ..] => format!("{} (and {} more)", first.message, rest.len()),
+        [only] => printable(&only.message),
+        [first, rest @ ..] => format!("{} (and {} more)", printable(&first.message), rest.len()),
     }
+}
+
+/// What safe mode kept from happening, in one line.
+fn would_run(request: &Request) -> Option<String> {
+    let exec = request.fields.get("exec")?;
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let command =
+        match (exec.get("shell").and_then(Value::as_str), exec.get("argv").and_then(Value::as_array)) {
+            (Some(shell), _) => {
+                let values = exec.get("values").and_then(Value::as_object).into_iter().flatten();
+                values.fold(shell.to_owned(), |shell, (name, value)| {
+                    shell.replace(&format!("${{{name}}}"), &text(value))
+                })
+            }
+            (None, Some(words)) => words.iter().map(text).collect::<Vec<_>>().join(" "),
+            (None, None) => return None,
+        };
+    Some(format!("would have run: {}", printable(&command.split_whitespace().collect::<Vec<_>>().join(" "))))
 }

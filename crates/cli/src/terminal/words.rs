@@ -42,6 +42,13 @@ pub(super) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// What others wrote must not drive the reader's terminal.
+pub(super) fn printable(line: &str) -> String {
+    const LENGTH_MAX: usize = 400;
+    let plain = |c: char| if matches!(c, '\n' | '\t') { ' ' } else { c };
+    line.chars().map(plain).filter(|c| !c.is_control()).take(LENGTH_MAX).collect()
+}
+
 /// Why a check did not run, in words; `detail` says more where there is more to say.
 pub(super) fn skip_words(reason: SkipReason, detail: &str) -> String {
     let words = match reason {
