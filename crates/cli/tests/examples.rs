@@ -18,7 +18,8 @@ fn folder() -> PathBuf {
 /// Every playbook below `examples/`, with its folder.
 fn playbooks() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
-    for folder in fs::read_dir(folder()).expect("examples").map(|entry| entry.expect("an entry").path()) {
+    let folders = fs::read_dir(folder()).expect("examples").map(|entry| entry.expect("an entry").path());
+    for folder in folders.filter(|path| path.is_dir()) {
         for file in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry")) {
             let name = file.file_name().to_string_lossy().into_owned();
             if name.ends_with(".yaml") && !name.ends_with(".test.yaml") {
@@ -230,7 +231,10 @@ const WORK: &[Case] = &[
 
 /// Runs a case for real, compares what it came to, and then breaks it off after every commit.
 fn check(case: &Case) {
-    let desk = copy(case.folder);
+    check_in(&copy(case.folder), case);
+}
+
+fn check_in(desk: &Desk, case: &Case) {
     let mut arguments = vec!["run", "--output", "jsonl", "--quiet"];
     arguments.extend(case.arguments);
     let mut command = desk.command(&arguments);
@@ -269,6 +273,27 @@ fn every_other_example_does_its_work() {
         let run = folder == "guide" || folder == "review" || WORK.iter().any(|case| case.folder == folder);
         assert!(run, "`{folder}/{name}` is not run");
     }
+}
+
+#[test]
+fn a_repository_is_reviewed() {
+    let desk = copy("review");
+    desk.write("LICENSE", "do as you like\n");
+    for arguments in [&["init", "-q"][..], &["add", "-A"]] {
+        let done = std::process::Command::new("git").args(arguments).current_dir(desk.path()).status();
+        assert!(done.is_ok_and(|status| status.success()), "git {arguments:?}");
+    }
+    let good = guide(&["playbook.yaml"], 0, OK)
+        .with(&[("/checks/inventory/output/files", "2"), ("/artifacts/status", "\"passed\"")]);
+    check_in(&desk, &good);
+    desk.write("key.pem", concat!("-----BEGIN ", "PRIVATE KEY-----\n"));
+    let added = std::process::Command::new("git").args(["add", "key.pem"]).current_dir(desk.path()).status();
+    assert!(added.is_ok_and(|status| status.success()));
+    let leak = guide(&["playbook.yaml"], 1, "run.failed.guarantee_failed").with(&[
+        ("/checks/secrets/output/found", "1"),
+        ("/checks/report/skip_reason", "\"dependency_failed\""),
+    ]);
+    check_in(&desk, &leak);
 }
 
 #[test]

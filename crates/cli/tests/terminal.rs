@@ -136,3 +136,55 @@ fn a_commands_escape_codes_do_not_reach_the_terminal() {
     assert!(!told.contains('\x1b'), "{told:?}");
     assert!(told.contains("[2Jwiped"), "{told}");
 }
+
+#[test]
+fn fan_outs_are_counted_by_item_and_retries_and_routes_have_their_lines() {
+    let told = story(
+        r#"
+name: fan
+checks:
+  list:
+    type: command
+    exec: "echo '[1, 2]'"
+    forEach: true
+    guarantee: Array.isArray(output)
+    on_finish: {goto: after}
+  each:
+    type: command
+    depends_on: list
+    exec: 'test {{ item }} = 1 || test "$ESCROW_ATTEMPT" = 2'
+    on_fail: {retry: {max: 1, backoff: {mode: fixed, delay_ms: 1}}}
+  after: {type: noop}
+"#,
+        &["--jobs", "1"],
+    );
+    assert_eq!(
+        told,
+        "run RUN  fan
+  ✓ list TIME
+  ↻ each[1] TIME  exit code 1: retry 1 in TIME
+  ✓ each TIME  2 items
+  → after            on_finish of list
+  ✓ after TIME
+completed  run.completed.ok TIME
+"
+    );
+}
+
+#[test]
+fn safe_mode_shows_what_it_kept_from_happening() {
+    let told = story(
+        r#"
+inputs: {tag: {type: string, default: "v1 $(rm -rf /)"}}
+checks:
+  publish:
+    type: command
+    criticality: external
+    assume: "true"
+    guarantee: "true"
+    exec: "publish --tag {{ inputs.tag }}"
+"#,
+        &["--safe-mode"],
+    );
+    assert!(told.contains("would have run: publish --tag \"v1 $(rm -rf /)\""), "{told}");
+}

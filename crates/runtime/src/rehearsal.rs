@@ -39,7 +39,7 @@ pub struct Script {
 
 #[derive(Clone, Debug)]
 pub enum Replies {
-    Always(Reply),
+    Always(Box<Reply>),
     /// To the first attempt, the second, and so on.
     InTurn(Vec<Reply>),
 }

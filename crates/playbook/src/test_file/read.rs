@@ -198,9 +198,7 @@ impl Reader<'_> {
         const KEYS: &[&str] =
             &["approve", "deny", "answer", "text", "assume", "as", "cancel", "wait", "after"];
         let entries = self.map(node, "a letter", KEYS);
-        if node.map().is_none() {
-            return None;
-        }
+        node.map()?;
         let mut acts = entries.iter().filter(|entry| ACTS.contains(&entry.key.as_str()));
         let (Some(act), None) = (acts.next(), acts.next()) else {
             self.found.push(

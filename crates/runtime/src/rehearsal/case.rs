@@ -59,7 +59,7 @@ fn script(case: &TestCase, plan: &Plan) -> Script {
     let mut script = Script::default();
     for (place, answers) in &case.answers {
         let replies = match answers {
-            Answers::Always(answer) => Replies::Always(reply(answer)),
+            Answers::Always(answer) => Replies::Always(Box::new(reply(answer))),
             Answers::InTurn(answers) => Replies::InTurn(answers.iter().map(reply).collect()),
         };
         script.replies.insert((place.check.clone(), place.scope.clone()), replies);

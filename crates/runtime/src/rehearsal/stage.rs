@@ -294,7 +294,7 @@ impl<'a> Stage<'a> {
                 let provider = &request.provider;
                 Err(format!("`{place}` was to run and has no answer: no `{provider}` is started in a test"))
             }
-            Some(Replies::Always(reply)) => Ok(reply),
+            Some(Replies::Always(reply)) => Ok(reply.as_ref()),
             Some(Replies::InTurn(replies)) => {
                 let turn = usize::try_from(attempt.saturating_sub(lost)).unwrap_or(usize::MAX);
                 let count = replies.len();
