@@ -8,4 +8,5 @@ pub mod holder;
 pub mod inspection;
 pub mod process;
 pub mod providers;
+pub mod redaction;
 pub mod supervisor;
