@@ -9,4 +9,5 @@ pub mod inspection;
 pub mod process;
 pub mod providers;
 pub mod redaction;
+pub mod secrets;
 pub mod supervisor;

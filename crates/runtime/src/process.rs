@@ -27,6 +27,7 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::pin::Pin;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
@@ -38,6 +39,7 @@ pub use capture::{Captured, Spool, Stream, Watcher};
 pub use spawn::{SpawnError, find_program};
 
 use crate::cancellation::Cancellation;
+use crate::redaction::Redactor;
 use capture::Capture;
 use descendants::Tree;
 use known::{Known, TOKEN_VARIABLE};
@@ -51,6 +53,8 @@ pub struct Process<'a> {
     /// Where output is kept whole.
     pub spool: Option<Spool<'a>>,
     pub live: Option<Watcher<'a>>,
+    /// Knows what must not be in the output.
+    pub redactor: Arc<Redactor>,
     pub deadline: Option<Duration>,
     pub cancellation: Cancellation,
     /// How long a process may take to end after it was asked to.
@@ -66,6 +70,7 @@ impl<'a> Process<'a> {
             stdin: None,
             spool: None,
             live: None,
+            redactor: Redactor::none(),
             deadline: None,
             cancellation: Cancellation::never(),
             grace: GRACE,
@@ -113,21 +118,25 @@ const DRAIN: Duration = Duration::from_millis(100);
 /// Runs the process to its end. Dropping the future kills the process and what it started.
 pub async fn run(process: Process<'_>) -> Result<Finished, SpawnError> {
     let began = Instant::now();
-    let mut stdout = Capture::new(Stream::Stdout, process.stdout_tail_bytes_max, process.spool);
-    let mut stderr = Capture::new(Stream::Stderr, process.stderr_tail_bytes_max, process.spool);
+    let capture = |stream, tail_bytes_max| {
+        let capture = Capture::new(stream, tail_bytes_max).spooled(process.spool);
+        capture.redacted(&process.redactor).watched(process.live)
+    };
+    let mut stdout = capture(Stream::Stdout, process.stdout_tail_bytes_max);
+    let mut stderr = capture(Stream::Stderr, process.stderr_tail_bytes_max);
     let (mut child, mut tree) = spawn(process.command, process.stdin.is_some())?;
-    let (pipes, live) = ((child.stdin.take(), child.stdout.take(), child.stderr.take()), process.live);
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let mut talk = Talk::new(async {
         let (input, out, err) = pipes;
         tokio::join!(
             async {
                 if let Some(out) = out {
-                    stdout.pump(out, live).await
+                    stdout.pump(out).await
                 }
             },
             async {
                 if let Some(err) = err {
-                    stderr.pump(err, live).await
+                    stderr.pump(err).await
                 }
             },
             feed(input, process.stdin.unwrap_or_default()),
