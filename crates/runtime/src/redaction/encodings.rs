@@ -33,9 +33,13 @@ impl Patterns {
             piece.to_vec(),
             replaced(piece, b'\'', b"'\\''"),
             replaced(piece, b'\'', b"'\"'\"'"),
+            replaced(&replaced(piece, b'\\', b"\\\\"), b'\'', b"\\'"),
             hex(piece, b"\\x", LOWER),
+            echoed(piece),
         ] {
-            self.plain.insert(pattern);
+            if pattern.len() >= SHORTEST {
+                self.plain.insert(pattern);
+            }
         }
         self.plain.extend(json(piece));
         self.plain.extend(percent(piece));
@@ -71,6 +75,39 @@ fn replaced(value: &[u8], wanted: u8, instead: &[u8]) -> Vec<u8> {
         }
     }
     encoded
+}
+
+/// As the `echo` of many a `/bin/sh` prints it, which reads backslashes.
+fn echoed(value: &[u8]) -> Vec<u8> {
+    let mut printed = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        let (b'\\', Some((letter, behind))) = (*first, after.split_first()) else {
+            printed.push(*first);
+            continue;
+        };
+        let meant = match letter {
+            b'\\' => b'\\',
+            b'a' => 0x07,
+            b'b' => 0x08,
+            b'e' => 0x1b,
+            b'f' => 0x0c,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'v' => 0x0b,
+            // It ends the output.
+            b'c' => return printed,
+            _ => {
+                printed.push(b'\\');
+                continue;
+            }
+        };
+        printed.push(meant);
+        rest = behind;
+    }
+    printed
 }
 
 /// Which characters a percent-encoder leaves alone depends on who wrote it.
@@ -250,6 +287,15 @@ mod tests {
             "czNjciJ0LzzDqSB-",
         ] {
             assert!(found.iter().any(|one| one == expected), "{expected}");
+        }
+    }
+
+    #[test]
+    fn what_echo_makes_of_backslashes_is_known() {
+        for (value, expected) in
+            [("a\\tb\\\\c\\xd", "a\tb\\c\\xd"), ("four\\cfive", "four"), ("end\\", "end\\")]
+        {
+            assert_eq!(String::from_utf8(echoed(value.as_bytes())).unwrap(), expected, "{value}");
         }
     }
 
