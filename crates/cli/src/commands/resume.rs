@@ -1,11 +1,13 @@
 //! `escrow resume`: goes on with a run whose process is gone, or that waits. Nothing confirmed is repeated.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
 use escrow_engine::Run;
 use escrow_model::{Assumption, Letter, ScopePath};
 use escrow_runtime::holder::{liveness, this_process};
+use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
 use escrow_store::{LeaseError, RunRow, Store};
 
@@ -50,8 +52,15 @@ pub(crate) fn drive(
         }
     };
     let run = replay(&store, row)?;
+    let secrets = match Secrets::read(run.plan_of(), Path::new(&run.options().directory)) {
+        Ok(secrets) => secrets,
+        Err(error) => {
+            store.release(&lease)?;
+            return Err(error.into());
+        }
+    };
     let mut live = Live::new(talk, &run);
-    let begun = Begun { run, lease, store, beginning: Beginning::Resumed };
+    let begun = Begun { run, lease, store, secrets, beginning: Beginning::Resumed };
     let run = begun.drive(state, &mut live)?;
     live.finish();
     Ok(run)
