@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use escrow_engine::{Effect, Input, ReplayError, Run, Turn};
+use escrow_engine::{Effect, Input, OpenWait, ReplayError, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Entry, Event, Letter, Millis, ProviderFault, Request, RunStatus,
+    Answer, Assumption, CheckIndex, Ending, Entry, Event, Letter, Millis, ProviderFault, Request, RunStatus,
     ScopePath, WaitKind,
 };
 
@@ -84,7 +84,8 @@ impl<'a> Stage<'a> {
                 self.problems.push(format!("it does not end: {TURNS_MAX} turns"));
             }
         }
-        let unsent = self.rehearsal.script.letters.len() - self.letters_sent;
+        let letters = self.rehearsal.script.letters.iter().skip(self.letters_sent);
+        let unsent = letters.filter(|letter| !matches!(letter.act, Act::Wait { .. })).count();
         if unsent > 0 && self.problems.is_empty() {
             let letters = if unsent == 1 { "1 letter was" } else { &format!("{unsent} letters were") };
             self.problems.push(format!("the run ended before {letters} sent"));
@@ -102,6 +103,10 @@ impl<'a> Stage<'a> {
         let answer = self.coming.keys().next().copied();
         let wake = self.wake();
         let due = [answer.map(|(due, _)| due), wake].into_iter().flatten().min();
+        // First, so that a letter of the script finds what it would have found without the break.
+        if due.is_none() && self.try_again_what_was_lost() {
+            return true;
+        }
         if let Some(letter) = letter {
             match letter.after_ms.map(|after| START_MS.saturating_add(after)) {
                 Some(at) if due.is_none_or(|due| at <= due) => {
@@ -125,7 +130,7 @@ impl<'a> Stage<'a> {
             self.input(Input::Wake);
             return true;
         }
-        self.try_again_what_was_lost()
+        false
     }
 
     /// When to wake the run. A person's time to answer passes only when something else happens later: a test that
@@ -200,26 +205,43 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Only in a play that was broken off: the effect that the break made unknown is tried again.
+    /// Only in a play that was broken off: the effect that the break made unknown is tried again, and approved
+    /// again where that is asked for.
     fn try_again_what_was_lost(&mut self) -> bool {
         if !self.resumed {
             return false;
         }
-        let lost = |wait: &escrow_engine::OpenWait| {
-            wait.kind == WaitKind::UnknownEffect
-                && self.journal.iter().rev().any(|entry| {
-                    matches!(&entry.event, Event::AttemptAnswered { check, scope, answer, .. }
-                        if *check == wait.check && *scope == wait.scope && is_lost(answer))
-                })
-        };
-        let Some(wait) = self.run.waits().into_iter().find(lost) else { return false };
-        if let Some(check) = self.run.plan_of().find(&wait.check) {
-            *self.lost.entry((check, wait.scope.clone())).or_default() += 1;
+        let waits = self.run.waits();
+        if let Some(wait) = waits.iter().find(|wait| self.is_lost(wait)) {
+            let (check, scope) = (wait.check.clone(), wait.scope.clone());
+            if let Some(index) = self.run.plan_of().find(&check) {
+                *self.lost.entry((index, scope.clone())).or_default() += 1;
+            }
+            let letter = Letter::Assume { check, scope, assumption: Assumption::Retry, by: None };
+            self.input(Input::Letter(letter));
+            return true;
         }
-        let (check, scope) = (wait.check, wait.scope);
-        let letter = Letter::Assume { check, scope, assumption: Assumption::Retry, by: None };
-        self.input(Input::Letter(letter));
+        let again = waits.into_iter().find(|wait| {
+            let place = self.run.plan_of().find(&wait.check).map(|index| (index, wait.scope.clone()));
+            wait.kind == WaitKind::Approval && place.is_some_and(|place| self.lost.contains_key(&place))
+        });
+        let Some(wait) = again else { return false };
+        self.input(Input::Letter(Letter::Approve { id: wait.id, by: None, note: None }));
         true
+    }
+
+    /// Whether the break made this effect unknown, and not the script.
+    fn is_lost(&self, wait: &OpenWait) -> bool {
+        let last = self.journal.iter().rev().find_map(|entry| match &entry.event {
+            Event::AttemptAnswered { check, scope, answer, .. }
+                if *check == wait.check && *scope == wait.scope =>
+            {
+                Some(&answer.ending)
+            }
+            _ => None,
+        });
+        wait.kind == WaitKind::UnknownEffect
+            && matches!(last, Some(Ending::Fault(fault)) if fault.code == "lost")
     }
 
     fn input(&mut self, input: Input) {
@@ -299,8 +321,4 @@ impl<'a> Stage<'a> {
         self.started += 1;
         self.coming.insert((self.now_ms.saturating_add(after_ms), self.started), (running, answer));
     }
-}
-
-fn is_lost(answer: &Answer) -> bool {
-    matches!(&answer.ending, escrow_model::Ending::Fault(fault) if fault.code == "lost")
 }

@@ -1,0 +1,106 @@
+//! Plays are broken off after every commit, resumed from the journal alone, and must come to the same end.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use escrow_engine::Run;
+use escrow_model::{Entry, Event, ScopePath};
+use escrow_playbook::{read, read_tests};
+use escrow_runtime::catalog::catalog;
+use escrow_runtime::inspection::{Depth, inspect};
+use escrow_runtime::rehearsal::{Rehearsal, Replies, Reply, Script, Takes, rehearsal_of};
+use serde_json::Value;
+
+/// Every test of a file. Says how many crashes there were.
+pub(crate) fn scripted(playbook: &Path, tests: &Path) -> usize {
+    let text = |path: &Path| fs::read_to_string(path).expect("a file");
+    let plan = read(&text(playbook), "playbook.yaml", &catalog()).plan.expect("a plan");
+    let plan = Arc::new(plan);
+    let tests = read_tests(&text(tests), "x.test.yaml").file.expect("a test file").tests;
+    tests.iter().map(|case| survives(&case.name, &rehearsal_of(case, &plan))).sum()
+}
+
+/// A real run, as it printed itself: its answers are the world of the plays.
+pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) {
+    let entries: Vec<Entry> = lines
+        .iter()
+        .filter_map(|line| line.get("entry"))
+        .map(|entry| serde_json::from_value(entry.clone()).expect("an entry reads back"))
+        .collect();
+    let replayed = Run::replay(&entries).expect("a journal that was just written replays");
+    assert_eq!(&replayed.document(), document, "{told}: the journal tells the same");
+    let Event::RunStarted { plan, options, facts } = &entries[0].event else { panic!("no start") };
+    let mut replies: BTreeMap<(String, ScopePath), Vec<Reply>> = BTreeMap::new();
+    for entry in &entries {
+        if let Event::AttemptAnswered { check, scope, answer, .. } = &entry.event {
+            let reply = Reply { answer: answer.as_ref().clone(), takes: Takes::Ms(1) };
+            replies.entry((check.clone(), scope.clone())).or_default().push(reply);
+        }
+    }
+    let script = Script {
+        replies: replies.into_iter().map(|(place, replies)| (place, Replies::InTurn(replies))).collect(),
+        letters: Vec::new(),
+        sightings: inspect(Path::new(&options.artifacts), &plan.artifacts.expected, Depth::Full),
+    };
+    let rehearsal = Rehearsal { plan: plan.clone(), options: options.clone(), facts: facts.clone(), script };
+    let played = rehearsal.play();
+    assert_eq!(played.problems, Vec::<String>::new(), "{told}");
+    assert_eq!(timeless(&played.run, &[]), timeless(&replayed, &[]), "{told}: played as it was run");
+    survives(told, &rehearsal);
+}
+
+/// Breaks a play off after every commit. Says how often.
+fn survives(told: &str, rehearsal: &Rehearsal) -> usize {
+    let whole = rehearsal.play();
+    assert_eq!(whole.problems, Vec::<String>::new(), "{told}");
+    for commit in &whole.commits {
+        let again = rehearsal.play_on(&whole.journal, *commit).expect("the journal replays");
+        let place = format!("{told}: broken off after entry {}", commit.entries);
+        assert_eq!(again.problems, Vec::<String>::new(), "{place}");
+        let cut_off = cut_off(&whole.journal[..commit.entries]);
+        assert_eq!(timeless(&again.run, &cut_off), timeless(&whole.run, &cut_off), "{place}");
+        let replayed = Run::replay(&again.journal).expect("the journal replays");
+        assert!(replayed == again.run, "{place}: a replay rebuilds the run");
+    }
+    whole.commits.len()
+}
+
+/// External checks that were under way: nobody knows, a person looks and has them tried again, and it counts.
+fn cut_off(journal: &[Entry]) -> Vec<String> {
+    let mut under_way = BTreeMap::new();
+    for entry in journal {
+        match &entry.event {
+            Event::AttemptStarted { check, scope, external: true, .. } => {
+                under_way.insert((check.clone(), scope.clone()), ());
+            }
+            Event::AttemptAnswered { check, scope, .. } => {
+                under_way.remove(&(check.clone(), scope.clone()));
+            }
+            _ => {}
+        }
+    }
+    under_way.into_keys().map(|(check, _)| check).collect()
+}
+
+/// The document without what a crash may change: times, ids of waits, and how often what was cut off ran.
+fn timeless(run: &Run, cut_off: &[String]) -> Value {
+    let mut document = run.document();
+    for key in ["started_at", "ended_at"] {
+        document["run"][key] = Value::Null;
+    }
+    document["artifacts"]["checked_at"] = Value::Null;
+    for evidence in document["run"]["reason"]["evidence"].as_array_mut().into_iter().flatten() {
+        if evidence["kind"] == "wait" {
+            evidence["id"] = Value::Null;
+        }
+    }
+    for check in cut_off {
+        document["checks"][check]["runs"] = Value::Null;
+        for item in document["checks"][check]["items"].as_array_mut().into_iter().flatten() {
+            item["runs"] = Value::Null;
+        }
+    }
+    document
+}
