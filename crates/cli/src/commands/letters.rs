@@ -10,7 +10,7 @@ use escrow_store::{RunRow, Store, WaitRow};
 use serde_json::json;
 
 use super::cancel::who;
-use super::resume::drive;
+use super::resume::{Wish, drive};
 use super::run::report;
 use super::runs::{is_driven, replay};
 use super::start::exit_of;
@@ -65,7 +65,8 @@ fn send(
         talk.data_if_machine(&json!({ "recorded": wait.id, "run": { "id": row.id } }));
         return Ok(Exit::Completed);
     }
-    let run = drive(&row, store, &state, talk)?;
+    let wish = if matches!(letter, Letter::Deny { .. }) { Wish::End } else { Wish::GoOn };
+    let run = drive(&row, store, &state, talk, wish)?;
     report(&run, talk);
     // Denied is what was asked for.
     Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { exit_of(&run) })
