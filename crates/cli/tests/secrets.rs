@@ -490,3 +490,27 @@ fn the_example_of_the_guide_does_what_it_says() {
         assert_eq!(document["checks"][check]["output"], expected);
     }
 }
+
+#[test]
+fn a_run_that_is_killed_leaves_no_secret_behind() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: { TOKEN: { env: CANARY } }
+checks:
+  talks: { type: command, secrets: [TOKEN], exec: "echo \"$TOKEN\"; sleep 1.5; touch started; sleep 20" }
+"#,
+    );
+    let mut command = desk.command(&["run", "playbook.yaml", "--quiet"]);
+    let mut child = command.env("CANARY", CANARY).spawn().expect("the binary starts");
+    desk.until("it has talked", || desk.path().join("started").exists());
+    clean_state(&desk.path().join(".escrow"));
+    child.kill().expect("it can be killed");
+    child.wait().expect("it is gone");
+    assert!(clean_state(&desk.path().join(".escrow")) > 3);
+    clean_done("runs show", &run(&desk, CANARY, &["runs", "show", "last", "--output", "json"]));
+    let ended = desk.escrow(&["cancel", "last"]);
+    assert_eq!(desk.show("last")["run"]["status"], "cancelled", "nobody needs the secret for that");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+}

@@ -16,7 +16,7 @@ mod stream;
 mod tests;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
 
@@ -58,8 +58,10 @@ impl Redactor {
         }
     }
 
+    /// For those who know no secrets.
     pub fn none() -> Arc<Redactor> {
-        Arc::new(Redactor::of([]))
+        static NONE: LazyLock<Arc<Redactor>> = LazyLock::new(|| Arc::new(Redactor::of([])));
+        Arc::clone(&NONE)
     }
 
     /// There is nothing to look for.

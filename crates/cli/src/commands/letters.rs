@@ -12,7 +12,7 @@ use escrow_store::{RunRow, Store, WaitRow};
 use serde_json::json;
 
 use super::cancel::who;
-use super::resume::drive;
+use super::resume::{Wish, drive};
 use super::run::report;
 use super::runs::{is_driven, replay};
 use super::start::exit_of;
@@ -67,7 +67,8 @@ fn send(
         talk.data_if_machine(&json!({ "recorded": wait.id, "run": { "id": row.id } }));
         return Ok(Exit::Completed);
     }
-    let run = drive_upward(&row, &store, &state, talk)?;
+    let wish = if matches!(letter, Letter::Deny { .. }) { Wish::End } else { Wish::GoOn };
+    let run = drive_upward(&row, &store, &state, talk, wish)?;
     report(&run, talk);
     // Denied is what was asked for.
     Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { exit_of(&run) })
@@ -79,14 +80,15 @@ fn drive_upward(
     store: &Arc<Store>,
     state: &StateDirectory,
     talk: &Talk,
+    wish: Wish,
 ) -> Result<Run, Failure> {
-    let mut run = drive(row, Arc::clone(store), state, talk)?;
+    let mut run = drive(row, Arc::clone(store), state, talk, wish)?;
     while let Some(parent) = run.options().parent.clone().filter(|_| run.status().is_terminal()) {
         let row = store.run(parent.as_str()).map_err(Failure::from)?;
         if row.status.is_terminal() || is_driven(store, &row)? {
             break;
         }
-        run = drive(&row, Arc::clone(store), state, talk)?;
+        run = drive(&row, Arc::clone(store), state, talk, Wish::GoOn)?;
     }
     Ok(run)
 }

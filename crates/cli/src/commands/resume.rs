@@ -31,9 +31,17 @@ pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, talk: &Talk) 
     for assumption in &arguments.assume {
         store.send(&row.id, &read_assumption(assumption)?, "cli").map_err(Failure::from)?;
     }
-    let run = drive(&row, store, &state, talk)?;
+    let run = drive(&row, store, &state, talk, Wish::GoOn)?;
     report(&run, talk);
     Ok(exit_of(&run))
+}
+
+/// Whether the run may have to start something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    GoOn,
+    /// Nobody should need its secrets to end a run.
+    End,
 }
 
 /// Takes the run over if nobody holds it, and drives it until it ends or waits.
@@ -42,6 +50,7 @@ pub(crate) fn drive(
     store: Arc<Store>,
     state: &StateDirectory,
     talk: &Talk,
+    wish: Wish,
 ) -> Result<Run, Failure> {
     let lease = match store.acquire(&row.id, &this_process(), liveness) {
         Ok(lease) => lease,
@@ -52,7 +61,12 @@ pub(crate) fn drive(
         }
     };
     let run = replay(&store, row)?;
-    let secrets = match Secrets::read(run.plan_of(), Path::new(&run.options().directory)) {
+    let directory = Path::new(&run.options().directory);
+    let secrets = match wish {
+        Wish::GoOn => Secrets::read(run.plan_of(), directory),
+        Wish::End => Ok(Secrets::at_hand(run.plan_of(), directory)),
+    };
+    let secrets = match secrets {
         Ok(secrets) => secrets,
         Err(error) => {
             store.release(&lease)?;
