@@ -1,8 +1,11 @@
 //! Errors as people and tools see them: whose fault, what happened, what to do next.
 
 use std::fmt;
+use std::sync::Arc;
 
 use escrow_playbook::Diagnostic;
+use escrow_runtime::redaction::Redactor;
+use escrow_runtime::secrets::SecretError;
 use escrow_store::{LookupError, StoreError};
 use serde_json::{Value, json};
 
@@ -43,6 +46,14 @@ impl Failure {
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = Some(help.into());
+        self
+    }
+
+    /// The same, without what must not be said.
+    pub(crate) fn redacted(mut self, redactor: &Arc<Redactor>) -> Failure {
+        for text in [Some(&mut self.message), self.help.as_mut(), self.rendered.as_mut()] {
+            text.map(|text| redactor.text(text));
+        }
         self
     }
 
@@ -96,6 +107,18 @@ impl From<StoreError> for Failure {
         let help = error.help().to_owned();
         let failure = Failure::world("store", error.to_string());
         if help.is_empty() { failure } else { failure.help(help) }
+    }
+}
+
+impl From<SecretError> for Failure {
+    fn from(error: SecretError) -> Failure {
+        let message = error.to_string();
+        if error.is_of_the_author() {
+            Failure::author("secret", message).help("a check asks for it; nothing was run without it")
+        } else {
+            Failure::world("secret", message)
+                .help("run it by hand to see why; its output is not shown, because it may hold the secret")
+        }
     }
 }
 

@@ -173,6 +173,7 @@ mod tests {
             changed_ns,
             mime_type: None,
             content: None,
+            holds_secret: false,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use escrow_contract::judge_delivery;
 use escrow_model::{
-    CheckIndex, Criticality, DeliveryStatus, Event, Evidence, Reason, ReasonCode, Sighting, SkipReason,
-    WaitKind, Warning,
+    CheckIndex, Criticality, Delivery, DeliveryStatus, Event, Evidence, Reason, ReasonCode, Sighting,
+    SkipReason, WaitKind, Warning,
 };
 
 use crate::run::{Effect, Run};
@@ -134,7 +134,11 @@ impl Deciding<'_> {
             return;
         }
         let delivery = judge_delivery(&self.state.plan.artifacts, &self.state.facts.before, seen, self.at);
+        let warnings = secrets_delivered(&delivery, seen);
         self.record(Event::ArtifactsVerified { delivery });
+        for warning in warnings {
+            self.record(Event::WarningRaised { warning });
+        }
     }
 }
 
@@ -280,6 +284,24 @@ impl Run {
         failed.sort_by_key(|(entry, _)| *entry);
         failed.into_iter().map(|(_, evidence)| evidence).collect()
     }
+}
+
+/// Delivered files are left as they are; that one holds a secret must be known.
+fn secrets_delivered(delivery: &Delivery, seen: &[Sighting]) -> Vec<Warning> {
+    let holds = |id: &str, path: &str| {
+        let mut files = seen.iter().filter(|sighting| sighting.id == id).flat_map(|sighting| &sighting.files);
+        files.any(|file| file.path == path && file.holds_secret)
+    };
+    delivery
+        .produced
+        .iter()
+        .filter(|produced| holds(&produced.id, &produced.path))
+        .map(|produced| Warning {
+            code: "secret_in_artifact".into(),
+            message: format!("artifact `{}` ({}) holds a secret", produced.id, produced.path),
+            check: None,
+        })
+        .collect()
 }
 
 /// What is most urgent for a person.

@@ -42,7 +42,7 @@ impl Surroundings {
             _ => fallback.map(|text| Value::String(text.clone())),
         };
         let environment = facts.env.iter().map(|(name, value)| {
-            let value = if plan.secrets.contains(name) { STARS } else { value };
+            let value = if plan.secrets.iter().any(|secret| secret.name == *name) { STARS } else { value };
             (name.clone(), Value::String(value.to_owned()))
         });
         let mut surroundings = Surroundings {

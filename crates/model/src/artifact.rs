@@ -194,6 +194,9 @@ pub struct SeenFile {
     /// The parsed content, looked at only when a schema or a kind asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Value>,
+    /// A declared secret stands in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_secret: bool,
 }
 
 /// What the contract came to. `runs show --output json` prints it under `artifacts`.

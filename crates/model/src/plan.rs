@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ArtifactContract, Block, Expression, Retry, Routing, Shell, Text};
+use crate::{ArtifactContract, Block, Expression, Retry, Routing, Secret, Shell, Text};
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,9 +14,9 @@ pub struct Plan {
     pub inputs: IndexMap<String, Input>,
     #[serde(default)]
     pub env: EnvTemplates,
-    /// Names of environment variables whose values never leave the process.
+    /// What must never be written down, and how it is obtained.
     #[serde(default)]
-    pub secrets: Vec<String>,
+    pub secrets: Vec<Secret>,
     #[serde(default)]
     pub artifacts: ArtifactContract,
     /// `routing.max_loops`; without it 10, or 8 for critical sources.
@@ -126,6 +126,9 @@ pub struct Check {
     pub timeout_ms: u64,
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub env: EnvTemplates,
+    /// The declared secrets that its provider is given, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
     /// The provider's own keys.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub fields: IndexMap<String, Field>,

@@ -66,6 +66,7 @@ diagnostics! {
     "E0139" "a default that does not fit its type"
     "E0141" "a YAML tag"
     "E0142" "a key that is not a string"
+    "E0145" "a secret that is not declared"
     "W0201" "an external check without its contract"
     "W0202" "a deciding check without a guarantee"
     "W0203" "a risk that is not stated"

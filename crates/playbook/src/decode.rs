@@ -13,6 +13,7 @@ mod names;
 mod prompt;
 mod routing;
 mod schema;
+mod secrets;
 
 use std::rc::Rc;
 
@@ -65,6 +66,7 @@ struct Decoder<'t> {
     sources: Sources<'t>,
     catalog: &'t [ProviderSpec],
     names: names::Names,
+    secrets: secrets::Secrets,
 }
 
 impl Decoder<'_> {

@@ -76,13 +76,25 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
         Shape::Expression => expression(),
         Shape::Expressions => json!({"oneOf": [expression(), {"type": "array", "items": expression()}]}),
         Shape::Block | Shape::Event | Shape::Target | Shape::Provider => string(),
-        Shape::Texts | Shape::Events | Shape::Needs | Shape::Targets | Shape::Variables => {
+        Shape::Texts | Shape::Events | Shape::Needs | Shape::Targets | Shape::SecretNames => {
             one_or_many(string())
         }
+        Shape::Secrets => {
+            let mut source = table_schema(&keys::SECRET, catalog);
+            source["minProperties"] = json!(1);
+            source["maxProperties"] = json!(1);
+            let by_name = json!({
+                "type": "object",
+                "propertyNames": {"pattern": VARIABLE},
+                "additionalProperties": source,
+            });
+            json!({"oneOf": [string(), {"type": "array", "items": string(), "uniqueItems": true}, by_name]})
+        }
+        Shape::Argv => json!({"type": "array", "items": text(), "minItems": 1}),
         Shape::TargetOrNull => json!({"type": ["string", "null"]}),
         Shape::Environment => json!({
             "type": "object",
-            "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+            "propertyNames": {"pattern": VARIABLE},
             "additionalProperties": text(),
         }),
         Shape::SchemaOrCard => json!({"type": ["object", "string"]}),
@@ -103,6 +115,9 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
         Shape::List(table) => json!({"type": "array", "items": table_schema(table, catalog)}),
     }
 }
+
+/// What an environment variable may be called.
+const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 
 fn provider_key_schema(kind: KeyKind) -> Value {
     let text = json!({"type": ["string", "number", "boolean"]});

@@ -56,8 +56,12 @@ pub(crate) enum Shape {
     TargetOrNull,
     /// A list of names of checks, or one.
     Targets,
-    /// Names of environment variables.
-    Variables,
+    /// Declared secrets: a list of environment variables, or a map of names to where each comes from.
+    Secrets,
+    /// Names of declared secrets.
+    SecretNames,
+    /// A program and its arguments.
+    Argv,
     /// Environment variables and their values.
     Environment,
     /// A JSON Schema, or the name of a card.
@@ -96,7 +100,7 @@ pub(crate) static FILE: Table = Table {
         key("description", Shape::Text, "What it is for, for people."),
         key("inputs", Shape::Named(&INPUT), "What a run may be given with `--input`."),
         key("env", Shape::Environment, "Environment variables for every check; values are templates."),
-        key("secrets", Shape::Variables, "Environment variables whose values never leave the process."),
+        key("secrets", Shape::Secrets, "What must never be written down, and where it comes from."),
         key("artifacts", Shape::Map(&ARTIFACTS), "The files that a run must or may deliver."),
         key("routing", Shape::Map(&ROUTING_LIMITS), "Limits of routing."),
         key("max_parallelism", COUNT, "How many checks run at once; without it, the number of cores."),
@@ -129,6 +133,15 @@ pub(crate) static INPUT: Table = Table {
         key("default", Shape::Any, "What it holds when it is not given."),
         key("required", Shape::Bool, "Whether a run without it is refused."),
         key("description", Shape::Text, "What it is for."),
+    ],
+};
+
+pub(crate) static SECRET: Table = Table {
+    what: "a secret",
+    keys: &[
+        key("env", Shape::Text, "The environment variable that holds it."),
+        key("file", Shape::Text, "The file that holds it, relative to the directory of the run."),
+        key("command", Shape::Argv, "The program that prints it, with its arguments; no shell."),
     ],
 };
 
@@ -198,6 +211,7 @@ pub(crate) static CHECK: Table = Table {
         key("tags", Shape::Texts, "Words to select it by."),
         key("timeout", Shape::Duration, "How long one attempt may take."),
         key("env", Shape::Environment, "Environment variables; values are templates."),
+        key("secrets", Shape::SecretNames, "The declared secrets that it finds in its environment."),
         key("idempotent", Shape::Bool, "Whether repeating its effect does no harm."),
         key("reconcile", Shape::Later, "How to find out whether an effect happened."),
         key("requires_approval", Shape::Bool, "Whether a person must approve before it runs."),
@@ -281,6 +295,7 @@ mod tests {
             &FILE,
             &ROUTING_LIMITS,
             &INPUT,
+            &SECRET,
             &ARTIFACTS,
             &ARTIFACT,
             &ARTIFACT_COUNT,

@@ -6,6 +6,7 @@
 //! pass over what it cannot use in silence.
 
 mod check;
+mod secrets;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -208,14 +209,11 @@ impl Judge<'_> {
                     self.name(entry, node, "the name of a check, or null");
                 }
             }
-            Shape::Variables => {
-                self.each(entry, VARIABLES, |judge, item| {
-                    judge.name(entry, item, VARIABLES);
-                    if let Some(name) = item.string() {
-                        judge.variable(name, item.span.clone());
-                    }
-                });
+            Shape::Secrets => self.secrets(entry),
+            Shape::SecretNames => {
+                self.each(entry, SECRET_NAMES, |judge, item| judge.name(entry, item, SECRET_NAMES));
             }
+            Shape::Argv => self.argv(entry),
             Shape::Environment => self.environment(entry),
             Shape::SchemaOrCard => {
                 if node.map().is_none() && node.string().is_none() {
@@ -468,7 +466,7 @@ impl Judge<'_> {
 const STRINGS: &str = "a string, or a list of strings";
 const EVENT_LIST: &str = "an event, or a list of events";
 const CHECKS: &str = "the name of a check, or a list of names";
-const VARIABLES: &str = "a list of names of environment variables";
+const SECRET_NAMES: &str = "the name of a secret, or a list of names";
 
 /// Events that triggers and command lines use. Others may be used; these are the ones a slip is measured by.
 const EVENTS: &[&str] = &[

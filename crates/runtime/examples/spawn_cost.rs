@@ -128,6 +128,8 @@ fn attempt(folder: &Path, number: u32, contexts: Rc<Contexts>) -> Attempt {
         contexts,
         context: Box::new(|| b"{}".to_vec()),
         environment: Environment::Inherit { secrets: vec![] },
+        secrets: vec![],
+        redactor: escrow_runtime::redaction::Redactor::none(),
         cancellation: Cancellation::never(),
         live: None,
         grace: GRACE,

@@ -6,19 +6,21 @@ use escrow_model::{Facts, Plan, PlanReads};
 
 use crate::git::git_facts;
 use crate::inspection::{Depth, inspect};
+use crate::redaction::REDACTED;
+use crate::secrets::Secrets;
 
-/// Declared secrets read as `"***"`.
-const REDACTED: &str = "***";
-
-pub fn gather(plan: &Plan, directory: &Path, artifacts: &Path) -> Facts {
+/// A declared secret reads as `"***"`, or is undefined when there is none.
+pub fn gather(plan: &Plan, directory: &Path, artifacts: &Path, secrets: &Secrets) -> Facts {
     let reads = PlanReads::of(plan);
     let env = reads
         .env
         .iter()
         .filter_map(|name| {
-            let value = std::env::var(name).ok()?;
-            let secret = plan.secrets.contains(name);
-            Some((name.clone(), if secret { REDACTED.to_owned() } else { value }))
+            if secrets.is_withheld(name) {
+                let is_there = secrets.has(name) || std::env::var_os(name).is_some();
+                return is_there.then(|| (name.clone(), REDACTED.to_owned()));
+            }
+            Some((name.clone(), std::env::var(name).ok()?))
         })
         .collect();
     let git = reads.wants_git().then(|| {
@@ -28,5 +30,8 @@ pub fn gather(plan: &Plan, directory: &Path, artifacts: &Path) -> Facts {
             .map_err(|error| format!("git could not be asked: {error}"))?;
         runtime.block_on(git_facts(directory))
     });
-    Facts { env, git, before: inspect(artifacts, &plan.artifacts.expected, Depth::Identity) }
+    let before = inspect(artifacts, &plan.artifacts.expected, Depth::Identity);
+    let mut facts = Facts { env, git, before };
+    secrets.redactor().facts(&mut facts);
+    facts
 }

@@ -25,6 +25,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
+use crate::redaction::Redactor;
 use beneath::{Refusal, Resolver};
 use reading::read;
 
@@ -45,15 +46,34 @@ pub fn inspect(directory: &Path, expected: &[ExpectedArtifact], depth: Depth) ->
     inspect_with(Resolver::best(), directory, expected, depth)
 }
 
+/// As `inspect` in full, and tells which files hold a secret.
+pub fn inspect_for_secrets(
+    directory: &Path,
+    expected: &[ExpectedArtifact],
+    redactor: &Redactor,
+) -> Vec<Sighting> {
+    look_around(Resolver::best(), directory, expected, Depth::Full, redactor)
+}
+
 fn inspect_with(
     resolver: Resolver,
     directory: &Path,
     expected: &[ExpectedArtifact],
     depth: Depth,
 ) -> Vec<Sighting> {
+    look_around(resolver, directory, expected, depth, &Redactor::none())
+}
+
+fn look_around(
+    resolver: Resolver,
+    directory: &Path,
+    expected: &[ExpectedArtifact],
+    depth: Depth,
+    redactor: &Redactor,
+) -> Vec<Sighting> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let look = match open(directory, flags, Mode::empty()) {
-        Ok(root) => Look { resolver, root, depth },
+        Ok(root) => Look { resolver, root, depth, redactor },
         Err(error) => {
             let problem = match error {
                 Errno::NOENT => None,
@@ -75,13 +95,14 @@ fn inspect_with(
         .collect()
 }
 
-struct Look {
+struct Look<'r> {
     resolver: Resolver,
     root: OwnedFd,
     depth: Depth,
+    redactor: &'r Redactor,
 }
 
-impl Look {
+impl Look<'_> {
     fn at_path(&self, expected: &ExpectedArtifact, path: &str) -> Sighting {
         match self.file(expected, path) {
             Ok(file) => sighting(expected, vec![file], None),
@@ -117,7 +138,7 @@ impl Look {
 
     fn file(&self, expected: &ExpectedArtifact, path: &str) -> Result<escrow_model::SeenFile, Refusal> {
         let file = self.resolver.open(self.root.as_fd(), path)?;
-        read(file, path, expected, self.depth)
+        read(file, path, expected, self.depth, self.redactor)
     }
 }
 

@@ -11,5 +11,7 @@ pub mod inspection;
 pub mod nested;
 pub mod process;
 pub mod providers;
+pub mod redaction;
 pub mod rehearsal;
+pub mod secrets;
 pub mod supervisor;

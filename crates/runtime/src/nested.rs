@@ -22,7 +22,8 @@ use crate::catalog::catalog;
 use crate::chance::now_ms;
 use crate::holder::{liveness, this_process};
 use crate::process::Stream;
-use crate::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
+use crate::secrets::Secrets;
+use crate::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
 
 /// How deep runs may nest.
 const DEPTH_MAX: u32 = 8;
@@ -84,9 +85,12 @@ impl Nest {
             Err(LookupError::None(_)) => self.begin(&id, request)?,
             Err(error) => return Err(world(&error.to_string())),
         };
+        let secrets = self.secrets(run.plan_of())?;
         let surroundings = Surroundings {
             artifacts: PathBuf::from(&run.options().artifacts),
             spool: self.surroundings.spool.with_file_name(id.as_str()),
+            environment: self.surroundings.environment.without(secrets.withheld()),
+            secrets: Arc::new(secrets),
             ..self.surroundings
         };
         let drive = Drive {
@@ -97,8 +101,9 @@ impl Nest {
             observer: &mut Silent,
             interruption: self.cancellation,
         };
-        drive.to_rest(beginning).await.map_err(|error| match error {
+        drive.to_rest(beginning).await.map_err(|error| match &error {
             DriveError::Store(error) => world(&error.to_string()),
+            DriveError::Inseparable(_) => world(&error.to_string()),
             DriveError::Fenced(id) => world(&format!("another process has taken over nested run `{id}`")),
         })
     }
@@ -131,7 +136,8 @@ impl Nest {
         let artifacts = self.surroundings.artifacts.join(folder(&self.check, &self.scope));
         fs::create_dir_all(&artifacts)
             .map_err(|error| world(&format!("cannot make `{}`: {error}", artifacts.display())))?;
-        let facts = crate::facts::gather(&plan, &self.surroundings.directory, &artifacts);
+        let secrets = self.secrets(&plan)?;
+        let facts = crate::facts::gather(&plan, &self.surroundings.directory, &artifacts, &secrets);
         let options = RunOptions {
             run: id.clone(),
             inputs,
@@ -146,7 +152,8 @@ impl Nest {
             artifacts: artifacts.display().to_string(),
             ..self.parent.clone()
         };
-        let (run, turn) = Run::start(Arc::new(plan), Arc::new(options), Arc::new(facts), now_ms());
+        let (run, turn) = supervisor::begin(Arc::new(plan), options, facts, secrets.redactor(), now_ms())
+            .map_err(|error| world(&error.to_string()))?;
         let holder = this_process();
         let new =
             NewRun { run: id, holder: &holder, entries: &turn.entries, durability: Durability::Grouped };
@@ -154,6 +161,11 @@ impl Nest {
             Created::Done { lease, .. } => Ok((run, lease, Beginning::New(turn))),
             Created::AlreadyExists => Err(world(&format!("nested run `{id}` exists already"))),
         }
+    }
+
+    fn secrets(&self, plan: &Plan) -> Result<Secrets, ProviderFault> {
+        Secrets::read(plan, &self.surroundings.directory)
+            .map_err(|error| ProviderFault::logical("secret", error.to_string()))
     }
 
     /// Beside the playbook that names it, then where commands run, then among the project's playbooks.

@@ -30,6 +30,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::pin::Pin;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
@@ -42,6 +43,7 @@ pub use resident::{NoLine, Resident};
 pub use spawn::{SpawnError, find_program};
 
 use crate::cancellation::Cancellation;
+use crate::redaction::Redactor;
 use capture::Capture;
 use descendants::Tree;
 use known::{Known, TOKEN_VARIABLE};
@@ -55,6 +57,8 @@ pub struct Process<'a> {
     /// Where output is kept whole.
     pub spool: Option<Spool<'a>>,
     pub live: Option<Watcher<'a>>,
+    /// Knows what must not be in the output.
+    pub redactor: Arc<Redactor>,
     /// Counted from before the process is started.
     pub deadline: Option<Duration>,
     /// When its output is whole.
@@ -73,6 +77,7 @@ impl<'a> Process<'a> {
             stdin: None,
             spool: None,
             live: None,
+            redactor: Redactor::none(),
             deadline: None,
             drain: Drain::Linger,
             cancellation: Cancellation::never(),
@@ -140,23 +145,27 @@ pub async fn run(process: Process<'_>) -> Result<Finished, SpawnError> {
 /// The same, for those who have to repeat what the system said.
 pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished> {
     let began = Instant::now();
-    let mut stdout = Capture::new(Stream::Stdout, process.stdout_tail_bytes_max, process.spool);
-    let mut stderr = Capture::new(Stream::Stderr, process.stderr_tail_bytes_max, process.spool);
+    let capture = |stream, tail_bytes_max| {
+        let capture = Capture::new(stream, tail_bytes_max).spooled(process.spool);
+        capture.redacted(&process.redactor).watched(process.live)
+    };
+    let mut stdout = capture(Stream::Stdout, process.stdout_tail_bytes_max);
+    let mut stderr = capture(Stream::Stderr, process.stderr_tail_bytes_max);
     let stdin = if process.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
     let (mut child, mut tree) = spawn(process.command, stdin, Stdio::piped())?;
     let input_problem = Cell::new(None);
-    let (pipes, live) = ((child.stdin.take(), child.stdout.take(), child.stderr.take()), process.live);
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let mut talk = Talk::new(async {
         let (input, out, err) = pipes;
         tokio::join!(
             async {
                 if let Some(out) = out {
-                    stdout.pump(out, live).await
+                    stdout.pump(out).await
                 }
             },
             async {
                 if let Some(err) = err {
-                    stderr.pump(err, live).await
+                    stderr.pump(err).await
                 }
             },
             async { input_problem.set(feed(input, process.stdin.unwrap_or_default()).await.err()) },

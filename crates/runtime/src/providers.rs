@@ -4,16 +4,19 @@ pub mod command;
 mod context;
 mod environment;
 
+use std::ffi::OsString;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_model::{Answer, ProviderSpec, Request, RunId, ScopePath};
 
 use crate::cancellation::Cancellation;
 use crate::process::Stream;
+use crate::redaction::Redactor;
 
 pub use context::Contexts;
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
@@ -53,6 +56,10 @@ pub struct Attempt {
     pub context: Box<dyn Fn() -> Vec<u8>>,
     pub contexts: Rc<Contexts>,
     pub environment: Environment,
+    /// The secrets that this check asked for: for the environment of what it starts, and for nothing else.
+    pub secrets: Vec<(String, OsString)>,
+    /// Takes secrets out of what comes back.
+    pub redactor: Arc<Redactor>,
     pub cancellation: Cancellation,
     /// Sees output as it comes. Must not block.
     pub live: Option<LiveOutput>,

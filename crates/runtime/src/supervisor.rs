@@ -7,6 +7,7 @@
 
 mod commit;
 mod inbox;
+mod seal;
 mod workshop;
 
 use std::path::PathBuf;
@@ -24,9 +25,13 @@ use crate::chance::now_ms;
 use crate::holder::{liveness, this_process};
 use crate::process::Stream;
 use crate::providers::Environment;
+use crate::redaction::Inseparable;
+use crate::secrets::Secrets;
 use commit::Committer;
 use inbox::Inbox;
 use workshop::Workshop;
+
+pub use seal::begin;
 
 /// Where a run's hands may reach.
 #[derive(Clone, Debug)]
@@ -36,6 +41,7 @@ pub struct Surroundings {
     /// A folder for this run's output files.
     pub spool: PathBuf,
     pub environment: Environment,
+    pub secrets: Arc<Secrets>,
     /// How long processes may take to end after they were asked to.
     pub grace: Duration,
 }
@@ -57,6 +63,8 @@ pub enum DriveError {
     Store(#[from] StoreError),
     #[error("another process has taken over run `{0}`")]
     Fenced(escrow_model::RunId),
+    #[error(transparent)]
+    Inseparable(#[from] Inseparable),
 }
 
 /// What the workshop reports to the loop.
@@ -126,7 +134,8 @@ impl Drive<'_> {
             Beginning::Resumed => {
                 let mut turn = self.run.handle(now_ms(), Input::Resume);
                 let mut opened = Vec::new();
-                for sent in self.store.unopened(self.lease.run())? {
+                for mut sent in self.store.unopened(self.lease.run())? {
+                    self.surroundings.secrets.redactor().letter(&mut sent.letter);
                     let next = self.run.handle(now_ms(), Input::Letter(sent.letter));
                     turn.entries.extend(next.entries);
                     turn.effects.extend(next.effects);
@@ -148,7 +157,8 @@ impl Drive<'_> {
                     interrupted = true;
                     inputs.push(Input::Letter(Letter::Cancel { by: None, system: true }));
                 }
-                letters = inbox.next() => for sent in letters? {
+                letters = inbox.next() => for mut sent in letters? {
+                    self.surroundings.secrets.redactor().letter(&mut sent.letter);
                     opened.push(sent.id);
                     inputs.push(Input::Letter(sent.letter));
                 },
@@ -199,15 +209,26 @@ impl Drive<'_> {
         &mut self,
         committer: &Committer,
         workshop: &mut Workshop,
-        turn: Turn,
+        mut turn: Turn,
         opened: Vec<escrow_store::LetterId>,
     ) -> Result<(), DriveError> {
+        let had_secrets = seal::seal(&mut turn, self.surroundings.secrets.redactor())?;
         if !turn.entries.is_empty() || !opened.is_empty() {
             let expected = self.run.entries() - turn.entries.len() as u64;
             committer.commit(&self.run, expected, &turn.entries, &opened).await?;
+            if had_secrets {
+                self.rebuild()?;
+            }
             self.observer.committed(&self.run, &turn.entries);
         }
         self.perform(workshop, turn.effects);
+        Ok(())
+    }
+
+    /// What the run knows is what is written.
+    fn rebuild(&mut self) -> Result<(), DriveError> {
+        let entries = self.store.entries(self.lease.run(), 0)?;
+        self.run = Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|_| Inseparable)?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use escrow_engine::Run;
-use escrow_model::{Facts, Plan};
+use escrow_model::Facts;
 use escrow_testkit::{Options, Script, Stage, plan};
 
 #[allow(clippy::print_stdout, reason = "an example that measures says what it measured")]
@@ -22,7 +22,13 @@ fn main() {
         measure(&format!("{size} items, two deep"), &two_deep(size));
     }
     for size in [1_000, 4_000] {
-        driven(&format!("{size} items through the workshop"), size);
+        driven(&format!("{size} items through the workshop"), &items(size, "type: command"), &[]);
+        let mended = "type: command, on_fail: {run: [fix], retry: {max: 1}}";
+        let text = items(size, mended) + "fix {type: command}\n";
+        driven(&format!("{size} items that are mended"), &text, &["each: exit 1 then 1"]);
+        let text = items(size, "type: command, guarantee: output, continue_on_failure: true")
+            + "post<each map external {type: command}\n";
+        driven(&format!("{size} external items, blocked"), &text, &["each: false"]);
     }
 }
 
@@ -42,11 +48,11 @@ fn measure(name: &str, text: &str) {
 }
 
 /// Each answer is a turn of its own, as with real commands.
-fn driven(name: &str, size: usize) {
-    let plan: Arc<Plan> = plan(&items(size, "type: command, on_fail: {retry: {max: 1}}"));
+fn driven(name: &str, text: &str, world: &[&str]) {
+    let plan = plan(text);
     let started = Instant::now();
     let options = Options { compare_replay: false, ..Options::default() };
-    let mut stage = Stage::start(&plan, &options, Script::default());
+    let mut stage = Stage::start(&plan, &options, Script::parse(world));
     stage.play(&[]);
     let spent = started.elapsed();
     let started = Instant::now();

@@ -6,7 +6,7 @@ use escrow_runtime::holder::liveness;
 use escrow_store::Liveness;
 use serde_json::json;
 
-use super::resume::drive;
+use super::resume::{Wish, drive};
 use super::run::report;
 use crate::arguments::{CancelArguments, Shared};
 use crate::exit::Exit;
@@ -30,7 +30,7 @@ pub(crate) fn cancel(arguments: &CancelArguments, shared: &Shared, talk: &Talk) 
         talk.say(&format!("asked process {} to end run {}", holder.pid, row.id));
         talk.data_if_machine(&json!({ "run": { "id": row.id }, "asked": holder.pid }));
     } else {
-        report(&drive(&row, store, &state, talk)?, talk);
+        report(&drive(&row, store, &state, talk, Wish::End)?, talk);
     }
     Ok(Exit::Completed)
 }

@@ -1,18 +1,20 @@
 //! `escrow approve`, `deny`, `answer`: a letter to a run. If nobody drives the run, it goes on right here.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
 use escrow_engine::Run;
 use escrow_model::{Letter, RunStatus, WaitKind};
 use escrow_runtime::chance::now_ms;
+use escrow_runtime::secrets::Secrets;
 use escrow_store::{RunRow, Store, WaitRow};
 use serde_json::json;
 
 use super::cancel::who;
-use super::resume::drive;
+use super::resume::{Wish, drive};
 use super::run::report;
-use super::runs::is_driven;
+use super::runs::{is_driven, replay};
 use super::start::exit_of;
 use crate::arguments::{AnswerArguments, ApproveArguments, Output, Shared};
 use crate::exit::Exit;
@@ -50,7 +52,9 @@ fn send(
     let state = StateDirectory::find(shared.state.as_deref())?;
     let wait = find(&*state.read()?, id)?;
     let store = state.write()?;
-    let letter = letter(wait.id.clone());
+    let mut letter = letter(wait.id.clone());
+    let row = store.run(wait.run.as_str()).map_err(Failure::from)?;
+    redact(&store, &row, &mut letter)?;
     if let (Letter::Answer { text, .. }, false) = (&letter, wait.choices.is_empty())
         && !wait.choices.contains(text)
     {
@@ -58,13 +62,13 @@ fn send(
         return Err(Failure::author("bad_answer", format!("`{text}` is not a choice")).help(help).into());
     }
     store.send(&wait.run, &letter, "cli").map_err(Failure::from)?;
-    let row = store.run(wait.run.as_str()).map_err(Failure::from)?;
     if no_run || is_driven(&store, &row)? {
         talk.say(&format!("recorded; run {} has it", row.id));
         talk.data_if_machine(&json!({ "recorded": wait.id, "run": { "id": row.id } }));
         return Ok(Exit::Completed);
     }
-    let run = drive_upward(&row, &store, &state, talk)?;
+    let wish = if matches!(letter, Letter::Deny { .. }) { Wish::End } else { Wish::GoOn };
+    let run = drive_upward(&row, &store, &state, talk, wish)?;
     report(&run, talk);
     // Denied is what was asked for.
     Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { exit_of(&run) })
@@ -76,16 +80,27 @@ fn drive_upward(
     store: &Arc<Store>,
     state: &StateDirectory,
     talk: &Talk,
+    wish: Wish,
 ) -> Result<Run, Failure> {
-    let mut run = drive(row, Arc::clone(store), state, talk)?;
+    let mut run = drive(row, Arc::clone(store), state, talk, wish)?;
     while let Some(parent) = run.options().parent.clone().filter(|_| run.status().is_terminal()) {
         let row = store.run(parent.as_str()).map_err(Failure::from)?;
         if row.status.is_terminal() || is_driven(store, &row)? {
             break;
         }
-        run = drive(&row, Arc::clone(store), state, talk)?;
+        run = drive(&row, Arc::clone(store), state, talk, Wish::GoOn)?;
     }
     Ok(run)
+}
+
+/// A letter lies in the inbox until it is opened, so secrets are taken out before it is sent.
+fn redact(store: &Store, row: &RunRow, letter: &mut Letter) -> Result<(), Failure> {
+    let run = replay(store, row)?;
+    if !run.plan_of().secrets.is_empty() {
+        let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
+        secrets.redactor().letter(letter);
+    }
+    Ok(())
 }
 
 /// The open wait of this id, or why there is none: a letter resolves a wait once.

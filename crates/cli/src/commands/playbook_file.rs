@@ -6,6 +6,7 @@ use std::path::Path;
 
 use escrow_model::Plan;
 use escrow_playbook::{Diagnostic, Severity, read_bytes, render};
+use escrow_runtime::secrets::Secrets;
 
 use crate::failure::Failure;
 use crate::terminal::Talk;
@@ -26,6 +27,9 @@ pub(crate) fn load(path: &Path, talk: &Talk) -> Result<PlaybookFile, Failure> {
     match reading.plan {
         Some(plan) => {
             if !reading.diagnostics.is_empty() {
+                // It quotes lines of the file, and the author may have written down what should not be.
+                let mut rendered = rendered;
+                Secrets::at_hand(&plan, Path::new(".")).redactor().text(&mut rendered);
                 talk.say(rendered.trim_end());
             }
             Ok(PlaybookFile { plan, warnings: reading.diagnostics })

@@ -1,11 +1,13 @@
 //! `escrow resume`: goes on with a run whose process is gone, or that waits. Nothing confirmed is repeated.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
 use escrow_engine::Run;
 use escrow_model::{Assumption, Letter, ScopePath};
 use escrow_runtime::holder::{liveness, this_process};
+use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
 use escrow_store::{LeaseError, RunRow, Store};
 
@@ -29,9 +31,17 @@ pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, talk: &Talk) 
     for assumption in &arguments.assume {
         store.send(&row.id, &read_assumption(assumption)?, "cli").map_err(Failure::from)?;
     }
-    let run = drive(&row, store, &state, talk)?;
+    let run = drive(&row, store, &state, talk, Wish::GoOn)?;
     report(&run, talk);
     Ok(exit_of(&run))
+}
+
+/// Whether the run may have to start something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    GoOn,
+    /// Nobody should need its secrets to end a run.
+    End,
 }
 
 /// Takes the run over if nobody holds it, and drives it until it ends or waits.
@@ -40,6 +50,7 @@ pub(crate) fn drive(
     store: Arc<Store>,
     state: &StateDirectory,
     talk: &Talk,
+    wish: Wish,
 ) -> Result<Run, Failure> {
     let lease = match store.acquire(&row.id, &this_process(), liveness) {
         Ok(lease) => lease,
@@ -50,8 +61,20 @@ pub(crate) fn drive(
         }
     };
     let run = replay(&store, row)?;
+    let directory = Path::new(&run.options().directory);
+    let secrets = match wish {
+        Wish::GoOn => Secrets::read(run.plan_of(), directory),
+        Wish::End => Ok(Secrets::at_hand(run.plan_of(), directory)),
+    };
+    let secrets = match secrets {
+        Ok(secrets) => secrets,
+        Err(error) => {
+            store.release(&lease)?;
+            return Err(error.into());
+        }
+    };
     let mut live = Live::new(talk, &run);
-    let begun = Begun { run, lease, store, beginning: Beginning::Resumed };
+    let begun = Begun { run, lease, store, secrets, beginning: Beginning::Resumed };
     let run = begun.drive(state, &mut live)?;
     live.finish();
     Ok(run)

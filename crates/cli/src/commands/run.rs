@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use escrow_model::RunOptions;
+use escrow_model::{Plan, RunOptions};
 use escrow_runtime::chance::new_run_id;
+use escrow_runtime::secrets::Secrets;
 use escrow_store::Store;
 use serde_json::json;
 
@@ -17,20 +18,28 @@ use crate::state::StateDirectory;
 use crate::terminal::{Live, Talk, closing, parse_duration};
 
 pub(crate) fn run(arguments: &RunArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
-    let playbook = playbook_file::load(&arguments.file, talk)?;
-    let plan = Arc::new(playbook.plan);
+    let plan = Arc::new(playbook_file::load(&arguments.file, talk)?.plan);
+    execute(arguments, shared, talk, &plan).map_err(|error| {
+        // What went wrong may quote what was typed.
+        let secrets = Secrets::at_hand(&plan, arguments.dir.as_deref().unwrap_or(Path::new(".")));
+        Failure::from_error(error).redacted(secrets.redactor()).into()
+    })
+}
+
+fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Plan>) -> Result<Exit> {
     for name in &arguments.only {
         if plan.find(name).is_none() {
             return Err(Failure::author("unknown_check", format!("no check is called `{name}`")).into());
         }
     }
     let (event, payload) = start::read_event(arguments.event.as_deref())?;
-    let inputs = start::read_inputs(&plan, &arguments.inputs)?;
+    let inputs = start::read_inputs(plan, &arguments.inputs)?;
     let timeout_ms = arguments.timeout.as_deref().map(timeout).transpose()?;
     let directory = directory(arguments.dir.as_deref())?;
     let state = StateDirectory::find(shared.state.as_deref())?;
     let id = new_run_id().map_err(|error| Failure::world("chance", format!("no random numbers: {error}")))?;
     let artifacts = artifact_directory(arguments.artifacts.as_deref(), &state, &id)?;
+    let secrets = Secrets::read(plan, &directory).map_err(Failure::from)?;
     let store = state.write()?;
     create_directory(&artifacts)?;
     let options = RunOptions {
@@ -51,7 +60,7 @@ pub(crate) fn run(arguments: &RunArguments, shared: &Shared, talk: &Talk) -> Res
         directory: directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
     };
-    let begun = start::begin(start::Order { plan, options }, Arc::clone(&store))?;
+    let begun = start::begin(start::Order { plan: Arc::clone(plan), options, secrets }, Arc::clone(&store))?;
     let mut live = Live::new(talk, &begun.run);
     let run = begun.drive(&state, &mut live)?;
     live.finish();

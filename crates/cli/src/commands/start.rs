@@ -10,7 +10,9 @@ use escrow_model::{InputKind, Plan, RunId, RunOptions, RunStatus};
 use escrow_runtime::cancellation::{Cancellation, cancellation};
 use escrow_runtime::holder::this_process;
 use escrow_runtime::providers::Environment;
-use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
+use escrow_runtime::redaction::Inseparable;
+use escrow_runtime::secrets::Secrets;
+use escrow_runtime::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
 use escrow_store::{Created, Durability, NewRun, Store};
 use serde_json::{Map, Value};
 
@@ -71,27 +73,49 @@ pub(crate) fn read_inputs(plan: &Plan, given: &[String]) -> Result<Map<String, V
 pub(crate) struct Order {
     pub(crate) plan: Arc<Plan>,
     pub(crate) options: RunOptions,
+    pub(crate) secrets: Secrets,
 }
 
 /// The run is in the journal, and this process holds it.
 pub(crate) fn begin(order: Order, store: Arc<Store>) -> Result<Begun, Failure> {
-    let Order { plan, options } = order;
+    let Order { plan, mut options, secrets } = order;
+    let redactor = secrets.redactor();
+    redactor.options(&mut options);
+    if redactor.finds_in_plan(&plan) || redactor.finds_in_options(&options) {
+        return Err(written_down(redactor.finds_in_plan(&plan)));
+    }
     let artifacts = PathBuf::from(&options.artifacts);
-    let facts = escrow_runtime::facts::gather(&plan, Path::new(&options.directory), &artifacts);
-    let (run, turn) = Run::start(plan, Arc::new(options), Arc::new(facts), escrow_runtime::chance::now_ms());
+    let facts = escrow_runtime::facts::gather(&plan, Path::new(&options.directory), &artifacts, &secrets);
+    let (run, turn) = supervisor::begin(plan, options, facts, redactor, escrow_runtime::chance::now_ms())
+        .map_err(|error| inseparable(&error))?;
     let holder = this_process();
     let id = run.options().run.clone();
     let new = NewRun { run: &id, holder: &holder, entries: &turn.entries, durability: Durability::Grouped };
     match store.create_run(new)? {
-        Created::Done { lease, .. } => Ok(Begun { run, lease, store, beginning: Beginning::New(turn) }),
+        Created::Done { lease, .. } => {
+            Ok(Begun { run, lease, store, secrets, beginning: Beginning::New(turn) })
+        }
         Created::AlreadyExists => Err(Failure::world("store", format!("run `{id}` exists already"))),
     }
+}
+
+/// A secret whose value must be written down for the run to be what it is.
+fn written_down(in_plan: bool) -> Failure {
+    let place = if in_plan { "the playbook" } else { "a path or an option of the run" };
+    Failure::author("secret_written_down", format!("{place} contains the value of a declared secret"))
+        .help("a check with `secrets: [NAME]` reads it as `$NAME`; a common word is no secret")
+}
+
+fn inseparable(error: &Inseparable) -> Failure {
+    Failure::author("secret_written_down", error.to_string())
+        .help("a common word is no secret: choose another")
 }
 
 pub(crate) struct Begun {
     pub(crate) run: Run,
     pub(crate) lease: escrow_store::Lease,
     pub(crate) store: Arc<Store>,
+    pub(crate) secrets: Secrets,
     pub(crate) beginning: Beginning,
 }
 
@@ -99,7 +123,7 @@ impl Begun {
     /// Drives the run until it ends or waits. Ctrl-C and SIGTERM end it with all its children.
     pub(crate) fn drive(self, state: &StateDirectory, observer: &mut dyn Observer) -> Result<Run, Failure> {
         let options = self.run.options();
-        let secrets = self.run.plan_of().secrets.clone();
+        let secrets = self.secrets.withheld().map(str::to_owned).collect();
         let environment = match self.run.plan_of().safety {
             escrow_model::Safety::Standard => Environment::Inherit { secrets },
             escrow_model::Safety::Strict => Environment::Minimal { also: Vec::new(), secrets },
@@ -109,6 +133,7 @@ impl Begun {
             artifacts: PathBuf::from(&options.artifacts),
             spool: state.spool(&options.run),
             environment,
+            secrets: Arc::new(self.secrets),
             grace: escrow_runtime::process::GRACE,
         };
         let id = options.run.clone();
@@ -144,6 +169,7 @@ fn drive_failure(error: DriveError, id: &RunId) -> Failure {
             ))
         }
         DriveError::Fenced(_) => Failure::person("fenced", error.to_string()),
+        DriveError::Inseparable(error) => inseparable(&error),
     }
 }
 

@@ -41,6 +41,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
     decoder.conflicts(node);
     let provider = decoder.provider(node).unwrap_or(NO_PROVIDER);
     let fields = fields::decode(decoder, node, &provider);
+    let secrets = decoder.asked_for(node, &provider);
     decoder.sources.check = None;
 
     let flag = |key: &str| node.get(key).and_then(|node| node.bool());
@@ -82,6 +83,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
             .and_then(|timeout| duration::milliseconds(timeout).ok())
             .unwrap_or(provider.timeout_ms),
         env,
+        secrets,
         fields,
     };
     Draft {

@@ -6,7 +6,8 @@ use escrow_model::{Plan, ProviderSpec, Safety, Text};
 use indexmap::IndexMap;
 
 use super::names::Names;
-use super::{Decoded, Decoder, artifacts, check, count, inputs, prompt, texts};
+use super::secrets::Secrets;
+use super::{Decoded, Decoder, artifacts, check, count, inputs, prompt};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
 use crate::shape;
@@ -45,13 +46,14 @@ pub(crate) fn decode(
         shape::judge_check(&prompted.check, catalog, found);
     }
     let sources = Sources { text, found, uses: Vec::new(), check: None };
-    let mut decoder = Decoder { sources, catalog, names: Names::of(entries) };
+    let mut decoder = Decoder { sources, catalog, names: Names::of(entries), secrets: Secrets::of(root) };
     let artifacts = artifacts::decode(root.get("artifacts"), decoder.found());
     let mut inputs = inputs::decode(root.get("inputs"), decoder.found());
     for name in prompted.iter().flat_map(|prompted| &prompted.inputs) {
         inputs.entry(name.clone()).or_insert_with(inputs::named_in_a_prompt);
     }
     let env = decoder.environment(root.get("env"));
+    decoder.secrets.collide(root.get("env"), decoder.sources.found);
     let drafts: Vec<_> =
         entries.iter().enumerate().map(|(place, entry)| check::decode(&mut decoder, place, entry)).collect();
     let plan = Plan {
@@ -62,7 +64,7 @@ pub(crate) fn decode(
             .map_or_else(|| stem(file), str::to_owned),
         inputs,
         env,
-        secrets: texts(root.get("secrets")),
+        secrets: std::mem::take(&mut decoder.secrets.declared),
         artifacts,
         max_loops: count(root.get("routing").and_then(|routing| routing.get("max_loops"))),
         max_parallelism: count(root.get("max_parallelism")),

@@ -53,7 +53,7 @@ const FOREIGN_NAMES: &[(&str, &str)] = &[
     ("args", "read `inputs`"),
     ("params", "read `inputs`"),
     ("vars", "read `inputs` or `env`"),
-    ("secrets", "read `env`; a declared secret reads as `\"***\"`"),
+    ("secrets", "no expression sees a secret; a command that has `secrets: [NAME]` reads it as `$NAME`"),
     ("process", "read `env`"),
     ("trigger", "read `event`"),
     ("loop", "read `item`"),

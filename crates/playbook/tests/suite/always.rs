@@ -143,7 +143,14 @@ fn the_schema_for_editors_accepts_what_is_good_and_is_itself_a_schema() {
     let schema = escrow_contract::Schema::compile(&json_schema(CATALOG)).expect("a JSON Schema");
     let good = serde_json::json!({"checks": {"a": {"type": "command", "exec": "ls", "depends_on": ["b"], "timeout": "10m"}, "b": {"type": "noop"}}});
     assert!(schema.violations(&good).is_empty(), "{:?}", schema.violations(&good));
+    let secrets = serde_json::json!({
+        "secrets": {"A": {"env": "B"}, "C": {"command": ["pass", "show"]}, "F": {"file": "f"}},
+        "checks": {"a": {"type": "command", "exec": "ls", "secrets": ["A"]}},
+    });
+    assert!(schema.violations(&secrets).is_empty(), "{:?}", schema.violations(&secrets));
     for bad in [
+        serde_json::json!({"secrets": {"A": {"env": "B", "file": "f"}}, "checks": {"a": {"type": "noop"}}}),
+        serde_json::json!({"secrets": {"A": "value"}, "checks": {"a": {"type": "noop"}}}),
         serde_json::json!({"checks": {"a": {"type": "command"}}}),
         serde_json::json!({"checks": {"a": {"type": "noop", "gaurantee": "x"}}}),
         serde_json::json!({"steps": {}}),

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::Depth;
 use super::beneath::Refusal;
 use super::media;
+use crate::redaction::{Redactor, Search};
 
 /// Larger files are refused: hashing 64 GiB takes minutes, and a file with holes can claim any size.
 pub const HASHED_BYTES_MAX: u64 = 64 << 30;
@@ -27,6 +28,7 @@ pub(super) fn read(
     path: &str,
     expected: &ExpectedArtifact,
     depth: Depth,
+    redactor: &Redactor,
 ) -> Result<SeenFile, Refusal> {
     let mut told = fstat(&file)?;
     if FileType::from_raw_mode(told.st_mode) != FileType::RegularFile {
@@ -37,7 +39,7 @@ pub(super) fn read(
     }
     let mut file = File::from(file);
     for _ in 0..READINGS_MAX {
-        let reading = Reading::of(&mut file, size_of(&told), expected)?;
+        let reading = Reading::of(&mut file, size_of(&told), expected, Search::new(redactor))?;
         let after = fstat(&file)?;
         let is_the_same = identity(&told) == identity(&after) && reading.length == size_of(&after);
         told = after;
@@ -53,10 +55,16 @@ struct Reading {
     sha256: String,
     /// The beginning, all of it when it is small enough; empty when nobody asks.
     head: Vec<u8>,
+    holds_secret: bool,
 }
 
 impl Reading {
-    fn of(file: &mut File, size: u64, expected: &ExpectedArtifact) -> Result<Reading, Refusal> {
+    fn of(
+        file: &mut File,
+        size: u64,
+        expected: &ExpectedArtifact,
+        mut search: Search<'_>,
+    ) -> Result<Reading, Refusal> {
         if size > HASHED_BYTES_MAX {
             return Err(Refusal::TooLarge);
         }
@@ -84,12 +92,13 @@ impl Reading {
                 break;
             }
             hasher.update(&buffer[..count]);
+            search.feed(&buffer[..count]);
             let room = usize::try_from(head_bytes_max).unwrap_or(usize::MAX).saturating_sub(head.len());
             head.extend_from_slice(&buffer[..count.min(room)]);
         }
         let digest = hasher.finalize();
         let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Reading { length, sha256, head })
+        Ok(Reading { length, sha256, head, holds_secret: search.found() })
     }
 
     fn into_seen(self, path: &str, told: &Stat, expected: &ExpectedArtifact) -> SeenFile {
@@ -98,7 +107,13 @@ impl Reading {
             expected.mime_type.as_deref().map(|wanted| media::type_of(path, &self.head, is_whole, wanted));
         let wants_content = expected.schema.is_some() || expected.kind.is_some();
         let content = if wants_content && is_whole { serde_json::from_slice(&self.head).ok() } else { None };
-        SeenFile { sha256: self.sha256, mime_type, content, ..seen(path, told) }
+        SeenFile {
+            sha256: self.sha256,
+            mime_type,
+            content,
+            holds_secret: self.holds_secret,
+            ..seen(path, told)
+        }
     }
 }
 
@@ -112,6 +127,7 @@ fn seen(path: &str, told: &Stat) -> SeenFile {
         changed_ns,
         mime_type: None,
         content: None,
+        holds_secret: false,
     }
 }
 

@@ -1,12 +1,17 @@
 //! Where the output of a process goes: all of it to a file, its end to memory, each piece to who watches.
+//!
+//! **Invariant:** secrets are taken out of the bytes before they go anywhere.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::redaction::{self, Redactor};
 
 /// One of the two ways in which a process talks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +79,8 @@ pub(super) struct Capture<'a> {
     tail_bytes_max: usize,
     total_bytes: u64,
     file: Whole<'a>,
+    redaction: redaction::Stream,
+    live: Option<Watcher<'a>>,
 }
 
 /// The file that has all of it.
@@ -92,14 +99,34 @@ enum Whole<'a> {
 }
 
 impl<'a> Capture<'a> {
-    pub(super) fn new(stream: Stream, tail_bytes_max: usize, spool: Option<Spool<'a>>) -> Capture<'a> {
-        let file = spool.map_or(Whole::Unwanted, Whole::Due);
-        Capture { stream, tail: VecDeque::new(), tail_bytes_max, total_bytes: 0, file }
+    pub(super) fn new(stream: Stream, tail_bytes_max: usize) -> Capture<'a> {
+        Capture {
+            stream,
+            tail: VecDeque::new(),
+            tail_bytes_max,
+            total_bytes: 0,
+            file: Whole::Unwanted,
+            redaction: redaction::Stream::new(Redactor::none()),
+            live: None,
+        }
+    }
+
+    pub(super) fn spooled(self, spool: Option<Spool<'a>>) -> Capture<'a> {
+        Capture { file: spool.map_or(Whole::Unwanted, Whole::Due), ..self }
+    }
+
+    pub(super) fn redacted(self, redactor: &Arc<Redactor>) -> Capture<'a> {
+        Capture { redaction: redaction::Stream::new(Arc::clone(redactor)), ..self }
+    }
+
+    pub(super) fn watched(self, live: Option<Watcher<'a>>) -> Capture<'a> {
+        Capture { live, ..self }
     }
 
     /// Reads until the other side closes. A read error is the end as well: nothing more can come.
-    pub(super) async fn pump(&mut self, mut reader: impl AsyncRead + Unpin, live: Option<Watcher<'_>>) {
+    pub(super) async fn pump(&mut self, mut reader: impl AsyncRead + Unpin) {
         let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+        let mut clean = Vec::new();
         let mut patience = std::pin::pin!(tokio::time::sleep(PATIENCE));
         loop {
             tokio::select! {
@@ -107,10 +134,9 @@ impl<'a> Capture<'a> {
                 count = reader.read_buf(&mut chunk) => match count {
                     Ok(0) | Err(_) => return,
                     Ok(_) => {
-                        self.take(&chunk);
-                        if let Some(live) = live {
-                            live(self.stream, &chunk);
-                        }
+                        self.redaction.push(&chunk, &mut clean);
+                        self.take(&clean);
+                        clean.clear();
                         chunk.clear();
                     }
                 },
@@ -120,6 +146,9 @@ impl<'a> Capture<'a> {
     }
 
     fn take(&mut self, chunk: &[u8]) {
+        if chunk.is_empty() {
+            return;
+        }
         self.total_bytes += chunk.len() as u64;
         // While the file is due the tail has everything, so it must not be cut before the file is made.
         if let Whole::Due(spool) = self.file
@@ -131,6 +160,9 @@ impl<'a> Capture<'a> {
         self.tail.extend(chunk);
         let excess = self.tail.len().saturating_sub(self.tail_bytes_max);
         self.tail.drain(..excess);
+        if let Some(live) = self.live {
+            live(self.stream, chunk);
+        }
     }
 
     fn holds_back(&self) -> bool {
@@ -150,7 +182,10 @@ impl<'a> Capture<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Captured {
+    pub(super) fn finish(mut self) -> Captured {
+        let mut rest = Vec::new();
+        self.redaction.finish(&mut rest);
+        self.take(&rest);
         let (file, spool_problem) = match self.file {
             Whole::Unwanted | Whole::Due(_) => (None, None),
             Whole::Open { path, .. } => (Some(path), None),

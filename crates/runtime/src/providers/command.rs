@@ -11,6 +11,7 @@ use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_model::{Answer, Ending, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request};
@@ -70,6 +71,7 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
             from_bytes: attempt.spool_from_bytes,
         }),
         live: attempt.live.as_deref(),
+        redactor: Arc::clone(&attempt.redactor),
         deadline: Some(Duration::from_millis(request.timeout_ms)),
         cancellation: attempt.cancellation.clone(),
         grace: attempt.grace,
@@ -129,6 +131,7 @@ impl<'a> Exec<'a> {
         command.current_dir(&attempt.directory);
         attempt.environment.apply(&mut command);
         command.envs(&request.env);
+        command.envs(attempt.secrets.iter().map(|(name, value)| (name, value)));
         command
             .env("ESCROW_RUN", attempt.run.as_str())
             .env("ESCROW_CHECK", &attempt.check)
@@ -190,6 +193,8 @@ impl Places {
 
 fn answer(exec: &Exec<'_>, request: &Request, finished: Finished, places: &Places) -> Answer {
     let (env, env_problems) = handback::read(&places.handback);
+    // It may hold secrets, and has served.
+    let _ = fs::remove_file(&places.handback);
     let mut record = record(&finished);
     if !env_problems.is_empty() {
         record.insert("env_problems".into(), env_problems.into());

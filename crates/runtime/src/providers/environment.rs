@@ -47,6 +47,14 @@ impl Environment {
         }
     }
 
+    /// The same, less these names.
+    pub fn without<'n>(&self, names: impl Iterator<Item = &'n str>) -> Environment {
+        let mut narrowed = self.clone();
+        let (Environment::Inherit { secrets } | Environment::Minimal { secrets, .. }) = &mut narrowed;
+        secrets.extend(names.map(str::to_owned));
+        narrowed
+    }
+
     /// The value that a process would inherit.
     pub fn value(&self, name: &str) -> Option<OsString> {
         let passes = match self {

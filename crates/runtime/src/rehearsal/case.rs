@@ -48,7 +48,7 @@ fn facts(case: &TestCase, plan: &Plan) -> Facts {
         .wants_git()
         .then(|| Err("a test has no git: say what changed in `payload`, as `filesChanged`".to_owned()));
     let redacted = |name: &String, value: &String| {
-        let secret = plan.secrets.contains(name);
+        let secret = plan.secrets.iter().any(|secret| secret.name == *name);
         (name.clone(), if secret { "***".to_owned() } else { value.clone() })
     };
     let env = case.env.iter().map(|(name, value)| redacted(name, value)).collect();
@@ -131,6 +131,7 @@ fn sightings(case: &TestCase, plan: &Plan) -> Vec<Sighting> {
                 changed_ns: 1,
                 mime_type: expected.and_then(|expected| expected.mime_type.clone()),
                 content: artifact.content.clone(),
+                holds_secret: false,
             })
             .collect()
     };

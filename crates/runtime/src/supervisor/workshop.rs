@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 
 use super::{Report, Surroundings};
 use crate::cancellation::{Canceller, cancellation};
-use crate::inspection::{Depth, inspect};
+use crate::inspection::inspect_for_secrets;
 use crate::nested::{self, Nest, Rest};
 use crate::providers::{self, Attempt, Contexts};
 
@@ -57,6 +57,7 @@ impl Workshop {
                 let at_work = Rc::clone(&self.at_work);
                 let context = serde_json::to_vec(&run.context(check, &scope)).unwrap_or_default();
                 let run_id = run.options().run.clone();
+                let granted = surroundings.secrets.granted(&run.plan_of().check(check).secrets);
                 let done = key.clone();
                 let nest = Nest {
                     parent: run.options().clone(),
@@ -94,6 +95,8 @@ impl Workshop {
                         artifacts: surroundings.artifacts.clone(),
                         context: Box::new(move || context.clone()),
                         environment: surroundings.environment.clone(),
+                        secrets: granted,
+                        redactor: Arc::clone(surroundings.secrets.redactor()),
                         cancellation,
                         live: Some(Box::new(live)),
                         grace: surroundings.grace,
@@ -112,13 +115,14 @@ impl Workshop {
                         drop(reports.send(Report::Input(input)));
                         return;
                     }
-                    let answer = match providers::find(&request.provider) {
+                    let mut answer = match providers::find(&request.provider) {
                         Some(provider) => provider.perform(&request, &place).await,
                         None => Answer::fault(ProviderFault::logical(
                             "exception",
                             format!("no provider is called `{}`", request.provider),
                         )),
                     };
+                    surroundings.secrets.redactor().answer(&mut answer);
                     at_work.borrow_mut().remove(&done);
                     drop(reports.send(Report::Input(Input::Answered { check, scope, attempt, answer })));
                 });
@@ -133,10 +137,12 @@ impl Workshop {
             Effect::Inspect => {
                 let expected = run.plan_of().artifacts.expected.clone();
                 let directory = self.surroundings.artifacts.clone();
+                let redactor = Arc::clone(self.surroundings.secrets.redactor());
                 let reports = self.reports.clone();
                 // Hashing a large file takes a while; the hands go on meanwhile.
                 tokio::task::spawn_blocking(move || {
-                    let seen = inspect(&directory, &expected, Depth::Full);
+                    let mut seen = inspect_for_secrets(&directory, &expected, &redactor);
+                    redactor.sightings(&mut seen);
                     drop(reports.send(Report::Input(Input::Seen(seen))));
                 });
             }

@@ -12,6 +12,7 @@ use escrow_model::{Answer, Ending, ProviderFault, Request, RunId, ScopePath};
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::providers::command::Command;
 use escrow_runtime::providers::{Attempt, Contexts, Environment, Provider};
+use escrow_runtime::redaction::Redactor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -39,6 +40,8 @@ impl Room {
             contexts: Rc::new(Contexts::new(path.join("spool"))),
             context: Box::new(|| br#"{"inputs":{"a":1}}"#.to_vec()),
             environment: Environment::Inherit { secrets: vec![] },
+            secrets: vec![],
+            redactor: Redactor::none(),
             cancellation: Cancellation::never(),
             live: None,
             grace: Duration::from_millis(500),

@@ -1,0 +1,516 @@
+//! A canary in every cage: secrets are printed in every way that programs print them, and nothing that Escrow
+//! writes or shows has them.
+
+mod desk;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use desk::{Desk, Done};
+use serde_json::{Value, json};
+
+/// Everything that needs escaping somewhere.
+const CANARY: &str = "cAnary-\"7f/3a+9' <é>\\end of it";
+
+/// The spellings that must be nowhere. Written apart from what is tested.
+fn spellings() -> Vec<(&'static str, String)> {
+    let bytes = CANARY.as_bytes();
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let percent = |kept: &str, upper: bool| {
+        bytes.iter().fold(String::new(), |mut text, byte| {
+            let letter = char::from(*byte);
+            if letter.is_ascii_alphanumeric() || kept.contains(letter) {
+                text.push(letter);
+            } else if upper {
+                write!(text, "%{byte:02X}").expect("a string takes it");
+            } else {
+                write!(text, "%{byte:02x}").expect("a string takes it");
+            }
+            text
+        })
+    };
+    let escaped = Value::String(CANARY.into()).to_string();
+    let once = escaped[1..escaped.len() - 1].to_owned();
+    let twice = Value::String(once.clone()).to_string();
+    vec![
+        ("raw", CANARY.to_owned()),
+        ("echoed", CANARY.replace("\\e", "\x1b")),
+        ("base64", base64(bytes)),
+        ("base64-url", base64(bytes).replace('+', "-").replace('/', "_")),
+        ("base64-shifted", base64(&[b"x", bytes].concat())[2..].to_owned()),
+        ("base64-shifted-twice", base64(&[b"xy", bytes].concat())[3..].to_owned()),
+        ("hex", hex.clone()),
+        ("hex-upper", hex.to_uppercase()),
+        ("percent", percent("-_.~", true)),
+        ("percent-lower", percent("-_.~", false)),
+        ("percent-component", percent("-_.!~*'()", true)),
+        ("form", percent("-_.", true).replace("%20", "+")),
+        ("json", once.clone()),
+        ("json-ascii", once.replace('é', "\\u00e9")),
+        ("json-slash", once.replace('/', "\\/")),
+        ("json-html", once.replace('<', "\\u003c").replace('>', "\\u003e")),
+        ("json-twice", twice[1..twice.len() - 1].to_owned()),
+    ]
+}
+
+/// Without padding.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
+    let six = |bits: &[u8]| {
+        let bits = format!("{:0<6}", String::from_utf8_lossy(bits));
+        char::from(ALPHABET[usize::from_str_radix(&bits, 2).expect("bits")])
+    };
+    bits.as_bytes().chunks(6).map(six).collect()
+}
+
+/// No spelling stands in these bytes.
+#[track_caller]
+fn clean(place: &str, bytes: &[u8]) {
+    for (spelling, needle) in spellings() {
+        let found = bytes.windows(needle.len()).any(|window| window == needle.as_bytes());
+        assert!(!found, "{place} has the canary ({spelling}):\n{}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[track_caller]
+fn clean_done(place: &str, done: &Done) {
+    clean(&format!("stdout of {place}"), done.stdout.as_bytes());
+    clean(&format!("stderr of {place}"), done.stderr.as_bytes());
+}
+
+/// Every file of the state: database, its log, output, contexts. Delivered files are the user's.
+fn clean_state(directory: &Path) -> usize {
+    let mut count = 0;
+    for entry in fs::read_dir(directory).expect("a directory").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            if !path.ends_with("artifacts") {
+                count += clean_state(&path);
+            }
+        } else {
+            clean(&path.display().to_string(), &fs::read(&path).expect("it can be read"));
+            clean("a file name", path.display().to_string().as_bytes());
+            count += 1;
+        }
+    }
+    count
+}
+
+fn run(desk: &Desk, canary: &str, arguments: &[&str]) -> Done {
+    Done::from(desk.command(arguments).env("CANARY", canary).output().expect("the binary runs"))
+}
+
+const CAGES: &str = r#"
+secrets:
+  TOKEN: { env: CANARY }
+inputs:
+  note: { type: string }
+artifacts:
+  expected:
+    - { id: report, path: report.txt }
+    - { id: harmless, path: harmless.txt }
+checks:
+  raw:
+    type: command
+    secrets: [TOKEN]
+    exec: |
+      echo "token: $TOKEN"
+      echo "$TOKEN" >&2
+  long:
+    type: command
+    secrets: [TOKEN]
+    exec: |
+      i=0; while [ $i -lt 400 ]; do echo "line $i of $TOKEN and more"; i=$((i+1)); done
+      cat spellings/*; cat spellings/* >&2
+  split:
+    type: command
+    secrets: [TOKEN]
+    exec: |
+      head=${TOKEN%????????????}; middle=${TOKEN#"$head"}; middle=${middle%????}
+      printf '%s' "$head"; sleep 0.2; printf '%s' "$middle"; sleep 0.2; printf '%s\n' "${TOKEN#"$head$middle"}"
+  spelled:
+    type: command
+    exec: cat spellings/*
+  tools:
+    type: command
+    secrets: [TOKEN]
+    exec: |
+      printf %s "$TOKEN" | base64; echo "$TOKEN" | base64
+      printf 'user:%s' "$TOKEN" | base64
+      printf 'a long header that makes lines break somewhere inside of it: %s' "$TOKEN$TOKEN" | base64
+      printf %s "$TOKEN" | od -An -v -tx1 | tr -d ' '
+      set -x; true "$TOKEN"
+  json:
+    type: command
+    secrets: [TOKEN]
+    exec: cat document.json
+    guarantee: output.token === 'something else' && output.list[0] === 'x'
+  unicode:
+    type: command
+    exec: cat unicode.json
+    fail_if: output.token !== '***'
+  broken:
+    type: command
+    secrets: [TOKEN]
+    exec: |
+      "$TOKEN"
+  exits:
+    type: command
+    secrets: [TOKEN]
+    exec: |
+      echo "cannot log in with $TOKEN" >&2; exit 3
+  hands-back:
+    type: command
+    secrets: [TOKEN]
+    exec: |
+      echo "LATER=$TOKEN" >> "$ESCROW_ENV"
+      echo "$TOKEN=1" >> "$ESCROW_ENV"
+  later:
+    type: command
+    depends_on: hands-back
+    exec: test "$LATER" = '***' && cat "$ESCROW_CONTEXT"
+  withheld:
+    type: command
+    exec: test -z "$TOKEN$CANARY" && ! env | grep -q '^TOKEN=\|^CANARY='
+  has-it:
+    type: command
+    secrets: TOKEN
+    exec: test "$TOKEN" = "$(cat plain)" && test -z "$CANARY"
+  renders:
+    type: log
+    message: "{{ env.TOKEN }} {{ env.CANARY }} {{ inputs.note }} {{ event.title }}"
+  delivers:
+    type: command
+    secrets: [TOKEN]
+    exec: |
+      printf '%s\n' "$TOKEN" > "$ESCROW_ARTIFACTS/report.txt"
+      echo nothing > "$ESCROW_ARTIFACTS/harmless.txt"
+  fans:
+    type: command
+    forEach: true
+    exec: cat list.json
+  item:
+    type: command
+    depends_on: fans
+    exec: ["sh", "-c", "echo \"$1 $ESCROW_ITEM\"", "sh", "{{ item }}"]
+"#;
+
+fn cages() -> Desk {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", CAGES);
+    desk.write("plain", CANARY);
+    for (name, spelling) in spellings() {
+        desk.write(&format!("spellings/{name}"), &format!("{spelling}\n"));
+    }
+    let document = json!({ "token": CANARY, "list": [CANARY], "deep": { CANARY: 1 }, "text": json!({ "t": CANARY }).to_string() });
+    desk.write("document.json", &document.to_string());
+    let units: String = CANARY.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+    desk.write("unicode.json", &format!("{{\"token\": \"{units}\"}}"));
+    desk.write("list.json", &json!([CANARY, "plain"]).to_string());
+    desk.write("event.json", &json!({ "title": CANARY, "nested": [{ "body": CANARY }] }).to_string());
+    desk
+}
+
+#[test]
+fn no_sink_has_a_secret_in_any_spelling() {
+    let desk = cages();
+    let note = format!("note={CANARY}");
+    let base = ["run", "playbook.yaml", "--event", "pr_opened=event.json", "--input", &note];
+    for output in ["human", "json", "jsonl"] {
+        let done = run(&desk, CANARY, &[&base[..], &["--output", output]].concat());
+        assert_eq!(done.code, Some(1), "{}", done.stderr);
+        clean_done(&format!("run --output {output}"), &done);
+    }
+    assert!(clean_state(&desk.path().join(".escrow")) > 10);
+    for arguments in [
+        &["runs"][..],
+        &["runs", "show", "last"],
+        &["runs", "show", "last", "--output", "json"],
+        &["logs", "last"],
+        &["verify", "last"],
+    ] {
+        let done = run(&desk, CANARY, arguments);
+        assert_eq!(done.code, Some(0), "{arguments:?}: {}", done.stderr);
+        clean_done(&arguments.join(" "), &done);
+    }
+}
+
+#[test]
+fn what_is_not_secret_is_still_there() {
+    let desk = cages();
+    let done = run(&desk, CANARY, &["run", "playbook.yaml", "--output", "json", "--quiet"]);
+    let document = done.json();
+    let status = |check: &str| document["checks"][check]["status"].clone();
+    for check in ["raw", "long", "split", "later", "withheld", "has-it", "unicode", "delivers", "item"] {
+        assert_eq!(status(check), "succeeded", "{check}: {}", document["checks"][check]);
+    }
+    assert_eq!(document["checks"]["raw"]["output"], "token: ***");
+    assert_eq!(document["checks"]["split"]["output"], "***");
+    assert_eq!(document["checks"]["renders"]["status"], "failed", "without an event there is no title");
+    let json = &document["checks"]["json"];
+    assert_eq!(
+        json["output"],
+        json!({ "token": "***", "list": ["***"], "deep": { "***": 1 }, "text": "{\"t\":\"***\"}" })
+    );
+    assert_eq!(json["status"], "failed");
+    assert_eq!(document["checks"]["exits"]["result"]["stderr"], "cannot log in with ***\n");
+    let lines = run(&desk, CANARY, &["logs", "last", "long", "--stdout"]).stdout;
+    assert!(lines.starts_with("line 0 of *** and more\nline 1 of *** and more\n"), "{lines}");
+    assert!(lines.contains("line 399 of *** and more\n"));
+    let warnings = document["run"]["warnings"].as_array().expect("a list");
+    let codes: Vec<_> = warnings.iter().map(|one| (&one["code"], &one["message"])).collect();
+    assert_eq!(
+        codes,
+        [(&json!("secret_in_artifact"), &json!("artifact `report` (report.txt) holds a secret"))]
+    );
+    let delivered = document["artifacts"]["produced"].as_array().map(Vec::len);
+    assert_eq!(delivered, Some(2));
+    let id = document["run"]["id"].as_str().expect("an id");
+    assert_eq!(
+        desk.read(&format!(".escrow/artifacts/{id}/report.txt")),
+        format!("{CANARY}\n"),
+        "it is the user's"
+    );
+}
+
+#[test]
+fn secrets_come_from_files_and_commands() {
+    let desk = Desk::new();
+    desk.write("keys/signing.pem", "-----BEGIN KEY-----\nbGluZSBvbmU\nbGluZSB0d28\n-----END KEY-----\n");
+    desk.write("deploy.txt", "deploy-me-9\r\n");
+    let (code, document) = desk.run(
+        r#"
+secrets:
+  SIGNING_KEY: { file: keys/signing.pem }
+  DEPLOY_KEY: { command: [cat, deploy.txt] }
+  NOBODY_ASKS: { command: [touch, was-run] }
+  NOT_THERE: { file: nowhere.txt }
+checks:
+  sign: { type: command, secrets: [SIGNING_KEY], exec: "echo \"$SIGNING_KEY\" | tail -n +2; printf %s \"$SIGNING_KEY\" | wc -c" }
+  deploy: { type: command, secrets: [DEPLOY_KEY], exec: "test \"$DEPLOY_KEY\" = \"$(cut -c 1-11 deploy.txt)\" && echo \"<$DEPLOY_KEY>\"" }
+  reads: { type: log, message: "{{ env.SIGNING_KEY }} {{ env.DEPLOY_KEY }}", if: "env.NOT_THERE === undefined" }
+"#,
+    );
+    assert_eq!(code, Some(0), "{document}");
+    assert_eq!(document["checks"]["sign"]["output"], "***\n***\n***\n61");
+    assert_eq!(document["checks"]["deploy"]["output"], "<***>");
+    assert_eq!(document["checks"]["reads"]["output"]["message"], "*** ***");
+    assert!(!desk.path().join("was-run").exists());
+}
+
+/// Nothing runs, and no run is recorded.
+#[track_caller]
+fn refused(desk: &Desk, canary: &str, source: &str, exit: i32, expected: &str) {
+    desk.write(
+        "playbook.yaml",
+        &format!("secrets: {{ TOKEN: {source} }}\nchecks:\n  a: {{ type: command, secrets: TOKEN, exec: touch was-run }}\n"),
+    );
+    let done = run(desk, canary, &["run", "playbook.yaml", "--output", "json"]);
+    assert_eq!(done.code, Some(exit), "{}", done.stderr);
+    assert_eq!(done.json()["error"]["message"], expected);
+    assert!(!desk.path().join("was-run").exists());
+    clean_done("run", &done);
+    assert_eq!(desk.escrow(&["runs", "--output", "json"]).json()["runs"], json!([]));
+}
+
+#[test]
+fn a_secret_that_cannot_be_had_stops_the_run_before_it_starts() {
+    let desk = Desk::new();
+    desk.write("short.txt", "abc\n");
+    desk.write("empty.txt", "\n");
+    desk.write(
+        "fails.sh",
+        &format!("printf %s '{}'; echo trouble >&2; exit 7", CANARY.replace('\'', "'\\''")),
+    );
+    for (source, exit, expected) in [
+        (
+            "{ env: NO_SUCH_VARIABLE }",
+            2,
+            "secret `TOKEN` is not there: the environment variable `NO_SUCH_VARIABLE` is not set",
+        ),
+        (
+            "{ file: nowhere.txt }",
+            2,
+            "secret `TOKEN` is not there: `nowhere.txt` cannot be read: No such file or directory (os error 2)",
+        ),
+        ("{ file: empty.txt }", 2, "secret `TOKEN` is empty"),
+        (
+            "{ file: short.txt }",
+            2,
+            "secret `TOKEN` has fewer than 4 bytes: it could not be told from other text, and not be kept out of it",
+        ),
+        ("{ command: [sh, fails.sh] }", 3, "secret `TOKEN` is not there: `sh` exited with 7"),
+        (
+            "{ command: [no-such-program] }",
+            3,
+            "secret `TOKEN` is not there: `no-such-program` cannot be found",
+        ),
+    ] {
+        refused(&desk, CANARY, source, exit, expected);
+    }
+}
+
+#[test]
+fn a_playbook_with_the_value_written_into_it_is_refused() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "secrets: [CANARY]\nchecks:\n  a: { type: command, exec: \"curl -H 'token: correct-horse' x; touch was-run\" }\n",
+    );
+    let done = run(&desk, "correct-horse", &["run", "playbook.yaml"]);
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("the playbook contains the value of a declared secret"), "{}", done.stderr);
+    assert!(!done.stderr.contains("correct-horse"));
+    assert!(!desk.path().join("was-run").exists());
+}
+
+#[test]
+fn what_was_typed_is_not_repeated_in_errors() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "secrets: [CANARY]\ninputs: { count: { type: number } }\nchecks:\n  a: { type: noop }\n",
+    );
+    let typed = format!("count={CANARY}");
+    for arguments in
+        [&["run", "playbook.yaml", "--input", &typed][..], &["run", "playbook.yaml", "--only", CANARY]]
+    {
+        for output in ["human", "json"] {
+            let done = run(&desk, CANARY, &[arguments, &["--output", output]].concat());
+            assert_eq!(done.code, Some(2));
+            assert!(done.stderr.contains("***"), "{}", done.stderr);
+            clean_done("run", &done);
+        }
+    }
+}
+
+#[test]
+fn a_number_that_is_a_secret_is_one() {
+    let desk = Desk::new();
+    desk.write("pin.json", "{\"pin\": 91827364}");
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: [CANARY]
+inputs: { pin: { type: number } }
+checks:
+  a: { type: script, content: "return inputs.pin" }
+  b: { type: command, exec: cat pin.json }
+"#,
+    );
+    let done =
+        run(&desk, "91827364", &["run", "playbook.yaml", "--input", "pin=91827364", "--output", "json"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(!done.stdout.contains("91827364"), "{}", done.stdout);
+    assert_eq!(done.json()["checks"]["a"]["output"], "***");
+}
+
+#[test]
+fn a_secret_that_a_run_puts_together_is_caught_before_it_is_written() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: [CANARY]
+checks:
+  builds: { type: script, content: "return { built: ['correct', 'horse'].join('-'), more: 1 }" }
+  uses: { type: command, depends_on: builds, exec: "echo {{ outputs.builds.built }}; echo {{ outputs.builds.more }}" }
+  after: { type: script, depends_on: uses, content: "return outputs.builds.built" }
+"#,
+    );
+    for output in ["json", "jsonl", "human"] {
+        let done = run(&desk, "correct-horse", &["run", "playbook.yaml", "--output", output]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert!(
+            !done.stdout.contains("correct-horse") && !done.stderr.contains("correct-horse"),
+            "{}",
+            done.stdout
+        );
+        if output == "json" {
+            assert_eq!(done.json()["checks"]["uses"]["output"], "***\n1");
+        }
+    }
+    assert_eq!(run(&desk, "", &["verify", "last"]).code, Some(0));
+}
+
+#[test]
+fn letters_have_no_secrets_and_a_run_goes_on_only_with_them() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: { TOKEN: { env: CANARY } }
+checks:
+  ask: { type: human-input, prompt: "What is it?" }
+  use: { type: command, depends_on: ask, secrets: [TOKEN], exec: "echo {{ outputs.ask }}; test -n \"$TOKEN\"" }
+"#,
+    );
+    let done = run(&desk, CANARY, &["run", "playbook.yaml", "--output", "json"]);
+    assert_eq!(done.code, Some(4), "{}", done.stderr);
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+    let id = waits["approvals"][0]["id"].as_str().expect("it waits").to_owned();
+
+    let without = desk.command(&["resume", "last"]).env_remove("CANARY").output().expect("it runs");
+    let without = Done::from(without);
+    assert_eq!(without.code, Some(2), "{}", without.stderr);
+    assert!(without.stderr.contains("the environment variable `CANARY` is not set"), "{}", without.stderr);
+
+    let answered = run(&desk, CANARY, &["answer", &id, &format!("it is {CANARY}"), "--no-run"]);
+    assert_eq!(answered.code, Some(0), "{}", answered.stderr);
+    clean_done("answer", &answered);
+    clean_state(&desk.path().join(".escrow"));
+
+    let resumed = run(&desk, CANARY, &["resume", "last", "--output", "json"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    clean_done("resume", &resumed);
+    assert_eq!(resumed.json()["checks"]["use"]["output"], "it is ***");
+    clean_state(&desk.path().join(".escrow"));
+}
+
+#[test]
+fn the_example_of_the_guide_does_what_it_says() {
+    let guide = include_str!("../../../docs/secrets.md");
+    let example =
+        guide.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let desk = Desk::new();
+    desk.write("playbook.yaml", example);
+    desk.write("signing.key", "a signing key\n");
+    desk.write("deploy.key", "a deploy key\n");
+    let mut command = desk.command(&["run", "playbook.yaml", "--output", "json"]);
+    let done = Done::from(command.env("CI_TOKEN", "a-registry-token").output().expect("the binary runs"));
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let document = done.json();
+    for (check, expected) in [
+        ("publish", "logging in with ***\n***"),
+        ("deploy", "deploying with ***"),
+        ("test", "nothing nothing"),
+    ] {
+        assert_eq!(document["checks"][check]["output"], expected);
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_secret_behind() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: { TOKEN: { env: CANARY } }
+checks:
+  talks: { type: command, secrets: [TOKEN], exec: "echo \"$TOKEN\"; sleep 1.5; touch started; sleep 20" }
+"#,
+    );
+    let mut command = desk.command(&["run", "playbook.yaml", "--quiet"]);
+    let mut child = command.env("CANARY", CANARY).spawn().expect("the binary starts");
+    desk.until("it has talked", || desk.path().join("started").exists());
+    clean_state(&desk.path().join(".escrow"));
+    child.kill().expect("it can be killed");
+    child.wait().expect("it is gone");
+    assert!(clean_state(&desk.path().join(".escrow")) > 3);
+    clean_done("runs show", &run(&desk, CANARY, &["runs", "show", "last", "--output", "json"]));
+    let ended = desk.escrow(&["cancel", "last"]);
+    assert_eq!(desk.show("last")["run"]["status"], "cancelled", "nobody needs the secret for that");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+}

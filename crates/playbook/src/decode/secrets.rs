@@ -1,0 +1,109 @@
+//! Declared secrets, and the names by which checks ask for them.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use escrow_model::{Home, ProviderSpec, Secret, SecretSource};
+
+use super::{Decoder, items};
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::suggest::did_you_mean;
+use crate::yaml::Node;
+
+/// Every declared secret, with where its name stands.
+#[derive(Default)]
+pub(super) struct Secrets {
+    pub(super) declared: Vec<Secret>,
+    places: Vec<Range<usize>>,
+}
+
+impl Secrets {
+    pub(super) fn of(root: &Node) -> Secrets {
+        let mut secrets = Secrets::default();
+        let Some(node) = root.get("secrets") else { return secrets };
+        if let Some(members) = node.map() {
+            for member in members {
+                if let Some(from) = source(&member.value) {
+                    secrets.add(Secret { name: member.key.clone(), from }, member.key_span.clone());
+                }
+            }
+        } else {
+            for item in items(node) {
+                if let Some(name) = item.string() {
+                    let from = SecretSource::Env(name.to_owned());
+                    secrets.add(Secret { name: name.to_owned(), from }, item.span.clone());
+                }
+            }
+        }
+        secrets
+    }
+
+    fn add(&mut self, secret: Secret, place: Range<usize>) {
+        self.declared.push(secret);
+        self.places.push(place);
+    }
+
+    fn place_of(&self, name: &str) -> Option<Range<usize>> {
+        let at = self.declared.iter().position(|secret| secret.name == name)?;
+        self.places.get(at).cloned()
+    }
+
+    /// `env:` beside a secret of the same name: one of the two would be lost.
+    pub(super) fn collide(&self, env: Option<&Rc<Node>>, found: &mut Diagnostics) {
+        for entry in env.and_then(|env| env.map()).unwrap_or_default() {
+            if let Some(place) = self.place_of(&entry.key) {
+                let message = format!("`{}` is a secret and a variable of `env`", entry.key);
+                found.push(
+                    Problem::new("E0130", entry.key_span.clone(), message)
+                        .label("this one")
+                        .also(place, "and this one")
+                        .help("give one of them another name"),
+                );
+            }
+        }
+    }
+}
+
+fn source(node: &Node) -> Option<SecretSource> {
+    let text = |key: &str| node.get(key).and_then(|node| node.written()).map(str::to_owned);
+    if let Some(variable) = text("env") {
+        return Some(SecretSource::Env(variable));
+    }
+    if let Some(path) = text("file") {
+        return Some(SecretSource::File(path));
+    }
+    let words = node.get("command")?.list()?;
+    let words: Vec<String> = words.iter().filter_map(|word| word.written()).map(str::to_owned).collect();
+    (!words.is_empty()).then_some(SecretSource::Command(words))
+}
+
+impl Decoder<'_> {
+    /// `secrets:` of a check.
+    pub(super) fn asked_for(&mut self, check: &Node, provider: &ProviderSpec) -> Vec<String> {
+        self.secrets.collide(check.get("env"), self.sources.found);
+        let Some(entry) = check.entry("secrets") else { return Vec::new() };
+        if !provider.name.is_empty() && provider.home != Home::Workshop {
+            self.found().push(
+                Problem::new("W0211", entry.key_span.clone(), "`secrets` has no effect")
+                    .label(format!("a `{}` check starts no program that could use them", provider.name)),
+            );
+        }
+        let mut names = Vec::new();
+        for item in items(&entry.value) {
+            let Some(name) = item.string().filter(|name| !name.is_empty()) else { continue };
+            if self.secrets.place_of(name).is_none() {
+                let declared = self.secrets.declared.iter().map(|secret| secret.name.as_str());
+                let help = did_you_mean(name, declared)
+                    .unwrap_or_else(|| format!("declare it at the top of the file: `secrets: [{name}]`"));
+                self.found().push(
+                    Problem::new("E0145", item.span.clone(), format!("no secret is called `{name}`"))
+                        .label("it is not declared")
+                        .help(help),
+                );
+                continue;
+            }
+            names.push(name.to_owned());
+        }
+        names
+    }
+}

@@ -1,0 +1,164 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{Redactor, Search, Stream};
+
+fn redactor(values: &[&str]) -> Arc<Redactor> {
+    Arc::new(Redactor::of(values.iter().map(|value| value.as_bytes())))
+}
+
+/// What comes out when the bytes come in these pieces.
+fn through<'a>(redactor: &Arc<Redactor>, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut stream = Stream::new(Arc::clone(redactor));
+    let mut out = Vec::new();
+    for piece in pieces {
+        stream.push(piece, &mut out);
+    }
+    stream.finish(&mut out);
+    out
+}
+
+fn whole(redactor: &Arc<Redactor>, text: &str) -> String {
+    String::from_utf8(through(redactor, [text.as_bytes()])).unwrap()
+}
+
+#[test]
+fn a_secret_becomes_three_stars() {
+    let redactor = redactor(&["hunter2", "it's \"mine\""]);
+    for (text, expected) in [
+        ("", ""),
+        ("nothing here", "nothing here"),
+        ("hunter2", "***"),
+        ("a hunter2 b hunter2", "a *** b ***"),
+        ("hunter2hunter2", "******"),
+        ("hunterhunter2", "hunter***"),
+        ("hunter", "hunter"),
+        ("68756e74657232", "***"),
+        ("68756E74657232", "***"),
+        ("687\n56e7\r\n4657232!", "***!"),
+        ("687\n\n\n56e74657232", "687\n\n\n56e74657232"),
+        ("aHVudGVyMg==", "***"),
+        ("aHVudGVyMgo=", "***"),
+        ("aHVu\ndGVy\nMg==\n", "***\n"),
+        ("%68%75%6e%74%65%72%32", "***"),
+        ("it's \"mine\"", "***"),
+        ("it's \\\"mine\\\"", "***"),
+        ("it%27s%20%22mine%22", "***"),
+        ("it's+%22mine%22", "***"),
+        ("'it'\\''s \"mine\"'", "'***'"),
+        ("'it'\"'\"'s \"mine\"'", "'***'"),
+    ] {
+        assert_eq!(whole(&redactor, text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn matches_that_overlap_become_one() {
+    let redactor = redactor(&["abcdef", "defghi", "aaaa"]);
+    assert_eq!(whole(&redactor, "-abcdefghi-"), "-***-");
+    assert_eq!(whole(&redactor, "aaaaaaaaaaa"), "***");
+    assert_eq!(through(&redactor, [&b"aaaaa"[..], b"aaa", b"aaaab"]), b"***b");
+}
+
+#[test]
+fn nothing_is_held_back_that_cannot_become_a_secret() {
+    let redactor = redactor(&["hunter2"]);
+    let mut stream = Stream::new(Arc::clone(&redactor));
+    let mut out = Vec::new();
+    for (piece, so_far) in [
+        ("building…", "building…"),
+        (" hunt", "building… "),
+        ("ing\n", "building… hunting\n"),
+        ("hunter", "building… hunting\n"),
+        ("2", "building… hunting\n***"),
+    ] {
+        stream.push(piece.as_bytes(), &mut out);
+        assert_eq!(String::from_utf8_lossy(&out), so_far, "{piece}");
+    }
+}
+
+#[test]
+fn data_is_cleaned_in_all_its_places() {
+    let redactor = redactor(&["hunter2", "12345678"]);
+    let mut value = json!({"a": ["x hunter2", 12345678, 7], "hunter2": {"b": null}, "c": true});
+    assert!(redactor.value(&mut value));
+    assert_eq!(value, json!({"a": ["x ***", "***", 7], "***": {"b": null}, "c": true}));
+    assert!(!redactor.value(&mut value));
+}
+
+#[test]
+fn what_is_too_short_is_not_looked_for() {
+    let redactor = redactor(&["abc"]);
+    assert!(redactor.is_empty());
+    assert_eq!(whole(&redactor, "abc"), "abc");
+}
+
+#[test]
+fn a_long_secret_costs_no_more_per_byte() {
+    let key = "0123456789abcdef".repeat(1500);
+    let redactor = redactor(&[&key]);
+    let text = key[..key.len() - 1].repeat(40);
+    let out = through(&redactor, text.as_bytes().chunks(1));
+    assert_eq!(out.len(), text.len());
+}
+
+/// Few letters, so that prefixes, repetitions and overlaps are common.
+fn texts() -> impl Strategy<Value = Vec<u8>> {
+    let letters = prop::sample::select(b"ab6162YWFi\n%\"\\".to_vec());
+    prop::collection::vec(letters, 0..120)
+}
+
+fn secrets() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec("[ab\"]{4,7}", 1..4)
+}
+
+proptest! {
+    #[test]
+    fn how_the_bytes_are_cut_does_not_matter(
+        text in texts(),
+        values in secrets(),
+        cuts in prop::collection::vec(1usize..9, 1..40),
+    ) {
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        let redactor = redactor(&values);
+        let mut pieces = Vec::new();
+        let mut rest = text.as_slice();
+        for cut in cuts.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (piece, after) = rest.split_at((*cut).min(rest.len()));
+            pieces.push(piece);
+            rest = after;
+        }
+        prop_assert_eq!(through(&redactor, pieces), through(&redactor, [text.as_slice()]));
+    }
+
+    #[test]
+    fn no_secret_is_left_and_the_rest_is_as_it_was(text in texts(), values in secrets()) {
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        let redactor = redactor(&values);
+        let clean = through(&redactor, [text.as_slice()]);
+        for value in &values {
+            prop_assert!(!clean.windows(value.len()).any(|window| window == value.as_bytes()));
+        }
+        // What was kept stands in the text, piece by piece and in order.
+        let mut from = 0;
+        for kept in clean.split(|byte| *byte == b'*').filter(|kept| !kept.is_empty()) {
+            let at = text[from..].windows(kept.len()).position(|window| window == kept);
+            prop_assert!(at.is_some());
+            from += at.unwrap_or(0) + kept.len();
+        }
+        let mut search = Search::new(&redactor);
+        search.feed(&text);
+        prop_assert_eq!(search.found(), clean != text);
+    }
+
+    #[test]
+    fn bytes_without_a_secret_pass_unchanged(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let redactor = redactor(&["a-value-that-does-not-occur", "nor/does=this"]);
+        prop_assert_eq!(through(&redactor, bytes.chunks(7)), bytes);
+    }
+}

@@ -1,0 +1,226 @@
+//! The values of a run's secrets: read once by the process that drives the run, held here and nowhere else.
+//!
+//! **Invariant:** a value leaves this room in one way only, into the environment of a process whose check asked
+//! for it. It is never journaled, printed or rendered; errors name the secret and not what it holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use escrow_model::{Plan, Secret, SecretSource};
+use thiserror::Error;
+
+use crate::process::{End, Process, find_program, run};
+use crate::providers::Environment;
+use crate::redaction::{Redactor, SHORTEST};
+
+/// Longer values do not belong into an environment variable.
+pub const LONGEST: usize = 16 * 1024;
+
+/// How long a command may take to print a secret. A person may have to unlock something first.
+const COMMAND_DEADLINE: Duration = Duration::from_secs(60);
+
+/// What was read, and what is to be withheld whether it was read or not.
+pub struct Secrets {
+    values: BTreeMap<String, Vec<u8>>,
+    withheld: BTreeSet<String>,
+    redactor: Arc<Redactor>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Secrets").field(&self.values.keys().collect::<Vec<_>>()).finish()
+    }
+}
+
+/// Why a secret that a check asks for is not there.
+#[derive(Debug, Error)]
+pub enum SecretError {
+    #[error("secret `{name}` is not there: the environment variable `{variable}` is not set")]
+    Unset { name: String, variable: String },
+    #[error("secret `{name}` is not there: `{path}` cannot be read: {error}")]
+    File { name: String, path: String, error: io::Error },
+    /// Without what the command printed, which may be half a secret.
+    #[error("secret `{name}` is not there: `{program}` {problem}")]
+    Command { name: String, program: String, problem: String },
+    #[error("secret `{name}` {problem}")]
+    Unusable { name: String, problem: &'static str },
+}
+
+impl SecretError {
+    /// Whether the one who set it up must act, rather than the world having failed.
+    pub fn is_of_the_author(&self) -> bool {
+        match self {
+            SecretError::Unset { .. } | SecretError::File { .. } | SecretError::Unusable { .. } => true,
+            SecretError::Command { .. } => false,
+        }
+    }
+}
+
+impl Secrets {
+    pub fn none() -> Secrets {
+        Secrets { values: BTreeMap::new(), withheld: BTreeSet::new(), redactor: Redactor::none() }
+    }
+
+    /// Reads what the plan declares. A secret that a check asks for must be there; one that no check asks for is
+    /// taken if it is there, so that it is redacted, but no command is run for it.
+    pub fn read(plan: &Plan, directory: &Path) -> Result<Secrets, SecretError> {
+        let mut values = BTreeMap::new();
+        for secret in &plan.secrets {
+            let asked_for = plan.checks.iter().any(|check| check.secrets.contains(&secret.name));
+            let value = match (&secret.from, asked_for) {
+                (SecretSource::Command(words), true) => Some(printed(secret, words, plan, directory)?),
+                (SecretSource::Command(_), false) => None,
+                (_, true) => Some(at_rest(secret, directory)?),
+                (_, false) => at_rest(secret, directory).ok(),
+            };
+            if let Some(value) = value {
+                if asked_for {
+                    check(secret, &value)?;
+                }
+                values.insert(secret.name.clone(), value);
+            }
+        }
+        Ok(Secrets::new(plan, values))
+    }
+
+    /// What can be read without running anything; what cannot is left out. For messages about a run that this
+    /// process does not drive.
+    pub fn at_hand(plan: &Plan, directory: &Path) -> Secrets {
+        let known = |secret: &Secret| Some((secret.name.clone(), at_rest(secret, directory).ok()?));
+        Secrets::new(plan, plan.secrets.iter().filter_map(known).collect())
+    }
+
+    fn new(plan: &Plan, values: BTreeMap<String, Vec<u8>>) -> Secrets {
+        let redactor = Arc::new(Redactor::of(values.values().map(Vec::as_slice)));
+        Secrets { values, withheld: withheld(plan), redactor }
+    }
+
+    pub fn redactor(&self) -> &Arc<Redactor> {
+        &self.redactor
+    }
+
+    /// The variables that no process inherits.
+    pub fn withheld(&self) -> impl Iterator<Item = &str> {
+        self.withheld.iter().map(String::as_str)
+    }
+
+    pub fn is_withheld(&self, variable: &str) -> bool {
+        self.withheld.contains(variable)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
+    /// For the environment of a process of the check that names these.
+    pub fn granted(&self, names: &[String]) -> Vec<(String, OsString)> {
+        let value = |name: &String| Some((name.clone(), OsString::from_vec(self.values.get(name)?.clone())));
+        names.iter().filter_map(value).collect()
+    }
+}
+
+fn withheld(plan: &Plan) -> BTreeSet<String> {
+    plan.secrets.iter().flat_map(Secret::variables).map(str::to_owned).collect()
+}
+
+fn check(secret: &Secret, value: &[u8]) -> Result<(), SecretError> {
+    let problem = match value {
+        [] => "is empty",
+        short if short.len() < SHORTEST => {
+            "has fewer than 4 bytes: it could not be told from other text, and not be kept out of it"
+        }
+        long if long.len() > LONGEST => "has more than 16 KiB",
+        value if value.contains(&0) => "has a NUL byte, which no environment variable can hold",
+        _ => return Ok(()),
+    };
+    Err(SecretError::Unusable { name: secret.name.clone(), problem })
+}
+
+/// From the environment or a file.
+fn at_rest(secret: &Secret, directory: &Path) -> Result<Vec<u8>, SecretError> {
+    let name = || secret.name.clone();
+    match &secret.from {
+        SecretSource::Env(variable) => match std::env::var_os(variable) {
+            Some(value) => Ok(value.into_vec()),
+            None => Err(SecretError::Unset { name: name(), variable: variable.clone() }),
+        },
+        SecretSource::File(path) => match read_file(&directory.join(expanded(path))) {
+            Ok(bytes) => Ok(without_newline(bytes)),
+            Err(error) => Err(SecretError::File { name: name(), path: path.clone(), error }),
+        },
+        SecretSource::Command(words) => Err(SecretError::Command {
+            name: name(),
+            program: words.first().cloned().unwrap_or_default(),
+            problem: "was not run".into(),
+        }),
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // A little more than is allowed, so that what is too long is seen to be.
+    File::open(path)?.take(LONGEST as u64 + 3).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// `~/` is the home directory, as in a shell.
+fn expanded(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// One newline at the end belongs to the file or to the program's manners, not to the secret.
+fn without_newline(mut bytes: Vec<u8>) -> Vec<u8> {
+    if bytes.ends_with(b"\n") {
+        bytes.pop();
+        if bytes.ends_with(b"\r") {
+            bytes.pop();
+        }
+    }
+    bytes
+}
+
+/// What a command prints.
+fn printed(secret: &Secret, words: &[String], plan: &Plan, directory: &Path) -> Result<Vec<u8>, SecretError> {
+    let program = words.first().cloned().unwrap_or_default();
+    let failed = |problem: String| SecretError::Command {
+        name: secret.name.clone(),
+        program: program.clone(),
+        problem,
+    };
+    let environment = Environment::Inherit { secrets: withheld(plan).into_iter().collect() };
+    let path = environment.value("PATH");
+    let found = find_program(OsStr::from_bytes(program.as_bytes()), path.as_deref(), directory)
+        .map_err(|_| failed("cannot be found".into()))?;
+    let mut command = Command::new(found);
+    command.args(words.iter().skip(1)).current_dir(directory);
+    environment.apply(&mut command);
+    let process = Process {
+        deadline: Some(COMMAND_DEADLINE),
+        stdout_tail_bytes_max: LONGEST + 2,
+        ..Process::new(command)
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| failed(format!("cannot be run: {error}")))?;
+    let finished = runtime.block_on(run(process)).map_err(|_| failed("cannot be started".into()))?;
+    match finished.end {
+        End::Exited(0) if finished.stdout.is_truncated() => Err(failed("printed more than 16 KiB".into())),
+        End::Exited(0) => Ok(without_newline(finished.stdout.tail)),
+        End::Exited(code) => Err(failed(format!("exited with {code}"))),
+        End::TimedOut => Err(failed(format!("took longer than {} s", COMMAND_DEADLINE.as_secs()))),
+        End::Signalled(signal) => Err(failed(format!("was ended by signal {signal}"))),
+        End::Cancelled | End::Lost => Err(failed("was ended".into())),
+    }
+}
