@@ -164,7 +164,7 @@ checks:
   ✓ list TIME
   ↻ each[1] TIME  exit code 1: retry 1 in TIME
   ✓ each TIME  2 items
-  → after            on_finish of list
+  → after             on_finish of list
   ✓ after TIME
 completed  run.completed.ok TIME
 "

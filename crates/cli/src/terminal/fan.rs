@@ -19,6 +19,8 @@ pub(super) struct Fan {
 enum Item {
     Running,
     Retrying,
+    /// Judged, but its routing may still try it again.
+    Open(Verdict),
     Succeeded,
     Failed,
     Skipped,
@@ -35,11 +37,18 @@ impl Fan {
     }
 
     pub(super) fn judged(&mut self, scope: &ScopePath, verdict: Verdict) {
-        let item = match verdict {
-            Verdict::Succeeded => Item::Succeeded,
-            Verdict::Failed => Item::Failed,
-        };
-        self.items.insert(scope.clone(), item);
+        self.items.insert(scope.clone(), Item::Open(verdict));
+    }
+
+    /// The verdict stands.
+    pub(super) fn settled(&mut self, scope: &ScopePath) {
+        if let Some(item) = self.items.get_mut(scope) {
+            *item = match *item {
+                Item::Open(Verdict::Succeeded) => Item::Succeeded,
+                Item::Open(Verdict::Failed) => Item::Failed,
+                other => other,
+            };
+        }
     }
 
     pub(super) fn retries(&mut self, scope: &ScopePath) {
@@ -55,7 +64,7 @@ impl Fan {
     }
 
     pub(super) fn is_running(&self) -> bool {
-        self.number(Item::Running) + self.number(Item::Retrying) > 0
+        self.items.values().any(|item| matches!(item, Item::Running | Item::Retrying | Item::Open(_)))
     }
 
     /// Whether all of this many items have settled and nobody was told yet.
@@ -67,8 +76,11 @@ impl Fan {
         self.told || self.items.is_empty()
     }
 
+    /// From now on it is history: the verdicts that there are stand.
     pub(super) fn set_told(&mut self) {
         self.told = true;
+        let scopes: Vec<ScopePath> = self.items.keys().cloned().collect();
+        scopes.iter().for_each(|scope| self.settled(scope));
     }
 
     pub(super) fn is_good(&self) -> bool {
@@ -98,7 +110,8 @@ impl Fan {
     /// `3/10 items, 1 failed, 2 running`.
     pub(super) fn progress(&self, total: Option<usize>) -> String {
         let (running, retrying) = (self.number(Item::Running), self.number(Item::Retrying));
-        let done = self.items.len() - running - retrying;
+        let open = self.number(Item::Open(Verdict::Succeeded)) + self.number(Item::Open(Verdict::Failed));
+        let done = self.items.len() - running - retrying - open;
         let mut words = match total.filter(|total| *total >= self.items.len()) {
             Some(total) => format!("{done}/{total} items"),
             None => format!("{done} items"),
@@ -127,10 +140,12 @@ mod tests {
         fan.judged(&item(0), Verdict::Failed);
         fan.retries(&item(0));
         fan.judged(&item(1), Verdict::Succeeded);
+        fan.settled(&item(1));
         assert_eq!(fan.progress(Some(3)), "1/3 items, 1 to be retried");
         assert!(!fan.is_news(3));
         fan.started(&item(0), 9);
         fan.judged(&item(0), Verdict::Succeeded);
+        fan.settled(&item(0));
         fan.skipped(&item(2));
         assert!(fan.is_news(3));
         assert_eq!(fan.outcome(), "2 of 3 items succeeded, 1 skipped");

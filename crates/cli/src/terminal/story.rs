@@ -106,9 +106,14 @@ impl Story {
                     self.sizes.entry(check.clone()).or_default().insert(scope.clone(), items.len());
                 }
             }
-            Event::CheckJudged { check, scope, verdict, issues, .. } => {
+            Event::CheckJudged { check, scope, verdict, issues, settled, .. } => {
                 lines.extend(self.judged(check, scope, *verdict, issues, entry.at));
-                lines.extend(self.settled_fan(check, entry.at));
+                if *settled {
+                    lines.extend(self.settled(check, scope, entry.at));
+                }
+            }
+            Event::CheckSettled { check, scope } | Event::RoutingDone { check, scope, .. } => {
+                lines.extend(self.settled(check, scope, entry.at));
             }
             Event::CheckSkipped { check, scope, reason, detail, request } => {
                 if scope.is_root() {
@@ -163,9 +168,7 @@ impl Story {
                 lines.push(Line::remark(format!("{} {}", label(check, scope), printable(&issue.message))));
             }
             Event::RunStarted { .. }
-            | Event::CheckSettled { .. }
             | Event::RetryDue { .. }
-            | Event::RoutingDone { .. }
             | Event::WarningRaised { .. }
             | Event::FaultDetected { .. }
             | Event::FaultIsolated { .. }
@@ -212,6 +215,12 @@ impl Story {
         };
         let duration_ms = Some(began.map_or(0, |began| at.saturating_sub(began)));
         Some(Line { mark, label: label(check, scope), duration_ms, note: issue_note(issues) })
+    }
+
+    /// An item's verdict stands; perhaps it was the last of its fan-out.
+    fn settled(&mut self, check: &str, scope: &ScopePath, now: Millis) -> Option<Line> {
+        self.fans.get_mut(check)?.settled(scope);
+        self.settled_fan(check, now)
     }
 
     fn settled_fan(&mut self, check: &str, now: Millis) -> Option<Line> {
