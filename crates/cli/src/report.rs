@@ -71,18 +71,24 @@ pub(crate) struct Playbook<'a> {
     pub(crate) text: &'a str,
 }
 
-/// A reader sees the old file or the new one, never a part.
+/// A reader sees the old file or the new one, never a part. A link stays a link; a pipe or a device is written to,
+/// because it cannot be replaced.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = match fs::metadata(path) {
+        Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(there) if !there.is_file() => {
+            return fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
+        }
+        Ok(_) => fs::canonicalize(path)?,
+        Err(_) => path.to_path_buf(),
+    };
     let name = path.file_name().ok_or_else(|| io::Error::other("this is no name of a file"))?;
-    if path.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
     let temporary = path.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
     let written = fs::File::create(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });
-    let renamed = written.and_then(|()| fs::rename(&temporary, path));
+    let renamed = written.and_then(|()| fs::rename(&temporary, &path));
     if renamed.is_err() {
         // What is half written helps nobody; that it cannot be removed adds nothing to the error.
         let _ = fs::remove_file(&temporary);

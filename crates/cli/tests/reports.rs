@@ -208,3 +208,17 @@ fn a_report_that_cannot_be_written_is_told_and_changes_no_verdict() {
     assert_eq!(leftovers, Vec::<String>::new());
     assert_eq!(desk.escrow(&["run", "playbook.yaml", "--report", "html=x"]).code, Some(2));
 }
+
+#[test]
+fn links_and_devices_are_written_through() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", "checks: {a: {type: noop}}");
+    desk.write("there/real.xml", "old");
+    std::os::unix::fs::symlink("there/real.xml", desk.path().join("link.xml")).expect("a link");
+    assert_eq!(desk.escrow(&["run", "playbook.yaml", "--report", "junit=link.xml"]).code, Some(0));
+    assert!(desk.read("there/real.xml").contains("<testsuites"));
+    assert!(desk.path().join("link.xml").is_symlink());
+    let printed = desk.escrow(&["run", "playbook.yaml", "--quiet", "--report", "junit=/dev/stdout"]);
+    assert_eq!(printed.code, Some(0), "{}", printed.stderr);
+    check_junit(&xml::parse(&printed.stdout));
+}

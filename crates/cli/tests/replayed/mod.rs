@@ -10,7 +10,7 @@ use escrow_model::{Entry, Event, ScopePath};
 use escrow_playbook::{read, read_tests};
 use escrow_runtime::catalog::catalog;
 use escrow_runtime::inspection::{Depth, inspect};
-use escrow_runtime::rehearsal::{Rehearsal, Replies, Reply, Script, Takes, rehearsal_of};
+use escrow_runtime::rehearsal::{Rehearsal, Replies, Reply, Script, Takes, differences, rehearsal_of};
 use serde_json::Value;
 
 /// Every test of a file. Says how many crashes there were.
@@ -20,6 +20,25 @@ pub(crate) fn scripted(playbook: &Path, tests: &Path) -> usize {
     let plan = Arc::new(plan);
     let tests = read_tests(&text(tests), "x.test.yaml").file.expect("a test file").tests;
     tests.iter().map(|case| survives(&case.name, &rehearsal_of(case, &plan))).sum()
+}
+
+/// Test files that end early are refused or played, and nothing panics. Says how many there were.
+pub(crate) fn cut_short(playbook: &Path, tests: &Path) -> usize {
+    let text = |path: &Path| fs::read_to_string(path).expect("a file");
+    let playbook = text(playbook);
+    let plan = Arc::new(read(&playbook, "playbook.yaml", &catalog()).plan.expect("a plan"));
+    let text = text(tests);
+    let ends: Vec<usize> = (0..text.len()).step_by(13).filter(|end| text.is_char_boundary(*end)).collect();
+    for end in &ends {
+        let Some(file) = read_tests(&text[..*end], "x.test.yaml").file else { continue };
+        if file.judge(&plan, &text[..*end], "x.test.yaml").is_empty() {
+            for case in &file.tests {
+                let played = rehearsal_of(case, &plan).play();
+                let _ = differences(case, &played);
+            }
+        }
+    }
+    ends.len()
 }
 
 /// A real run, as it printed itself: its answers are the world of the plays.
