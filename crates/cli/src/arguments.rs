@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Logs(LogsArguments),
     /// End a run
     Cancel(CancelArguments),
-    /// Go on with a run whose process is gone, or that waits
+    /// Go on with a run whose process is gone, or that waits or failed
     Resume(ResumeArguments),
     /// Check that a run's journal is whole and unchanged
     Verify(RunArgument),
@@ -183,7 +183,14 @@ pub(crate) struct CancelArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArguments {
     /// A run: its id, a unique beginning of it, or `last`
-    pub(crate) run: String,
+    #[arg(required_unless_present = "all")]
+    pub(crate) run: Option<String>,
+    /// Every run whose process is gone, one after another
+    #[arg(long, conflicts_with_all = ["run", "failed", "assume"])]
+    pub(crate) all: bool,
+    /// Of a run that failed, run again what failed and what depends on it
+    #[arg(long, conflicts_with = "assume")]
+    pub(crate) failed: bool,
     /// What became of an effect that nobody knows of; may be repeated
     #[arg(long, value_name = "CHECK=done|failed|retry")]
     pub(crate) assume: Vec<String>,

@@ -10,6 +10,7 @@ mod letters;
 mod logs;
 mod playbook_file;
 mod resume;
+mod resume_all;
 mod run;
 mod runs;
 mod schema;

@@ -77,10 +77,8 @@ failed  run.failed.exit_nonzero  `build` failed: exit code 2 TIME
 
 #[test]
 fn a_missing_artifact_is_told_as_the_contract_has_it() {
-    let told = story(
-        "artifacts: {expected: [{id: review, path: review.md}]}\nchecks: {a: {type: noop}}",
-        &[],
-    );
+    let told =
+        story("artifacts: {expected: [{id: review, path: review.md}]}\nchecks: {a: {type: noop}}", &[]);
     assert_eq!(
         told,
         "run RUN  playbook

@@ -160,6 +160,7 @@ impl Run {
                 self.state.status = RunStatus::Running;
                 self.state.reason = None;
             }
+            Event::RunReopened { places, .. } => self.reopened(at, places),
             Event::RunWaiting { reason } => {
                 self.state.status = RunStatus::Waiting;
                 self.state.reason = Some(reason.clone());

@@ -13,6 +13,7 @@ mod gate;
 mod graph;
 mod letters;
 mod pure;
+mod reopen;
 mod route;
 mod run;
 mod state;
@@ -21,4 +22,5 @@ mod verdict;
 mod view;
 
 pub use pure::PROVIDERS;
+pub use reopen::NotReopened;
 pub use run::{Effect, Input, OpenWait, ReplayError, Run, Turn};

@@ -190,6 +190,7 @@ impl Run {
             options: Arc::clone(options),
             facts: Arc::clone(facts),
             started_at: at,
+            reopened_at: None,
             ended_at: None,
             status: RunStatus::Running,
             reason: None,
@@ -275,7 +276,7 @@ impl Run {
             return None;
         }
         let timeout = self.state.options.timeout_ms.or(self.state.plan.timeout_ms)?;
-        Some(self.state.started_at.saturating_add(timeout))
+        Some(self.state.reopened_at.unwrap_or(self.state.started_at).saturating_add(timeout))
     }
 
     /// What a person must act on.

@@ -225,7 +225,7 @@ impl Run {
         }
     }
 
-    fn reopen(
+    pub(crate) fn reopen(
         &mut self,
         check: CheckIndex,
         scope: &ScopePath,
