@@ -5,10 +5,13 @@ mod check;
 mod completions;
 mod eval;
 mod explain;
+mod export;
+mod gc;
 mod init;
 mod letters;
 mod logs;
 mod playbook_file;
+mod replay;
 mod resume;
 mod resume_all;
 mod run;
@@ -16,6 +19,8 @@ mod runs;
 mod schema;
 mod start;
 mod verify;
+
+pub(crate) use replay::{Replayed, status_word};
 
 use anyhow::Result;
 
@@ -38,7 +43,9 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Answer(answer) => letters::answer(&answer, shared, talk),
         Command::Eval(eval) => eval::eval(&eval, talk),
         Command::Verify(verify) => verify::verify(&verify, shared, talk),
-        Command::Explain(explain) => explain::explain(&explain, talk),
+        Command::Explain(explain) => explain::explain(&explain, shared, talk),
+        Command::Replay(replay) => replay::replay(&replay, shared, talk),
+        Command::Gc(gc) => gc::gc(&gc, shared, talk),
         Command::Schema(schema) => schema::schema(&schema, shared),
         Command::Init(init) => init::init(&init, shared, talk),
         Command::Completions(completions) => Ok(completions::completions(&completions)),

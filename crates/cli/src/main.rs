@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod failure;
 mod pages;
+mod snapshot;
 mod state;
 mod terminal;
 
