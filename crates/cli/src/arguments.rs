@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Check a playbook without running it
     Check(CheckArguments),
+    /// Test playbooks: a script answers for the world, and no process is started
+    Test(TestArguments),
     /// List runs, or show one
     Runs(RunsArguments),
     /// Print what a run's commands printed
@@ -68,6 +71,9 @@ pub(crate) enum Command {
     Deny(ApproveArguments),
     /// Answer a question that a run has asked
     Answer(AnswerArguments),
+    /// Speak the lifecycle wire of AI harnesses: events, envelopes, receipts
+    #[command(disable_help_flag = true)]
+    Lifecycle(LifecycleArguments),
     /// Evaluate an expression
     Eval(EvalArguments),
     /// Print a JSON Schema, for editors
@@ -115,12 +121,25 @@ pub(crate) struct RunArguments {
     /// The invocation that this run belongs to
     #[arg(long, env = "ESCROW_INVOCATION", value_name = "ID")]
     pub(crate) invocation: Option<String>,
+    /// Also write a report of the run: `junit=FILE` or `sarif=FILE`; may be repeated
+    #[arg(long = "report", value_name = "FORMAT=FILE")]
+    pub(crate) reports: Vec<crate::report::Order>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// The playbook
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArguments {
+    /// Test files, or folders that hold `*.test.yaml`
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Only tests whose name has this text in it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -227,6 +246,13 @@ pub(crate) struct AnswerArguments {
     /// Only record it; whoever drives the run will find it
     #[arg(long)]
     pub(crate) no_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LifecycleArguments {
+    /// The verb and its arguments; without any, all of them are listed
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "VERB")]
+    pub(crate) words: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

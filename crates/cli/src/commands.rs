@@ -9,6 +9,7 @@ mod export;
 mod gc;
 mod init;
 mod letters;
+pub(crate) mod lifecycle;
 mod logs;
 mod playbook_file;
 mod replay;
@@ -18,6 +19,7 @@ mod run;
 mod runs;
 mod schema;
 mod start;
+mod test;
 mod verify;
 
 pub(crate) use replay::{Replayed, status_word};
@@ -46,8 +48,11 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Explain(explain) => explain::explain(&explain, shared, talk),
         Command::Replay(replay) => replay::replay(&replay, shared, talk),
         Command::Gc(gc) => gc::gc(&gc, shared, talk),
+        Command::Test(test) => test::test(&test, talk),
         Command::Schema(schema) => schema::schema(&schema, shared),
         Command::Init(init) => init::init(&init, shared, talk),
+        // Reached only behind a global flag, as in `escrow --quiet lifecycle version`.
+        Command::Lifecycle(words) => Ok(Exit::Lifecycle(lifecycle::run(&words.words))),
         Command::Completions(completions) => Ok(completions::completions(&completions)),
     }
 }

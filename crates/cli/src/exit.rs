@@ -13,6 +13,8 @@ pub(crate) enum Exit {
     PersonMustAct,
     TimedOut,
     Interrupted,
+    /// What a lifecycle verb says, which has a table of its own.
+    Lifecycle(u8),
 }
 
 impl Exit {
@@ -25,6 +27,7 @@ impl Exit {
             Exit::PersonMustAct => 4,
             Exit::TimedOut => 124,
             Exit::Interrupted => 130,
+            Exit::Lifecycle(code) => code,
         }
     }
 
@@ -36,7 +39,7 @@ impl Exit {
             Exit::WorkFailed => 2,
             Exit::TimedOut => 3,
             Exit::AuthorMustAct => 4,
-            Exit::WorldFailed => 5,
+            Exit::WorldFailed | Exit::Lifecycle(_) => 5,
             Exit::Interrupted => 6,
         };
         if weight(other) > weight(self) { other } else { self }

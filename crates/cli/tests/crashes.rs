@@ -165,3 +165,52 @@ checks:
         }
     }
 }
+
+/// A small file system of its own, gone when dropped; `None` where this process may not mount one.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    fn mount(path: &std::path::Path) -> Option<SmallDisk> {
+        std::fs::create_dir_all(path).expect("a directory can be made");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(path).output();
+        mounted.is_ok_and(|done| done.status.success()).then(|| SmallDisk(path.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg(&self.0).output());
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_drive_and_loses_nothing() {
+    let desk = Desk::new();
+    let path = desk.path().join("small");
+    let Some(disk) = SmallDisk::mount(&path) else {
+        eprintln!("not shown: this process may not mount a file system");
+        return;
+    };
+    desk.write(
+        "playbook.yaml",
+        r#"
+checks:
+  before: {type: command, exec: "echo before >> trace"}
+  fill: {type: command, depends_on: before, exec: "test -e filled || { touch filled; cat /dev/zero > small/fill; }; true"}
+  after: {type: command, depends_on: fill, exec: "echo after >> trace"}
+"#,
+    );
+    let state = path.join("state").display().to_string();
+    let out = desk.path().join("out").display().to_string();
+    let full = desk.escrow(&["run", "playbook.yaml", "--state", &state, "--artifacts", &out]);
+    assert_eq!(full.code, Some(3), "{}", full.stderr);
+    assert!(full.stderr.contains("escrow resume r_"), "{}", full.stderr);
+    assert_eq!(desk.read("trace"), "before\n");
+
+    std::fs::remove_file(path.join("fill")).expect("there is room again");
+    assert_eq!(desk.escrow(&["verify", "last", "--state", &state]).code, Some(0));
+    let resumed = desk.escrow(&["resume", "last", "--state", &state]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(desk.read("trace"), "before\nafter\n");
+    drop(disk);
+}

@@ -275,3 +275,70 @@ fn expressions_can_be_tried_on_the_command_line() {
     let explained = desk.escrow(&["eval", "output.n > 5", "--context", "context.json", "--explain"]).stdout;
     assert!(explained.contains('3'), "{explained}");
 }
+
+#[test]
+fn a_playbook_runs_inside_another_and_its_reason_travels_up() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        r#"
+inputs: {n: {type: number, required: true}}
+artifacts: {expected: [{id: note, path: note.md}]}
+checks:
+  double: {type: script, content: "return inputs.n * 2"}
+  write: {type: command, depends_on: double, exec: 'echo {{ outputs.double }} > "$ESCROW_ARTIFACTS/note.md"'}
+  judge: {type: script, depends_on: double, content: "return inputs.n", guarantee: "output < 10"}
+"#,
+    );
+    let outer = r#"
+checks:
+  list: {type: script, content: "return [1, 20]", forEach: true}
+  inner: {type: playbook, playbook: inner.yaml, depends_on: list, with: {n: "{{ item }}"}}
+"#;
+    let (code, document) = desk.run(outer);
+    assert_eq!(code, Some(1), "{document}");
+    let items = document["checks"]["inner"]["items"].as_array().expect("items");
+    assert_eq!(items[0]["output"]["outputs"]["double"], 2);
+    assert_eq!(items[0]["output"]["status"], "completed");
+    assert_eq!(items[1]["output"]["reason"]["code"], "run.failed.guarantee_failed");
+    assert_eq!(document["run"]["reason"]["code"], "run.failed.guarantee_failed");
+    let runs = desk.escrow(&["runs", "--output", "json"]).json();
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(3), "each nested run has a journal of its own");
+}
+
+#[test]
+fn a_nested_run_that_waits_makes_its_parent_wait_and_one_approval_sets_both_going() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        "checks: {deploy: {type: command, exec: 'echo done >> trace', requires_approval: true}}",
+    );
+    let (code, document) = desk.run(
+        r#"
+checks:
+  before: {type: command, exec: "echo before >> trace"}
+  inner: {type: playbook, playbook: inner.yaml, depends_on: before}
+  after: {type: command, depends_on: inner, exec: "echo after >> trace"}
+"#,
+    );
+    assert_eq!(code, Some(4), "{document}");
+    assert_eq!(document["run"]["reason"]["code"], "run.waiting.approval");
+    assert_eq!(document["checks"]["inner"]["status"], "waiting");
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+    assert_eq!(waits["approvals"].as_array().map(Vec::len), Some(1), "{waits}");
+    let id = waits["approvals"][0]["id"].as_str().expect("a wait").to_owned();
+    let approved = desk.escrow(&["approve", &id]);
+    assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    assert_eq!(desk.read("trace"), "before\ndone\nafter\n");
+    let outer = document["run"]["id"].as_str().expect("an id");
+    assert_eq!(desk.show(outer)["run"]["status"], "completed");
+}
+
+#[test]
+fn playbooks_that_nest_themselves_end_at_the_limit() {
+    let desk = Desk::new();
+    let (code, document) = desk.run("checks: {again: {type: playbook, playbook: playbook.yaml}}");
+    assert_eq!(code, Some(1), "{document}");
+    let runs = desk.escrow(&["runs", "--output", "json"]).json();
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(9));
+}

@@ -3,7 +3,6 @@
 //! **Invariant:** applying never decides. It records what an entry says and notes, on the agenda, what may now
 //! be worth a look.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
@@ -32,7 +31,7 @@ impl Run {
                 let check = self.index(check);
                 let slot = crate::pure::needs_slot(&request.provider);
                 self.state.slots_used += u32::from(slot);
-                for group in self.groups_of(check, scope) {
+                for group in self.groups_of(check, scope).into_iter().flatten() {
                     *self.state.in_flight.entry(group).or_default() += 1;
                 }
                 let state = &mut self.state.checks[check.place()];
@@ -43,8 +42,9 @@ impl Run {
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.request = Some(request);
                     cell.slot = slot;
-                    cell.runs += 1;
+                    cell.past.runs += 1;
                     cell.skip = None;
+                    cell.unknown = false;
                 }
             }
             Event::AttemptAnswered { check, scope, answer, .. } => {
@@ -67,27 +67,23 @@ impl Run {
             }
             Event::RetryScheduled { check, scope, at, .. } => {
                 let check = self.index(check);
-                self.set_phase(check, scope, Phase::RetryWait);
+                self.set_phase(check, scope, Phase::RetryWait(*at));
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.retries += 1;
-                    cell.recovering = true;
                 }
                 self.forget_route(check, scope);
                 self.state.retries.insert((*at, check, scope.clone()));
             }
             Event::RetryDue { check, scope } => {
                 let check = self.index(check);
-                self.state.retries.retain(|(_, c, s)| !(*c == check && s == scope));
+                self.go_on_running();
                 self.set_phase(check, scope, Phase::Due);
                 self.state.agenda.0.checks.insert((check, scope.clone()));
             }
             Event::Routed { check, scope, by, to, to_scope, goto_event, again, .. } => {
                 let (source, target) = (self.index(check), self.index(to));
                 if *again {
-                    *self.state.loops.entry(to_scope.clone()).or_default() += 1;
-                }
-                if let Some(cell) = self.cell_mut(source, scope) {
-                    cell.recovering |= cell.verdict == Some(Verdict::Failed);
+                    *self.state.loops.entry(self.region(target, to_scope)).or_default() += 1;
                 }
                 self.decide_anew(&(source, scope.clone()), target, to_scope, goto_event.as_deref());
                 self.note_run_target((source, scope), by, (target, to_scope));
@@ -97,9 +93,9 @@ impl Run {
                 self.routing_done(check, scope, block);
             }
             Event::LoopBudgetExceeded { check, scope, to, limit } => {
-                let source = self.index(check);
+                let (source, target) = (self.index(check), self.index(to));
                 let message = format!("routing to `{to}` again would exceed the loop budget of {limit}");
-                self.state.halted.insert(scope.clone());
+                self.halt(target, scope);
                 self.raise(source, scope, &Issue::error("routing/loop_budget_exceeded", message.clone()));
                 self.fail_run(ReasonCode::FailedLoopBudget, source, message);
             }
@@ -111,7 +107,13 @@ impl Run {
                 }
             }
             Event::WarningRaised { warning } => self.state.warnings.push(warning.clone()),
-            Event::FaultDetected { .. } | Event::FaultIsolated { .. } | Event::RecoveryStarted { .. } => {}
+            Event::FaultDetected { .. } | Event::FaultIsolated { .. } => {}
+            Event::RecoveryStarted { check, scope, .. } => {
+                let check = self.index(check);
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.recovering = true;
+                }
+            }
             Event::RecoverySucceeded { check, scope } | Event::RecoveryExhausted { check, scope } => {
                 let check = self.index(check);
                 if let Some(cell) = self.cell_mut(check, scope) {
@@ -129,16 +131,22 @@ impl Run {
                     expires_at: *expires_at,
                 };
                 self.set_phase(check, scope, Phase::Waiting(id.clone()));
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.unknown = *kind == WaitKind::UnknownEffect;
+                    // Who waits needs no slot.
+                    if std::mem::take(&mut cell.slot) {
+                        self.state.slots_used = self.state.slots_used.saturating_sub(1);
+                    }
+                }
                 self.state.waits.insert(id.clone(), wait);
             }
             Event::LetterOpened { letter, refused: None } => {
-                // A run that waited goes on; if it must wait again, it says so again.
-                self.state.status = RunStatus::Running;
-                self.state.reason = None;
+                self.go_on_running();
                 self.letter_opened(letter);
             }
             Event::LetterOpened { refused: Some(_), .. } => {}
             Event::WaitExpired { id } => {
+                self.go_on_running();
                 if let Some(wait) = self.state.waits.get_mut(id) {
                     wait.expires_at = None;
                 }
@@ -156,10 +164,7 @@ impl Run {
                     }
                 }
             }
-            Event::RunResumed {} => {
-                self.state.status = RunStatus::Running;
-                self.state.reason = None;
-            }
+            Event::RunResumed {} => self.go_on_running(),
             Event::RunReopened { places, .. } => self.reopened(at, places),
             Event::RunWaiting { reason } => {
                 self.state.status = RunStatus::Waiting;
@@ -169,6 +174,12 @@ impl Run {
             Event::ArtifactsVerified { delivery } => self.state.delivery = Some(delivery.clone()),
             Event::RunEnded { reason } => self.ended(at, reason),
         }
+    }
+
+    /// Nobody is waited for any more; if somebody still is, the run will say so again.
+    fn go_on_running(&mut self) {
+        self.state.status = RunStatus::Running;
+        self.state.reason = None;
     }
 
     fn ended(&mut self, at: Millis, reason: &Reason) {
@@ -195,23 +206,16 @@ impl Run {
         for (name, value) in &answer.env {
             self.state.env.insert(name.clone(), Value::String(value.clone()));
         }
-        for group in self.groups_of(check, scope) {
+        for group in self.groups_of(check, scope).into_iter().flatten() {
             if let Some(count) = self.state.in_flight.get_mut(&group) {
                 *count = count.saturating_sub(1);
             }
-            self.unpark(&group);
+            self.state.agenda.0.freed.insert(group);
         }
         let histories = &mut self.state.checks[check.place()].histories;
         for depth in 0..=scope.depth() {
             let History(remembered) = histories.entry(scope.truncated(depth)).or_default();
             remembered.push(Remembered { entry, answer: Arc::clone(&answer) });
-        }
-        let waited = match self.cell(check, scope).map(|cell| &cell.phase) {
-            Some(Phase::Waiting(id)) => Some(id.clone()),
-            _ => None,
-        };
-        if let Some(id) = waited {
-            self.state.waits.remove(&id);
         }
         self.set_phase(check, scope, Phase::Judged);
         let mut freed = false;
@@ -219,7 +223,6 @@ impl Run {
             freed = std::mem::take(&mut cell.slot);
             cell.answer = Some(answer);
             cell.request = None;
-            cell.approved = None;
             cell.pass_from = entry;
         }
         self.forget_outputs(check, scope);
@@ -239,22 +242,23 @@ impl Run {
         let entry = self.state.entries;
         self.set_phase(check, scope, Phase::Judged);
         if let Some(cell) = self.cell_mut(check, scope) {
-            cell.verdict = Some(verdict);
-            cell.issues = issues.to_vec();
+            cell.past.verdict = Some(verdict);
+            cell.past.issues = issues.to_vec();
             cell.skip = None;
+            cell.unknown = false;
         }
         let state = &mut self.state.checks[check.place()];
         match verdict {
             Verdict::Succeeded => {
                 state.failures.remove(scope);
-                state.violations.remove(scope);
+                self.state.violations -= u32::from(state.violations.remove(scope));
             }
             Verdict::Failed => {
                 let code = failure_code(issues);
                 let message = issues.first().map(|issue| issue.message.clone()).unwrap_or_default();
                 state.failures.insert(scope.clone(), Failure { code, message, entry });
                 if violation {
-                    state.violations.insert(scope.clone());
+                    self.state.violations += u32::from(state.violations.insert(scope.clone()));
                 }
             }
         }
@@ -292,9 +296,10 @@ impl Run {
         if finish && self.state.stopping.is_none() {
             self.insert_route(check, scope, BlockName::Finish);
         }
-        // A `forEach` check settles before its `on_finish`, or its items could never run.
+        // A `forEach` check settles before its `on_finish`, or its items could never run. Others do, unless it
+        // may send the run back to them.
         let judged = self.cell(check, scope).is_some_and(|cell| cell.phase == Phase::Judged);
-        if judged && (!finish || spec.for_each) {
+        if judged && (!finish || spec.for_each || !self.graph.may_loop(check, BlockName::Finish)) {
             self.settle(check, scope);
         }
     }
@@ -330,28 +335,17 @@ impl Run {
                     self.state.agenda.0.checks.insert((check, scope));
                 }
             }
-            Letter::Deny { id, .. } => {
-                if let Some(wait) = self.state.waits.remove(id) {
-                    let (check, scope) = wait.place;
-                    self.set_phase(check, &scope, Phase::Judged);
-                    self.stop(Stopping::Denied);
-                }
-            }
-            // The attempt's answer follows as an entry of its own.
+            // The verdict or the attempt's answer follows as an entry of its own.
+            Letter::Deny { .. } => self.stop(Stopping::Denied),
             Letter::Answer { .. } => {}
             Letter::Assume { check, scope, assumption, .. } => {
                 let check = self.index(check);
-                self.state.waits.retain(|_, wait| {
-                    !(wait.kind == WaitKind::UnknownEffect && wait.place == (check, scope.clone()))
-                });
                 match assumption {
                     Assumption::Retry => {
                         self.set_phase(check, scope, Phase::Due);
                         self.state.agenda.0.checks.insert((check, scope.clone()));
                     }
-                    Assumption::Done | Assumption::Failed => {
-                        self.set_phase(check, scope, Phase::Judged);
-                    }
+                    Assumption::Done | Assumption::Failed => {}
                 }
             }
             Letter::Cancel { system, .. } => {
@@ -363,8 +357,7 @@ impl Run {
     /// The first cause stands: a run that was cancelled does not time out afterwards.
     fn stop(&mut self, cause: Stopping) {
         self.state.stopping.get_or_insert(cause);
-        self.state.status = RunStatus::Running;
-        self.state.reason = None;
+        self.go_on_running();
         self.put_everything_on_the_agenda();
     }
 
@@ -390,46 +383,6 @@ impl Run {
     }
 
     pub(crate) fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.state.plan)
+        Arc::clone(&self.state.plan.0)
     }
-
-    /// Groups whose `concurrency` this item counts against.
-    pub(crate) fn groups_of(&self, check: CheckIndex, scope: &ScopePath) -> Vec<(CheckIndex, ScopePath)> {
-        let (Some(parent), Some(above)) = (self.plan().check(check).fan.last().copied(), scope.parent())
-        else {
-            return Vec::new();
-        };
-        vec![(parent, above.clone()), (check, above)]
-    }
-
-    /// How many items of a group may be in flight.
-    pub(crate) fn group_limit(&self, check: CheckIndex, group: &(CheckIndex, ScopePath)) -> u32 {
-        let plan = self.plan();
-        if group.0 == check {
-            let parent = plan.check(check).fan.last().map(|parent| plan.check(*parent));
-            let explicit = parent.and_then(|parent| parent.concurrency);
-            let external = plan.check(check).criticality == escrow_model::Criticality::External;
-            if external && explicit.is_none() { 1 } else { u32::MAX }
-        } else {
-            plan.check(group.0).concurrency.unwrap_or(u32::MAX)
-        }
-    }
-
-    pub(crate) fn unpark(&mut self, group: &(CheckIndex, ScopePath)) {
-        let agenda = &mut self.state.agenda.0;
-        if let Some(parked) = agenda.parked.get_mut(group)
-            && let Some(place) = parked.pop_first()
-        {
-            agenda.checks.insert(place);
-        }
-    }
-}
-
-/// Waits that are open, by place: for letters that name a check.
-pub(crate) fn wait_of<'a>(
-    waits: &'a BTreeMap<String, Wait>,
-    check: CheckIndex,
-    scope: &ScopePath,
-) -> Option<(&'a String, &'a Wait)> {
-    waits.iter().find(|(_, wait)| wait.place.0 == check && wait.place.1 == *scope)
 }

@@ -1,92 +1,80 @@
 //! From an open gate to an intent, and from an answer to a verdict.
 
-use std::collections::BTreeMap;
-
 use escrow_model::{
-    Answer, AssumeMode, CheckIndex, Ending, Event, FaultClass, Field, Issue, Millis, Request, ScopePath,
-    SkipReason, Tree, Verdict, WaitKind,
+    Answer, AssumeMode, CheckIndex, Criticality, Ending, Event, FaultClass, Issue, Request, ScopePath,
+    SkipReason, Verdict,
 };
-use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::graph::BlockName;
 use crate::pure;
-use crate::run::{Effect, Run, Turn};
+use crate::request::digest_of;
+use crate::run::{Effect, Run};
 use crate::state::{Phase, Place};
+use crate::turn::Deciding;
+use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};
 
-impl Run {
+impl Deciding<'_> {
     /// `assume`, templates, safe mode, approval, and then the intent.
-    pub(crate) fn attempt(&mut self, turn: &mut Turn, at: Millis, place: &Place) {
+    pub(crate) fn attempt(&mut self, place: &Place) {
         let (check, scope) = place;
         let plan = self.plan();
         let spec = plan.check(*check);
-        if self.is_assumption_broken(turn, at, place) {
+        if self.is_assumption_broken(place) {
             return;
         }
         let request = match self.render(*check, scope) {
             Ok(request) => request,
             Err(message) => {
                 let issue = Issue::error("system/template_error", message);
-                self.record_verdict(
-                    turn,
-                    at,
-                    place,
-                    Verdict::Failed,
-                    vec![issue],
-                    Some(FaultClass::Logical),
-                    false,
-                );
+                self.judge_as(place, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
                 return;
             }
         };
         if self.state.options.safe_mode && spec.mutating {
-            let event = Event::CheckSkipped {
+            self.record(Event::CheckSkipped {
                 check: spec.name.clone(),
                 scope: scope.clone(),
                 reason: SkipReason::SafeMode,
                 detail: "it would have changed the world".into(),
                 request: Some(Box::new(request)),
-            };
-            self.record(turn, at, event);
+            });
             return;
         }
         if spec.requires_approval {
             let digest = digest_of(&request);
             let approved = self.cell(*check, scope).and_then(|cell| cell.approved.clone());
             if approved.as_deref() != Some(&digest) {
-                let changed = approved.is_some();
-                self.ask_approval(turn, at, place, digest, changed);
+                self.ask_approval(place, digest, approved.is_some());
                 return;
             }
         }
-        self.begin_attempt(turn, at, place, request);
+        self.begin_attempt(place, request);
     }
 
-    fn is_assumption_broken(&mut self, turn: &mut Turn, at: Millis, place: &Place) -> bool {
+    fn is_assumption_broken(&mut self, place: &Place) -> bool {
         let (check, scope) = place;
         let plan = self.plan();
         let spec = plan.check(*check);
         for assumption in &spec.assume {
             let answer = assumption.test(&View::before(self, *check, scope), BUDGET);
-            let message = match answer {
+            let (message, error) = match answer {
                 Ok(true) => continue,
-                Ok(false) => format!("`{}` does not hold", assumption.source()),
+                Ok(false) => (format!("`{}` does not hold", assumption.source()), false),
                 Err(fault) => {
-                    let message = format!("`assume` could not be evaluated: {fault}");
-                    if spec.assume_mode == AssumeMode::Skip {
-                        self.skip_for_error(turn, at, place, SkipReason::Assume, message);
-                        return true;
-                    }
-                    message
+                    let fault = self.surroundings.in_words(&fault);
+                    (format!("`assume` could not be evaluated: {fault}"), true)
                 }
             };
-            match spec.assume_mode {
-                AssumeMode::Skip => self.skip_check(turn, at, *check, scope, SkipReason::Assume, message),
-                AssumeMode::Fail => {
-                    let issue = Issue::error("contract/assume_failed", message);
-                    let class = Some(FaultClass::Logical);
-                    self.record_verdict(turn, at, place, Verdict::Failed, vec![issue], class, false);
+            match (spec.assume_mode, error) {
+                (AssumeMode::Skip, false) => self.skip_check(*check, scope, SkipReason::Assume, message),
+                (AssumeMode::Skip, true) => self.skip_for_error(place, SkipReason::Assume, message),
+                (AssumeMode::Fail, error) => {
+                    let mut issues = vec![Issue::error("contract/assume_failed", message.clone())];
+                    if error {
+                        issues.insert(0, Issue::error("system/expression_error", message));
+                    }
+                    self.judge_as(place, Judgement::without_attempt(issues, Some(FaultClass::Logical)));
                 }
             }
             return true;
@@ -94,52 +82,35 @@ impl Run {
         false
     }
 
-    fn begin_attempt(&mut self, turn: &mut Turn, at: Millis, place: &Place, request: Request) {
+    fn begin_attempt(&mut self, place: &Place, request: Request) {
         let (check, scope) = place;
         let plan = self.plan();
         let spec = plan.check(*check);
         let attempt = self.next_attempt(*check, scope);
-        let external = spec.criticality == escrow_model::Criticality::External;
-        self.record(
-            turn,
-            at,
-            Event::AttemptStarted {
-                check: spec.name.clone(),
-                scope: scope.clone(),
-                attempt,
-                external,
-                request: Box::new(request),
-            },
-        );
+        self.record(Event::AttemptStarted {
+            check: spec.name.clone(),
+            scope: scope.clone(),
+            attempt,
+            external: spec.criticality == Criticality::External,
+            request: Box::new(request),
+        });
         if let Some((answer, memory)) = pure::answer(self, *check, scope) {
             for change in memory {
-                self.record(turn, at, change);
+                self.record(change);
             }
-            self.take_answer(turn, at, place, attempt, answer);
+            self.take_answer(place, attempt, answer);
             return;
         }
         let Some(request) = self.cell(*check, scope).and_then(|cell| cell.request.clone()) else { return };
         if spec.provider == "human-input" {
-            self.ask_input(turn, at, place, &request);
-            return;
+            self.ask_input(place, &request);
+        } else {
+            self.ask_for(Effect::Perform { check: *check, scope: scope.clone(), attempt, request });
         }
-        let scope = scope.clone();
-        turn.effects.push(Effect::Perform { check: *check, scope, attempt, request });
     }
 
-    pub(crate) fn next_attempt(&self, check: CheckIndex, scope: &ScopePath) -> u32 {
-        self.state.checks[check.place()].attempts.get(scope).copied().unwrap_or(0) + 1
-    }
-
-    /// A provider's answer: an answer to an attempt that is not running came late or twice, and is dropped.
-    pub(crate) fn take_answer(
-        &mut self,
-        turn: &mut Turn,
-        at: Millis,
-        place: &Place,
-        attempt: u32,
-        answer: Answer,
-    ) {
+    /// A provider's answer. One to an attempt that is not open came late or twice, and is dropped.
+    pub(crate) fn take_answer(&mut self, place: &Place, attempt: u32, answer: Answer) {
         let (check, scope) = place;
         let current = self.state.checks[check.place()].attempts.get(scope).copied();
         let awaited = self.cell(*check, scope).is_some_and(|cell| {
@@ -152,63 +123,40 @@ impl Run {
         let spec = plan.check(*check);
         let unknown = match &answer.ending {
             Ending::Fault(fault) => {
-                fault.effect_unknown
-                    && spec.criticality == escrow_model::Criticality::External
-                    && !spec.idempotent
+                fault.effect_unknown && spec.criticality == Criticality::External && !spec.idempotent
             }
             Ending::Done => false,
         };
-        let event = Event::AttemptAnswered {
+        self.record(Event::AttemptAnswered {
             check: spec.name.clone(),
             scope: scope.clone(),
             attempt,
             answer: Box::new(answer),
-        };
-        self.record(turn, at, event);
+        });
         if unknown {
-            self.ask_about_unknown_effect(turn, at, place);
+            self.ask_about_unknown_effect(place);
+            if self.state.stopping.is_some() {
+                self.wind_up(place);
+            }
             return;
         }
-        let judgement = self.judge(*check, scope);
-        self.record_verdict(
-            turn,
-            at,
-            place,
-            judgement.verdict,
-            judgement.issues,
-            judgement.fault,
-            judgement.violation,
-        );
+        let judgement = self.judge(*check, scope, attempt);
+        self.judge_as(place, judgement);
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "a verdict is one thing with these parts, recorded in one place"
-    )]
-    pub(crate) fn record_verdict(
-        &mut self,
-        turn: &mut Turn,
-        at: Millis,
-        place: &Place,
-        verdict: Verdict,
-        issues: Vec<Issue>,
-        fault: Option<FaultClass>,
-        violation: bool,
-    ) {
+    /// Records a verdict, and what it means for the fault behind it.
+    pub(crate) fn judge_as(&mut self, place: &Place, judgement: Judgement) {
         let (check, scope) = place;
         let plan = self.plan();
         let spec = plan.check(*check);
-        let name = spec.name.clone();
-        let recovering = self.cell(*check, scope).is_some_and(|cell| cell.recovering);
+        let Judgement { attempt, verdict, issues, fault, violation } = judgement;
         if let (Verdict::Failed, Some(class)) = (verdict, fault) {
             let code = issues.first().map(|issue| issue.rule_id.clone()).unwrap_or_default();
-            let event = Event::FaultDetected { check: name.clone(), scope: scope.clone(), class, code };
-            self.record(turn, at, event);
+            self.record(Event::FaultDetected { check: spec.name.clone(), scope: scope.clone(), class, code });
         }
         let settled = self.state.stopping.is_some() || !self.stays_open(*check, scope, verdict, fault);
-        let attempt = self.state.checks[check.place()].attempts.get(scope).copied().unwrap_or(0);
-        let event = Event::CheckJudged {
-            check: name.clone(),
+        self.record(Event::CheckJudged {
+            check: spec.name.clone(),
             scope: scope.clone(),
             attempt,
             verdict,
@@ -216,17 +164,55 @@ impl Run {
             fault,
             violation,
             settled,
-        };
-        self.record(turn, at, event);
+        });
         match verdict {
-            Verdict::Succeeded if recovering => {
-                self.record(turn, at, Event::RecoverySucceeded { check: name, scope: scope.clone() });
+            Verdict::Succeeded => self.recovered(place),
+            Verdict::Failed => {
+                if settled && spec.on_fail.is_empty() {
+                    self.give_up_recovery(place);
+                }
+                self.isolate(place);
             }
-            Verdict::Failed if settled && !self.graph.dependents(*check).is_empty() => {
-                self.record(turn, at, Event::FaultIsolated { check: name, scope: scope.clone() });
-            }
-            Verdict::Succeeded | Verdict::Failed => {}
         }
+    }
+
+    fn recovered(&mut self, place: &Place) {
+        let (check, scope) = place;
+        if self.cell(*check, scope).is_some_and(|cell| cell.recovering) {
+            let name = self.plan().check(*check).name.clone();
+            self.record(Event::RecoverySucceeded { check: name, scope: scope.clone() });
+        }
+    }
+
+    /// Recovery was tried, and there is nothing more to try.
+    pub(crate) fn give_up_recovery(&mut self, place: &Place) {
+        let (check, scope) = place;
+        let failed =
+            self.cell(*check, scope).is_some_and(|cell| cell.recovering && cell.has_verdict(Verdict::Failed));
+        if failed && self.state.stopping.is_none() {
+            let name = self.plan().check(*check).name.clone();
+            self.record(Event::RecoveryExhausted { check: name, scope: scope.clone() });
+        }
+    }
+
+    /// A failure that stands keeps its dependents from running, unless it may be passed over.
+    pub(crate) fn isolate(&mut self, place: &Place) {
+        let (check, scope) = place;
+        let stands = self
+            .cell(*check, scope)
+            .is_some_and(|cell| cell.phase == Phase::Settled && cell.has_verdict(Verdict::Failed));
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let keeps_back = !spec.continue_on_failure && !self.graph.dependents(*check).is_empty();
+        if stands && keeps_back && self.state.stopping.is_none() {
+            self.record(Event::FaultIsolated { check: spec.name.clone(), scope: scope.clone() });
+        }
+    }
+}
+
+impl Run {
+    pub(crate) fn next_attempt(&self, check: CheckIndex, scope: &ScopePath) -> u32 {
+        self.state.checks[check.place()].attempts.get(scope).copied().unwrap_or(0) + 1
     }
 
     /// Dependents wait while a check's routing may re-run it or something it depends on.
@@ -246,175 +232,4 @@ impl Run {
         let finish = !spec.for_each && self.graph.may_loop(check, BlockName::Finish);
         retries || self.graph.may_loop(check, block) || finish
     }
-
-    pub(crate) fn may_retry(&self, check: CheckIndex, scope: &ScopePath, fault: Option<FaultClass>) -> bool {
-        let spec = self.state.plan.check(check);
-        let Some(retry) = spec.retry else { return false };
-        let used = self.cell(check, scope).map_or(0, |cell| cell.retries);
-        let wanted = match fault {
-            Some(FaultClass::Transient) => spec.retry_transient,
-            Some(FaultClass::Logical) => spec.retry_logical,
-            None => false,
-        };
-        wanted && used < retry.max
-    }
-
-    /// The request, exactly as it would be performed; or why it cannot be rendered.
-    fn render(&self, check: CheckIndex, scope: &ScopePath) -> Result<Request, String> {
-        let plan = &self.state.plan;
-        let spec = plan.check(check);
-        let view = View::before(self, check, scope);
-        let mut fields = Map::new();
-        for (name, field) in &spec.fields {
-            let value = render_field(field, &view).map_err(|fault| format!("`{name}`: {fault}"))?;
-            fields.insert(name.clone(), value);
-        }
-        let mut env = BTreeMap::new();
-        for (name, value) in &self.state.env {
-            env.insert(name.clone(), value.as_str().unwrap_or_default().to_owned());
-        }
-        for (name, text) in &spec.env {
-            let value = text.render(&view).map_err(|fault| format!("`env.{name}`: {fault}"))?;
-            env.insert(name.clone(), value);
-        }
-        Ok(Request {
-            provider: spec.provider.clone(),
-            fields,
-            env,
-            timeout_ms: spec.timeout_ms,
-            idempotency_key: self.idempotency_key(check, scope),
-            item: self.item(check, scope).cloned(),
-        })
-    }
-
-    /// The same for every retry of one decision, so that the other side can tell a repeat.
-    fn idempotency_key(&self, check: CheckIndex, scope: &ScopePath) -> String {
-        let retries = self.cell(check, scope).map_or(0, |cell| cell.retries);
-        let decision = self.next_attempt(check, scope).saturating_sub(retries);
-        let name = &self.state.plan.check(check).name;
-        let text = format!("{}\0{name}\0{scope}\0{decision}", self.state.options.run);
-        hex(&Sha256::digest(text.as_bytes())[..16])
-    }
-
-    fn ask_approval(&mut self, turn: &mut Turn, at: Millis, place: &Place, digest: String, changed: bool) {
-        let (check, scope) = place;
-        let plan = self.plan();
-        let spec = plan.check(*check);
-        let prompt = if changed {
-            format!("approve `{}` again: what it would do has changed", spec.name)
-        } else {
-            format!("approve `{}`", spec.name)
-        };
-        let id = self.wait_id("a", place, &digest);
-        let event = Event::WaitStarted {
-            check: spec.name.clone(),
-            scope: scope.clone(),
-            kind: WaitKind::Approval,
-            id,
-            digest,
-            prompt,
-            choices: Vec::new(),
-            expires_at: Some(at.saturating_add(DAY_MS)),
-        };
-        self.record(turn, at, event);
-    }
-
-    fn ask_input(&mut self, turn: &mut Turn, at: Millis, place: &Place, request: &Request) {
-        let (check, scope) = place;
-        let text = |key: &str| request.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let choices = match request.fields.get("choices") {
-            Some(Value::Array(choices)) => {
-                choices.iter().filter_map(|choice| choice.as_str().map(str::to_owned)).collect()
-            }
-            _ => Vec::new(),
-        };
-        let digest = digest_of(request);
-        let event = Event::WaitStarted {
-            check: self.plan().check(*check).name.clone(),
-            scope: scope.clone(),
-            kind: WaitKind::Input,
-            id: self.wait_id("q", place, &digest),
-            digest,
-            prompt: text("prompt"),
-            choices,
-            expires_at: Some(at.saturating_add(request.timeout_ms)),
-        };
-        self.record(turn, at, event);
-    }
-
-    pub(crate) fn ask_about_unknown_effect(&mut self, turn: &mut Turn, at: Millis, place: &Place) {
-        let (check, scope) = place;
-        let name = self.plan().check(*check).name.clone();
-        let event = Event::WaitStarted {
-            prompt: format!("`{name}` may or may not have taken effect"),
-            check: name,
-            scope: scope.clone(),
-            kind: WaitKind::UnknownEffect,
-            id: self.wait_id("u", place, ""),
-            digest: String::new(),
-            choices: Vec::new(),
-            expires_at: None,
-        };
-        self.record(turn, at, event);
-    }
-
-    /// Short enough to type, and the same in every replay.
-    fn wait_id(&self, kind: &str, place: &Place, digest: &str) -> String {
-        let name = &self.state.plan.check(place.0).name;
-        let attempt = self.next_attempt(place.0, &place.1);
-        let text = format!("{}\0{name}\0{}\0{attempt}\0{digest}", self.state.options.run, place.1);
-        format!("{kind}_{}", hex(&Sha256::digest(text.as_bytes())[..6]))
-    }
-}
-
-const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-
-fn digest_of(request: &Request) -> String {
-    let text = serde_json::to_string(request).unwrap_or_default();
-    hex(&Sha256::digest(text.as_bytes()))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn render_field(field: &Field, view: &View<'_>) -> Result<Value, String> {
-    let text = |text: &escrow_model::Text| text.render(view).map_err(|fault| fault.to_string());
-    Ok(match field {
-        Field::Text(template) => Value::String(text(template)?),
-        Field::Texts(templates) | Field::Argv(templates) => {
-            let rendered: Result<Vec<Value>, String> =
-                templates.iter().map(|template| text(template).map(Value::String)).collect();
-            match field {
-                Field::Argv(_) => json!({ "argv": rendered? }),
-                _ => Value::Array(rendered?),
-            }
-        }
-        Field::Tree(tree) => render_tree(tree, view)?,
-        Field::Shell(shell) => {
-            let values = shell.render(view).map_err(|fault| fault.to_string())?;
-            let values: Map<String, Value> =
-                values.into_iter().map(|(name, value)| (name, Value::String(value))).collect();
-            json!({ "shell": shell.script(), "values": values })
-        }
-        Field::Block(block) => Value::String(block.source().to_owned()),
-        Field::Plain(value) => value.clone(),
-    })
-}
-
-fn render_tree(tree: &Tree, view: &View<'_>) -> Result<Value, String> {
-    Ok(match tree {
-        Tree::Leaf(value) => value.clone(),
-        Tree::Text(template) => template.value(view).map_err(|fault| fault.to_string())?,
-        Tree::List(items) => {
-            Value::Array(items.iter().map(|item| render_tree(item, view)).collect::<Result<_, _>>()?)
-        }
-        Tree::Map(members) => {
-            let mut object = Map::new();
-            for (name, member) in members {
-                object.insert(name.clone(), render_tree(member, view)?);
-            }
-            Value::Object(object)
-        }
-    })
 }

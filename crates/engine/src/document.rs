@@ -1,6 +1,6 @@
 //! The run as outside tools read it: the one JSON document of `run --output json` and `runs show`.
 
-use escrow_model::{CheckIndex, CheckStatus, DeliveryStatus, Issue, ScopePath, Verdict, WaitKind, rfc3339};
+use escrow_model::{CheckIndex, CheckStatus, DeliveryStatus, Issue, ScopePath, Verdict, rfc3339};
 use serde_json::{Map, Value, json};
 
 use crate::run::Run;
@@ -62,14 +62,15 @@ impl Run {
     /// Of the last attempt, or `skipped` if there was none; for a fan-out, failed if any item failed.
     pub fn check_status(&self, check: CheckIndex) -> CheckStatus {
         let state = &self.state.checks[check.place()];
-        let mut statuses = state.nodes.values().filter_map(|node| match node {
+        let nodes = state.nodes.values().filter_map(|node| match node {
             Node::Leaf(cell) => Some(self.cell_status(cell)),
             Node::SkippedGroup(_) => Some(CheckStatus::Skipped),
-            Node::Unexpanded => Some(CheckStatus::Pending),
+            Node::Unexpanded(_) => Some(CheckStatus::Pending),
             Node::Group(_) => None,
         });
-        let Some(first) = statuses.next() else { return CheckStatus::Pending };
-        statuses.fold(first, |all, one| if weight(one) > weight(all) { one } else { all })
+        // Items of an earlier pass speak where the next one has not reached them.
+        let past = state.past.values().map(|past| verdict_status(past.verdict));
+        nodes.chain(past).max_by_key(|status| weight(*status)).unwrap_or(CheckStatus::Pending)
     }
 
     /// Of one item, or of everything below a scope.
@@ -80,16 +81,10 @@ impl Run {
     fn cell_status(&self, cell: &Cell) -> CheckStatus {
         match &cell.phase {
             Phase::Pending | Phase::Due => CheckStatus::Pending,
-            Phase::Running | Phase::RetryWait => CheckStatus::Running,
-            Phase::Waiting(id) => match self.state.waits.get(id).map(|wait| wait.kind) {
-                Some(WaitKind::UnknownEffect) => CheckStatus::Unknown,
-                Some(WaitKind::Approval | WaitKind::Input) | None => CheckStatus::Waiting,
-            },
-            Phase::Judged | Phase::Settled => match cell.verdict {
-                Some(Verdict::Succeeded) => CheckStatus::Succeeded,
-                Some(Verdict::Failed) => CheckStatus::Failed,
-                None => CheckStatus::Skipped,
-            },
+            Phase::Running | Phase::RetryWait(_) => CheckStatus::Running,
+            Phase::Waiting(_) | Phase::Judged | Phase::Settled if cell.unknown => CheckStatus::Unknown,
+            Phase::Waiting(_) => CheckStatus::Waiting,
+            Phase::Judged | Phase::Settled => verdict_status(cell.past.verdict),
         }
     }
 
@@ -100,16 +95,14 @@ impl Run {
         self.state.checks[check.place()].nodes.values().find_map(|node| match node {
             Node::Leaf(cell) => cell.skip.map(|reason| reason.as_str()),
             Node::SkippedGroup(reason) => Some(reason.as_str()),
-            Node::Group(_) | Node::Unexpanded => None,
+            Node::Group(_) | Node::Unexpanded(_) => None,
         })
     }
 
     fn issues_of(&self, check: CheckIndex) -> Vec<&Issue> {
-        let judged = self.state.checks[check.place()]
-            .nodes
-            .values()
-            .filter_map(Node::cell)
-            .flat_map(|cell| &cell.issues);
+        let state = &self.state.checks[check.place()];
+        let cells = state.nodes.values().filter_map(Node::cell).map(|cell| &cell.past);
+        let judged = cells.chain(state.past.values()).flat_map(|past| &past.issues);
         let raised =
             self.state.issues.iter().filter(|(index, _, _)| *index == check).map(|(_, _, issue)| issue);
         judged.chain(raised).collect()
@@ -135,7 +128,7 @@ impl Run {
                     "scope": steps,
                     "status": status,
                     "skip_reason": (status == CheckStatus::Skipped).then_some(cell.skip).flatten(),
-                    "runs": cell.runs,
+                    "runs": cell.past.runs,
                     "output": cell.answer.as_ref().map(|answer| &answer.output),
                 })
             })
@@ -159,6 +152,14 @@ impl Run {
                 "produced": [],
             }),
         }
+    }
+}
+
+fn verdict_status(verdict: Option<Verdict>) -> CheckStatus {
+    match verdict {
+        Some(Verdict::Succeeded) => CheckStatus::Succeeded,
+        Some(Verdict::Failed) => CheckStatus::Failed,
+        None => CheckStatus::Skipped,
     }
 }
 

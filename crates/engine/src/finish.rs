@@ -2,18 +2,19 @@
 
 use escrow_contract::judge_delivery;
 use escrow_model::{
-    CheckIndex, Criticality, DeliveryStatus, Event, Evidence, Millis, Reason, ReasonCode, ScopePath,
-    Sighting, SkipReason, WaitKind, Warning,
+    CheckIndex, Criticality, DeliveryStatus, Event, Evidence, Reason, ReasonCode, Sighting, SkipReason,
+    WaitKind, Warning,
 };
 
-use crate::run::{Effect, Run, Turn};
+use crate::run::{Effect, Run};
 use crate::state::{Node, Phase, Place, Stopping};
+use crate::turn::Deciding;
 
-impl Run {
+impl Deciding<'_> {
     /// Nothing is worth a look any more. True when this settled something, so that more may follow.
-    pub(crate) fn settle_the_rest(&mut self, turn: &mut Turn, at: Millis) -> bool {
+    pub(crate) fn settle_the_rest(&mut self) -> bool {
         if self.state.busy > 0 {
-            self.wait_for_people(turn, at);
+            self.wait_for_people();
             return false;
         }
         let parked = std::mem::take(&mut self.state.agenda.0.parked);
@@ -25,26 +26,27 @@ impl Run {
             self.first_place(|node| node.cell().is_some_and(|cell| cell.phase == Phase::Judged))
         {
             // Its routing waits for something that waits for it: the verdict stands, so that both go on.
-            let check = self.plan().check(check).name.clone();
-            self.record(turn, at, Event::CheckSettled { check, scope });
+            let name = self.plan().check(check).name.clone();
+            self.record(Event::CheckSettled { check: name, scope: scope.clone() });
+            self.isolate(&(check, scope));
             return true;
         }
-        if self.skip_the_rest(turn, at) {
+        if self.skip_the_rest() {
             return true;
         }
         if let Some(place) = self.state.routes.keys().next().cloned() {
             let route = &self.state.routes[&place];
             let block = route.block.as_str().to_owned();
             let check = self.plan().check(place.0).name.clone();
-            self.record(turn, at, Event::RoutingDone { check, scope: place.1, block });
+            self.record(Event::RoutingDone { check, scope: place.1, block });
             return true;
         }
-        self.finish(turn, at);
+        self.finish();
         false
     }
 
     /// Nothing runs and somebody must act: the run says so, once.
-    fn wait_for_people(&mut self, turn: &mut Turn, at: Millis) {
+    fn wait_for_people(&mut self) {
         let waiting = u32::try_from(self.state.waits.len()).unwrap_or(u32::MAX);
         if self.state.busy > waiting {
             return;
@@ -56,28 +58,26 @@ impl Run {
             WaitKind::UnknownEffect => ReasonCode::WaitingUnknownEffect,
             WaitKind::Approval => ReasonCode::WaitingApproval,
             WaitKind::Input => ReasonCode::WaitingInput,
+            // A reason travels unchanged from a nested run to the one around it.
+            WaitKind::Nested => ReasonCode::parse(&wait.digest).unwrap_or(ReasonCode::WaitingInput),
         };
         let name = self.state.plan.check(wait.place.0).name.clone();
-        let kind = if wait.kind == WaitKind::UnknownEffect { "check" } else { "wait" };
+        let kind = match wait.kind {
+            WaitKind::UnknownEffect => "check",
+            WaitKind::Nested => "run",
+            WaitKind::Approval | WaitKind::Input => "wait",
+        };
         let evidence_id = if wait.kind == WaitKind::UnknownEffect { name.clone() } else { id.clone() };
         let summary = format!("`{name}` waits for a person: {}", wait.prompt);
         let evidence = vec![Evidence { kind: kind.into(), id: evidence_id, label: wait.prompt.clone() }];
         let reason = Reason { code, summary, evidence };
         if self.state.reason.as_ref() != Some(&reason) {
-            self.record(turn, at, Event::RunWaiting { reason });
+            self.record(Event::RunWaiting { reason });
         }
     }
 
-    fn first_place(&self, wanted: impl Fn(&Node) -> bool) -> Option<Place> {
-        self.state.checks.iter().enumerate().find_map(|(place, check)| {
-            let (scope, _) = check.nodes.iter().find(|(_, node)| wanted(node))?;
-            Some((CheckIndex::at(place), scope.clone()))
-        })
-    }
-
     /// Checks that nobody routed to; then, if none, whatever can never be decided otherwise.
-    fn skip_the_rest(&mut self, turn: &mut Turn, at: Millis) -> bool {
-        let plan = self.plan();
+    fn skip_the_rest(&mut self) -> bool {
         let mut dormant = Vec::new();
         let mut stuck = Vec::new();
         for (place, check) in self.state.checks.iter().enumerate() {
@@ -85,14 +85,14 @@ impl Run {
             for (scope, node) in &check.nodes {
                 match node {
                     Node::Leaf(cell) if cell.phase != Phase::Settled => {
-                        if cell.activated {
+                        if cell.calling.activated {
                             stuck.push((index, scope.clone()));
                         } else {
                             dormant.push((index, scope.clone()));
                         }
                     }
-                    Node::Unexpanded if plan.check(index).starts => stuck.push((index, scope.clone())),
-                    Node::Unexpanded => dormant.push((index, scope.clone())),
+                    Node::Unexpanded(calling) if calling.activated => stuck.push((index, scope.clone())),
+                    Node::Unexpanded(_) => dormant.push((index, scope.clone())),
                     Node::Leaf(_) | Node::Group(_) | Node::SkippedGroup(_) => {}
                 }
             }
@@ -103,39 +103,60 @@ impl Run {
             (dormant, SkipReason::NotRouted)
         };
         for (check, scope) in &places {
-            let reason = if self.is_halted_scope(scope) { SkipReason::LoopBudget } else { reason };
-            self.skip_check(turn, at, *check, scope, reason, String::new());
+            let reason = if self.is_halted(*check, scope) { SkipReason::LoopBudget } else { reason };
+            self.skip_check(*check, scope, reason, String::new());
         }
         !places.is_empty()
     }
 
-    fn is_halted_scope(&self, scope: &ScopePath) -> bool {
-        (0..=scope.depth()).any(|depth| self.state.halted.contains(&scope.truncated(depth)))
-    }
-
-    fn finish(&mut self, turn: &mut Turn, at: Millis) {
+    fn finish(&mut self) {
         let contract = &self.state.plan.artifacts;
         if !contract.expected.is_empty() && self.state.delivery.is_none() {
             if !self.state.agenda.0.inspection_asked {
                 self.state.agenda.0.inspection_asked = true;
-                turn.effects.push(Effect::Inspect);
+                self.ask_for(Effect::Inspect);
             }
             return;
         }
+        for place in self.still_recovering() {
+            self.give_up_recovery(&place);
+        }
         let warnings = self.closing_warnings();
         for warning in warnings {
-            self.record(turn, at, Event::WarningRaised { warning });
+            self.record(Event::WarningRaised { warning });
         }
         let reason = self.conclude();
-        self.record(turn, at, Event::RunEnded { reason });
+        self.record(Event::RunEnded { reason });
     }
 
-    pub(crate) fn take_sightings(&mut self, turn: &mut Turn, at: Millis, seen: &[Sighting]) {
+    pub(crate) fn take_sightings(&mut self, seen: &[Sighting]) {
         if self.state.delivery.is_some() {
             return;
         }
-        let delivery = judge_delivery(&self.state.plan.artifacts, &self.state.facts.before, seen, at);
-        self.record(turn, at, Event::ArtifactsVerified { delivery });
+        let delivery = judge_delivery(&self.state.plan.artifacts, &self.state.facts.before, seen, self.at);
+        self.record(Event::ArtifactsVerified { delivery });
+    }
+}
+
+impl Run {
+    /// Failures that a route went to mend, and that still stand.
+    fn still_recovering(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        for (place, check) in self.state.checks.iter().enumerate() {
+            for scope in check.failures.keys() {
+                if check.nodes.get(scope).and_then(Node::cell).is_some_and(|cell| cell.recovering) {
+                    places.push((CheckIndex::at(place), scope.clone()));
+                }
+            }
+        }
+        places
+    }
+
+    fn first_place(&self, wanted: impl Fn(&Node) -> bool) -> Option<Place> {
+        self.state.checks.iter().enumerate().find_map(|(place, check)| {
+            let (scope, _) = check.nodes.iter().find(|(_, node)| wanted(node))?;
+            Some((CheckIndex::at(place), scope.clone()))
+        })
     }
 
     /// What failed and was allowed to, and optional artifacts that are missing.
@@ -267,5 +288,6 @@ fn rank(kind: WaitKind) -> u8 {
         WaitKind::UnknownEffect => 0,
         WaitKind::Approval => 1,
         WaitKind::Input => 2,
+        WaitKind::Nested => 3,
     }
 }

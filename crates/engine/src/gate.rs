@@ -1,8 +1,9 @@
 //! Whether a check may go on: its dependencies, the contracts behind it, loops that are still open.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
-use escrow_model::{CheckIndex, Criticality, ScopePath, SkipReason};
+use escrow_model::{CheckIndex, Criticality, Need, ScopePath, SkipReason};
 
 use crate::graph::{BlockName, scope_toward};
 use crate::run::Run;
@@ -22,7 +23,9 @@ pub(crate) enum Gate {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Open,
-    Satisfied,
+    Succeeded,
+    /// It did not succeed, and dependents may go on all the same.
+    LetThrough,
     Unsatisfied,
 }
 
@@ -33,21 +36,27 @@ impl Run {
         let mut shut = None;
         for need in &spec.needs {
             let mut open = false;
-            let mut satisfied = false;
+            let mut let_through = false;
+            let mut succeeded = false;
             for dependency in &need.any_of {
                 match self.standing(check, scope, *dependency, cell) {
                     Standing::Open => open = true,
-                    Standing::Satisfied => satisfied = true,
+                    Standing::Succeeded => succeeded = true,
+                    Standing::LetThrough => let_through = true,
                     Standing::Unsatisfied => {}
                 }
             }
-            if satisfied {
+            // One success is enough. A failure that is let through is not, while another may still succeed:
+            // what a need rests on must not depend on who was faster.
+            if succeeded {
                 continue;
             }
             if open {
                 return Gate::Wait;
             }
-            shut = shut.or(need.any_of.first().copied());
+            if !let_through {
+                shut = shut.or(need.any_of.first().copied());
+            }
         }
         for dependency in &spec.after {
             let toward = scope_toward(&spec.fan, scope, &plan.check(*dependency).fan);
@@ -69,24 +78,38 @@ impl Run {
         let spec = plan.check(dependency);
         let toward = scope_toward(&plan.check(check).fan, scope, &spec.fan);
         // A route to a check from something it depends on satisfies that dependency.
-        if let Some((source, at)) = cell.and_then(|cell| cell.routed_from.as_ref())
+        if let Some((source, at)) = cell.and_then(|cell| cell.calling.routed_from.as_ref())
             && *source == dependency
             && at.touches(&toward)
         {
-            return Standing::Satisfied;
+            return Standing::Succeeded;
         }
         let Some(node) = self.node(dependency, &toward) else { return Standing::Open };
         if !node.is_settled() || self.is_held(check, dependency, &toward) {
             return Standing::Open;
         }
-        let satisfied = spec.continue_on_failure
-            || match node {
-                Node::Leaf(cell) => cell.has_succeeded(),
-                Node::Group(group) => group.succeeded > 0,
-                Node::SkippedGroup(reason) => *reason == SkipReason::ForEachEmpty,
-                Node::Unexpanded => false,
-            };
-        if satisfied { Standing::Satisfied } else { Standing::Unsatisfied }
+        let succeeded = match node {
+            Node::Leaf(cell) => cell.has_succeeded(),
+            Node::Group(group) => group.succeeded > 0 || self.is_empty_throughout(dependency, &toward),
+            Node::SkippedGroup(reason) => *reason == SkipReason::ForEachEmpty,
+            Node::Unexpanded(_) => false,
+        };
+        match (succeeded, spec.continue_on_failure) {
+            (true, _) => Standing::Succeeded,
+            (false, true) => Standing::LetThrough,
+            (false, false) => Standing::Unsatisfied,
+        }
+    }
+
+    /// Groups of empty groups: nothing ran, and nothing went wrong.
+    fn is_empty_throughout(&self, check: CheckIndex, scope: &ScopePath) -> bool {
+        match self.node(check, scope) {
+            Some(Node::SkippedGroup(reason)) => *reason == SkipReason::ForEachEmpty,
+            Some(Node::Group(group)) => {
+                (0..group.total).all(|index| self.is_empty_throughout(check, &scope.child(index)))
+            }
+            Some(Node::Leaf(_) | Node::Unexpanded(_)) | None => false,
+        }
     }
 
     /// The `on_finish` of a `forEach` check may send the run back, so what stands outside its items waits.
@@ -115,48 +138,62 @@ impl Run {
         cell: Option<&Cell>,
     ) -> Option<CheckIndex> {
         let plan = &self.state.plan;
-        if plan.check(check).criticality != Criticality::External
-            || self.state.checks.iter().all(|state| state.violations.is_empty())
-        {
+        if plan.check(check).criticality != Criticality::External || self.state.violations == 0 {
             return None;
         }
         let mut seen = BTreeSet::from([check]);
         let mut open: Vec<(CheckIndex, ScopePath)> = vec![(check, scope.clone())];
-        if let Some((source, at)) = cell.and_then(|cell| cell.routed_from.clone())
+        if let Some((source, at)) = cell.and_then(|cell| cell.calling.routed_from.clone())
             && seen.insert(source)
         {
             open.push((source, at));
         }
         while let Some((at_check, at_scope)) = open.pop() {
-            let violated = &self.state.checks[at_check.place()].violations;
-            if at_check != check && violated.iter().any(|violation| violation.touches(&at_scope)) {
+            if at_check != check && self.is_violated(at_check, &at_scope) {
                 return Some(at_check);
             }
             let spec = plan.check(at_check);
             let this = self.cell(at_check, &at_scope);
             for need in &spec.needs {
-                let used = need.any_of.iter().copied().filter(|dependency| {
-                    need.any_of.len() == 1
-                        || self.standing(at_check, &at_scope, *dependency, this) == Standing::Satisfied
-                });
-                // When no alternative satisfies, each of them stands in the way.
-                let mut used: Vec<CheckIndex> = used.collect();
-                if used.is_empty() {
-                    used.clone_from(&need.any_of);
-                }
-                for dependency in used {
+                for dependency in self.used_alternatives(at_check, &at_scope, need) {
                     if seen.insert(dependency) {
                         let toward = scope_toward(&spec.fan, &at_scope, &plan.check(dependency).fan);
                         open.push((dependency, toward));
                     }
                 }
             }
-            if let Some((source, from)) = this.and_then(|cell| cell.routed_from.clone())
+            if let Some((source, from)) = this.and_then(|cell| cell.calling.routed_from.clone())
                 && seen.insert(source)
             {
                 open.push((source, from));
             }
         }
         None
+    }
+    /// The alternatives that a need rests on: those that succeeded; else those that are let through although
+    /// they did not; and when none satisfies, each of them stands in the way.
+    fn used_alternatives(&self, check: CheckIndex, scope: &ScopePath, need: &Need) -> Vec<CheckIndex> {
+        if need.any_of.len() == 1 {
+            return need.any_of.clone();
+        }
+        let cell = self.cell(check, scope);
+        let standing = |wanted: Standing| -> Vec<CheckIndex> {
+            let all = need.any_of.iter().copied();
+            all.filter(|dependency| self.standing(check, scope, *dependency, cell) == wanted).collect()
+        };
+        let succeeded = standing(Standing::Succeeded);
+        if !succeeded.is_empty() {
+            return succeeded;
+        }
+        let let_through = standing(Standing::LetThrough);
+        if let_through.is_empty() { need.any_of.clone() } else { let_through }
+    }
+
+    /// Whether a contract is broken in this scope, above it or below it.
+    fn is_violated(&self, check: CheckIndex, scope: &ScopePath) -> bool {
+        let violations = &self.state.checks[check.place()].violations;
+        let below = violations.range((Bound::Included(scope), Bound::Unbounded)).next();
+        below.is_some_and(|path| path.starts_with(scope))
+            || (0..scope.depth()).any(|depth| violations.contains(&scope.truncated(depth)))
     }
 }

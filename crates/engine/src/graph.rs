@@ -1,6 +1,7 @@
 //! What follows from a plan alone: who depends on whom, who maps over whom, what a route re-decides.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use escrow_contract::Schema;
 use escrow_model::{Check, CheckIndex, EnvTemplates, Plan, Routing, ScopePath};
@@ -20,6 +21,8 @@ pub(crate) struct Graph {
     constant_env: Vec<Map<String, Value>>,
     /// Names that `outputs` offers.
     order: Vec<String>,
+    /// Worked out when a route first asks.
+    closures: Vec<OnceLock<BTreeSet<CheckIndex>>>,
 }
 
 impl Graph {
@@ -38,6 +41,7 @@ impl Graph {
                 .collect(),
             constant_env: plan.checks.iter().map(|check| constants(&check.env)).collect(),
             order: plan.checks.iter().map(|check| check.name.clone()).collect(),
+            closures: vec![OnceLock::new(); size],
         };
         for index in plan.indices() {
             let check = plan.check(index);
@@ -88,7 +92,11 @@ impl Graph {
     }
 
     /// The target and everything that depends on it, directly or not, in the order of the file.
-    pub(crate) fn closure(&self, target: CheckIndex) -> BTreeSet<CheckIndex> {
+    pub(crate) fn closure(&self, target: CheckIndex) -> &BTreeSet<CheckIndex> {
+        self.closures[target.place()].get_or_init(|| self.follow(target))
+    }
+
+    fn follow(&self, target: CheckIndex) -> BTreeSet<CheckIndex> {
         let mut closure = BTreeSet::from([target]);
         let mut open = vec![target];
         while let Some(check) = open.pop() {

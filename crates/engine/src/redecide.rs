@@ -20,6 +20,7 @@ use escrow_model::{Answer, Entry, Event, Letter, Millis, Plan, ProviderFault, Re
 use serde::Serialize;
 
 use crate::run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
+use crate::turn::Deciding;
 use record::Record;
 
 pub use compare::{Change, Comparison, Difference, Standing, compare};
@@ -52,8 +53,8 @@ pub fn redecide(recorded: &[Entry], plan: Arc<Plan>) -> Result<Redecided, Replay
     let before = Run::replay(recorded)?;
     let record = Record::of(recorded);
     let at = recorded.first().map_or(0, |entry| entry.at);
-    let options = Arc::clone(&before.state.options);
-    let facts = Arc::clone(&before.state.facts);
+    let options = Arc::clone(&before.state.options.0);
+    let facts = Arc::clone(&before.state.facts.0);
     let (run, turn) = Run::start(plan, options, facts, at);
     let mut driver = Driver {
         run,
@@ -227,9 +228,10 @@ impl Driver {
         let seen = self.record.delivery.as_ref();
         match delivery::delivered(&plan.artifacts, &self.recorded_plan.artifacts, seen, self.now) {
             Ok(delivery) => {
-                let mut turn = Turn::default();
-                self.run.record(&mut turn, self.now, Event::ArtifactsVerified { delivery });
-                self.run.decide(&mut turn, self.now);
+                let mut deciding = Deciding::new(&mut self.run, self.now);
+                deciding.record(Event::ArtifactsVerified { delivery });
+                deciding.decide();
+                let turn = deciding.into_turn();
                 self.follow(turn);
             }
             Err(ids) => self.unknown.extend(ids.into_iter().map(|id| Unknown {

@@ -1,126 +1,144 @@
-//! A run that failed, opened again: what failed and what depends on it is decided anew, in the same journal.
+//! What a route decides anew: its target, and everything that depends on it.
 //!
-//! **Invariant:** an external check that succeeded is not among what is opened again. An effect that is
-//! confirmed is never repeated because something else failed.
+//! **Invariant:** what was asked for and not answered is never withdrawn. A route waits for it.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use escrow_model::{
-    CheckIndex, Criticality, Event, Millis, ReasonCode, Reopened, RunStatus, ScopePath, Severity, SkipReason,
-};
-use thiserror::Error;
+use escrow_model::{CheckIndex, ScopePath};
 
 use crate::graph::shared_depth;
-use crate::run::{Run, Turn};
-use crate::state::{Node, Place};
-
-/// Why there is nothing to run again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum NotReopened {
-    #[error("it has not ended")]
-    NotEnded,
-    #[error("it has completed, so nothing failed")]
-    Completed,
-    #[error("a person denied it, and that stands")]
-    Denied,
-}
+use crate::run::Run;
+use crate::state::{Calling, Node, Phase, Place};
 
 impl Run {
-    /// Opens what failed again, with everything that depends on it, and says what happens next.
-    pub fn reopen_failed(&mut self, at: Millis, by: Option<String>) -> Result<Turn, NotReopened> {
-        match self.state.status {
-            RunStatus::Running | RunStatus::Waiting => return Err(NotReopened::NotEnded),
-            RunStatus::Completed => return Err(NotReopened::Completed),
-            RunStatus::Aborted if self.reason_code() == Some(ReasonCode::AbortedDenied) => {
-                return Err(NotReopened::Denied);
-            }
-            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted => {}
-        }
-        let mut turn = Turn::default();
-        let places = self
-            .failed_places()
-            .into_iter()
-            .map(|(check, scope)| Reopened { check: self.state.plan.check(check).name.clone(), scope });
-        let event = Event::RunReopened { places: places.collect(), by };
-        self.record(&mut turn, at, event);
-        self.decide(&mut turn, at);
-        Ok(turn)
-    }
-
-    fn reason_code(&self) -> Option<ReasonCode> {
-        self.state.reason.as_ref().map(|reason| reason.code)
-    }
-
-    /// Where the run failed: attempts that did, gates that could not be evaluated, and what the end of the run
-    /// or of its loop budget kept from running. A failure that the playbook tolerates is none.
-    fn failed_places(&self) -> BTreeSet<Place> {
-        let mut places = BTreeSet::new();
-        for index in self.state.plan.indices() {
-            let check = &self.state.checks[index.place()];
-            if !self.is_tolerated(index) {
-                places.extend(check.failures.keys().map(|scope| (index, scope.clone())));
-            }
-            for (scope, node) in &check.nodes {
-                let skip = match node {
-                    Node::Leaf(cell) => cell.skip,
-                    Node::SkippedGroup(reason) => Some(*reason),
-                    Node::Group(_) | Node::Unexpanded => None,
-                };
-                if matches!(skip, Some(SkipReason::RunEnded | SkipReason::LoopBudget)) {
-                    places.insert((index, scope.clone()));
-                }
-            }
-        }
-        for (check, scope, issue) in &self.state.issues {
-            if issue.severity == Severity::Error {
-                places.insert((*check, scope.clone()));
-            }
-        }
-        places.retain(|(check, scope)| self.node(*check, scope).is_some());
-        places
-    }
-
-    /// The run goes on, as if what failed had not been decided yet.
-    pub(crate) fn reopened(&mut self, at: Millis, places: &[Reopened]) {
-        self.state.status = RunStatus::Running;
-        self.state.reason = None;
-        self.state.ended_at = None;
-        self.state.reopened_at = Some(at);
-        self.state.stopping = None;
-        self.state.first_failure = None;
-        self.state.delivery = None;
-        self.state.warnings.clear();
-        self.state.halted.clear();
-        self.state.loops.clear();
-        self.state.agenda.0.inspection_asked = false;
-        for Reopened { check, scope } in places {
-            if let Some(check) = self.graph.find(check) {
-                self.open_again(check, scope);
-            }
-        }
-        self.put_everything_on_the_agenda();
-    }
-
-    fn open_again(&mut self, target: CheckIndex, target_scope: &ScopePath) {
+    /// A route re-decides its target and everything that depends on it, whether it ran or was skipped.
+    pub(crate) fn decide_anew(
+        &mut self,
+        source: &Place,
+        target: CheckIndex,
+        to_scope: &ScopePath,
+        goto_event: Option<&str>,
+    ) {
         let plan = self.plan();
-        let closure = self.graph.closure(target);
+        let graph = Arc::clone(&self.graph);
+        let inherited = self.cell(source.0, &source.1).and_then(|cell| cell.calling.event.clone());
+        let event = goto_event.map(Arc::from).or(inherited);
+        let closure = graph.closure(target);
         let target_fan = &plan.check(target).fan;
-        for check in &closure {
+        for check in closure {
             let fan = &plan.check(*check).fan;
-            let base = target_scope.truncated(shared_depth(target_fan, fan));
+            let base = to_scope.truncated(shared_depth(target_fan, fan));
+            // Where a parent of its items is decided anew, the items themselves are no more.
             let collapse = fan.iter().position(|parent| closure.contains(parent));
+            let routed_from = (*check == target).then(|| source.clone());
+            let calling = Calling {
+                activated: plan.check(*check).starts || routed_from.is_some(),
+                routed_from,
+                event: event.clone(),
+            };
             for scope in self.scopes_below(*check, &base) {
-                let Some(node) = self.node(*check, &scope) else { continue };
-                let confirmed = plan.check(*check).criticality == Criticality::External
-                    && node.cell().is_some_and(|cell| cell.has_succeeded());
-                if confirmed {
-                    continue;
+                // It may have gone with its group.
+                if self.node(*check, &scope).is_some() {
+                    self.reopen(*check, &scope, collapse, calling.clone());
                 }
-                let (from, event) =
-                    node.cell().map_or((None, None), |cell| (cell.routed_from.clone(), cell.event.clone()));
-                self.reopen(*check, &scope, collapse, from, event);
-                self.state.issues.retain(|(raised, at, _)| !(raised == check && *at == scope));
             }
+        }
+    }
+
+    pub(crate) fn reopen(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        collapse: Option<usize>,
+        calling: Calling,
+    ) {
+        let collapses = collapse == Some(scope.depth()) && scope.depth() < self.plan().check(check).fan.len();
+        match self.node(check, scope) {
+            Some(Node::Unexpanded(old)) => {
+                let calling = calling.unless_unspent(old);
+                self.state.checks[check.place()].nodes.insert(scope.clone(), Node::Unexpanded(calling));
+            }
+            Some(Node::Group(_)) if !collapses => return,
+            Some(Node::Group(_) | Node::SkippedGroup(_)) => {
+                self.uncount(check, scope);
+                self.drop_items(check, scope);
+                self.state.checks[check.place()].nodes.insert(scope.clone(), Node::Unexpanded(calling));
+                if !collapses {
+                    self.expand(check, scope);
+                }
+            }
+            Some(Node::Leaf(_)) => self.reopen_cell(check, scope, calling),
+            None => return,
+        }
+        self.state.agenda.0.checks.insert((check, scope.clone()));
+    }
+
+    fn reopen_cell(&mut self, check: CheckIndex, scope: &ScopePath, calling: Calling) {
+        self.uncount(check, scope);
+        let unspent = self
+            .cell(check, scope)
+            .filter(|cell| !matches!(cell.phase, Phase::Judged | Phase::Settled))
+            .map(|cell| cell.calling.clone());
+        self.withdraw(check, scope);
+        if let Some(cell) = self.cell_mut(check, scope) {
+            cell.calling = match unspent {
+                Some(old) => calling.unless_unspent(&old),
+                None => calling,
+            };
+            cell.skip = None;
+            cell.retries = 0;
+            cell.approved = None;
+        }
+    }
+
+    /// The items of a pass that is over; what they came to is kept until the next pass has items in their place.
+    fn drop_items(&mut self, check: CheckIndex, scope: &ScopePath) {
+        for below in self.scopes_below(check, scope) {
+            self.withdraw(check, &below);
+            let state = &mut self.state.checks[check.place()];
+            if let Some(Node::Leaf(cell)) = state.nodes.remove(&below)
+                && cell.past.runs > 0
+            {
+                state.past.insert(below, cell.past);
+            }
+        }
+    }
+
+    /// Takes back what a cell was waiting for: a retry, a letter, the targets of its routing.
+    fn withdraw(&mut self, check: CheckIndex, scope: &ScopePath) {
+        self.set_phase(check, scope, Phase::Pending);
+        self.forget_route(check, scope);
+        self.state.agenda.0.ready.remove(&(check, scope.clone()));
+    }
+
+    /// Whether an attempt is open, or its effect unknown, that a route to this target would pull the ground
+    /// from.
+    pub(crate) fn is_ground_taken(&self, source: CheckIndex, scope: &ScopePath, target: CheckIndex) -> bool {
+        if self.state.busy == 0 {
+            return false;
+        }
+        let plan = &self.state.plan;
+        let target_fan = &plan.check(target).fan;
+        let to_scope = scope.truncated(shared_depth(&plan.check(source).fan, target_fan));
+        self.graph.closure(target).iter().any(|check| {
+            let base = to_scope.truncated(shared_depth(target_fan, &plan.check(*check).fan));
+            self.nodes_below(*check, &base)
+                .any(|(_, node)| node.cell().is_some_and(|cell| cell.is_out_of_hand()))
+        })
+    }
+}
+
+impl Calling {
+    /// A route that was taken and has not led to a decision yet is not lost when something else decides the
+    /// same check anew.
+    fn unless_unspent(self, old: &Calling) -> Calling {
+        if self.routed_from.is_some() || old.routed_from.is_none() {
+            return self;
+        }
+        Calling {
+            activated: self.activated || old.activated,
+            routed_from: old.routed_from.clone(),
+            event: self.event.or_else(|| old.event.clone()),
         }
     }
 }

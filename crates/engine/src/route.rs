@@ -1,25 +1,19 @@
 //! Where a settled check sends the run: `run`, `run_js`, retry, transitions, `goto_js`, `goto`, in this order.
 
-use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use escrow_model::{
-    BackoffMode, CheckIndex, Event, FaultClass, Issue, Millis, ReasonCode, Retry, ScopePath, Verdict,
-};
+use escrow_model::{CheckIndex, Event, Issue, ReasonCode, ScopePath};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::graph::{BlockName, scope_toward, shared_depth};
 use crate::pure::changes;
-use crate::run::{Run, Turn};
-use crate::state::{Phase, Place, Route};
+use crate::state::{Node, Phase, Place, Route};
+use crate::turn::Deciding;
 use crate::view::{BUDGET, View};
 
 /// Without `routing.max_loops`: re-runs by routing, per scope.
 const LOOPS: u32 = 10;
 const LOOPS_CRITICAL: u32 = 8;
-/// No backoff waits longer.
-const BACKOFF_MS_MAX: u64 = 60 * 60 * 1000;
 
 /// One check to go to.
 struct Target {
@@ -27,6 +21,9 @@ struct Target {
     goto_event: Option<String>,
     by: &'static str,
 }
+
+/// Why a routing block cannot be followed, and the reason that the run fails for, if it does.
+type Broken = (Issue, Option<ReasonCode>);
 
 /// What a routing block comes to.
 enum Choice {
@@ -36,12 +33,12 @@ enum Choice {
     Broken(Issue, Option<ReasonCode>),
 }
 
-impl Run {
-    pub(crate) fn consider_route(&mut self, turn: &mut Turn, at: Millis, place: &Place) {
+impl Deciding<'_> {
+    pub(crate) fn consider_route(&mut self, place: &Place) {
         let Some(route) = self.state.routes.get(place).cloned() else { return };
         let (check, scope) = place;
-        if self.state.stopping.is_some() || self.is_halted(scope) {
-            self.end_route(turn, at, place, route.block);
+        if self.state.stopping.is_some() || self.is_halted(*check, scope) {
+            self.end_route(place, route.block);
             return;
         }
         if !route.awaiting.is_empty() || !self.may_finish(*check, scope, &route) {
@@ -56,62 +53,65 @@ impl Run {
                 goto_event: routing.goto_event.clone(),
                 by: "run",
             });
-            self.send_to(turn, at, place, route.block, targets.collect());
+            self.send_to(place, route.block, targets.collect());
             return;
         }
         if !route.ran_js && routing.run_js.is_some() {
             match self.run_js_targets(*check, scope, route.block) {
                 Ok((targets, writes)) => {
-                    if self.is_any_closure_running(place, &targets) {
+                    if self.is_any_ground_taken(place, &targets) {
                         self.state.agenda.0.deferred.insert(place.clone());
                         return;
                     }
                     for write in writes {
-                        self.record(turn, at, write);
+                        self.record(write);
                     }
                     if !targets.is_empty() {
-                        self.send_to(turn, at, place, route.block, targets);
+                        self.send_to(place, route.block, targets);
                         return;
                     }
                 }
                 Err((issue, fails_run)) => {
-                    self.break_route(turn, at, place, route.block, issue, fails_run);
+                    self.break_route(place, route.block, issue, fails_run);
                     return;
                 }
             }
         }
-        if route.block == BlockName::Fail && self.schedule_retry(turn, at, place) {
+        if route.block == BlockName::Fail && self.schedule_retry(place) {
             return;
         }
         if route.target_failed {
-            self.end_route(turn, at, place, route.block);
+            self.give_up(place, route.block);
             return;
         }
         let (choice, besides) = self.choose(*check, scope, route.block);
-        let going = match choice {
-            Choice::Stop => None,
-            Choice::Go(target) => Some(target),
-            Choice::Broken(issue, fails_run) => {
-                self.break_route(turn, at, place, route.block, issue, fails_run);
-                return;
-            }
-        };
-        if let Some(target) = &going
-            && self.is_closure_running(*check, scope, target.check)
+        if let Choice::Go(target) = &choice
+            && self.is_ground_taken(*check, scope, target.check)
         {
             // What runs there finishes first; the choice is made anew then.
             self.state.agenda.0.deferred.insert(place.clone());
             return;
         }
         for event in besides {
-            self.record(turn, at, event);
+            self.record(event);
         }
-        if let Some(target) = going
-            && !self.send(turn, at, place, route.block, &target)
-        {
-            return;
+        match choice {
+            Choice::Stop => self.give_up(place, route.block),
+            Choice::Go(target) => {
+                if self.send(place, route.block, &target) {
+                    self.end_route(place, route.block);
+                }
+            }
+            Choice::Broken(issue, fails_run) => self.break_route(place, route.block, issue, fails_run),
         }
-        self.end_route(turn, at, place, route.block);
+    }
+
+    /// The block goes nowhere: a failure that was being recovered from stands.
+    fn give_up(&mut self, place: &Place, block: BlockName) {
+        if block == BlockName::Fail {
+            self.give_up_recovery(place);
+        }
+        self.end_route(place, block);
     }
 
     /// The `on_finish` of a `forEach` check waits for the items of everything that maps over it.
@@ -127,11 +127,13 @@ impl Run {
                 return true;
             }
             if spec.starts {
-                return self.node(*mapped, scope).is_some_and(crate::state::Node::is_settled);
+                return self.node(*mapped, scope).is_some_and(Node::is_settled);
             }
             // One that waits to be routed to holds up nothing, unless it was.
-            self.scopes_below(*mapped, scope).iter().all(|below| {
-                self.cell(*mapped, below).is_none_or(|cell| !cell.activated || cell.phase == Phase::Settled)
+            self.nodes_below(*mapped, scope).all(|(_, node)| match node {
+                Node::Leaf(cell) => !cell.calling.activated || cell.phase == Phase::Settled,
+                Node::Unexpanded(calling) => !calling.activated,
+                Node::Group(_) | Node::SkippedGroup(_) => true,
             })
         })
     }
@@ -141,14 +143,14 @@ impl Run {
         check: CheckIndex,
         scope: &ScopePath,
         block: BlockName,
-    ) -> Result<(Vec<Target>, Vec<Event>), (Issue, Option<ReasonCode>)> {
+    ) -> Result<(Vec<Target>, Vec<Event>), Broken> {
         let plan = &self.state.plan;
         let spec = plan.check(check);
         let routing = block.of(spec);
         let Some(run_js) = &routing.run_js else { return Ok((Vec::new(), Vec::new())) };
         let (answer, writes) = run_js
             .run(&View::routing(self, check, scope, block), BUDGET)
-            .map_err(|fault| self.block_error("run_js", check, &fault.to_string()))?;
+            .map_err(|fault| self.block_error("run_js", check, &self.surroundings.in_words(&fault)))?;
         let names = match answer.into_json() {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(names)) => names,
@@ -182,6 +184,7 @@ impl Run {
                     return (choice, besides);
                 }
                 Err(fault) => {
+                    let fault = self.surroundings.in_words(&fault);
                     let message =
                         format!("`when: {}` could not be evaluated: {fault}", transition.when.source());
                     besides.push(Event::IssueRaised {
@@ -212,7 +215,8 @@ impl Run {
                     }
                 }
                 Err(fault) => {
-                    let (issue, fails_run) = self.block_error("goto_js", check, &fault.to_string());
+                    let (issue, fails_run) =
+                        self.block_error("goto_js", check, &self.surroundings.in_words(&fault));
                     return (Choice::Broken(issue, fails_run), besides);
                 }
             }
@@ -223,12 +227,7 @@ impl Run {
         (choice, besides)
     }
 
-    fn target_named(
-        &self,
-        key: &str,
-        check: CheckIndex,
-        name: &Value,
-    ) -> Result<CheckIndex, (Issue, Option<ReasonCode>)> {
+    fn target_named(&self, key: &str, check: CheckIndex, name: &Value) -> Result<CheckIndex, Broken> {
         name.as_str().and_then(|name| self.graph.find(name)).ok_or_else(|| {
             let source = &self.state.plan.check(check).name;
             let message = format!("`{key}` of `{source}` names a check that does not exist: {name}");
@@ -236,102 +235,63 @@ impl Run {
         })
     }
 
-    fn block_error(&self, key: &str, check: CheckIndex, fault: &str) -> (Issue, Option<ReasonCode>) {
+    fn block_error(&self, key: &str, check: CheckIndex, fault: &str) -> Broken {
         let critical = self.state.plan.check(check).is_critical();
         let message = format!("`{key}` could not be evaluated: {fault}");
         (Issue::error("system/expression_error", message), critical.then_some(ReasonCode::FailedExpression))
     }
 
-    fn break_route(
-        &mut self,
-        turn: &mut Turn,
-        at: Millis,
-        place: &Place,
-        block: BlockName,
-        issue: Issue,
-        fails_run: Option<ReasonCode>,
-    ) {
-        self.raise_issue(turn, at, place, issue, fails_run);
-        self.end_route(turn, at, place, block);
+    fn break_route(&mut self, place: &Place, block: BlockName, issue: Issue, fails_run: Option<ReasonCode>) {
+        self.raise_issue(place, issue, fails_run);
+        self.give_up(place, block);
     }
 
-    pub(crate) fn raise_issue(
-        &mut self,
-        turn: &mut Turn,
-        at: Millis,
-        place: &Place,
-        issue: Issue,
-        fails_run: Option<ReasonCode>,
-    ) {
+    pub(crate) fn raise_issue(&mut self, place: &Place, issue: Issue, fails_run: Option<ReasonCode>) {
         let check = self.plan().check(place.0).name.clone();
-        self.record(turn, at, Event::IssueRaised { check, scope: place.1.clone(), issue, fails_run });
+        self.record(Event::IssueRaised { check, scope: place.1.clone(), issue, fails_run });
     }
 
     /// Sends the run to every target of `run` or `run_js`, or to none while something there still runs.
-    fn send_to(
-        &mut self,
-        turn: &mut Turn,
-        at: Millis,
-        place: &Place,
-        block: BlockName,
-        targets: Vec<Target>,
-    ) {
-        if self.is_any_closure_running(place, &targets) {
+    fn send_to(&mut self, place: &Place, block: BlockName, targets: Vec<Target>) {
+        if self.is_any_ground_taken(place, &targets) {
             self.state.agenda.0.deferred.insert(place.clone());
             return;
         }
         for target in targets {
-            if !self.send(turn, at, place, block, &target) {
+            if !self.send(place, block, &target) {
                 return;
             }
         }
     }
 
-    fn is_any_closure_running(&self, place: &Place, targets: &[Target]) -> bool {
-        targets.iter().any(|target| self.is_closure_running(place.0, &place.1, target.check))
+    fn is_any_ground_taken(&self, place: &Place, targets: &[Target]) -> bool {
+        targets.iter().any(|target| self.is_ground_taken(place.0, &place.1, target.check))
     }
 
     /// False when the loop budget is spent.
-    fn send(
-        &mut self,
-        turn: &mut Turn,
-        at: Millis,
-        place: &Place,
-        block: BlockName,
-        target: &Target,
-    ) -> bool {
+    fn send(&mut self, place: &Place, block: BlockName, target: &Target) -> bool {
         let (check, scope) = place;
         let plan = self.plan();
         let spec = plan.check(*check);
         let target_spec = plan.check(target.check);
         let to_scope = scope_toward(&spec.fan, scope, &target_spec.fan);
-        let again = self.has_run(target.check, &to_scope);
+        let again = self.runs_again(target.check, &to_scope);
         let limit = plan.max_loops.unwrap_or(if spec.is_critical() { LOOPS_CRITICAL } else { LOOPS });
-        if again && self.state.loops.get(&to_scope).copied().unwrap_or(0) >= limit {
+        let used = self.state.loops.get(&self.region(target.check, &to_scope)).copied().unwrap_or(0);
+        if again && used >= limit {
             let event = Event::LoopBudgetExceeded {
                 check: spec.name.clone(),
                 scope: to_scope,
                 to: target_spec.name.clone(),
                 limit,
             };
-            self.record(turn, at, event);
-            if self.cell(*check, scope).is_some_and(|cell| cell.recovering) {
-                self.record(
-                    turn,
-                    at,
-                    Event::RecoveryExhausted { check: spec.name.clone(), scope: scope.clone() },
-                );
-            }
-            self.end_route(turn, at, place, block);
+            self.record(event);
+            self.give_up(place, block);
             return false;
         }
         if block == BlockName::Fail {
             let by = format!("{} {}", target.by, target_spec.name);
-            self.record(
-                turn,
-                at,
-                Event::RecoveryStarted { check: spec.name.clone(), scope: scope.clone(), by },
-            );
+            self.record(Event::RecoveryStarted { check: spec.name.clone(), scope: scope.clone(), by });
         }
         let event = Event::Routed {
             check: spec.name.clone(),
@@ -343,106 +303,40 @@ impl Run {
             goto_event: target.goto_event.clone(),
             again,
         };
-        self.record(turn, at, event);
+        self.record(event);
         true
     }
 
-    fn end_route(&mut self, turn: &mut Turn, at: Millis, place: &Place, block: BlockName) {
+    fn end_route(&mut self, place: &Place, block: BlockName) {
         if !self.state.routes.contains_key(place) {
             return;
         }
         let check = self.plan().check(place.0).name.clone();
-        let event = Event::RoutingDone { check, scope: place.1.clone(), block: block.as_str().into() };
-        self.record(turn, at, event);
-    }
-
-    fn schedule_retry(&mut self, turn: &mut Turn, at: Millis, place: &Place) -> bool {
-        let (check, scope) = place;
-        let plan = self.plan();
-        let spec = plan.check(*check);
-        let Some(retry) = spec.retry else { return false };
-        let Some(cell) = self.cell(*check, scope) else { return false };
-        if cell.verdict != Some(Verdict::Failed) || cell.phase == Phase::Settled {
-            return false;
+        let was_open = self.cell(place.0, &place.1).is_some_and(|cell| cell.phase == Phase::Judged);
+        self.record(Event::RoutingDone { check, scope: place.1.clone(), block: block.as_str().into() });
+        if was_open {
+            self.isolate(place);
         }
-        let fault = self.last_fault(*check, scope);
-        let recovering = cell.recovering;
-        let number = cell.retries + 1;
-        if !self.may_retry(*check, scope, fault) {
-            if recovering && number > retry.max {
-                self.record(
-                    turn,
-                    at,
-                    Event::RecoveryExhausted { check: spec.name.clone(), scope: scope.clone() },
-                );
-            }
-            return false;
-        }
-        let delay = self.backoff_ms(&retry, *check, scope, number);
-        self.record(
-            turn,
-            at,
-            Event::RecoveryStarted { check: spec.name.clone(), scope: scope.clone(), by: "retry".into() },
-        );
-        self.record(
-            turn,
-            at,
-            Event::RetryScheduled {
-                check: spec.name.clone(),
-                scope: scope.clone(),
-                retry: number,
-                at: at.saturating_add(delay),
-            },
-        );
-        true
     }
 
-    /// Whether the last attempt's failure was logical: a broken contract is, whatever else went wrong.
-    fn last_fault(&self, check: CheckIndex, scope: &ScopePath) -> Option<FaultClass> {
-        self.cell(check, scope).and_then(|cell| cell.fault)
-    }
-
-    // Jitter comes from the run id, not a random source, so a replayed run waits the same time.
-    fn backoff_ms(&self, retry: &Retry, check: CheckIndex, scope: &ScopePath, number: u32) -> u64 {
-        let base = match retry.backoff.mode {
-            BackoffMode::Fixed => retry.backoff.delay_ms,
-            BackoffMode::Exponential => retry.backoff.delay_ms.saturating_mul(1_u64 << (number - 1).min(30)),
-        }
-        .min(BACKOFF_MS_MAX);
-        let name = &self.state.plan.check(check).name;
-        let text = format!("{}\0{name}\0{scope}\0{number}", self.state.options.run);
-        let digest = Sha256::digest(text.as_bytes());
-        let chance = u64::from(u16::from_be_bytes([digest[0], digest[1]]));
-        let spread = base / 5;
-        base - base / 10 + spread * chance / u64::from(u16::MAX)
-    }
-
-    fn is_halted(&self, scope: &ScopePath) -> bool {
-        (0..=scope.depth()).any(|depth| self.state.halted.contains(&scope.truncated(depth)))
-    }
-
-    fn has_run(&self, check: CheckIndex, scope: &ScopePath) -> bool {
-        self.state.checks[check.place()]
-            .attempts
-            .range((Bound::Included(scope.clone()), Bound::Unbounded))
-            .next()
-            .is_some_and(|(path, _)| path.starts_with(scope))
-    }
-
-    /// Whether an attempt runs that a route to this target would pull the ground from.
-    fn is_closure_running(&self, source: CheckIndex, scope: &ScopePath, target: CheckIndex) -> bool {
-        if self.state.slots_used == 0 {
-            return false;
-        }
+    /// Whether a route to this target runs something again. The target itself may never have run: a check
+    /// behind it that is decided anew, and runs, closes the loop all the same.
+    fn runs_again(&self, target: CheckIndex, to_scope: &ScopePath) -> bool {
         let plan = &self.state.plan;
         let target_fan = &plan.check(target).fan;
-        let to_scope = scope_toward(&plan.check(source).fan, scope, target_fan);
-        let closure: BTreeSet<CheckIndex> = self.graph.closure(target);
-        closure.iter().any(|check| {
-            let base = to_scope.truncated(shared_depth(target_fan, &plan.check(*check).fan));
-            self.scopes_below(*check, &base)
-                .iter()
-                .any(|below| self.cell(*check, below).is_some_and(|cell| cell.phase == Phase::Running))
+        self.graph.closure(target).iter().any(|check| {
+            let spec = plan.check(*check);
+            let goes_on = *check == target || spec.starts;
+            goes_on && self.has_run(*check, &to_scope.truncated(shared_depth(target_fan, &spec.fan)))
         })
+    }
+
+    /// It ran there, or failed there before it could (a template, an assumption): both may loop.
+    fn has_run(&self, check: CheckIndex, scope: &ScopePath) -> bool {
+        let state = &self.state.checks[check.place()];
+        let at = (Bound::Included(scope), Bound::Unbounded);
+        let ran = state.attempts.range(at).next().map(|(path, _)| path);
+        let failed = state.failures.range(at).next().map(|(path, _)| path);
+        ran.into_iter().chain(failed).any(|path| path.starts_with(scope))
     }
 }

@@ -5,23 +5,24 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, CheckIndex, Criticality, Entry, Event, Facts, JOURNAL_VERSION, Letter, Millis, Plan, Reason,
-    Request, RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
+    Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::filter::left_out;
 use crate::graph::Graph;
-use crate::state::{Agenda, Aside, Cell, CheckState, Node, State};
-use crate::view::Environment;
+use crate::state::{Agenda, Aside, Calling, Cell, CheckState, Node, Shared, State};
+use crate::surroundings::Surroundings;
+use crate::turn::Deciding;
 
 /// One run of a plan.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub(crate) graph: Arc<Graph>,
     pub(crate) state: State,
-    /// The captured environment, as expressions read it.
-    pub(crate) environment: Environment,
-    pub(crate) env_problem: Option<String>,
+    /// What expressions read of the world, as it was at the start.
+    pub(crate) surroundings: Arc<Surroundings>,
     /// What `--only` and `--tags` leave out.
     pub(crate) left_out: BTreeMap<CheckIndex, SkipReason>,
 }
@@ -41,6 +42,14 @@ pub enum Input {
         scope: ScopePath,
         attempt: u32,
         answer: Answer,
+    },
+    /// The nested run that an attempt drives came to rest without an end.
+    NestedWaits {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+        child: RunId,
+        reason: Reason,
     },
     /// The artifact directory was looked at.
     Seen(Vec<Sighting>),
@@ -106,10 +115,11 @@ impl Run {
     /// Begins a run, with its first turn.
     pub fn start(plan: Arc<Plan>, options: Arc<RunOptions>, facts: Arc<Facts>, at: Millis) -> (Run, Turn) {
         let mut run = Run::new(&plan, &options, &facts, at);
-        let mut turn = Turn::default();
-        run.record(&mut turn, at, Event::RunStarted { plan, options, facts });
-        run.begin(&mut turn, at);
-        run.decide(&mut turn, at);
+        let mut deciding = Deciding::new(&mut run, at);
+        deciding.record(Event::RunStarted { plan, options, facts });
+        deciding.begin();
+        deciding.decide();
+        let turn = deciding.into_turn();
         (run, turn)
     }
 
@@ -136,31 +146,32 @@ impl Run {
         Ok(run)
     }
 
+    /// Applies one more entry of the journal, for those who look on while another process decides.
+    pub fn follow(&mut self, entry: &Entry) {
+        self.apply(entry);
+    }
+
     /// What follows from an input at a time. The entries are already applied to this run: if they cannot be
     /// committed, the run is to be dropped and rebuilt from the journal.
     pub fn handle(&mut self, at: Millis, input: Input) -> Turn {
-        let mut turn = Turn::default();
         if self.state.status.is_terminal() {
-            return turn;
+            return Turn::default();
         }
+        let mut deciding = Deciding::new(self, at);
         match input {
             Input::Answered { check, scope, attempt, answer } => {
-                self.take_answer(&mut turn, at, &(check, scope), attempt, answer);
+                deciding.take_answer(&(check, scope), attempt, answer);
             }
-            Input::Seen(seen) => self.take_sightings(&mut turn, at, &seen),
-            Input::Wake => self.wake(&mut turn, at),
-            Input::Letter(letter) => self.open_letter(&mut turn, at, letter),
-            Input::Resume => self.take_over(&mut turn, at),
+            Input::NestedWaits { check, scope, attempt, child, reason } => {
+                deciding.wait_with_nested(&(check, scope), attempt, &child, &reason);
+            }
+            Input::Seen(seen) => deciding.take_sightings(&seen),
+            Input::Wake => deciding.wake(),
+            Input::Letter(letter) => deciding.open_letter(letter),
+            Input::Resume => deciding.take_over(),
         }
-        self.decide(&mut turn, at);
-        turn
-    }
-
-    /// Applies an event and puts it into the turn.
-    pub(crate) fn record(&mut self, turn: &mut Turn, at: Millis, event: Event) {
-        let entry = Entry { v: JOURNAL_VERSION, at, event };
-        self.apply(&entry);
-        turn.entries.push(entry);
+        deciding.decide();
+        deciding.into_turn()
     }
 
     fn new(plan: &Arc<Plan>, options: &Arc<RunOptions>, facts: &Arc<Facts>, at: Millis) -> Run {
@@ -169,10 +180,11 @@ impl Run {
         let mut checks = Vec::with_capacity(plan.checks.len());
         for index in plan.indices() {
             let check = plan.check(index);
+            let calling = Calling { activated: check.starts, ..Calling::default() };
             let node = if check.fan.is_empty() {
-                Node::Leaf(Cell { activated: check.starts, ..Cell::default() })
+                Node::Leaf(Cell { calling, ..Cell::default() })
             } else {
-                Node::Unexpanded
+                Node::Unexpanded(calling)
             };
             agenda.checks.insert((index, ScopePath::root()));
             checks.push(CheckState {
@@ -185,10 +197,12 @@ impl Run {
             inputs.insert(name.clone(), input.default.clone().unwrap_or(Value::Null));
         }
         inputs.extend(options.inputs.clone());
+        let inputs = Value::Object(inputs);
+        let surroundings = Surroundings::of(plan, options, facts, &inputs);
         let state = State {
-            plan: Arc::clone(plan),
-            options: Arc::clone(options),
-            facts: Arc::clone(facts),
+            plan: Shared(Arc::clone(plan)),
+            options: Shared(Arc::clone(options)),
+            facts: Shared(Arc::clone(facts)),
             started_at: at,
             reopened_at: None,
             ended_at: None,
@@ -196,8 +210,8 @@ impl Run {
             reason: None,
             checks,
             entries: 0,
-            inputs: Value::Object(inputs),
-            env: Map::new(),
+            inputs,
+            env: surroundings.file_env.clone(),
             memory: BTreeMap::new(),
             slots_used: 0,
             busy: 0,
@@ -206,6 +220,7 @@ impl Run {
             waits: BTreeMap::new(),
             routes: BTreeMap::new(),
             awaited: BTreeMap::new(),
+            violations: 0,
             loops: BTreeMap::new(),
             halted: Default::default(),
             stopping: None,
@@ -215,16 +230,8 @@ impl Run {
             delivery: None,
             agenda: Aside(agenda),
         };
-        let mut run = Run {
-            graph,
-            state,
-            environment: Environment::default(),
-            env_problem: None,
-            left_out: BTreeMap::new(),
-        };
-        run.left_out = run.filtered();
-        run.render_env();
-        run
+        let left_out = left_out(plan, options);
+        Run { graph, state, surroundings: Arc::new(surroundings), left_out }
     }
 
     pub fn status(&self) -> RunStatus {
@@ -240,7 +247,7 @@ impl Run {
     }
 
     pub fn plan_of(&self) -> &Arc<Plan> {
-        &self.state.plan
+        &self.state.plan.0
     }
 
     /// Whether a check changes the world outside, so that its intents and results must survive a power cut.
@@ -253,6 +260,10 @@ impl Run {
     /// From its start to its end, once it has ended.
     pub fn elapsed_ms(&self) -> Option<Millis> {
         self.state.ended_at.map(|end| end.saturating_sub(self.state.started_at))
+    }
+
+    pub fn started_at(&self) -> Millis {
+        self.state.started_at
     }
 
     /// How many entries the journal of this run has.

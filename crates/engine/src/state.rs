@@ -15,11 +15,15 @@ use crate::graph::BlockName;
 /// A check in one scope: what the agenda and the routes speak of.
 pub(crate) type Place = (CheckIndex, ScopePath);
 
+/// A scope with the `forEach` check that its last index belongs to: the third item of one list is not the
+/// third item of another.
+pub(crate) type Region = (Option<CheckIndex>, ScopePath);
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) options: Arc<RunOptions>,
-    pub(crate) facts: Arc<Facts>,
+    pub(crate) plan: Shared<Plan>,
+    pub(crate) options: Shared<RunOptions>,
+    pub(crate) facts: Shared<Facts>,
     pub(crate) started_at: Millis,
     /// When what failed was last opened again: a deadline counts from here.
     pub(crate) reopened_at: Option<Millis>,
@@ -48,10 +52,12 @@ pub(crate) struct State {
     pub(crate) routes: BTreeMap<Place, Route>,
     /// Which routes wait for a `run` target to settle.
     pub(crate) awaited: BTreeMap<Place, BTreeSet<Place>>,
+    /// Scopes, over all checks, with a broken contract and no later success.
+    pub(crate) violations: u32,
     /// Re-runs by routing, per scope.
-    pub(crate) loops: BTreeMap<ScopePath, u32>,
+    pub(crate) loops: BTreeMap<Region, u32>,
     /// Scopes whose loop budget is spent.
-    pub(crate) halted: BTreeSet<ScopePath>,
+    pub(crate) halted: BTreeSet<Region>,
 
     /// Why no new work starts.
     pub(crate) stopping: Option<Stopping>,
@@ -62,6 +68,24 @@ pub(crate) struct State {
 
     /// What is worth a look. A superset does no harm: looking decides nothing by itself.
     pub(crate) agenda: Aside<Agenda>,
+}
+
+/// A part of the state that never changes; comparing two states compares it only when it is not the same one.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared<T>(pub(crate) Arc<T>);
+
+impl<T: PartialEq> PartialEq for Shared<T> {
+    fn eq(&self, other: &Shared<T>) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl<T> std::ops::Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 /// A part of the state that is derived, so two states are equal whatever it holds.
@@ -82,6 +106,8 @@ pub(crate) struct Agenda {
     pub(crate) ready: BTreeSet<Place>,
     /// A group's `concurrency` is used up.
     pub(crate) parked: BTreeMap<Place, BTreeSet<Place>>,
+    /// Groups that may have room again.
+    pub(crate) freed: BTreeSet<Place>,
     /// Routes whose target has something running: looked at again with the next input.
     pub(crate) deferred: BTreeSet<Place>,
     pub(crate) inspection_asked: bool,
@@ -116,6 +142,8 @@ pub(crate) struct CheckState {
     pub(crate) violations: BTreeSet<ScopePath>,
     /// Scopes whose last judged attempt failed.
     pub(crate) failures: BTreeMap<ScopePath, Failure>,
+    /// Items of a pass that is over, until the next pass has one in their place.
+    pub(crate) past: BTreeMap<ScopePath, Past>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -138,13 +166,22 @@ pub(crate) struct Remembered {
 /// One place in the tree of a check's scopes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    /// The items of the parent are not known yet.
-    Unexpanded,
-    /// The items are known; each has a node below.
+    /// The items of the parent are not known yet; this is what they will begin with.
+    Unexpanded(Calling),
     Group(Group),
-    /// The whole group is skipped.
+    /// All of it, without looking at items.
     SkippedGroup(SkipReason),
     Leaf(Cell),
+}
+
+/// Why a check may start in a scope, and under which event.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Calling {
+    /// It starts by itself, or was routed to.
+    pub(crate) activated: bool,
+    pub(crate) routed_from: Option<Place>,
+    /// The event that a route put it under.
+    pub(crate) event: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -161,28 +198,32 @@ pub(crate) struct Group {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) phase: Phase,
-    /// It starts by itself, or was routed to.
-    pub(crate) activated: bool,
-    pub(crate) routed_from: Option<Place>,
-    /// The event that a route put it under.
-    pub(crate) event: Option<Arc<str>>,
+    pub(crate) calling: Calling,
     pub(crate) skip: Option<SkipReason>,
-    /// Of the last judged attempt; a later skip leaves it.
-    pub(crate) verdict: Option<Verdict>,
-    pub(crate) issues: Vec<Issue>,
+    /// What the last judged attempt came to; a later skip leaves it.
+    pub(crate) past: Past,
     pub(crate) fault: Option<FaultClass>,
     pub(crate) answer: Option<Arc<Answer>>,
-    pub(crate) runs: u32,
     /// Retries since it was last decided.
     pub(crate) retries: u32,
     pub(crate) recovering: bool,
-    /// While it runs: what it was asked to do.
+    /// Nobody knows whether the last attempt took effect.
+    pub(crate) unknown: bool,
+    /// While an attempt is open: what was asked for.
     pub(crate) request: Option<Arc<Request>>,
     pub(crate) slot: bool,
     /// What was approved, so that it starts without asking again.
     pub(crate) approved: Option<String>,
     /// The entry at which this pass of a `forEach` began.
     pub(crate) pass_from: u64,
+}
+
+/// What is remembered of a cell whatever is decided later, even when its item is gone for a while.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Past {
+    pub(crate) runs: u32,
+    pub(crate) verdict: Option<Verdict>,
+    pub(crate) issues: Vec<Issue>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -192,7 +233,8 @@ pub(crate) enum Phase {
     Running,
     /// Judged, while its routing is still open.
     Judged,
-    RetryWait,
+    /// A retry is due at this time.
+    RetryWait(Millis),
     /// A retry is due, or an approval was given: past the gates.
     Due,
     Waiting(String),
@@ -228,7 +270,7 @@ impl Route {
 impl Node {
     pub(crate) fn is_settled(&self) -> bool {
         match self {
-            Node::Unexpanded => false,
+            Node::Unexpanded(_) => false,
             Node::Group(group) => group.open == 0,
             Node::SkippedGroup(_) => true,
             Node::Leaf(cell) => cell.phase == Phase::Settled,
@@ -238,7 +280,7 @@ impl Node {
     pub(crate) fn cell(&self) -> Option<&Cell> {
         match self {
             Node::Leaf(cell) => Some(cell),
-            Node::Unexpanded | Node::Group(_) | Node::SkippedGroup(_) => None,
+            Node::Unexpanded(_) | Node::Group(_) | Node::SkippedGroup(_) => None,
         }
     }
 
@@ -247,7 +289,7 @@ impl Node {
         match self {
             Node::Leaf(cell) => u32::from(cell.has_succeeded()),
             Node::Group(group) => group.succeeded,
-            Node::Unexpanded | Node::SkippedGroup(_) => 0,
+            Node::Unexpanded(_) | Node::SkippedGroup(_) => 0,
         }
     }
 }
@@ -255,12 +297,21 @@ impl Node {
 impl Cell {
     /// Settled, not skipped, and its last attempt kept its contract.
     pub(crate) fn has_succeeded(&self) -> bool {
-        self.phase == Phase::Settled && self.skip.is_none() && self.verdict == Some(Verdict::Succeeded)
+        self.phase == Phase::Settled && self.skip.is_none() && self.has_verdict(Verdict::Succeeded)
+    }
+
+    pub(crate) fn has_verdict(&self, verdict: Verdict) -> bool {
+        self.past.verdict == Some(verdict)
+    }
+
+    /// Something was asked for that may still happen, or may have happened: nobody may pull the ground from it.
+    pub(crate) fn is_out_of_hand(&self) -> bool {
+        self.request.is_some() || (self.unknown && self.phase != Phase::Settled)
     }
 
     pub(crate) fn is_busy(&self) -> bool {
         match self.phase {
-            Phase::Running | Phase::RetryWait | Phase::Due | Phase::Waiting(_) => true,
+            Phase::Running | Phase::RetryWait(_) | Phase::Due | Phase::Waiting(_) => true,
             Phase::Pending | Phase::Judged | Phase::Settled => false,
         }
     }

@@ -8,14 +8,13 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Bound;
-use std::sync::Arc;
 
-use escrow_model::{CheckIndex, ScopePath, SkipReason, Verdict};
+use escrow_model::{CheckIndex, ScopePath, SkipReason};
 use serde_json::Value;
 
-use crate::graph::{BlockName, shared_depth};
+use crate::graph::BlockName;
 use crate::run::Run;
-use crate::state::{Aside, Cell, Group, Node, Phase, Place};
+use crate::state::{Aside, Cell, Group, Node, Phase};
 
 impl Run {
     pub(crate) fn node(&self, check: CheckIndex, scope: &ScopePath) -> Option<&Node> {
@@ -29,28 +28,38 @@ impl Run {
     pub(crate) fn cell_mut(&mut self, check: CheckIndex, scope: &ScopePath) -> Option<&mut Cell> {
         match self.state.checks[check.place()].nodes.get_mut(scope) {
             Some(Node::Leaf(cell)) => Some(cell),
-            Some(Node::Unexpanded | Node::Group(_) | Node::SkippedGroup(_)) | None => None,
+            Some(Node::Unexpanded(_) | Node::Group(_) | Node::SkippedGroup(_)) | None => None,
         }
     }
 
-    /// The scopes of a check's nodes at and below a scope.
-    pub(crate) fn scopes_below(&self, check: CheckIndex, scope: &ScopePath) -> Vec<ScopePath> {
+    /// A check's nodes at and below a scope.
+    pub(crate) fn nodes_below<'run>(
+        &'run self,
+        check: CheckIndex,
+        scope: &'run ScopePath,
+    ) -> impl Iterator<Item = (&'run ScopePath, &'run Node)> {
         self.state.checks[check.place()]
             .nodes
-            .range((Bound::Included(scope.clone()), Bound::Unbounded))
-            .map(|(path, _)| path)
-            .take_while(|path| path.starts_with(scope))
-            .cloned()
-            .collect()
+            .range((Bound::Included(scope), Bound::Unbounded))
+            .take_while(|(path, _)| path.starts_with(scope))
     }
 
-    /// Moves a cell on, keeping the count of busy ones. False when there is no such cell.
+    pub(crate) fn scopes_below(&self, check: CheckIndex, scope: &ScopePath) -> Vec<ScopePath> {
+        self.nodes_below(check, scope).map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Moves a cell on: whatever it waited for, it does so no longer. False when there is no such cell.
     pub(crate) fn set_phase(&mut self, check: CheckIndex, scope: &ScopePath, phase: Phase) -> bool {
         let Some(cell) = self.cell_mut(check, scope) else { return false };
         let was = u32::from(cell.is_busy());
-        cell.phase = phase;
+        let left = std::mem::replace(&mut cell.phase, phase);
         let is = u32::from(cell.is_busy());
         self.state.busy = self.state.busy + is - was;
+        match left {
+            Phase::RetryWait(at) => drop(self.state.retries.remove(&(at, check, scope.clone()))),
+            Phase::Waiting(id) => drop(self.state.waits.remove(&id)),
+            Phase::Pending | Phase::Running | Phase::Judged | Phase::Due | Phase::Settled => {}
+        }
         true
     }
 
@@ -71,12 +80,16 @@ impl Run {
             return;
         }
         self.state.checks[check.place()].nodes.insert(scope.clone(), Node::SkippedGroup(reason));
+        if reason == SkipReason::ForEachEmpty {
+            self.forget_items_from(check, scope, 0);
+        }
         self.close(check, scope);
     }
 
     /// A node has settled: count it above, and tell everybody whom it may concern.
     pub(crate) fn close(&mut self, check: CheckIndex, scope: &ScopePath) {
         let gained = self.node(check, scope).map_or(0, Node::succeeded);
+        self.leave_room(check, scope);
         self.announce(check, scope);
         let mut closing = true;
         for depth in (0..scope.depth()).rev() {
@@ -97,7 +110,7 @@ impl Run {
     }
 
     /// Takes a node out of the counts above it, before it changes.
-    fn uncount(&mut self, check: CheckIndex, scope: &ScopePath) {
+    pub(crate) fn uncount(&mut self, check: CheckIndex, scope: &ScopePath) {
         let Some(node) = self.node(check, scope) else { return };
         let (lost, mut opening) = (node.succeeded(), node.is_settled());
         for depth in (0..scope.depth()).rev() {
@@ -152,11 +165,10 @@ impl Run {
     fn tell_waiting_routes(&mut self, check: CheckIndex, scope: &ScopePath) {
         let place = (check, scope.clone());
         let Some(sources) = self.state.awaited.remove(&place) else { return };
-        let failed = match self.node(check, scope) {
-            Some(Node::Leaf(cell)) => cell.skip.is_none() && cell.verdict == Some(Verdict::Failed),
-            Some(Node::Group(group)) => group.total > 0 && group.succeeded == 0,
-            Some(Node::SkippedGroup(_) | Node::Unexpanded) | None => false,
-        };
+        let failures = &self.state.checks[check.place()].failures;
+        let failure = failures.range((Bound::Included(scope), Bound::Unbounded)).next();
+        let skipped = self.cell(check, scope).is_some_and(|cell| cell.skip.is_some());
+        let failed = !skipped && failure.is_some_and(|(path, _)| path.starts_with(scope));
         for source in sources {
             if let Some(route) = self.state.routes.get_mut(&source) {
                 route.awaiting.remove(&place);
@@ -172,116 +184,44 @@ impl Run {
         let plan = self.plan();
         let spec = plan.check(mapped);
         let Some(parent) = spec.fan.get(scope.depth()).copied() else { return };
-        if !matches!(self.node(mapped, scope), Some(Node::Unexpanded)) {
-            return;
-        }
+        let Some(Node::Unexpanded(calling)) = self.node(mapped, scope) else { return };
         let Some(cell) = self.cell(parent, scope).filter(|cell| cell.has_succeeded()) else { return };
         let items = cell.answer.as_ref().and_then(|answer| answer.output.as_array()).map_or(0, Vec::len);
-        let event = cell.event.clone();
+        let mut calling = calling.clone();
+        calling.event = calling.event.or_else(|| cell.calling.event.clone());
         let total = u32::try_from(items).unwrap_or(0);
         if total == 0 {
             return;
         }
+        self.forget_items_from(mapped, scope, total);
         let leaf = spec.fan.len() == scope.depth() + 1;
-        let nodes = &mut self.state.checks[mapped.place()].nodes;
-        nodes.insert(scope.clone(), Node::Group(Group { total, open: total, ..Group::default() }));
+        let state = &mut self.state.checks[mapped.place()];
+        state.nodes.insert(scope.clone(), Node::Group(Group { total, open: total, ..Group::default() }));
         for index in 0..total {
             let child = scope.child(index);
             let node = if leaf {
-                Node::Leaf(Cell { activated: spec.starts, event: event.clone(), ..Cell::default() })
+                let past = state.past.remove(&child).unwrap_or_default();
+                Node::Leaf(Cell { calling: calling.clone(), past, ..Cell::default() })
             } else {
-                Node::Unexpanded
+                Node::Unexpanded(calling.clone())
             };
-            nodes.insert(child.clone(), node);
+            state.nodes.insert(child.clone(), node);
             self.state.agenda.0.checks.insert((mapped, child));
         }
     }
 
-    /// A route re-decides its target and everything that depends on it, whether it ran or was skipped.
-    pub(crate) fn decide_anew(
-        &mut self,
-        source: &Place,
-        target: CheckIndex,
-        to_scope: &ScopePath,
-        goto_event: Option<&str>,
-    ) {
-        let plan = self.plan();
-        let inherited = self.cell(source.0, &source.1).and_then(|cell| cell.event.clone());
-        let event = goto_event.map(Arc::from).or(inherited);
-        let closure = self.graph.closure(target);
-        let target_fan = &plan.check(target).fan;
-        for check in &closure {
-            let fan = &plan.check(*check).fan;
-            let base = to_scope.truncated(shared_depth(target_fan, fan));
-            // Where a parent of its items is decided anew, the items themselves are no more.
-            let collapse = fan.iter().position(|parent| closure.contains(parent));
-            for scope in self.scopes_below(*check, &base) {
-                if self.node(*check, &scope).is_none() {
-                    continue; // it went with its group
-                }
-                let from = (*check == target).then(|| source.clone());
-                self.reopen(*check, &scope, collapse, from, event.clone());
-            }
-        }
-    }
-
-    pub(crate) fn reopen(
-        &mut self,
-        check: CheckIndex,
-        scope: &ScopePath,
-        collapse: Option<usize>,
-        routed_from: Option<Place>,
-        event: Option<Arc<str>>,
-    ) {
-        let plan = self.plan();
-        let spec = plan.check(check);
-        if collapse == Some(scope.depth()) && scope.depth() < spec.fan.len() {
-            self.uncount(check, scope);
-            for below in self.scopes_below(check, scope) {
-                self.withdraw(check, &below);
-                self.state.checks[check.place()].nodes.remove(&below);
-            }
-            self.state.checks[check.place()].nodes.insert(scope.clone(), Node::Unexpanded);
-            return;
-        }
-        match self.node(check, scope) {
-            Some(Node::Leaf(_)) => {
-                self.uncount(check, scope);
-                self.withdraw(check, scope);
-                if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.phase = Phase::Pending;
-                    cell.activated = spec.starts || routed_from.is_some();
-                    cell.routed_from = routed_from;
-                    cell.event = event;
-                    cell.skip = None;
-                    cell.retries = 0;
-                    cell.approved = None;
-                }
-            }
-            Some(Node::SkippedGroup(_)) => {
-                self.uncount(check, scope);
-                self.state.checks[check.place()].nodes.insert(scope.clone(), Node::Unexpanded);
-                self.expand(check, scope);
-            }
-            Some(Node::Unexpanded | Node::Group(_)) | None => {}
-        }
-        self.state.agenda.0.checks.insert((check, scope.clone()));
-    }
-
-    /// Takes back what a cell was waiting for: a retry, a letter, the targets of its routing.
-    fn withdraw(&mut self, check: CheckIndex, scope: &ScopePath) {
-        let Some(cell) = self.cell(check, scope) else { return };
-        match cell.phase.clone() {
-            Phase::RetryWait => {
-                self.state.retries.retain(|(_, c, s)| !(*c == check && s == scope));
-            }
-            Phase::Waiting(id) => drop(self.state.waits.remove(&id)),
-            Phase::Pending | Phase::Running | Phase::Judged | Phase::Due | Phase::Settled => {}
-        }
-        self.set_phase(check, scope, Phase::Pending);
-        self.forget_route(check, scope);
-        let place = (check, scope.clone());
-        self.state.agenda.0.ready.remove(&place);
+    /// A new pass has fewer items: those that are gone no longer count as failed or violated.
+    fn forget_items_from(&mut self, check: CheckIndex, scope: &ScopePath, from: u32) {
+        let gone = |path: &ScopePath| {
+            path.starts_with(scope) && path.indices().get(scope.depth()).is_some_and(|index| *index >= from)
+        };
+        let state = &mut self.state.checks[check.place()];
+        state.past.retain(|path, _| !gone(path));
+        state.failures.retain(|path, _| !gone(path));
+        let before = state.violations.len();
+        state.violations.retain(|path| !gone(path));
+        let dropped = u32::try_from(before - state.violations.len()).unwrap_or(u32::MAX);
+        self.state.violations = self.state.violations.saturating_sub(dropped);
     }
 
     pub(crate) fn forget_route(&mut self, check: CheckIndex, scope: &ScopePath) {
@@ -308,7 +248,7 @@ impl Run {
                 Value::Array(items.collect())
             })),
             Node::SkippedGroup(SkipReason::ForEachEmpty) => Some(empty_array()),
-            Node::Unexpanded | Node::SkippedGroup(_) => None,
+            Node::Unexpanded(_) | Node::SkippedGroup(_) => None,
         }
     }
 
@@ -317,6 +257,7 @@ impl Run {
         let agenda = &mut self.state.agenda.0;
         agenda.ready.clear();
         agenda.parked.clear();
+        agenda.freed.clear();
         agenda.routes = self.state.routes.keys().cloned().collect::<BTreeSet<_>>();
         for (place, check) in self.state.checks.iter().enumerate() {
             for (scope, node) in &check.nodes {

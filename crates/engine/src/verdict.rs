@@ -1,6 +1,8 @@
 //! What the contracts make of an answer. All of them speak; none stops the others.
 
-use escrow_model::{CheckIndex, Ending, FaultClass, Issue, ReasonCode, ScopePath, Severity, Verdict};
+use escrow_model::{
+    CheckIndex, Ending, FaultClass, Issue, ReasonCode, RunStatus, ScopePath, Severity, Verdict,
+};
 use serde_json::Value;
 
 use crate::run::Run;
@@ -9,17 +11,27 @@ use crate::view::{BUDGET, View};
 /// The most items a `forEach` may have.
 const ITEMS_MAX: usize = 10_000;
 
+/// What an attempt came to, or what was decided without one.
 pub(crate) struct Judgement {
+    /// 0 without an attempt.
+    pub(crate) attempt: u32,
     pub(crate) verdict: Verdict,
     pub(crate) issues: Vec<Issue>,
     pub(crate) fault: Option<FaultClass>,
     pub(crate) violation: bool,
 }
 
+impl Judgement {
+    /// Failed without an attempt: a template, an assumption, a denial.
+    pub(crate) fn without_attempt(issues: Vec<Issue>, fault: Option<FaultClass>) -> Judgement {
+        Judgement { attempt: 0, verdict: Verdict::Failed, issues, fault, violation: false }
+    }
+}
+
 impl Run {
     /// Judges the last answer of a cell: `schema`, `guarantee`, `fail_if`. When the provider faulted only
     /// `fail_if` is judged, and makes the fault logical.
-    pub(crate) fn judge(&self, check: CheckIndex, scope: &ScopePath) -> Judgement {
+    pub(crate) fn judge(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> Judgement {
         let plan = &self.state.plan;
         let spec = plan.check(check);
         let mut issues = Vec::new();
@@ -27,6 +39,7 @@ impl Run {
         let mut violation = false;
         let Some(answer) = self.cell(check, scope).and_then(|cell| cell.answer.as_deref()) else {
             return Judgement {
+                attempt,
                 verdict: Verdict::Failed,
                 issues: vec![Issue::error("system/no_answer", "the provider gave no answer")],
                 fault: Some(FaultClass::Transient),
@@ -58,6 +71,7 @@ impl Run {
                         Ok(true) => continue,
                         Ok(false) => format!("`{}` does not hold", guarantee.source()),
                         Err(fault) => {
+                            let fault = self.surroundings.in_words(&fault);
                             let hint = text_hint(&answer.output);
                             format!("`{}` cannot be evaluated: {fault}{hint}", guarantee.source())
                         }
@@ -82,10 +96,12 @@ impl Run {
                     issues.push(Issue::error(format!("{}_fail_if", spec.name), message));
                 }
                 Err(error) => {
+                    let error = self.surroundings.in_words(&error);
                     let hint = text_hint(&answer.output);
                     let message = format!("`fail_if` could not be evaluated: {error}{hint}");
                     if spec.is_critical() {
-                        fault = Some(FaultClass::Logical);
+                        // It may have been true: what is behind this check must not act on it.
+                        violation = true;
                         issues.push(Issue::error("system/expression_error", message));
                     } else {
                         issues.push(Issue::warning("system/expression_error", message));
@@ -98,6 +114,7 @@ impl Run {
         }
         let failed = fault.is_some();
         Judgement {
+            attempt,
             verdict: if failed { Verdict::Failed } else { Verdict::Succeeded },
             issues,
             fault,
@@ -130,6 +147,10 @@ fn text_hint(output: &Value) -> &'static str {
 /// The reason that a failed check gives a run: that of its first decisive issue.
 pub(crate) fn failure_code(issues: &[Issue]) -> ReasonCode {
     let decisive = issues.iter().find(|issue| issue.severity == Severity::Error);
+    let nested = decisive.and_then(|issue| ReasonCode::parse(issue.rule_id.strip_prefix("playbook/")?));
+    if let Some(code) = nested.filter(|code| code.status() == RunStatus::Failed) {
+        return code;
+    }
     let Some(rule) = decisive.map(|issue| issue.rule_id.as_str()) else { return ReasonCode::FailedCheck };
     match rule {
         "contract/schema_validation_failed" => ReasonCode::FailedSchema,

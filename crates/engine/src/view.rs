@@ -1,6 +1,6 @@
 //! What an expression or a template of a check sees, borrowed from the state of its run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_expr::{Budget, Given, List, Object, Scope};
 use escrow_model::{Answer, CheckIndex, ScopePath};
@@ -42,12 +42,8 @@ pub(crate) struct View<'a> {
     outputs: Outputs<'a>,
     raw: RawOutputs<'a>,
     histories: Histories<'a>,
-    files: Option<(Value, Value)>,
-    branch: Value,
-    base_branch: Value,
     item: Option<&'a Value>,
     after: Option<AfterProvider<'a>>,
-    association: Option<&'a str>,
 }
 
 struct AfterProvider<'a> {
@@ -86,21 +82,6 @@ impl<'a> View<'a> {
     ) -> View<'a> {
         let state = &run.state;
         let cell = run.cell(check, scope);
-        let git = state.facts.git.as_ref().and_then(|git| git.as_ref().ok());
-        let payload = &state.options.payload;
-        let files = payload
-            .get("filesChanged")
-            .filter(|files| files.is_array())
-            .cloned()
-            .or_else(|| git.map(|git| json!(git.files_changed)));
-        let files = files.map(|files| {
-            let count = json!(files.as_array().map_or(0, Vec::len));
-            (files, count)
-        });
-        let word = |name: &str, fallback: Option<&String>| match payload.get(name) {
-            Some(Value::String(text)) => Value::String(text.clone()),
-            _ => fallback.map_or(Value::Null, |text| Value::String(text.clone())),
-        };
         let seat = Seat { run, check, scope: scope.clone() };
         View {
             run,
@@ -111,12 +92,8 @@ impl<'a> View<'a> {
             outputs: Outputs(seat.clone()),
             raw: RawOutputs(seat.clone()),
             histories: Histories::new(seat, pass_from),
-            files,
-            branch: word("branch", git.and_then(|git| git.branch.as_ref())),
-            base_branch: word("baseBranch", git.and_then(|git| git.base_branch.as_ref())),
             item: run.item(check, scope),
             after: answer.map(|answer| AfterProvider { answer, record: Record(&answer.record) }),
-            association: association(payload),
         }
     }
 }
@@ -130,10 +107,10 @@ impl Scope for View<'_> {
             "outputs" => Given::Object(&self.outputs),
             "outputs_history" => Given::Object(&self.histories),
             "outputs_raw" => Given::Object(&self.raw),
-            "filesChanged" => Given::Json(&self.files.as_ref()?.0),
-            "filesCount" => Given::Json(&self.files.as_ref()?.1),
-            "branch" if !self.branch.is_null() => Given::Json(&self.branch),
-            "baseBranch" if !self.base_branch.is_null() => Given::Json(&self.base_branch),
+            "filesChanged" => Given::Json(&self.run.surroundings.files.as_ref()?.0),
+            "filesCount" => Given::Json(&self.run.surroundings.files.as_ref()?.1),
+            "branch" => Given::Json(self.run.surroundings.branch.as_ref()?),
+            "baseBranch" => Given::Json(self.run.surroundings.base_branch.as_ref()?),
             "checkName" => Given::Json(&self.name),
             "attempt" => Given::Json(&self.attempt),
             "item" => self.item.map_or(Given::Undefined, Given::Json),
@@ -151,22 +128,12 @@ impl Scope for View<'_> {
     }
 
     fn author_association(&self) -> Option<&str> {
-        self.association
+        self.run.surroundings.association.as_deref()
     }
 
     fn memory(&self, namespace: &str) -> Option<Given<'_>> {
         self.run.state.memory.get(namespace).map(Given::Json)
     }
-}
-
-/// Where GitHub's payloads say who the author is to the repository.
-fn association(payload: &Map<String, Value>) -> Option<&str> {
-    if let Some(Value::String(text)) = payload.get("author_association") {
-        return Some(text);
-    }
-    ["comment", "review", "pull_request", "issue"]
-        .iter()
-        .find_map(|place| payload.get(*place)?.get("author_association")?.as_str())
 }
 
 struct EventObject<'a> {
@@ -177,8 +144,10 @@ struct EventObject<'a> {
 impl<'a> EventObject<'a> {
     fn new(run: &'a Run, cell: Option<&Cell>) -> EventObject<'a> {
         let options = &run.state.options;
-        let name =
-            cell.and_then(|cell| cell.event.as_deref()).or(options.event.as_deref()).unwrap_or("manual");
+        let name = cell
+            .and_then(|cell| cell.calling.event.as_deref())
+            .or(options.event.as_deref())
+            .unwrap_or("manual");
         EventObject { name: Value::String(name.to_owned()), payload: &options.payload }
     }
 }
@@ -208,7 +177,7 @@ impl Object for EnvObject<'_> {
         self.own
             .get(name)
             .or_else(|| state.env.get(name))
-            .or_else(|| self.run.environment.get(name))
+            .or_else(|| self.run.surroundings.environment.get(name))
             .map(Given::Json)
     }
 
@@ -218,7 +187,7 @@ impl Object for EnvObject<'_> {
             .own
             .keys()
             .chain(state.env.keys())
-            .chain(self.run.environment.keys())
+            .chain(self.run.surroundings.environment.keys())
             .map(String::as_str)
             .collect();
         names.sort_unstable();
@@ -289,7 +258,7 @@ impl Object for RawOutputs<'_> {
 
 struct Histories<'a> {
     seat: Seat<'a>,
-    /// For `on_finish`: what each dependent of the parent gave in this pass.
+    /// For `on_finish`: what the parent, its dependents and its items gave in this pass.
     pass: BTreeMap<CheckIndex, Slice<'a>>,
 }
 
@@ -297,7 +266,10 @@ impl<'a> Histories<'a> {
     fn new(seat: Seat<'a>, pass_from: Option<u64>) -> Histories<'a> {
         let mut pass = BTreeMap::new();
         if let Some(from) = pass_from {
-            for check in seat.run.graph.closure(seat.check) {
+            let graph = &seat.run.graph;
+            let inside: BTreeSet<CheckIndex> =
+                graph.closure(seat.check).iter().chain(graph.mapped_over(seat.check)).copied().collect();
+            for check in inside {
                 let toward = seat.toward(check);
                 if let Some(History(remembered)) = seat.run.state.checks[check.place()].histories.get(&toward)
                 {
@@ -383,9 +355,10 @@ impl Run {
         let mut event = self.state.options.payload.clone();
         event.insert("name".into(), view.event.name.clone());
         let mut outputs = Map::new();
-        let mut seen = std::collections::BTreeSet::from([check]);
+        let mut seen = BTreeSet::from([check]);
         let mut open = vec![check];
-        if let Some((source, _)) = self.cell(check, scope).and_then(|cell| cell.routed_from.as_ref()) {
+        if let Some((source, _)) = self.cell(check, scope).and_then(|cell| cell.calling.routed_from.as_ref())
+        {
             open.push(*source);
         }
         while let Some(next) = open.pop() {
@@ -402,79 +375,5 @@ impl Run {
             }
         }
         json!({ "event": event, "inputs": self.state.inputs, "outputs": outputs, "item": view.item })
-    }
-
-    /// `env:` of the playbook, rendered once. One that cannot be rendered fails the run at its start.
-    pub(crate) fn render_env(&mut self) {
-        let plan = self.plan();
-        self.environment = self
-            .state
-            .facts
-            .env
-            .iter()
-            .map(|(name, value)| (name.clone(), Value::String(value.clone())))
-            .collect();
-        let mut rendered = Map::new();
-        for (name, text) in &plan.env {
-            let outcome = if text.is_constant() {
-                Ok(text.source().to_owned())
-            } else {
-                text.render(&StartView(self)).map_err(|fault| fault.to_string())
-            };
-            match outcome {
-                Ok(value) => drop(rendered.insert(name.clone(), Value::String(value))),
-                Err(fault) => {
-                    self.env_problem.get_or_insert(format!("`env.{name}`: {fault}"));
-                }
-            }
-        }
-        self.state.env = rendered;
-    }
-}
-
-/// What the playbook's own `env:` sees: nothing has run yet.
-struct StartView<'a>(&'a Run);
-
-impl Scope for StartView<'_> {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
-        match name {
-            "inputs" => Some(Given::Json(&self.0.state.inputs)),
-            "env" => Some(Given::Object(&self.0.environment)),
-            _ => None,
-        }
-    }
-
-    fn names(&self) -> Vec<&str> {
-        vec!["inputs", "env"]
-    }
-}
-
-/// The captured environment, as an object.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Environment(BTreeMap<String, Value>);
-
-impl Environment {
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
-    }
-
-    fn keys(&self) -> impl Iterator<Item = &String> {
-        self.0.keys()
-    }
-}
-
-impl FromIterator<(String, Value)> for Environment {
-    fn from_iter<I: IntoIterator<Item = (String, Value)>>(items: I) -> Environment {
-        Environment(items.into_iter().collect())
-    }
-}
-
-impl Object for Environment {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
-        self.0.get(name).map(Given::Json)
-    }
-
-    fn names(&self) -> Vec<&str> {
-        self.0.keys().map(String::as_str).collect()
     }
 }

@@ -119,7 +119,7 @@ pub enum Event {
         to_scope: ScopePath,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         goto_event: Option<String>,
-        /// The target had run there before: it counts against the loop budget.
+        /// It runs something again that had run there before: it counts against the loop budget.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
@@ -189,7 +189,8 @@ pub enum Event {
         scope: ScopePath,
         kind: WaitKind,
         id: String,
-        /// SHA-256 of the request that is to be approved.
+        /// What is waited for: SHA-256 of the request that is to be approved, or the reason that a nested run
+        /// has for waiting.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         digest: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -251,6 +252,8 @@ pub enum WaitKind {
     Approval,
     Input,
     UnknownEffect,
+    /// A nested run waits; its id is the wait's.
+    Nested,
 }
 
 impl Event {

@@ -56,6 +56,12 @@ pub struct RunOptions {
     /// How many playbook runs this one is nested in.
     #[serde(default)]
     pub depth: u32,
+    /// The run that this one is nested in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RunId>,
+    /// The file that the plan was read from: nested playbooks are looked for beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     pub directory: String,
     pub artifacts: String,
 }

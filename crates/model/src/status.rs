@@ -119,6 +119,21 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    pub const ALL: [SkipReason; 12] = [
+        SkipReason::IfCondition,
+        SkipReason::Assume,
+        SkipReason::DependencyFailed,
+        SkipReason::ForEachEmpty,
+        SkipReason::ContractBlocked,
+        SkipReason::SafeMode,
+        SkipReason::Event,
+        SkipReason::Tags,
+        SkipReason::Only,
+        SkipReason::NotRouted,
+        SkipReason::LoopBudget,
+        SkipReason::RunEnded,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             SkipReason::IfCondition => "if_condition",

@@ -5,6 +5,7 @@
 //! **Invariant:** pure. Whatever the text, it answers, without a panic, and with all problems at once.
 //! The only room that knows YAML.
 
+mod as_json;
 mod codes;
 mod decode;
 mod diagnostic;
@@ -12,19 +13,27 @@ mod duration;
 mod editor;
 mod foreign;
 mod keys;
+mod lines;
 mod render;
 mod report;
 mod resolve;
 mod shape;
 mod source;
 mod suggest;
+mod test_file;
 mod yaml;
 
+pub use as_json::yaml_to_json;
 pub use codes::{Code, DIAGNOSTICS, page};
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use editor::json_schema;
+pub use lines::check_lines;
 pub use render::render;
 pub use report::{ArtifactReport, CheckReport, Report, report};
+pub use test_file::{
+    Answers, Expectation, ExpectedCheck, LetterAct, Place, TestAnswer, TestArtifact, TestCase, TestFile,
+    TestInput, TestLetter, TestReading, read_tests,
+};
 
 use diagnostic::{Diagnostics, Problem};
 use escrow_model::{Plan, ProviderSpec};

@@ -1,11 +1,15 @@
 //! The hands of Escrow: processes, providers, a look at artifacts and at git.
 
+pub mod callbacks;
 pub mod cancellation;
+pub mod catalog;
 pub mod chance;
 pub mod facts;
 pub mod git;
 pub mod holder;
 pub mod inspection;
+pub mod nested;
 pub mod process;
 pub mod providers;
+pub mod rehearsal;
 pub mod supervisor;

@@ -23,13 +23,16 @@ mod orphans;
 #[cfg(not(target_os = "linux"))]
 #[path = "process/orphans_elsewhere.rs"]
 mod orphans;
+mod resident;
 mod spawn;
 #[cfg(target_os = "linux")]
 mod table;
 
+use std::cell::Cell;
 use std::future::Future;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::pin::Pin;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -41,6 +44,7 @@ use tokio::time::timeout;
 
 pub use capture::{Captured, Spool, Stream, Watcher};
 pub use orphans::{Orphans, end_orphans_of};
+pub use resident::{NoLine, Resident};
 pub use spawn::{SpawnError, find_program};
 
 use crate::cancellation::Cancellation;
@@ -57,7 +61,10 @@ pub struct Process<'a> {
     /// Where output is kept whole.
     pub spool: Option<Spool<'a>>,
     pub live: Option<Watcher<'a>>,
+    /// Counted from before the process is started.
     pub deadline: Option<Duration>,
+    /// When its output is whole.
+    pub drain: Drain,
     pub cancellation: Cancellation,
     /// How long a process may take to end after it was asked to.
     pub grace: Duration,
@@ -73,12 +80,22 @@ impl<'a> Process<'a> {
             spool: None,
             live: None,
             deadline: None,
+            drain: Drain::Linger,
             cancellation: Cancellation::never(),
             grace: GRACE,
             stdout_tail_bytes_max: 16 * 1024 * 1024,
             stderr_tail_bytes_max: 64 * 1024,
         }
     }
+}
+
+/// How long pipes may stay open after the process itself has exited: what it left behind may hold them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drain {
+    /// For a moment. What has been said by then is taken.
+    Linger,
+    /// Until the deadline. Pipes that are still open then are a timeout.
+    UntilDeadline,
 }
 
 /// How a process that was started came to its end.
@@ -88,6 +105,8 @@ pub struct Finished {
     pub stdout: Captured,
     pub stderr: Captured,
     pub duration: Duration,
+    /// Why it was not given all of its input. It may not have wanted it.
+    pub input_problem: Option<io::Error>,
     /// Descendants that could not be ended.
     pub unended: usize,
 }
@@ -118,10 +137,20 @@ const DRAIN: Duration = Duration::from_millis(100);
 
 /// Runs the process to its end. Dropping the future kills the process and what it started.
 pub async fn run(process: Process<'_>) -> Result<Finished, SpawnError> {
+    let program = process.command.get_program().to_owned();
+    let directory = process.command.get_current_dir().map(Path::to_owned);
+    let started = run_or_say_why(process).await;
+    started.map_err(|error| SpawnError::from_io(error, &program, directory.as_deref()))
+}
+
+/// The same, for those who have to repeat what the system said.
+pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished> {
     let began = Instant::now();
     let mut stdout = Capture::new(Stream::Stdout, process.stdout_tail_bytes_max, process.spool);
     let mut stderr = Capture::new(Stream::Stderr, process.stderr_tail_bytes_max, process.spool);
-    let (mut child, mut tree) = spawn(process.command, process.stdin.is_some())?;
+    let stdin = if process.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
+    let (mut child, mut tree) = spawn(process.command, stdin, Stdio::piped())?;
+    let input_problem = Cell::new(None);
     let (pipes, live) = ((child.stdin.take(), child.stdout.take(), child.stderr.take()), process.live);
     let mut talk = Talk::new(async {
         let (input, out, err) = pipes;
@@ -136,7 +165,7 @@ pub async fn run(process: Process<'_>) -> Result<Finished, SpawnError> {
                     stderr.pump(err, live).await
                 }
             },
-            feed(input, process.stdin.unwrap_or_default()),
+            async { input_problem.set(feed(input, process.stdin.unwrap_or_default()).await.err()) },
         );
     });
 
@@ -146,11 +175,11 @@ pub async fn run(process: Process<'_>) -> Result<Finished, SpawnError> {
                 biased;
                 status = child.wait() => Stop::Exited(status),
                 () = process.cancellation.cancelled() => Stop::Cancelled,
-                () = pass(process.deadline) => Stop::Deadline,
+                () = pass(process.deadline, began) => Stop::Deadline,
             }
         })
         .await;
-    let end = match stop {
+    let mut end = match stop {
         Stop::Exited(status) => {
             tree.child_was_reaped();
             end_of(status)
@@ -158,6 +187,14 @@ pub async fn run(process: Process<'_>) -> Result<Finished, SpawnError> {
         Stop::Cancelled => End::Cancelled,
         Stop::Deadline => End::TimedOut,
     };
+    if let (Drain::UntilDeadline, End::Exited(_) | End::Signalled(_) | End::Lost) = (process.drain, end) {
+        tokio::select! {
+            biased;
+            () = talk.finish() => {}
+            () = process.cancellation.cancelled() => end = End::Cancelled,
+            () = pass(process.deadline, began) => end = End::TimedOut,
+        }
+    }
 
     let left_by_itself = match end {
         End::TimedOut | End::Cancelled => false,
@@ -174,7 +211,8 @@ pub async fn run(process: Process<'_>) -> Result<Finished, SpawnError> {
     drop(talk);
     drop(tree);
     let (stdout, stderr) = (stdout.finish(), stderr.finish());
-    Ok(Finished { end, stdout, stderr, duration: began.elapsed(), unended })
+    let input_problem = input_problem.into_inner();
+    Ok(Finished { end, stdout, stderr, duration: began.elapsed(), input_problem, unended })
 }
 
 enum Stop {
@@ -183,14 +221,14 @@ enum Stop {
     Cancelled,
 }
 
-fn spawn(mut command: Command, wants_stdin: bool) -> Result<(Child, Tree), SpawnError> {
+fn spawn(mut command: Command, stdin: Stdio, stderr: Stdio) -> io::Result<(Child, Tree)> {
     let mut known = Known::lock();
     let token = known.begin();
     command
         .env(TOKEN_VARIABLE, token.text())
-        .stdin(if wants_stdin { Stdio::piped() } else { Stdio::null() })
+        .stdin(stdin)
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stderr(stderr)
         .process_group(0);
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);
@@ -203,23 +241,22 @@ fn spawn(mut command: Command, wants_stdin: bool) -> Result<(Child, Tree), Spawn
         }
         Err(error) => {
             known.end(token);
-            let command = command.as_std();
-            Err(SpawnError::from_io(error, command.get_program(), command.get_current_dir()))
+            Err(error)
         }
     }
 }
 
 /// Writes all the input, or as much as the process wants, and closes the pipe.
-async fn feed(pipe: Option<ChildStdin>, input: &[u8]) {
-    if let Some(mut pipe) = pipe {
-        // A process may close its input early. That is no fault.
-        let _ = pipe.write_all(input).await;
+async fn feed(pipe: Option<ChildStdin>, input: &[u8]) -> io::Result<()> {
+    match pipe {
+        Some(mut pipe) => pipe.write_all(input).await,
+        None => Ok(()),
     }
 }
 
-async fn pass(deadline: Option<Duration>) {
+async fn pass(deadline: Option<Duration>, began: Instant) {
     match deadline {
-        Some(deadline) => tokio::time::sleep(deadline).await,
+        Some(deadline) => tokio::time::sleep(deadline.saturating_sub(began.elapsed())).await,
         None => std::future::pending().await,
     }
 }

@@ -98,7 +98,7 @@ impl Drive<'_> {
     pub async fn to_rest(mut self, mut beginning: Beginning) -> Result<Run, DriveError> {
         loop {
             let (sender, mut reports) = mpsc::unbounded_channel();
-            let workshop = Workshop::new(sender, self.surroundings.clone());
+            let workshop = Workshop::new(sender, self.surroundings.clone(), Arc::clone(&self.store));
             let outcome = self.work(beginning, workshop, &mut reports).await;
             let released = self.store.release(&self.lease);
             outcome?;

@@ -1,4 +1,5 @@
-//! Keeps what was decided: the journal of every run, the tables derived from it, the inbox and the feed.
+//! Keeps what was decided: the journal of every run, the tables derived from it, the inbox and the feed; and the
+//! ledger of lifecycle receipts, which has tables of its own in a database of the same shape.
 //!
 //! ```text
 //!   Commit ──▶ writer thread ──one transaction──▶ entries (hash chain)
@@ -46,6 +47,7 @@ mod import;
 mod inbox;
 mod journal;
 mod lease;
+mod ledger;
 mod lookup;
 mod remove;
 mod schema;
@@ -64,6 +66,7 @@ pub use import::Imported;
 pub use inbox::{LetterId, Sent};
 pub use journal::StoredEntry;
 pub use lease::{Holder, Lease, LeaseError, Liveness};
+pub use ledger::ReceiptLedger;
 pub use lookup::{LookupError, RunFilter};
 pub use store::{Mode, Options, Store};
 pub use tables::attempts::AttemptRow;

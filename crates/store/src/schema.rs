@@ -5,14 +5,15 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::fault::{StoreErrorKind, Trouble};
-use crate::tables;
+use crate::{ledger, tables};
 
 /// Marks a file as Escrow's: "escr" in ASCII.
 const APPLICATION_ID: i32 = 0x6573_6372;
 
 /// One step from each version to the next; the database's `user_version` counts the steps it has taken. When a
 /// projection changes, a step is added for it too, empty if nothing else changes: every step ends in a rebuild.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
 CREATE TABLE journals (
     id INTEGER PRIMARY KEY,
     run TEXT NOT NULL UNIQUE,
@@ -41,7 +42,9 @@ CREATE TABLE inbox (
     opened_seq INTEGER
 ) STRICT;
 CREATE INDEX inbox_unopened ON inbox (journal, id) WHERE opened_seq IS NULL;
-"];
+",
+    ledger::TABLES,
+];
 
 /// The version that this Escrow reads and writes.
 #[expect(clippy::cast_possible_truncation, reason = "a handful of steps")]
@@ -101,7 +104,7 @@ mod tests {
     use crate::tables::TABLES;
 
     /// What the tables look like at each version, shortened.
-    const LOOKS: &[&str] = &["19614466"];
+    const LOOKS: &[&str] = &["19614466", "8a0dbf19"];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_look() {

@@ -98,6 +98,13 @@ impl Retention {
 fn sized(store: &Store, state: &StateDirectory) -> Result<Vec<Sized>, Failure> {
     let journals = store.sizes()?;
     let rows = store.runs(&RunFilter::default())?;
+    // A run that goes on may still ask for what it nested.
+    let open_since = rows
+        .iter()
+        .filter(|row| !row.status.is_terminal())
+        .map(|row| row.started_at)
+        .min()
+        .unwrap_or(u64::MAX);
     let size = |row: &RunRow| {
         let journal = journals.get(&row.id).copied().unwrap_or(0);
         journal + directory_size(&state.artifacts(&row.id)) + directory_size(&state.spool(&row.id))
@@ -106,7 +113,9 @@ fn sized(store: &Store, state: &StateDirectory) -> Result<Vec<Sized>, Failure> {
         .into_iter()
         .map(|row| Sized {
             bytes: size(&row),
-            ended_at: row.ended_at.filter(|_| row.status.is_terminal()),
+            ended_at: row
+                .ended_at
+                .filter(|_| row.status.is_terminal() && (row.depth == 0 || row.started_at < open_since)),
             playbook: row.playbook,
             id: row.id,
         })

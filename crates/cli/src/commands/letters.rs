@@ -1,9 +1,12 @@
 //! `escrow approve`, `deny`, `answer`: a letter to a run. If nobody drives the run, it goes on right here.
 
+use std::sync::Arc;
+
 use anyhow::Result;
-use escrow_model::{Letter, RunStatus};
+use escrow_engine::Run;
+use escrow_model::{Letter, RunStatus, WaitKind};
 use escrow_runtime::chance::now_ms;
-use escrow_store::{Store, WaitRow};
+use escrow_store::{RunRow, Store, WaitRow};
 use serde_json::json;
 
 use super::cancel::who;
@@ -61,10 +64,28 @@ fn send(
         talk.data_if_machine(&json!({ "recorded": wait.id, "run": { "id": row.id } }));
         return Ok(Exit::Completed);
     }
-    let run = drive(&row, store, &state, talk)?;
+    let run = drive_upward(&row, &store, &state, talk)?;
     report(&run, talk);
     // Denied is what was asked for.
     Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { exit_of(&run) })
+}
+
+/// Drives the run, and then the runs that it is nested in, as far as nobody else does.
+fn drive_upward(
+    row: &RunRow,
+    store: &Arc<Store>,
+    state: &StateDirectory,
+    talk: &Talk,
+) -> Result<Run, Failure> {
+    let mut run = drive(row, Arc::clone(store), state, talk)?;
+    while let Some(parent) = run.options().parent.clone().filter(|_| run.status().is_terminal()) {
+        let row = store.run(parent.as_str()).map_err(Failure::from)?;
+        if row.status.is_terminal() || is_driven(store, &row)? {
+            break;
+        }
+        run = drive(&row, Arc::clone(store), state, talk)?;
+    }
+    Ok(run)
 }
 
 /// The open wait of this id, or why there is none: a letter resolves a wait once.
@@ -91,7 +112,9 @@ fn find(store: &Store, id: &str) -> Result<WaitRow, Failure> {
 /// `escrow approvals`: what waits for a person, oldest first.
 pub(crate) fn approvals(shared: &Shared, talk: &Talk) -> Result<Exit> {
     let store = StateDirectory::find(shared.state.as_deref())?.read()?;
-    let waits = store.open_waits().map_err(Failure::from)?;
+    let mut waits = store.open_waits().map_err(Failure::from)?;
+    // What a nested run waits for is listed as its own.
+    waits.retain(|wait| wait.kind != WaitKind::Nested);
     if talk.output() != Output::Human {
         let documents: Vec<_> = waits
             .iter()

@@ -7,9 +7,9 @@ use std::path::Path;
 use escrow_model::Plan;
 use escrow_playbook::{Diagnostic, Severity, read_bytes, render};
 
-use crate::catalog::catalog;
 use crate::failure::Failure;
 use crate::terminal::Talk;
+use escrow_runtime::catalog::catalog;
 
 /// A playbook that may run, and what to warn of.
 pub(crate) struct PlaybookFile {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use escrow_model::{RunId, RunStatus};
+use escrow_model::{RunId, RunStatus, WaitKind};
 use escrow_runtime::chance::now_ms;
 use escrow_store::{RunFilter, RunRow, Store};
 use serde_json::{Value, json};
@@ -36,26 +36,39 @@ pub(super) fn resume_all(state: &StateDirectory, talk: &Talk) -> Result<Exit, Fa
 }
 
 /// Runs that somebody drove until they were killed; and those that wait, when a letter has come for them or
-/// their time is up.
+/// their time is up. A nested run goes on with the one around it.
 fn abandoned(store: &Store) -> Result<Vec<RunRow>, Failure> {
     let of = |status| store.runs(&RunFilter { status: Some(status), ..RunFilter::default() });
+    let rows: Vec<RunRow> = of(RunStatus::Running)?.into_iter().chain(of(RunStatus::Waiting)?).collect();
+    let waits = store.open_waits()?;
     let now = now_ms();
-    let due: BTreeSet<RunId> = store
-        .open_waits()?
-        .into_iter()
+    let mut called: BTreeSet<String> = waits
+        .iter()
         .filter(|wait| wait.expires_at.is_some_and(|expiry| expiry <= now))
-        .map(|wait| wait.run)
+        .map(|wait| wait.run.to_string())
         .collect();
-    let mut rows = Vec::new();
-    for row in of(RunStatus::Running)?.into_iter().chain(of(RunStatus::Waiting)?) {
-        let wanted =
-            row.status == RunStatus::Running || due.contains(&row.id) || !store.unopened(&row.id)?.is_empty();
-        if wanted && !is_driven(store, &row)? {
-            rows.push(row);
+    for row in &rows {
+        if row.status == RunStatus::Running || !store.unopened(&row.id)?.is_empty() {
+            called.insert(row.id.to_string());
         }
     }
-    rows.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(rows)
+    loop {
+        let before = called.len();
+        let nested = waits.iter().filter(|wait| wait.kind == WaitKind::Nested && called.contains(&wait.id));
+        let around: Vec<String> = nested.map(|wait| wait.run.to_string()).collect();
+        called.extend(around);
+        if called.len() == before {
+            break;
+        }
+    }
+    let mut wanted = Vec::new();
+    for row in rows {
+        if row.depth == 0 && called.contains(row.id.as_str()) && !is_driven(store, &row)? {
+            wanted.push(row);
+        }
+    }
+    wanted.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(wanted)
 }
 
 /// What became of one run.

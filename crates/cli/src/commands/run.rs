@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use escrow_model::RunOptions;
 use escrow_runtime::chance::new_run_id;
+use escrow_store::Store;
 use serde_json::json;
 
 use super::{playbook_file, start};
@@ -45,15 +46,41 @@ pub(crate) fn run(arguments: &RunArguments, shared: &Shared, talk: &Talk) -> Res
         timeout_ms,
         invocation: arguments.invocation.clone(),
         depth: 0,
+        parent: None,
+        file: std::path::absolute(&arguments.file).ok().map(|path| path.display().to_string()),
         directory: directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
     };
-    let begun = start::begin(start::Order { plan, options }, store)?;
+    let begun = start::begin(start::Order { plan, options }, Arc::clone(&store))?;
     let mut live = Live::new(talk, &begun.run);
     let run = begun.drive(&state, &mut live)?;
     live.finish();
     report(&run, talk);
-    Ok(start::exit_of(&run))
+    if write_reports(arguments, &run, &store, talk)? {
+        Ok(start::exit_of(&run))
+    } else {
+        Ok(Exit::WorldFailed)
+    }
+}
+
+/// False when one could not be written. The run is what it is all the same.
+fn write_reports(
+    arguments: &RunArguments,
+    run: &escrow_engine::Run,
+    store: &Store,
+    talk: &Talk,
+) -> Result<bool, Failure> {
+    if arguments.reports.is_empty() {
+        return Ok(true);
+    }
+    let entries: Vec<_> = store.entries(&run.options().run, 0)?.into_iter().map(|(_, entry)| entry).collect();
+    let text = std::fs::read_to_string(&arguments.file).unwrap_or_default();
+    let playbook = crate::report::Playbook { path: &arguments.file, text: &text };
+    let problems = crate::report::write(&arguments.reports, run, &entries, &playbook);
+    for problem in &problems {
+        talk.error(problem, None);
+    }
+    Ok(problems.is_empty())
 }
 
 /// How a run came to rest: talk for people, the document for tools.

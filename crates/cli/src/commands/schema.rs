@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use crate::arguments::{Output, SchemaArguments, SchemaSubject, Shared};
-use crate::catalog::catalog;
 use crate::exit::Exit;
 use crate::terminal::Talk;
+use escrow_runtime::catalog::catalog;
 
 pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exit> {
     let schema = match arguments.subject {

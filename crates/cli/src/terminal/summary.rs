@@ -30,6 +30,7 @@ pub(crate) fn closing(run: &Run, paint: Paint) -> String {
     for wait in run.waits() {
         let action = match wait.kind {
             escrow_model::WaitKind::Approval => format!("escrow approve {0}    or  escrow deny {0}", wait.id),
+            escrow_model::WaitKind::Nested => format!("escrow runs show {}", wait.id),
             escrow_model::WaitKind::Input => format!("escrow answer {} TEXT", wait.id),
             escrow_model::WaitKind::UnknownEffect => {
                 format!("escrow resume {id} --assume {}{}=done    or  failed, retry", wait.check, wait.scope)

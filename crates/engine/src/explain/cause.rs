@@ -146,6 +146,7 @@ impl Book<'_> {
                     WaitKind::Approval => "an approval",
                     WaitKind::Input => "an answer",
                     WaitKind::UnknownEffect => "somebody who knows whether it took effect",
+                    WaitKind::Nested => "a run inside it",
                 };
                 format!("`{check}{scope}` waits for {what} ({id}): {prompt}")
             }

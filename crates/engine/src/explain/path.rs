@@ -94,7 +94,7 @@ impl Book<'_> {
             }
             let spec = plan.check(at);
             let needed = spec.needs.iter().flat_map(|need| &need.any_of).copied();
-            let routed = then.cell(at, &at_scope).and_then(|cell| cell.routed_from.as_ref());
+            let routed = then.cell(at, &at_scope).and_then(|cell| cell.calling.routed_from.as_ref());
             for next in needed.chain(routed.map(|(source, _)| *source)) {
                 if next != *check && !came_from.contains_key(&next) {
                     came_from.insert(next, (at, at_scope.clone()));

@@ -157,6 +157,8 @@ fn decisions(entries: &[Entry]) -> Decisions<'_> {
                     WaitKind::Approval => "waits for approval",
                     WaitKind::Input => "waits for an answer",
                     WaitKind::UnknownEffect => "waits, effect unknown",
+                    // Decided in the journal of the nested run.
+                    WaitKind::Nested => continue,
                 };
                 (check, scope, what.to_owned())
             }

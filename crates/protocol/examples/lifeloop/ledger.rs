@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use escrow_protocol::command::LedgerAccess;
 use escrow_protocol::envelope::LifecycleReceipt;
 use escrow_protocol::receipt::{
-    Claim, IdempotencyScope, Ledger, LedgerError, MemoryLedger, ReceiptQuery, Recorded, Retention,
+    ChainState, Claim, IdempotencyScope, Ledger, LedgerError, MemoryLedger, ReceiptQuery, Recorded, Retention,
 };
 use serde::{Deserialize, Serialize};
 
@@ -96,5 +96,13 @@ impl Ledger for FileLedger {
 
     fn forget(&mut self, retention: Retention) -> Result<u64, LedgerError> {
         self.memory.forget(retention)
+    }
+
+    fn forgotten_sequence(&mut self, harness_run_id: &str) -> Result<u64, LedgerError> {
+        self.memory.forgotten_sequence(harness_run_id)
+    }
+
+    fn verify(&mut self) -> Result<ChainState, LedgerError> {
+        self.memory.verify()
     }
 }

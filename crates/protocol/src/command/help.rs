@@ -14,6 +14,7 @@ Envelopes, one JSON document on standard input
   envelope validate request|response  print `ok`, or say which rule is broken
   envelope echo request|response      print the document as it was understood
   event invoke …                      dispatch to a client and print the receipt; see `event invoke --help`
+  stream --extended …                 many events over clients that stay; see `stream --extended --help`
 
 Adapters
   manifest list                       who is registered
@@ -32,6 +33,8 @@ Receipts
                                       the receipt of a key, if there is one
   receipt gaps --ledger <file> --extended
                                       a `receipt.gap_detected` event for every hole in a run
+  receipt verify --ledger <file> --extended
+                                      whether every receipt is still the one that was kept
   receipt forget --ledger <file> --before <epoch seconds> --extended
                                       drop old receipts; sequences go on where they were
 
@@ -75,4 +78,17 @@ Beyond compatibility
                                    further --client-cmd (with its own --client-arg and --client-id) is called as
                                    well, and the receipts are printed as an array
   --allow-env <NAME or PREFIX*>    with --extended: clients see only these variables; may be repeated
+";
+
+/// `stream --help`.
+pub(super) const STREAM: &str = "\
+lifecycle stream --extended: many events over clients that stay
+
+Reads JSON-RPC 2.0 from standard input, a message per line, and answers on standard output:
+  {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"event/<event>\",\"params\":{dispatch envelope}}
+  {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{receipt}}
+Each client is started once, when it is first needed, and asked in the same way. One that ended is started
+again for the next event. The stream ends with its input.
+
+Takes the flags of `event invoke --extended`, but for --receipt-id.
 ";

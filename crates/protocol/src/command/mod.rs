@@ -23,7 +23,7 @@ mod telemetry;
 mod world;
 
 pub use answer::{Answer, ExitCode};
-pub use world::{FixtureFile, FixturesError, LedgerAccess, StateFile, World};
+pub use world::{Asked, FixtureFile, FixturesError, LedgerAccess, Line, ResidentAnswer, StateFile, World};
 
 use std::ffi::OsString;
 
@@ -50,6 +50,7 @@ pub fn run(argv: &[OsString], world: &mut dyn World) -> Answer {
         "manifest" => manifest::run(arguments, world).into(),
         "asset" => asset::run(arguments).into(),
         "receipt" => receipt::run(arguments, world).into(),
+        "stream" if arguments.contain_any(&["--extended"]) => event::stream(arguments, world),
         "status" => status::run(arguments, world),
         "conformance" => conformance::run(arguments, world),
         "telemetry" => telemetry::run(arguments, world).into(),

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::callback::{Callback, CallbackEnd};
+use crate::callback::{Callback, CallbackEnd, CallbackFailure};
+use crate::dispatch::Client;
+use crate::envelope::{CallbackResponse, DispatchEnvelope};
 use crate::manifest::AdapterEntry;
 use crate::receipt::{Ledger, LedgerError};
 use crate::telemetry::{TelemetryHost, TelemetryLog};
@@ -39,11 +41,61 @@ pub trait World {
     /// The newest log that a harness has left for a repository.
     fn telemetry_log(&mut self, host: TelemetryHost, repository: Option<&Path>) -> Option<TelemetryLog>;
 
+    /// The next line of standard input with its end, for verbs that stay.
+    fn next_line(&mut self, limit_bytes: usize) -> io::Result<Line> {
+        let _ = limit_bytes;
+        Ok(Line::End)
+    }
+
+    /// Prints a line at once, for verbs that stay.
+    fn say(&mut self, line: &str) -> io::Result<()> {
+        let _ = line;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Takes in clients that stay. Each is started when it is first needed.
+    fn take_in(&mut self, clients: &[Client]) -> io::Result<()> {
+        let _ = clients;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Asks clients that stay, all at once, and gives their answers in the order of the positions.
+    fn ask_residents(&mut self, asked: &Asked<'_>) -> Vec<ResidentAnswer> {
+        let nobody = CallbackFailure::NotStarted("nobody was taken in".to_owned());
+        vec![Err(nobody); asked.positions.len()]
+    }
+
+    /// Sends a line that wants no answer to every client that stays.
+    fn tell_residents(&mut self, line: &str) {
+        let _ = line;
+    }
+
     /// Adapters beyond the built-in ones, for those who ask with `--extended`.
     fn further_adapters(&self, version: WireVersion) -> Vec<AdapterEntry> {
         let _ = version;
         Vec::new()
     }
+}
+
+/// What a client that stays says to an event.
+pub type ResidentAnswer = Result<CallbackResponse, CallbackFailure>;
+
+/// One event for clients that stay.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'envelope> {
+    pub envelope: &'envelope DispatchEnvelope,
+    pub version: WireVersion,
+    /// Which of the clients that were taken in.
+    pub positions: &'envelope [usize],
+    pub deadline_ms: u64,
+}
+
+/// A line of standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    Bytes(Vec<u8>),
+    TooLong,
+    End,
 }
 
 /// Whether a ledger may be created by opening it.

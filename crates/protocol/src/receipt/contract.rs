@@ -3,7 +3,9 @@
 //! **Invariant:** a ledger is one that keeps these promises, wherever it keeps its receipts. The one in memory
 //! and the one in the store are held to the same list.
 
-use super::{Claim, IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Recorded, Retention};
+use super::{
+    ChainState, Claim, IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Recorded, Retention, gap_events,
+};
 use crate::envelope::{FreeMap, LifecycleReceipt};
 use crate::version::CURRENT;
 use crate::vocabulary::{FailureClass, IntegrationMode, LifecycleEventKind, ReceiptStatus, RetryClass};
@@ -100,7 +102,27 @@ const PROMISES: &[(&str, Promise)] = &[
         let forgotten = ledger.forget(Retention { before_epoch_s: 3 })?;
         let left = ledger.query(&ReceiptQuery::default())?.len();
         let next = ledger.record(draft("d", None))?.into_receipt().sequence;
-        Ok((forgotten, left, next) == (2, 1, Some(4)))
+        let of_run = ledger.query(&ReceiptQuery::default())?.pop().and_then(|kept| kept.harness_run_id);
+        let up_to = ledger.forgotten_sequence(of_run.as_deref().unwrap_or_default())?;
+        Ok((forgotten, left, next, up_to) == (2, 1, Some(4), 2))
+    }),
+    ("what was forgotten on purpose is no gap, and the chain stays whole", |ledger| {
+        for (id, at_epoch_s) in [("a", 1), ("b", 2), ("c", 3)] {
+            ledger.record(LifecycleReceipt { at_epoch_s, ..draft(id, None) })?;
+        }
+        let before = ledger.verify()?;
+        ledger.forget(Retention { before_epoch_s: 3 })?;
+        let gaps = gap_events(ledger, &ReceiptQuery::default())?;
+        let was_whole = matches!(before, ChainState::Whole { receipts: 3, forgotten: 0, digest: Some(_) });
+        let is_whole = matches!(ledger.verify()?, ChainState::Whole { receipts: 1, forgotten: 2, .. });
+        Ok(gaps.is_empty() && was_whole && is_whole)
+    }),
+    ("times and leases beyond all calendars are kept", |ledger| {
+        let late = LifecycleReceipt { at_epoch_s: u64::MAX, ..draft("a", None) };
+        ledger.record(late)?;
+        ledger.claim(&scope("k"), u64::MAX - 1, u64::MAX)?;
+        let query = ReceiptQuery { at_or_after_epoch_s: Some(u64::MAX), ..ReceiptQuery::default() };
+        Ok(ledger.query(&query)?.first().is_some_and(|receipt| receipt.at_epoch_s == u64::MAX))
     }),
 ];
 

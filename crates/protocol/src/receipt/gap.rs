@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::{Ledger, LedgerError, ReceiptQuery};
 use crate::envelope::{CallbackRequest, FreeMap, LifecycleReceipt};
+use crate::manifest::Registry;
+use crate::version::WireVersion;
 use crate::vocabulary::LifecycleEventKind;
 
 /// Sequences that nobody has seen: from the expected one up to the one before the observed one.
@@ -45,6 +48,32 @@ impl Gap {
             ]),
         }
     }
+}
+
+/// A `receipt.gap_detected` event for every hole among the receipts asked for. What was forgotten on purpose is
+/// no hole.
+pub fn gap_events(
+    ledger: &mut dyn Ledger,
+    query: &ReceiptQuery,
+) -> Result<Vec<CallbackRequest>, LedgerError> {
+    let mut receipts = ledger.query(query)?;
+    receipts.sort_by_key(|receipt| receipt.sequence);
+    let mut watch = SequenceWatch::default();
+    let mut events = Vec::new();
+    for receipt in &receipts {
+        if let Some(run) = &receipt.harness_run_id
+            && !watch.last_seen.contains_key(run)
+        {
+            watch.last_seen.insert(run.clone(), ledger.forgotten_sequence(run)?);
+        }
+        if let Some(gap) = watch.observe(receipt) {
+            let version = WireVersion::parse(&receipt.schema_version);
+            let adapter = version.and_then(|version| Registry::builtin(version).find(&receipt.adapter_id));
+            let adapter_version = adapter.map_or("unknown", |entry| entry.manifest.adapter_version.as_str());
+            events.push(gap.event(receipt, adapter_version));
+        }
+    }
+    Ok(events)
 }
 
 /// Watches the sequences of every run that goes by.

@@ -9,7 +9,7 @@
 //! **Invariant:** `record` is one transaction. The key is looked up, the sequence is taken and the receipt is
 //! kept together or not at all, so that a refused receipt never uses up a number.
 
-use super::IdempotencyScope;
+use super::{ChainState, IdempotencyScope};
 use crate::envelope::LifecycleReceipt;
 use crate::vocabulary::{FailureClass, LifecycleEventKind, ReceiptStatus};
 
@@ -124,4 +124,11 @@ pub trait Ledger {
 
     /// Forgets receipts and says how many. Sequences go on where they were.
     fn forget(&mut self, retention: Retention) -> Result<u64, LedgerError>;
+
+    /// The highest sequence of a run that was forgotten on purpose, 0 if none was. What is missing up to there is
+    /// no gap.
+    fn forgotten_sequence(&mut self, harness_run_id: &str) -> Result<u64, LedgerError>;
+
+    /// Whether every receipt is still the one that was kept.
+    fn verify(&mut self) -> Result<ChainState, LedgerError>;
 }

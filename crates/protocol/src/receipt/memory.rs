@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Claim, IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Recorded, Retention, same_content};
+use super::{
+    ChainState, Claim, IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Recorded, Retention,
+    chain_digest, same_content,
+};
 use crate::envelope::LifecycleReceipt;
 
 /// The reference for what a ledger does: small enough to be read, and what other ledgers are tested against.
@@ -13,6 +16,8 @@ pub struct MemoryLedger {
     keyed: BTreeMap<IdempotencyScope, LifecycleReceipt>,
     claimed_until: BTreeMap<IdempotencyScope, u64>,
     last_sequence_of_run: BTreeMap<String, u64>,
+    forgotten_sequence_of_run: BTreeMap<String, u64>,
+    forgotten: u64,
 }
 
 impl MemoryLedger {
@@ -117,9 +122,35 @@ impl Ledger for MemoryLedger {
     fn forget(&mut self, retention: Retention) -> Result<u64, LedgerError> {
         let before = self.receipts.len();
         let is_kept = |receipt: &LifecycleReceipt| receipt.at_epoch_s >= retention.before_epoch_s;
+        for receipt in self.receipts.iter().filter(|receipt| !is_kept(receipt)) {
+            if let (Some(run), Some(sequence)) = (&receipt.harness_run_id, receipt.sequence) {
+                let last = self.forgotten_sequence_of_run.entry(run.clone()).or_default();
+                *last = sequence.max(*last);
+            }
+        }
         self.receipts.retain(is_kept);
         self.keyed.retain(|_, receipt| is_kept(receipt));
         self.receipt_ids = self.receipts.iter().map(|receipt| receipt.receipt_id.clone()).collect();
-        Ok(u64::try_from(before.saturating_sub(self.receipts.len())).unwrap_or(u64::MAX))
+        let forgotten = count(before.saturating_sub(self.receipts.len()));
+        self.forgotten = self.forgotten.saturating_add(forgotten);
+        Ok(forgotten)
     }
+
+    fn forgotten_sequence(&mut self, harness_run_id: &str) -> Result<u64, LedgerError> {
+        Ok(self.forgotten_sequence_of_run.get(harness_run_id).copied().unwrap_or(0))
+    }
+
+    /// Nobody else can reach this memory, so it is what it was. The digest covers what is left.
+    fn verify(&mut self) -> Result<ChainState, LedgerError> {
+        let mut digest = None;
+        for receipt in &self.receipts {
+            let next = chain_digest(digest.as_ref(), receipt);
+            digest = Some(next.map_err(|error| LedgerError::Storage(error.to_string()))?);
+        }
+        Ok(ChainState::Whole { receipts: count(self.receipts.len()), forgotten: self.forgotten, digest })
+    }
+}
+
+fn count(receipts: usize) -> u64 {
+    u64::try_from(receipts).unwrap_or(u64::MAX)
 }

@@ -12,8 +12,8 @@ mod linkage;
 mod memory;
 mod synthesis;
 
-pub use chain::{ChainDigest, chain_digest};
-pub use gap::{Gap, SequenceWatch};
+pub use chain::{ChainBreak, ChainDigest, ChainState, chain_digest};
+pub use gap::{Gap, SequenceWatch, gap_events};
 pub use identity::{IdempotencyScope, may_be_tried_again, same_content};
 pub use ledger::{Claim, Ledger, LedgerError, ReceiptQuery, Recorded, Retention};
 pub use linkage::check_linkage;

@@ -9,7 +9,7 @@ use escrow_protocol::callback::{Callback, CallbackEnd};
 use escrow_protocol::command::{Answer, FixtureFile, FixturesError, LedgerAccess, StateFile, World, run};
 use escrow_protocol::envelope::LifecycleReceipt;
 use escrow_protocol::receipt::{
-    Claim, IdempotencyScope, Ledger, LedgerError, MemoryLedger, ReceiptQuery, Recorded, Retention,
+    ChainState, Claim, IdempotencyScope, Ledger, LedgerError, MemoryLedger, ReceiptQuery, Recorded, Retention,
 };
 
 use escrow_protocol::telemetry::{TelemetryHost, TelemetryLog};
@@ -122,5 +122,13 @@ impl Ledger for SharedLedger {
 
     fn forget(&mut self, retention: Retention) -> Result<u64, LedgerError> {
         self.0.lock().unwrap().forget(retention)
+    }
+
+    fn forgotten_sequence(&mut self, harness_run_id: &str) -> Result<u64, LedgerError> {
+        self.0.lock().unwrap().forgotten_sequence(harness_run_id)
+    }
+
+    fn verify(&mut self) -> Result<ChainState, LedgerError> {
+        self.0.lock().unwrap().verify()
     }
 }

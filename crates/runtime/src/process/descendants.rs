@@ -29,11 +29,11 @@ use super::table::{Row, every_row, row, rows_after, token_text};
 /// Makes orphans come to us, and spares the children that are there already.
 pub(super) fn prepare(known: &mut Known) {
     let own = getpid();
-    known.spared = every_row()
-        .iter()
-        .filter(|row| row.parent == own.as_raw_nonzero().get())
-        .map(|row| row.pid)
-        .collect();
+    if !we_have_no_children() {
+        let rows = every_row();
+        let ours = rows.iter().filter(|row| row.parent == own.as_raw_nonzero().get());
+        known.spared = ours.map(|row| row.pid).collect();
+    }
     // Before Linux 3.4, or in a sandbox that forbids it, groups are all we have.
     let _ = set_child_subreaper(Some(own));
     if super::table::child_signal_is_ignored() {

@@ -2,21 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use escrow_engine::{Effect, Input, Run};
 use escrow_model::{Answer, CheckIndex, ProviderFault, ScopePath};
+use escrow_store::Store;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::{Report, Surroundings};
 use crate::cancellation::{Canceller, cancellation};
 use crate::inspection::{Depth, inspect};
+use crate::nested::{self, Nest, Rest};
 use crate::providers::{self, Attempt, Contexts};
 
 pub(super) struct Workshop {
     reports: mpsc::UnboundedSender<Report>,
     surroundings: Rc<Surroundings>,
     contexts: Rc<Contexts>,
+    store: Arc<Store>,
     at_work: Rc<std::cell::RefCell<BTreeMap<Key, Work>>>,
 }
 
@@ -28,9 +32,13 @@ struct Work {
 }
 
 impl Workshop {
-    pub(super) fn new(reports: mpsc::UnboundedSender<Report>, surroundings: Surroundings) -> Workshop {
+    pub(super) fn new(
+        reports: mpsc::UnboundedSender<Report>,
+        surroundings: Surroundings,
+        store: Arc<Store>,
+    ) -> Workshop {
         let contexts = Rc::new(Contexts::new(surroundings.spool.clone()));
-        Workshop { reports, surroundings: Rc::new(surroundings), contexts, at_work: Rc::default() }
+        Workshop { reports, surroundings: Rc::new(surroundings), contexts, store, at_work: Rc::default() }
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -50,6 +58,16 @@ impl Workshop {
                 let context = serde_json::to_vec(&run.context(check, &scope)).unwrap_or_default();
                 let run_id = run.options().run.clone();
                 let done = key.clone();
+                let nest = Nest {
+                    parent: run.options().clone(),
+                    parent_started_at: run.started_at(),
+                    check: name.clone(),
+                    scope: scope.clone(),
+                    attempt,
+                    surroundings: (*self.surroundings).clone(),
+                    store: Arc::clone(&self.store),
+                    cancellation: cancellation.clone(),
+                };
                 let task = tokio::task::spawn_local(async move {
                     let live = {
                         let (reports, name, scope) = (reports.clone(), name.clone(), scope.clone());
@@ -80,6 +98,20 @@ impl Workshop {
                         live: Some(Box::new(live)),
                         grace: surroundings.grace,
                     };
+                    if request.provider == nested::SPEC.name {
+                        let rest = nest.perform(&request).await;
+                        at_work.borrow_mut().remove(&done);
+                        let input = match rest {
+                            Rest::Answered(answer) => {
+                                Input::Answered { check, scope, attempt, answer: *answer }
+                            }
+                            Rest::Waits { child, reason } => {
+                                Input::NestedWaits { check, scope, attempt, child, reason }
+                            }
+                        };
+                        drop(reports.send(Report::Input(input)));
+                        return;
+                    }
                     let answer = match providers::find(&request.provider) {
                         Some(provider) => provider.perform(&request, &place).await,
                         None => Answer::fault(ProviderFault::logical(

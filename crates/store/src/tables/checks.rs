@@ -113,7 +113,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         }
         Event::WaitStarted { check, scope, kind, .. } => {
             let status = match kind {
-                WaitKind::Approval | WaitKind::Input => CheckStatus::Waiting,
+                WaitKind::Approval | WaitKind::Input | WaitKind::Nested => CheckStatus::Waiting,
                 WaitKind::UnknownEffect => CheckStatus::Unknown,
             };
             for scope in rows_of(run, check, scope, connection)? {

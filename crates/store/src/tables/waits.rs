@@ -58,6 +58,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 WaitKind::Approval => "approval",
                 WaitKind::Input => "input",
                 WaitKind::UnknownEffect => "unknown_effect",
+                WaitKind::Nested => "nested",
             };
             connection
                 .prepare_cached(

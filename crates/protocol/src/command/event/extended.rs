@@ -8,14 +8,12 @@
 //! code and the sentence on standard error are those of compatible rules.
 
 use super::super::answer::{Answer, Failure};
-use super::super::world::World;
+use super::super::world::{Asked, ResidentAnswer, World};
 use super::flags::{InvokeFlags, Verdict};
 use super::report::Report;
 use super::{Accepted, accept, ledger_failure, prepare};
-use crate::callback::{Callback, CallbackEnd, CallbackFailure, interpret};
-use crate::dispatch::{
-    Client, Dispatch, Gate, GateError, PrepareError, enter, failure_response, receipt_id_for,
-};
+use crate::callback::{Callback, CallbackFailure, interpret};
+use crate::dispatch::{Dispatch, Gate, GateError, PrepareError, enter, failure_response, receipt_id_for};
 use crate::envelope::{CallbackRequest, CallbackResponse, LifecycleReceipt};
 use crate::manifest::Registry;
 use crate::negotiation::Negotiation;
@@ -29,17 +27,31 @@ use crate::vocabulary::{FailureClass, LifecycleEventKind, ReceiptStatus};
 const LEASE_MARGIN_S: u64 = 30;
 
 pub(super) fn run(flags: &InvokeFlags, world: &mut dyn World) -> Answer {
-    let accepted = accept(flags, world);
-    match accepted.and_then(|accepted| Invocation::of(flags, accepted).run(world)) {
+    let reported = accept(flags, world).and_then(|accepted| {
+        let mut invocation = Invocation::of(flags, Reach::Started, accepted);
+        invocation.run(world)?;
+        Ok(invocation.report)
+    });
+    match reported {
         Ok(report) => report.into_answer(),
         Err(failure) => failure.into(),
     }
 }
 
-struct Invocation<'flags> {
+/// How clients are reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Each is started for the event.
+    Started,
+    /// Each was started before, and stays.
+    Resident,
+}
+
+pub(super) struct Invocation<'flags> {
     flags: &'flags InvokeFlags,
-    accepted: Accepted,
-    report: Report,
+    reach: Reach,
+    pub(super) accepted: Accepted,
+    pub(super) report: Report,
 }
 
 /// A client that may be called, and the key it holds meanwhile.
@@ -47,15 +59,14 @@ struct Admitted {
     position: usize,
     context: ReceiptContext,
     scope: Option<IdempotencyScope>,
-    callback: Option<Callback>,
 }
 
 impl<'flags> Invocation<'flags> {
-    const fn of(flags: &'flags InvokeFlags, accepted: Accepted) -> Self {
-        Self { flags, accepted, report: Report::new() }
+    pub(super) const fn of(flags: &'flags InvokeFlags, reach: Reach, accepted: Accepted) -> Self {
+        Self { flags, reach, accepted, report: Report::new() }
     }
 
-    fn run(mut self, world: &mut dyn World) -> Result<Report, Failure> {
+    pub(super) fn run(&mut self, world: &mut dyn World) -> Result<(), Failure> {
         let version = self.accepted.version;
         let envelope = self.accepted.envelope.clone();
         if envelope.request.event == LifecycleEventKind::ReceiptEmitted {
@@ -69,22 +80,45 @@ impl<'flags> Invocation<'flags> {
         let dispatch = match prepare(envelope, version, &registry, self.flags.rules, ledger) {
             Ok(dispatch) => dispatch,
             Err(error) => {
-                self.not_routed(&request, version, &contexts, &error)?;
-                return Ok(self.report);
+                return self.not_routed(&request, version, &contexts, &error);
             }
         };
         let mut admitted = Vec::new();
         for (position, context) in contexts.into_iter().enumerate() {
             admitted.extend(self.admit(&dispatch, position, context)?);
         }
-        let callbacks: Vec<Callback> = admitted.iter().filter_map(|client| client.callback.clone()).collect();
-        let ends = if callbacks.is_empty() { Vec::new() } else { world.run_callbacks(&callbacks) };
-        let mut ends = ends.into_iter();
+        let mut answers = self.call(&dispatch, &admitted, world)?.into_iter();
         for client in admitted {
-            let outcome = self.outcome(&dispatch, &client, &mut ends);
+            let outcome = self.outcome(&dispatch, &mut answers);
             self.settle(&dispatch, &client, outcome)?;
         }
-        Ok(self.report)
+        Ok(())
+    }
+
+    /// Calls those who were admitted, together. Nobody is called when the dispatch is blocked.
+    fn call(
+        &self,
+        dispatch: &Dispatch,
+        admitted: &[Admitted],
+        world: &mut dyn World,
+    ) -> Result<Vec<ResidentAnswer>, Failure> {
+        let Verdict::Clients(clients) = &self.flags.verdict else { return Ok(Vec::new()) };
+        if dispatch.is_blocked() || admitted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let positions: Vec<usize> = admitted.iter().map(|client| client.position).collect();
+        let (version, deadline_ms) = (dispatch.version, self.flags.timeout_ms);
+        if self.reach == Reach::Resident {
+            let envelope = &dispatch.envelope;
+            return Ok(world.ask_residents(&Asked { envelope, version, positions: &positions, deadline_ms }));
+        }
+        let called = positions.into_iter().filter_map(|position| clients.get(position));
+        let callbacks: Result<Vec<Callback>, _> =
+            called.map(|client| dispatch.callback(client, deadline_ms)).collect();
+        let callbacks =
+            callbacks.map_err(|error| Failure::unreadable(format!("cannot write the request: {error}")))?;
+        let ends = world.run_callbacks(&callbacks);
+        Ok(ends.into_iter().map(|end| interpret(end, version)).collect())
     }
 
     /// One context per client: its name, and an id of its own.
@@ -131,19 +165,12 @@ impl<'flags> Invocation<'flags> {
         position: usize,
         context: ReceiptContext,
     ) -> Result<Option<Admitted>, Failure> {
-        let callback = match self.client(position) {
-            Some(client) if !dispatch.is_blocked() => {
-                let unwritable = |error| Failure::unreadable(format!("cannot write the request: {error}"));
-                Some(dispatch.callback(client, self.flags.timeout_ms).map_err(unwritable)?)
-            }
-            Some(_) | None => None,
-        };
         let Some(ledger) = self.accepted.ledger.as_deref_mut() else {
-            return Ok(Some(Admitted { position, context, scope: None, callback }));
+            return Ok(Some(Admitted { position, context, scope: None }));
         };
         let lease_s = self.flags.timeout_ms.div_ceil(1_000).saturating_add(LEASE_MARGIN_S);
         match enter(ledger, &dispatch.envelope.request, &context, lease_s) {
-            Ok(Gate::Open(scope)) => Ok(Some(Admitted { position, context, scope, callback })),
+            Ok(Gate::Open(scope)) => Ok(Some(Admitted { position, context, scope })),
             Ok(Gate::Answered(receipt)) => {
                 self.report.receipt(position, *receipt);
                 Ok(None)
@@ -162,19 +189,11 @@ impl<'flags> Invocation<'flags> {
         }
     }
 
-    fn client(&self, position: usize) -> Option<&'flags Client> {
-        match &self.flags.verdict {
-            Verdict::Clients(clients) => clients.get(position),
-            Verdict::Delivered | Verdict::Failed(..) => None,
-        }
-    }
-
     /// What the client said, or why it said nothing. A blocked dispatch has neither.
     fn outcome(
         &self,
         dispatch: &Dispatch,
-        client: &Admitted,
-        ends: &mut impl Iterator<Item = CallbackEnd>,
+        answers: &mut impl Iterator<Item = ResidentAnswer>,
     ) -> Result<Option<CallbackResponse>, CallbackFailure> {
         let version = dispatch.version;
         if dispatch.is_blocked() {
@@ -184,9 +203,8 @@ impl<'flags> Invocation<'flags> {
             Verdict::Delivered => Ok(Some(CallbackResponse::ok(version, ReceiptStatus::Delivered))),
             Verdict::Failed(failure, retry) => Ok(Some(CallbackResponse::failed(version, failure, retry))),
             Verdict::Clients(_) => {
-                let nothing = || CallbackEnd::NotStarted("nothing was run".to_owned());
-                let end = client.callback.as_ref().and_then(|_| ends.next());
-                interpret(end.unwrap_or_else(nothing), version).map(Some)
+                let nothing = || Err(CallbackFailure::NotStarted("nothing was run".to_owned()));
+                answers.next().unwrap_or_else(nothing).map(Some)
             }
         }
     }

@@ -4,6 +4,7 @@ mod compatible;
 mod extended;
 mod flags;
 mod report;
+mod stream;
 
 use std::path::Path;
 
@@ -16,6 +17,8 @@ use crate::envelope::{CallbackRequest, DispatchEnvelope};
 use crate::manifest::Registry;
 use crate::receipt::{Ledger, LedgerError, ReceiptContext, check_linkage};
 use crate::version::WireVersion;
+
+pub(super) use stream::run as stream;
 
 use flags::InvokeFlags;
 
@@ -52,6 +55,19 @@ struct Accepted {
 /// Reads, validates and opens, in the order in which problems are reported.
 fn accept(flags: &InvokeFlags, world: &mut dyn World) -> Result<Accepted, Failure> {
     let envelope = input::document(world, "DispatchEnvelope", DispatchEnvelope::read)?;
+    let (version, context) = check(flags, &envelope, world)?;
+    let ledger = match &flags.ledger {
+        Some(path) => Some(open_ledger(world, path)?),
+        None => None,
+    };
+    Ok(Accepted { envelope, version, context, ledger })
+}
+
+fn check(
+    flags: &InvokeFlags,
+    envelope: &DispatchEnvelope,
+    world: &mut dyn World,
+) -> Result<(WireVersion, ReceiptContext), Failure> {
     let version = envelope
         .validate()
         .map_err(|error| Failure::refused(format!("DispatchEnvelope failed validation: {error}")))?;
@@ -62,11 +78,7 @@ fn accept(flags: &InvokeFlags, world: &mut dyn World) -> Result<Accepted, Failur
         envelope.request.frame_context.as_ref(),
     )
     .map_err(|error| Failure::refused(format!("invalid frame->receipt linkage: {error}")))?;
-    let ledger = match &flags.ledger {
-        Some(path) => Some(open_ledger(world, path)?),
-        None => None,
-    };
-    Ok(Accepted { envelope, version, context, ledger })
+    Ok((version, context))
 }
 
 fn context(flags: &InvokeFlags, request: &CallbackRequest, world: &mut dyn World) -> ReceiptContext {

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
 use super::super::answer::{Answer, ExitCode, Failure, pretty};
 use crate::envelope::LifecycleReceipt;
 
@@ -29,19 +32,30 @@ impl Report {
         }
     }
 
-    /// One receipt as it is, several as a list.
     pub(super) fn into_answer(self) -> Answer {
-        let mut receipts: Vec<LifecycleReceipt> = self.receipts.into_values().collect();
-        let printed = match (receipts.len(), receipts.pop()) {
-            (1, Some(only)) => pretty(&only),
-            (_, last) => {
-                receipts.extend(last);
-                pretty(&receipts)
-            }
-        };
-        match printed {
+        match pretty(&Receipts(&self.receipts)) {
             Ok(stdout) => Answer { stdout, stderr: self.stderr, exit_code: self.exit_code },
             Err(failure) => failure.into(),
+        }
+    }
+
+    /// The receipts as one document; or, when there is none, what went wrong.
+    pub(super) fn into_document(self) -> Result<Value, Failure> {
+        if self.receipts.is_empty() {
+            return Err(Failure { exit_code: self.exit_code, message: self.stderr.trim_end().to_owned() });
+        }
+        serde_json::to_value(Receipts(&self.receipts)).map_err(|error| Failure::unreadable(error.to_string()))
+    }
+}
+
+/// One receipt as it is, several as a list.
+struct Receipts<'report>(&'report BTreeMap<usize, LifecycleReceipt>);
+
+impl Serialize for Receipts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match (self.0.len(), self.0.first_key_value()) {
+            (1, Some((_, only))) => only.serialize(serializer),
+            _ => serializer.collect_seq(self.0.values()),
         }
     }
 }

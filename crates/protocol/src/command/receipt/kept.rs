@@ -1,4 +1,4 @@
-//! `receipt list | get | gaps | forget`: what the ledger holds, and how it is kept short.
+//! `receipt list | get | gaps | verify | forget`: what the ledger holds, and how it is kept short.
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,9 @@ use serde_json::json;
 use super::super::answer::{Failure, pretty};
 use super::super::arguments::Arguments;
 use super::super::world::{LedgerAccess, World};
-use crate::manifest::Registry;
-use crate::receipt::{IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Retention, SequenceWatch};
-use crate::version::WireVersion;
+use crate::receipt::{
+    ChainState, IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Retention, gap_events,
+};
 use crate::vocabulary::{LifecycleEventKind, ReceiptStatus};
 
 pub(super) fn list(mut arguments: Arguments, world: &mut dyn World) -> Result<String, Failure> {
@@ -77,18 +77,7 @@ pub(super) fn gaps(mut arguments: Arguments, world: &mut dyn World) -> Result<St
         }
     }
     let mut ledger = open(world, path.as_deref(), "gaps", LedgerAccess::Read)?;
-    let receipts = ledger.query(&query).map_err(|error| unreadable(&error))?;
-    let mut watch = SequenceWatch::default();
-    let mut events = Vec::new();
-    for receipt in &receipts {
-        if let Some(gap) = watch.observe(receipt) {
-            let version = WireVersion::parse(&receipt.schema_version);
-            let adapter = version.and_then(|version| Registry::builtin(version).find(&receipt.adapter_id));
-            let adapter_version = adapter.map_or("unknown", |entry| entry.manifest.adapter_version.as_str());
-            events.push(gap.event(receipt, adapter_version));
-        }
-    }
-    pretty(&events)
+    pretty(&gap_events(ledger.as_mut(), &query).map_err(|error| unreadable(&error))?)
 }
 
 pub(super) fn forget(mut arguments: Arguments, world: &mut dyn World) -> Result<String, Failure> {
@@ -107,6 +96,29 @@ pub(super) fn forget(mut arguments: Arguments, world: &mut dyn World) -> Result<
     let mut ledger = open(world, path.as_deref(), "forget", LedgerAccess::Write)?;
     let forgotten = ledger.forget(Retention { before_epoch_s }).map_err(|error| unreadable(&error))?;
     pretty(&json!({ "forgotten": forgotten }))
+}
+
+/// Whether the receipts are those that were kept.
+pub(super) fn verify(mut arguments: Arguments, world: &mut dyn World) -> Result<String, Failure> {
+    let mut path = None;
+    while let Some(word) = arguments.next_word() {
+        let flag = word.as_str();
+        match flag {
+            "--ledger" => path = Some(PathBuf::from(arguments.raw_value_of(flag)?)),
+            "--extended" => {}
+            other => return Err(Failure::usage(format!("receipt verify: unexpected argument `{other}`"))),
+        }
+    }
+    let mut ledger = open(world, path.as_deref(), "verify", LedgerAccess::Read)?;
+    match ledger.verify().map_err(|error| unreadable(&error))? {
+        ChainState::Whole { receipts, forgotten, digest } => {
+            let digest = digest.map(|digest| digest.to_string());
+            pretty(&json!({ "receipts": receipts, "forgotten": forgotten, "digest": digest }))
+        }
+        ChainState::Broken { position, why } => {
+            Err(Failure::refused(format!("the ledger was changed: at position {position} {why}")))
+        }
+    }
 }
 
 fn open(

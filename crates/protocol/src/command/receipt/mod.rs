@@ -19,6 +19,7 @@ pub(super) fn run(mut arguments: Arguments, world: &mut dyn World) -> Result<Str
         "list" => kept::list(arguments, world),
         "get" => kept::get(arguments, world),
         "gaps" if is_extended => kept::gaps(arguments, world),
+        "verify" if is_extended => kept::verify(arguments, world),
         "forget" if is_extended => kept::forget(arguments, world),
         other => Err(Failure::usage(format!(
             "receipt: unknown subcommand `{other}` (expected: emit | show | list | get)"

@@ -2,9 +2,10 @@
 
 use escrow_model::ProviderSpec;
 
-pub(crate) fn catalog() -> Vec<ProviderSpec> {
-    let workshop = escrow_runtime::providers::PROVIDERS.iter().map(|provider| *provider.spec());
-    workshop.chain(escrow_engine::PROVIDERS.iter().copied()).collect()
+pub fn catalog() -> Vec<ProviderSpec> {
+    let workshop = crate::providers::PROVIDERS.iter().map(|provider| *provider.spec());
+    let nested = std::iter::once(crate::nested::SPEC);
+    workshop.chain(nested).chain(escrow_engine::PROVIDERS.iter().copied()).collect()
 }
 
 #[cfg(test)]

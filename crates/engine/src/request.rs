@@ -1,0 +1,103 @@
+//! What a provider is asked to do, exactly: templates rendered, nothing left to decide.
+
+use std::collections::BTreeMap;
+
+use escrow_model::{CheckIndex, Field, Request, ScopePath, Tree};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::run::Run;
+use crate::view::View;
+
+impl Run {
+    /// The request, exactly as it would be performed; or why it cannot be rendered.
+    pub(crate) fn render(&self, check: CheckIndex, scope: &ScopePath) -> Result<Request, String> {
+        let plan = &self.state.plan;
+        let spec = plan.check(check);
+        let view = View::before(self, check, scope);
+        let mut fields = Map::new();
+        for (name, field) in &spec.fields {
+            let value = render_field(field, &view)
+                .map_err(|fault| format!("`{name}`: {}", self.surroundings.in_words(&fault)))?;
+            fields.insert(name.clone(), value);
+        }
+        let mut env = BTreeMap::new();
+        for (name, value) in &self.state.env {
+            env.insert(name.clone(), value.as_str().unwrap_or_default().to_owned());
+        }
+        for (name, text) in &spec.env {
+            let value = text
+                .render(&view)
+                .map_err(|fault| format!("`env.{name}`: {}", self.surroundings.in_words(&fault)))?;
+            env.insert(name.clone(), value);
+        }
+        Ok(Request {
+            provider: spec.provider.clone(),
+            fields,
+            env,
+            timeout_ms: spec.timeout_ms,
+            idempotency_key: self.idempotency_key(check, scope),
+            item: self.item(check, scope).cloned(),
+        })
+    }
+
+    /// The same for every retry of one decision, so that the other side can tell a repeat.
+    fn idempotency_key(&self, check: CheckIndex, scope: &ScopePath) -> String {
+        let retries = self.cell(check, scope).map_or(0, |cell| cell.retries);
+        let decision = self.next_attempt(check, scope).saturating_sub(retries);
+        let name = &self.state.plan.check(check).name;
+        let text = format!("{}\0{name}\0{scope}\0{decision}", self.state.options.run);
+        hex(&Sha256::digest(text.as_bytes())[..16])
+    }
+}
+
+/// What an approval is bound to.
+pub(crate) fn digest_of(request: &Request) -> String {
+    let text = serde_json::to_string(request).unwrap_or_default();
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn render_field(field: &Field, view: &View<'_>) -> Result<Value, String> {
+    let text = |text: &escrow_model::Text| text.render(view).map_err(|fault| fault.to_string());
+    Ok(match field {
+        Field::Text(template) => Value::String(text(template)?),
+        Field::Texts(templates) | Field::Argv(templates) => {
+            let rendered: Result<Vec<Value>, String> =
+                templates.iter().map(|template| text(template).map(Value::String)).collect();
+            match field {
+                Field::Argv(_) => json!({ "argv": rendered? }),
+                _ => Value::Array(rendered?),
+            }
+        }
+        Field::Tree(tree) => render_tree(tree, view)?,
+        Field::Shell(shell) => {
+            let values = shell.render(view).map_err(|fault| fault.to_string())?;
+            let values: Map<String, Value> =
+                values.into_iter().map(|(name, value)| (name, Value::String(value))).collect();
+            json!({ "shell": shell.script(), "values": values })
+        }
+        Field::Block(block) => Value::String(block.source().to_owned()),
+        Field::Plain(value) => value.clone(),
+    })
+}
+
+fn render_tree(tree: &Tree, view: &View<'_>) -> Result<Value, String> {
+    Ok(match tree {
+        Tree::Leaf(value) => value.clone(),
+        Tree::Text(template) => template.value(view).map_err(|fault| fault.to_string())?,
+        Tree::List(items) => {
+            Value::Array(items.iter().map(|item| render_tree(item, view)).collect::<Result<_, _>>()?)
+        }
+        Tree::Map(members) => {
+            let mut object = Map::new();
+            for (name, member) in members {
+                object.insert(name.clone(), render_tree(member, view)?);
+            }
+            Value::Object(object)
+        }
+    })
+}

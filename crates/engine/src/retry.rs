@@ -1,0 +1,66 @@
+//! What is tried again, and when.
+
+use escrow_model::{BackoffMode, CheckIndex, Event, FaultClass, Millis, Retry, ScopePath, Verdict};
+use sha2::{Digest, Sha256};
+
+use crate::run::Run;
+use crate::state::{Phase, Place};
+use crate::turn::Deciding;
+
+/// No backoff waits longer.
+const BACKOFF_MS_MAX: Millis = 60 * 60 * 1000;
+
+impl Deciding<'_> {
+    /// True when a retry was scheduled: the routing block begins again with its verdict.
+    pub(crate) fn schedule_retry(&mut self, place: &Place) -> bool {
+        let (check, scope) = place;
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let Some(retry) = spec.retry else { return false };
+        let Some(cell) = self.cell(*check, scope) else { return false };
+        if !cell.has_verdict(Verdict::Failed) || cell.phase == Phase::Settled {
+            return false;
+        }
+        if !self.may_retry(*check, scope, cell.fault) {
+            return false;
+        }
+        let number = cell.retries + 1;
+        let delay = self.backoff_ms(&retry, *check, scope, number);
+        let (check, scope) = (spec.name.clone(), scope.clone());
+        let started =
+            Event::RecoveryStarted { check: check.clone(), scope: scope.clone(), by: "retry".into() };
+        self.record(started);
+        let at = self.at.saturating_add(delay);
+        self.record(Event::RetryScheduled { check, scope, retry: number, at });
+        true
+    }
+}
+
+impl Run {
+    pub(crate) fn may_retry(&self, check: CheckIndex, scope: &ScopePath, fault: Option<FaultClass>) -> bool {
+        let spec = self.state.plan.check(check);
+        let Some(retry) = spec.retry else { return false };
+        let used = self.cell(check, scope).map_or(0, |cell| cell.retries);
+        let wanted = match fault {
+            Some(FaultClass::Transient) => spec.retry_transient,
+            Some(FaultClass::Logical) => spec.retry_logical,
+            None => false,
+        };
+        wanted && used < retry.max
+    }
+
+    // Jitter comes from the run id, not a random source, so a replayed run waits the same time.
+    fn backoff_ms(&self, retry: &Retry, check: CheckIndex, scope: &ScopePath, number: u32) -> Millis {
+        let base = match retry.backoff.mode {
+            BackoffMode::Fixed => retry.backoff.delay_ms,
+            BackoffMode::Exponential => retry.backoff.delay_ms.saturating_mul(1 << (number - 1).min(30)),
+        }
+        .min(BACKOFF_MS_MAX);
+        let name = &self.state.plan.check(check).name;
+        let text = format!("{}\0{name}\0{scope}\0{number}", self.state.options.run);
+        let digest = Sha256::digest(text.as_bytes());
+        let chance = u64::from(u16::from_be_bytes([digest[0], digest[1]]));
+        let spread = base / 5;
+        base - base / 10 + spread * chance / u64::from(u16::MAX)
+    }
+}

@@ -1,0 +1,105 @@
+//! What waits for a person: an approval before an intent, a question, an effect that nobody knows of.
+
+use escrow_model::{Event, Millis, Reason, Request, RunId, WaitKind};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::request::{digest_of, hex};
+use crate::run::Run;
+use crate::state::{Phase, Place};
+use crate::turn::Deciding;
+
+/// Nobody has longer to approve.
+const APPROVAL_MS: Millis = 24 * 60 * 60 * 1000;
+
+/// What is asked of a person.
+#[derive(Default)]
+struct Question {
+    digest: String,
+    prompt: String,
+    choices: Vec<String>,
+    expires_at: Option<Millis>,
+}
+
+impl Deciding<'_> {
+    /// `stale`: something else was approved before.
+    pub(crate) fn ask_approval(&mut self, place: &Place, digest: String, stale: bool) {
+        let name = &self.state.plan.check(place.0).name;
+        let prompt = if stale {
+            format!("approve `{name}` again: what it would do has changed")
+        } else {
+            format!("approve `{name}`")
+        };
+        let expires_at = Some(self.at.saturating_add(APPROVAL_MS));
+        self.ask(place, WaitKind::Approval, Question { digest, prompt, expires_at, choices: Vec::new() });
+    }
+
+    pub(crate) fn ask_input(&mut self, place: &Place, request: &Request) {
+        let choices = match request.fields.get("choices") {
+            Some(Value::Array(choices)) => {
+                choices.iter().filter_map(|choice| choice.as_str().map(str::to_owned)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let prompt = request.fields.get("prompt").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let expires_at = Some(self.at.saturating_add(request.timeout_ms));
+        let digest = digest_of(request);
+        self.ask(place, WaitKind::Input, Question { digest, prompt, choices, expires_at });
+    }
+
+    pub(crate) fn ask_about_unknown_effect(&mut self, place: &Place) {
+        let prompt = format!("`{}` may or may not have taken effect", self.state.plan.check(place.0).name);
+        self.ask(place, WaitKind::UnknownEffect, Question { prompt, ..Question::default() });
+    }
+
+    /// A nested run came to rest without an end: the check waits with it. Said twice, it changes nothing.
+    pub(crate) fn wait_with_nested(&mut self, place: &Place, attempt: u32, child: &RunId, reason: &Reason) {
+        let (check, scope) = place;
+        let current = self.state.checks[check.place()].attempts.get(scope).copied();
+        let running = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Running);
+        if !running || current != Some(attempt) {
+            return;
+        }
+        self.record(Event::WaitStarted {
+            check: self.state.plan.check(*check).name.clone(),
+            scope: scope.clone(),
+            kind: WaitKind::Nested,
+            id: child.to_string(),
+            digest: reason.code.as_str().to_owned(),
+            prompt: reason.summary.clone(),
+            choices: Vec::new(),
+            expires_at: None,
+        });
+    }
+
+    fn ask(&mut self, place: &Place, kind: WaitKind, question: Question) {
+        let event = Event::WaitStarted {
+            check: self.state.plan.check(place.0).name.clone(),
+            scope: place.1.clone(),
+            kind,
+            id: self.wait_id(kind, place, &question.digest),
+            digest: question.digest,
+            prompt: question.prompt,
+            choices: question.choices,
+            expires_at: question.expires_at,
+        };
+        self.record(event);
+    }
+}
+
+impl Run {
+    /// Short enough to type, and the same in every replay. Two waits of one check differ by the entry at which
+    /// they began.
+    fn wait_id(&self, kind: WaitKind, place: &Place, digest: &str) -> String {
+        let letter = match kind {
+            WaitKind::Approval => 'a',
+            WaitKind::Input => 'q',
+            WaitKind::UnknownEffect => 'u',
+            WaitKind::Nested => 'n',
+        };
+        let name = &self.state.plan.check(place.0).name;
+        let (run, entry) = (&self.state.options.run, self.state.entries);
+        let text = format!("{run}\0{name}\0{}\0{entry}\0{digest}", place.1);
+        format!("{letter}_{}", hex(&Sha256::digest(text.as_bytes())[..6]))
+    }
+}

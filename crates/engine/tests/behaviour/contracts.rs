@@ -1,0 +1,165 @@
+//! `schema`, `guarantee`, `fail_if`: what an answer must keep.
+
+use escrow_testkit::{check, tells};
+
+#[test]
+fn a_broken_guarantee_fails_the_check_and_its_dependents_skip() {
+    tells(
+        r#"a {guarantee: "output.ok"}; b<a"#,
+        &[r#"a: {"ok": false}"#],
+        "
+        a failed x1 contract/guarantee_failed
+        b skipped x0 dependency_failed
+        run.failed.guarantee_failed",
+    );
+}
+
+#[test]
+fn a_guarantee_that_cannot_be_evaluated_counts_as_broken() {
+    tells(
+        r#"a {guarantee: "output.a.b.c"}"#,
+        &["a: {}"],
+        "
+        a failed x1 contract/guarantee_failed
+        run.failed.guarantee_failed",
+    );
+}
+
+#[test]
+fn an_output_that_breaks_its_schema_fails() {
+    tells(
+        r#"a {schema: {type: object, required: [x, y], properties: {x: {type: number}}}}"#,
+        &[r#"a: {"x": "str"}"#],
+        "a failed x1 contract/schema_validation_failed
+         run.failed.schema_failed",
+    );
+}
+
+#[test]
+fn fail_if_names_the_check_in_its_issue() {
+    tells(
+        r#"a {fail_if: "output.n > 2"}"#,
+        &[r#"a: {"n": 3}"#],
+        "
+        a failed x1 a_fail_if
+        run.failed.fail_if",
+    );
+}
+
+#[test]
+fn every_contract_speaks_and_none_stops_the_others() {
+    tells(
+        r#"a {schema: {type: array}, guarantee: ["output.x", "output.y"], fail_if: "true"}"#,
+        &["a: {}"],
+        "a failed x1 contract/schema_validation_failed contract/guarantee_failed contract/guarantee_failed a_fail_if
+         run.failed.schema_failed",
+    );
+}
+
+#[test]
+fn fail_if_that_cannot_be_evaluated_fails_a_critical_check() {
+    tells(
+        r#"a policy {fail_if: "output.a.b.c"}"#,
+        &["a: {}"],
+        "
+        a failed x1 system/expression_error
+        run.failed.expression_error",
+    );
+}
+
+#[test]
+fn fail_if_that_cannot_be_evaluated_is_not_triggered_on_an_info_check() {
+    tells(
+        r#"a info {fail_if: "output.a.b.c"}"#,
+        &["a: {}"],
+        "
+        a succeeded x1 system/expression_error
+        run.completed.ok",
+    );
+}
+
+#[test]
+fn when_the_provider_faults_only_fail_if_is_judged() {
+    tells(
+        r#"a {schema: {type: array}, guarantee: "false", fail_if: "output.exitCode === 3"}"#,
+        &["a: exit 3"],
+        "a failed x1 command/exit_nonzero a_fail_if
+         run.failed.exit_nonzero",
+    );
+}
+
+#[test]
+fn a_template_that_fails_fails_the_check_before_its_provider() {
+    tells(
+        r#"a {note: "{{ outputs.b.deep.deeper }}"}; b"#,
+        &[],
+        "
+        a failed x0 system/template_error
+        b succeeded x1
+        run.failed.expression_error",
+    );
+}
+
+#[test]
+fn an_error_on_text_output_says_that_it_is_text() {
+    let played = tells(
+        r#"a {guarantee: "output.items.length > 0"}"#,
+        &[r#"a: "hello""#],
+        "
+        a failed x1 contract/guarantee_failed
+        run.failed.guarantee_failed",
+    );
+    assert!(played.message("a").contains("output is text, not JSON"), "{}", played.message("a"));
+}
+
+#[test]
+fn output_is_what_it_is_and_never_unwrapped() {
+    tells(
+        r#"one {guarantee: "Array.isArray(output) && output.length === 1"}
+           text {guarantee: "output === 'hello'"}
+           number {guarantee: "output === 42"}
+           like {guarantee: "output.message === 'hi'"}"#,
+        &[r#"one: [{"x": 1}]"#, r#"text: "hello""#, "number: 42", r#"like: {"message": "hi", "issues": []}"#],
+        "one succeeded x1
+         text succeeded x1
+         number succeeded x1
+         like succeeded x1
+         run.completed.ok",
+    );
+}
+
+#[test]
+fn the_exit_code_answers_where_the_output_has_no_such_member() {
+    tells(
+        r#"a {fail_if: "output.exitCode !== 0"}; b {guarantee: "output.exitCode === 9 && result.exitCode === 0"}"#,
+        &[r#"a: "ok""#, r#"b: {"exitCode": 9}"#],
+        "a succeeded x1
+         b succeeded x1
+         run.completed.ok",
+    );
+}
+
+#[test]
+fn contracts_see_their_own_output_and_history() {
+    tells(
+        r#"a {guarantee: "outputs.a.n === 1 && outputs_history.a.length === 1 && attempt === 1 && checkName === 'a'"}"#,
+        &[r#"a: {"n": 1}"#],
+        "a succeeded x1
+         run.completed.ok",
+    );
+}
+
+#[test]
+fn a_script_that_throws_is_a_failure_and_routes_on_fail() {
+    check(
+        r#"a {type: script, content: "throw new Error('x')", on_fail: {run: [fix]}}; fix {type: noop}"#,
+        &[],
+        "
+        started a #1
+        failed a script/exception
+        routed a -> fix on_fail.run
+        started fix #1
+        succeeded fix
+        run.failed.exception",
+    );
+}

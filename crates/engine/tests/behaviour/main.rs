@@ -1,0 +1,20 @@
+//! Every promise about the flow of a run, as a sentence that can be checked.
+
+mod approvals;
+mod contracts;
+mod criticality;
+mod dependencies;
+mod endings;
+mod events;
+mod fan_out;
+mod gates;
+mod guide;
+mod loops;
+mod memory;
+mod names;
+mod resume;
+mod retries;
+mod routing;
+mod stopping;
+mod unknown_effects;
+mod who_starts;

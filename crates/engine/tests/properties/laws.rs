@@ -1,0 +1,203 @@
+//! What must be true of every journal, worked out from the journal and the plan alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use escrow_engine::Run;
+use escrow_model::{Assumption, CheckIndex, Criticality, Entry, Event, Letter, Plan, ScopePath, Verdict};
+use serde_json::Value;
+
+type Place = (String, ScopePath);
+
+/// Reads a journal from its beginning and says what it breaks.
+#[derive(Default)]
+pub(crate) struct Reader {
+    running: BTreeSet<Place>,
+    violated: BTreeSet<Place>,
+    /// Retries of the last decision.
+    retries: BTreeMap<Place, u32>,
+    attempts: BTreeMap<Place, u32>,
+    retried: BTreeMap<Place, u32>,
+    loops: BTreeMap<ScopePath, u32>,
+    verdicts: BTreeMap<Place, Verdict>,
+    routed: bool,
+}
+
+impl Reader {
+    pub(crate) fn read(plan: &Plan, parallelism: u32, journal: &[Entry], run: &Run) {
+        let mut reader = Reader::default();
+        let limit = plan.max_parallelism.map_or(parallelism, |limit| limit.min(parallelism));
+        for entry in journal {
+            reader.entry(plan, &entry.event);
+            let slots = reader.running.iter().filter(|(name, _)| needs_slot(plan, name)).count();
+            assert!(slots <= limit as usize, "{slots} run at once, {limit} may");
+        }
+        reader.items_are_apart();
+        reader.statuses_are_of_last_attempts(plan, run);
+    }
+
+    fn entry(&mut self, plan: &Plan, event: &Event) {
+        match event {
+            Event::AttemptStarted { check, scope, attempt, .. } => {
+                let place = (check.clone(), scope.clone());
+                self.contracts_are_kept(plan, &place);
+                self.groups_have_room(plan, &place);
+                let attempts = self.attempts.entry(place.clone()).or_default();
+                *attempts += 1;
+                assert_eq!(*attempts, *attempt, "attempts of {check}{scope} count up");
+                assert!(self.running.insert(place), "{check}{scope} runs twice at once");
+            }
+            Event::AttemptAnswered { check, scope, .. } => {
+                assert!(self.running.remove(&(check.clone(), scope.clone())), "{check}{scope} was running");
+            }
+            Event::CheckJudged { check, scope, verdict, violation, .. } => {
+                let place = (check.clone(), scope.clone());
+                self.verdicts.insert(place.clone(), *verdict);
+                match verdict {
+                    Verdict::Succeeded => drop(self.violated.remove(&place)),
+                    Verdict::Failed if *violation => drop(self.violated.insert(place)),
+                    Verdict::Failed => {}
+                }
+            }
+            Event::RetryScheduled { check, scope, retry, .. } => {
+                let place = (check.clone(), scope.clone());
+                let spec = plan.check(plan.find(check).expect("it is in the plan"));
+                let max = spec.retry.expect("what is retried says so").max;
+                assert!(*retry <= max, "{check}{scope} is retried more than {max} times");
+                self.retries.insert(place.clone(), *retry);
+                *self.retried.entry(place).or_default() += 1;
+            }
+            Event::LetterOpened {
+                letter: Letter::Assume { check, scope, assumption, .. },
+                refused: None,
+            } if *assumption == Assumption::Retry => {
+                *self.retried.entry((check.clone(), scope.clone())).or_default() += 1;
+            }
+            Event::Routed { check, to_scope, again, .. } => {
+                self.routed = true;
+                if *again {
+                    let spec = plan.check(plan.find(check).expect("it is in the plan"));
+                    let limit = plan.max_loops.unwrap_or(if spec.is_critical() { 8 } else { 10 });
+                    let loops = self.loops.entry(to_scope.clone()).or_default();
+                    *loops += 1;
+                    // Sources of different criticality share a scope; each stops at its own limit.
+                    assert!(*loops <= limit.max(8), "more than {limit} loops in {to_scope}");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// No external check starts behind an unremedied violation of something that it certainly depends on.
+    fn contracts_are_kept(&self, plan: &Plan, (name, scope): &Place) {
+        let check = plan.find(name).expect("it is in the plan");
+        if plan.check(check).criticality != Criticality::External {
+            return;
+        }
+        for dependency in certain_dependencies(plan, check) {
+            let spec = plan.check(dependency);
+            let broken = self.violated.iter().find(|(violated, at)| {
+                *violated == spec.name
+                    && (self.has_item(plan, violated, at))
+                    && shares(plan, check, scope, dependency, at)
+            });
+            assert!(broken.is_none(), "{name}{scope} starts behind {broken:?}");
+        }
+    }
+
+    /// Items that a later pass no longer has do not count; whether they do is not told from entries alone, so
+    /// only violations outside fan-outs, and of plans without routes, are held against a start.
+    fn has_item(&self, plan: &Plan, name: &str, _at: &ScopePath) -> bool {
+        let check = plan.find(name).expect("it is in the plan");
+        plan.check(check).fan.is_empty() || !self.routed
+    }
+
+    fn groups_have_room(&self, plan: &Plan, (name, scope): &Place) {
+        let spec = plan.check(plan.find(name).expect("it is in the plan"));
+        let (Some(parent), Some(above)) = (spec.fan.last(), scope.parent()) else { return };
+        if !needs_slot(plan, name) {
+            return;
+        }
+        let of_parent = |other: &str| {
+            let other = plan.check(plan.find(other).expect("it is in the plan"));
+            other.fan.last() == Some(parent)
+        };
+        let beside = |(other, at): &&Place| at.parent().as_ref() == Some(&above) && of_parent(other);
+        match plan.check(*parent).concurrency {
+            Some(limit) => {
+                let used = self.running.iter().filter(beside).count();
+                assert!(used < limit as usize, "{name}{scope} is more than the concurrency of {limit}");
+            }
+            None if spec.criticality == Criticality::External => {
+                let used = self.running.iter().filter(beside).filter(|(other, _)| other == name).count();
+                assert_eq!(used, 0, "items of the external {name} run one at a time");
+            }
+            None => {}
+        }
+    }
+
+    /// Without routes, an item runs once and then once for each of its own retries.
+    fn items_are_apart(&self) {
+        if self.routed {
+            return;
+        }
+        for (place, attempts) in &self.attempts {
+            let retried = self.retried.get(place).copied().unwrap_or(0);
+            assert!(*attempts <= 1 + retried, "{place:?} ran {attempts} times with {retried} retries");
+        }
+    }
+
+    fn statuses_are_of_last_attempts(&self, plan: &Plan, run: &Run) {
+        let document = run.document();
+        let checks = &document["checks"];
+        for check in &plan.checks {
+            let shown = &checks[&check.name];
+            let of_check: BTreeMap<&ScopePath, &u32> = self
+                .attempts
+                .iter()
+                .filter(|((name, _), _)| *name == check.name)
+                .map(|((_, scope), attempts)| (scope, attempts))
+                .collect();
+            let total: u32 = of_check.values().copied().sum();
+            assert_eq!(shown["runs"], Value::from(total), "runs of {}", check.name);
+            if !check.fan.is_empty() || !run.status().is_terminal() {
+                continue;
+            }
+            let place = (check.name.clone(), ScopePath::root());
+            let expected = match self.verdicts.get(&place) {
+                Some(Verdict::Succeeded) => "succeeded",
+                Some(Verdict::Failed) => "failed",
+                None => "skipped",
+            };
+            let status = shown["status"].as_str().unwrap_or_default();
+            assert!(status == expected || status == "unknown", "{} is {status}, not {expected}", check.name);
+        }
+    }
+}
+
+fn needs_slot(plan: &Plan, name: &str) -> bool {
+    let check = plan.check(plan.find(name).expect("it is in the plan"));
+    !["noop", "script", "log", "memory", "human-input"].contains(&check.provider.as_str())
+}
+
+/// What a check depends on whatever alternative is used.
+fn certain_dependencies(plan: &Plan, check: CheckIndex) -> BTreeSet<CheckIndex> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![check];
+    while let Some(next) = open.pop() {
+        for need in &plan.check(next).needs {
+            if let [only] = need.any_of.as_slice()
+                && found.insert(*only)
+            {
+                open.push(*only);
+            }
+        }
+    }
+    found
+}
+
+/// Whether two places concern the same items.
+fn shares(plan: &Plan, one: CheckIndex, at: &ScopePath, other: CheckIndex, there: &ScopePath) -> bool {
+    let (fan, other_fan) = (&plan.check(one).fan, &plan.check(other).fan);
+    let depth = fan.iter().zip(other_fan).take_while(|(a, b)| a == b).count();
+    at.truncated(depth) == there.truncated(depth)
+}

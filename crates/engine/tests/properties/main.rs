@@ -1,0 +1,155 @@
+//! What must hold for every plan in every weather.
+//!
+//! `ESCROW_PROPERTY_CASES` says how many plans are played in all (100,000 by default), and
+//! `ESCROW_PROPERTY_SEED` plays one of them alone. A failure prints its seed and its plan.
+
+mod laws;
+mod plans;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use escrow_engine::Run;
+use escrow_model::{Assumption, Letter, RunStatus, WaitKind};
+use escrow_testkit::{Dice, Options, Stage, Weather, try_plan};
+use laws::Reader;
+use plans::Flavour;
+use serde_json::Value;
+
+const CASES: u64 = 100_000;
+/// Far more than any of these small plans needs.
+const TURNS_MAX: u64 = 5_000;
+const LETTERS_MAX: u64 = 60;
+/// How often each plan is played. The first time it is also compared with its replay after every turn.
+const WEATHERS: u64 = 8;
+
+/// Plays a share of all cases: `each` of them for every seed.
+fn cases(percent: u64, each: u64, salt: u64, case: impl Fn(u64)) {
+    #[allow(clippy::disallowed_methods, reason = "tests may be told how long to take")]
+    let setting = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let count = setting("ESCROW_PROPERTY_CASES").unwrap_or(CASES) * percent / 100 / each;
+    let seeds: Vec<u64> = match setting("ESCROW_PROPERTY_SEED") {
+        Some(seed) => vec![seed],
+        None => (0..count).map(|number| number.wrapping_mul(0x9e37_79b9).wrapping_add(salt << 40)).collect(),
+    };
+    for seed in seeds {
+        if let Err(problem) = catch_unwind(AssertUnwindSafe(|| case(seed))) {
+            eprintln!("ESCROW_PROPERTY_SEED={seed}");
+            resume_unwind(problem);
+        }
+    }
+}
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.run.parallelism = 3;
+    options
+}
+
+fn weather(seed: u64, unknown: bool) -> Weather {
+    let mut dice = Dice::new(seed);
+    Weather { seed, trouble: 10 * dice.below(6), uneven: dice.chance(50), unknown }
+}
+
+/// Plays to the end, answering whoever waits for a person.
+fn finish(stage: &mut Stage<Weather>, dice: &mut Dice) {
+    for _ in 0..LETTERS_MAX {
+        stage.play(&[]);
+        assert!(stage.turns < TURNS_MAX, "the run does not settle");
+        if stage.run.status() != RunStatus::Waiting {
+            break;
+        }
+        let wait = stage.run.waits().into_iter().next().expect("a run that waits says for what");
+        let (by, note) = (None, None);
+        let letter = match wait.kind {
+            WaitKind::Approval if dice.chance(90) => Letter::Approve { id: wait.id, by, note },
+            WaitKind::Approval => Letter::Deny { id: wait.id, by, note },
+            WaitKind::Input => Letter::Answer { id: wait.id, text: "yes".into(), by },
+            WaitKind::UnknownEffect => {
+                let assumption = *dice.pick(&[Assumption::Done, Assumption::Failed, Assumption::Retry]);
+                Letter::Assume { check: wait.check, scope: wait.scope, assumption, by }
+            }
+        };
+        stage.letter(letter);
+    }
+    let status = stage.run.status();
+    assert!(status.is_terminal(), "the run is {status:?} for ever");
+}
+
+fn one_case(seed: u64, flavour: Flavour) {
+    let mut dice = Dice::new(seed);
+    let text = plans::plan(&mut dice, flavour);
+    let Ok(plan) = try_plan(&text) else { return };
+    for number in 0..WEATHERS {
+        let weather = weather(seed ^ number << 50, flavour.unknown);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let options = Options { compare_replay: number == 0, ..options() };
+            let mut stage = Stage::start(&plan, &options, weather.clone());
+            finish(&mut stage, &mut dice.clone());
+            Reader::read(&plan, 3, &stage.journal, &stage.run);
+            let replayed = Run::replay(&stage.journal).expect("a journal replays");
+            assert!(replayed == stage.run, "a replay rebuilds the run");
+        }));
+        if let Err(problem) = outcome {
+            eprintln!("{text}{weather:?}");
+            resume_unwind(problem);
+        }
+    }
+}
+
+#[test]
+fn plans_without_routes_keep_every_law() {
+    cases(33, WEATHERS, 1, |seed| one_case(seed, Flavour { routes: false, unknown: false, people: false }));
+}
+
+#[test]
+fn plans_with_routes_keep_every_law() {
+    cases(33, WEATHERS, 2, |seed| one_case(seed, Flavour { routes: true, unknown: false, people: false }));
+}
+
+#[test]
+fn plans_with_unknown_effects_and_people_keep_every_law() {
+    cases(30, WEATHERS, 3, |seed| one_case(seed, Flavour { routes: true, unknown: true, people: true }));
+}
+
+#[test]
+fn the_same_inputs_write_the_same_journal() {
+    let flavour = Flavour { routes: true, unknown: true, people: true };
+    cases(3, 1, 4, |seed| {
+        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let Ok(plan) = try_plan(&text) else { return };
+        let journal = || {
+            let mut stage = Stage::start(&plan, &options(), weather(seed, true));
+            finish(&mut stage, &mut Dice::new(seed));
+            stage.journal
+        };
+        assert!(journal() == journal(), "{text}");
+    });
+}
+
+/// Stops after every commit in turn, replays, resumes and finishes in the same world. Answers come in the
+/// order of their intents, so nothing but the crash differs.
+#[test]
+fn a_crash_after_any_commit_changes_nothing_in_the_end() {
+    let flavour = Flavour { routes: true, unknown: false, people: false };
+    cases(1, 1, 5, |seed| {
+        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let Ok(plan) = try_plan(&text) else { return };
+        let world = || Weather { uneven: false, ..weather(seed, false) };
+        let mut stage = Stage::start(&plan, &options(), world());
+        finish(&mut stage, &mut Dice::new(seed));
+        let expected = timeless(stage.run.document());
+        for commit in &stage.commits {
+            let mut resumed = Stage::resume(&stage.journal[..*commit], world(), false);
+            if !resumed.run.status().is_terminal() {
+                finish(&mut resumed, &mut Dice::new(seed));
+            }
+            let document = timeless(resumed.run.document());
+            assert!(document == expected, "{text}after entry {commit}:\n{document:#}\n{expected:#}");
+        }
+    });
+}
+
+fn timeless(mut document: Value) -> Value {
+    document["run"]["ended_at"] = Value::Null;
+    document
+}

@@ -1,0 +1,419 @@
+//! From the tree of a test file to its tests.
+
+use escrow_model::{Assumption, CheckStatus, ReasonCode, RunStatus, SkipReason};
+
+use super::fields::Reader;
+use super::{
+    Answers, Expectation, ExpectedCheck, LetterAct, TestAnswer, TestArtifact, TestCase, TestFile, TestInput,
+    TestLetter,
+};
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::suggest::did_you_mean;
+use crate::yaml::{Entry, Node};
+
+const CASE_KEYS: &[&str] = &[
+    "event",
+    "payload",
+    "inputs",
+    "env",
+    "only",
+    "tags",
+    "exclude_tags",
+    "safe_mode",
+    "strict",
+    "answers",
+    "letters",
+    "artifacts",
+    "expect",
+];
+
+const STATUSES: &[(&str, CheckStatus)] = &[
+    ("succeeded", CheckStatus::Succeeded),
+    ("failed", CheckStatus::Failed),
+    ("skipped", CheckStatus::Skipped),
+    ("waiting", CheckStatus::Waiting),
+    ("unknown", CheckStatus::Unknown),
+    ("pending", CheckStatus::Pending),
+    ("running", CheckStatus::Running),
+];
+
+const ASSUMPTIONS: &[(&str, Assumption)] =
+    &[("done", Assumption::Done), ("failed", Assumption::Failed), ("retry", Assumption::Retry)];
+
+pub(super) fn empty(found: &mut Diagnostics) {
+    found.push(
+        Problem::new("E0109", 0..0, "the file is empty")
+            .label("nothing stands here")
+            .help("a test file has `playbook:` and `tests:`"),
+    );
+}
+
+pub(super) fn file(root: &Node, found: &mut Diagnostics) -> Option<TestFile> {
+    if root.is_null() {
+        empty(found);
+        return None;
+    }
+    let mut reader = Reader { found };
+    let entries = reader.map(root, "a test file", &["playbook", "tests"]);
+    for key in ["playbook", "tests"] {
+        if !entries.iter().any(|entry| entry.key == key) {
+            reader.missing(root, "a test file", key);
+        }
+    }
+    let playbook = root.entry("playbook")?;
+    let tests = root.entry("tests")?;
+    let path = reader.text(playbook)?;
+    let cases = reader.any_map(&tests.value, "`tests`");
+    if cases.is_empty() {
+        reader.found.push(
+            Problem::new("E0106", tests.key_span.clone(), "`tests` has no test")
+                .label("a file that tests nothing would always pass"),
+        );
+    }
+    let tests = cases.iter().filter_map(|entry| reader.case(entry)).collect();
+    Some(TestFile { playbook: path, playbook_span: playbook.value.span.clone(), tests })
+}
+
+impl Reader<'_> {
+    fn missing(&mut self, node: &Node, what: &str, key: &str) {
+        self.found.push(
+            Problem::new("E0106", node.span.clone(), format!("{what} needs `{key}`"))
+                .label(format!("`{key}` is missing")),
+        );
+    }
+
+    fn case(&mut self, entry: &Entry) -> Option<TestCase> {
+        let entries = self.map(&entry.value, "a test", CASE_KEYS);
+        let mut case = TestCase {
+            name: entry.key.clone(),
+            span: entry.key_span.clone(),
+            event: None,
+            payload: Default::default(),
+            inputs: Vec::new(),
+            env: Default::default(),
+            only: Vec::new(),
+            tags: Vec::new(),
+            exclude_tags: Vec::new(),
+            safe_mode: false,
+            strict: true,
+            answers: Vec::new(),
+            letters: Vec::new(),
+            artifacts: None,
+            expect: Expectation::default(),
+        };
+        for entry in entries {
+            match entry.key.as_str() {
+                "event" => case.event = self.text(entry),
+                "payload" => case.payload = self.object(entry),
+                "inputs" => case.inputs = self.inputs(entry),
+                "env" => case.env = self.variables(entry),
+                "only" => {
+                    for item in self.items(&entry.value) {
+                        let place = item.written().map(str::to_owned);
+                        case.only.extend(place.and_then(|text| self.place(&text, item.span.clone())));
+                    }
+                }
+                "tags" => case.tags = self.texts(entry),
+                "exclude_tags" => case.exclude_tags = self.texts(entry),
+                "safe_mode" => case.safe_mode = self.flag(entry).unwrap_or(false),
+                "strict" => case.strict = self.flag(entry).unwrap_or(true),
+                "answers" => {
+                    for answers in self.any_map(&entry.value, "`answers`") {
+                        if let (Some(place), Some(given)) =
+                            (self.place_of_key(answers), self.answers(&answers.value))
+                        {
+                            case.answers.push((place, given));
+                        }
+                    }
+                }
+                "letters" => {
+                    case.letters =
+                        self.items(&entry.value).iter().filter_map(|letter| self.letter(letter)).collect();
+                }
+                "artifacts" => {
+                    let artifacts = self.any_map(&entry.value, "`artifacts`");
+                    case.artifacts =
+                        Some(artifacts.iter().filter_map(|artifact| self.artifact(artifact)).collect());
+                }
+                "expect" => case.expect = self.expectation(&entry.value),
+                _ => {}
+            }
+        }
+        if entry.value.map().is_some() && entry.value.entry("expect").is_none() {
+            self.found.push(
+                Problem::new("E0106", entry.key_span.clone(), "a test needs `expect`")
+                    .label("a test that expects nothing would always pass"),
+            );
+        }
+        Some(case)
+    }
+
+    fn inputs(&mut self, entry: &Entry) -> Vec<TestInput> {
+        self.any_map(&entry.value, "`inputs`")
+            .iter()
+            .map(|input| TestInput {
+                name: input.key.clone(),
+                span: input.key_span.clone(),
+                value: input.value.json(),
+            })
+            .collect()
+    }
+
+    fn answers(&mut self, node: &Node) -> Option<Answers> {
+        match node.list() {
+            Some(items) => Some(Answers::InTurn(items.iter().map(|item| self.answer(item)).collect())),
+            None => Some(Answers::Always(self.answer(node))),
+        }
+    }
+
+    fn answer(&mut self, node: &Node) -> TestAnswer {
+        const KEYS: &[&str] = &["output", "exit", "stderr", "signal", "timeout", "takes", "env"];
+        let mut answer = TestAnswer::default();
+        for entry in self.map(node, "an answer", KEYS) {
+            match entry.key.as_str() {
+                "output" => answer.output = entry.value.json(),
+                "exit" => answer.exit = self.exit_code(entry).unwrap_or(0),
+                "stderr" => answer.stderr = self.text(entry).unwrap_or_default(),
+                "signal" => answer.signal = self.text(entry),
+                "timeout" => answer.timeout = self.flag(entry).unwrap_or(false),
+                "takes" => answer.takes_ms = self.duration_ms(entry).unwrap_or(0),
+                "env" => answer.env = self.variables(entry),
+                _ => {}
+            }
+        }
+        let endings = usize::from(answer.exit != 0)
+            + usize::from(answer.signal.is_some())
+            + usize::from(answer.timeout);
+        if endings > 1 {
+            self.found.push(
+                Problem::new("E0130", node.span.clone(), "an answer ends in one way")
+                    .label("give one of `exit`, `signal` and `timeout`"),
+            );
+        }
+        answer
+    }
+
+    fn letter(&mut self, node: &Node) -> Option<TestLetter> {
+        const ACTS: &[&str] = &["approve", "deny", "answer", "assume", "cancel", "wait"];
+        const KEYS: &[&str] =
+            &["approve", "deny", "answer", "text", "assume", "as", "cancel", "wait", "after"];
+        let entries = self.map(node, "a letter", KEYS);
+        if node.map().is_none() {
+            return None;
+        }
+        let mut acts = entries.iter().filter(|entry| ACTS.contains(&entry.key.as_str()));
+        let (Some(act), None) = (acts.next(), acts.next()) else {
+            self.found.push(
+                Problem::new("E0130", node.span.clone(), "a letter says one thing")
+                    .label(format!("give one of {}", ACTS.join(", "))),
+            );
+            return None;
+        };
+        let after_ms = node.entry("after").and_then(|entry| self.duration_ms(entry));
+        let act = match act.key.as_str() {
+            "approve" => LetterAct::Approve(self.place_of_value(act)?),
+            "deny" => LetterAct::Deny(self.place_of_value(act)?),
+            "answer" => {
+                let Some(text) = node.entry("text") else {
+                    self.missing(node, "an answer", "text");
+                    return None;
+                };
+                LetterAct::Answer(self.place_of_value(act)?, self.text(text)?)
+            }
+            "assume" => {
+                let Some(what) = node.entry("as") else {
+                    self.missing(node, "an assumption", "as");
+                    return None;
+                };
+                LetterAct::Assume(self.place_of_value(act)?, self.word(&what.value, "as", ASSUMPTIONS)?)
+            }
+            "wait" => LetterAct::Wait { ms: self.duration_ms(act)? },
+            _ => LetterAct::Cancel,
+        };
+        Some(TestLetter { after_ms, act })
+    }
+
+    /// `id: 120`, a size; or `id: {size, content}`.
+    fn artifact(&mut self, entry: &Entry) -> Option<TestArtifact> {
+        let mut artifact =
+            TestArtifact { id: entry.key.clone(), span: entry.key_span.clone(), size: 0, content: None };
+        if entry.value.number().is_some() {
+            artifact.size = self.whole_number(entry)?;
+            return Some(artifact);
+        }
+        let mut size = None;
+        for part in self.map(&entry.value, "an artifact", &["size", "content"]) {
+            match part.key.as_str() {
+                "size" => size = self.whole_number(part),
+                _ => artifact.content = Some(part.value.json()),
+            }
+        }
+        let written = artifact.content.as_ref().map_or(1, |content| content.to_string().len() as u64);
+        artifact.size = size.unwrap_or(written);
+        Some(artifact)
+    }
+
+    fn expectation(&mut self, node: &Node) -> Expectation {
+        const KEYS: &[&str] = &["run", "checks", "routes", "issues", "missing", "warnings"];
+        let mut expect = Expectation::default();
+        let entries = self.map(node, "`expect`", KEYS);
+        if node.map().is_some_and(<[Entry]>::is_empty) {
+            self.missing(node, "`expect`", "run");
+        }
+        for entry in entries {
+            match entry.key.as_str() {
+                "run" => expect.run = self.run_status(entry),
+                "checks" => {
+                    for check in self.any_map(&entry.value, "`checks`") {
+                        if let (Some(place), Some(expected)) =
+                            (self.place_of_key(check), self.expected_check(check))
+                        {
+                            expect.checks.push((place, expected));
+                        }
+                    }
+                }
+                "routes" => {
+                    let routes = self.texts(entry);
+                    expect.routes = Some(routes.iter().map(|route| tidy_route(route)).collect());
+                }
+                "issues" => {
+                    for check in self.any_map(&entry.value, "`issues`") {
+                        if let Some(place) = self.place_of_key(check) {
+                            expect.issues.push((place, self.texts(check)));
+                        }
+                    }
+                }
+                "missing" => expect.missing = Some(self.texts(entry)),
+                "warnings" => expect.warnings = Some(self.texts(entry)),
+                _ => {}
+            }
+        }
+        expect
+    }
+
+    fn run_status(&mut self, entry: &Entry) -> Option<String> {
+        let text = self.text(entry)?;
+        if RunStatus::parse(&text).is_some() || ReasonCode::parse(&text).is_some() {
+            return Some(text);
+        }
+        let known = RunStatus::ALL.iter().map(|status| status.as_str());
+        let known: Vec<&str> = known.chain(ReasonCode::ALL.iter().map(|code| code.as_str())).collect();
+        self.found.push(
+            Problem::new("E0108", entry.value.span.clone(), format!("no run ends as `{text}`"))
+                .label("neither a status nor a reason")
+                .maybe_help(did_you_mean(&text, known)),
+        );
+        None
+    }
+
+    fn expected_check(&mut self, entry: &Entry) -> Option<ExpectedCheck> {
+        let node = &entry.value;
+        if node.map().is_none() {
+            let status = self.word(node, &entry.key, STATUSES)?;
+            return Some(ExpectedCheck { status: Some(status), ..ExpectedCheck::default() });
+        }
+        let mut expected = ExpectedCheck::default();
+        for part in self.map(node, "an expected check", &["status", "skipped", "runs", "output"]) {
+            match part.key.as_str() {
+                "status" => expected.status = self.word(&part.value, "status", STATUSES),
+                "skipped" => {
+                    let reasons: Vec<(&str, SkipReason)> =
+                        SkipReason::ALL.iter().map(|reason| (reason.as_str(), *reason)).collect();
+                    let reason = self.word(&part.value, "skipped", &reasons)?;
+                    expected.status = Some(CheckStatus::Skipped);
+                    expected.skip_reason = Some(reason.as_str().to_owned());
+                }
+                "runs" => expected.runs = self.whole_number(part),
+                "output" => expected.output = Some(part.value.json()),
+                _ => {}
+            }
+        }
+        Some(expected)
+    }
+}
+
+/// `a->b`, `a → b` and `a -> b` are one route.
+fn tidy_route(route: &str) -> String {
+    let parts: Vec<&str> = route.split("->").flat_map(|part| part.split('→')).map(str::trim).collect();
+    parts.join(" -> ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read_tests;
+
+    /// The problems of a text, as `line:column code message`.
+    fn problems(text: &str) -> Vec<String> {
+        read_tests(text, "x.test.yaml")
+            .diagnostics
+            .iter()
+            .map(|one| format!("{}:{} {} {}", one.line, one.column, one.code, one.message))
+            .collect()
+    }
+
+    #[test]
+    fn every_problem_of_a_test_file_is_told_with_its_line() {
+        let text = "\
+playbook: a.yaml
+tests:
+  one:
+    answer: {}
+    answers:
+      build: {exit: 300}
+      each[x]: {}
+      post: {exit: 1, timeout: true}
+    letters: [{approve: a, deny: b}, {assume: a, as: maybe}, {answer: ask}]
+    expect:
+      run: finished
+      checks: {build: broken, post: {skipped: because}}
+  two: {}
+";
+        assert_eq!(
+            problems(text),
+            [
+                "4:5 E0103 a test has no key `answer`",
+                "6:21 E0105 `exit` must be a number from 0 to 255",
+                "7:7 E0105 `each[x]` names neither a check nor an item",
+                "8:13 E0130 an answer ends in one way",
+                "9:15 E0130 a letter says one thing",
+                "9:54 E0108 `as` cannot be `maybe`",
+                "9:62 E0106 an answer needs `text`",
+                "11:12 E0108 no run ends as `finished`",
+                "12:23 E0108 `build` cannot be `broken`",
+                "12:47 E0108 `skipped` cannot be `because`",
+                "13:3 E0106 a test needs `expect`",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_that_tests_nothing_is_refused() {
+        assert_eq!(problems(""), ["1:1 E0109 the file is empty"]);
+        assert_eq!(problems("playbook: a.yaml\ntests: {}\n"), ["2:1 E0106 `tests` has no test"]);
+        assert_eq!(
+            problems("tests: {a: {expect: {run: completed}}}"),
+            ["1:1 E0106 a test file needs `playbook`"]
+        );
+        assert_eq!(problems("playbook: a\ntests: {a: {expect: {}}}"), ["2:21 E0106 `expect` needs `run`"]);
+    }
+
+    #[test]
+    fn a_good_file_has_no_problems() {
+        let text = "\
+playbook: a.yaml
+tests:
+  one:
+    event: pr_opened
+    answers: {build: [{exit: 1, takes: 2s}, {output: {n: 1}}]}
+    letters: {approve: post}
+    artifacts: {review: 100, data: {content: {a: 1}}}
+    expect: {run: run.completed.ok, checks: {'each[0][1]': succeeded}, routes: ['a→b']}
+";
+        assert_eq!(problems(text), Vec::<String>::new());
+        let file = read_tests(text, "x").file.expect("a good file");
+        let case = &file.tests[0];
+        assert_eq!(case.expect.routes.as_deref(), Some(&["a -> b".to_owned()][..]));
+        assert_eq!(case.expect.checks[0].0.scope.indices(), [0, 1]);
+        assert_eq!(case.artifacts.as_ref().map(Vec::len), Some(2));
+    }
+}

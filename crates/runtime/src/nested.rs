@@ -1,0 +1,264 @@
+//! `type: playbook`: a run inside a run, with a journal of its own.
+//!
+//! **Invariant:** the id of a nested run follows from its parent, check, scope and attempt. Whoever takes the
+//! parent over finds the same nested run, goes on with it, or takes its result: nothing is run twice.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use escrow_engine::Run;
+use escrow_model::{
+    Answer, Entry, FaultClass, Home, InputKind, KeyKind, KeySpec, Mutates, Plan, ProviderFault, ProviderSpec,
+    Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath,
+};
+use escrow_playbook::{Severity, read_bytes};
+use escrow_store::{Created, Durability, LeaseError, LookupError, NewRun, Store};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::cancellation::Cancellation;
+use crate::catalog::catalog;
+use crate::chance::now_ms;
+use crate::holder::{liveness, this_process};
+use crate::process::Stream;
+use crate::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
+
+/// How deep runs may nest.
+const DEPTH_MAX: u32 = 8;
+
+pub const SPEC: ProviderSpec = ProviderSpec {
+    name: "playbook",
+    summary: "runs another playbook; its output is how that run ended and what it gave",
+    keys: &[
+        KeySpec { name: "playbook", kind: KeyKind::Plain, required: true },
+        KeySpec { name: "with", kind: KeyKind::Tree, required: false },
+    ],
+    mutates: Mutates::AsNested,
+    home: Home::Workshop,
+    timeout_ms: 24 * 60 * 60 * 1000,
+};
+
+/// The check that nests a run.
+pub(crate) struct Nest {
+    pub(crate) parent: RunOptions,
+    pub(crate) parent_started_at: u64,
+    pub(crate) check: String,
+    pub(crate) scope: ScopePath,
+    pub(crate) attempt: u32,
+    pub(crate) surroundings: Surroundings,
+    pub(crate) store: Arc<Store>,
+    pub(crate) cancellation: Cancellation,
+}
+
+/// How a nested run came to rest.
+pub(crate) enum Rest {
+    Answered(Box<Answer>),
+    Waits { child: RunId, reason: Reason },
+}
+
+impl Nest {
+    pub(crate) async fn perform(self, request: &Request) -> Rest {
+        match self.run_to_rest(request).await {
+            Ok(run) => rest_of(&run),
+            Err(fault) => Rest::Answered(Box::new(Answer::fault(fault))),
+        }
+    }
+
+    async fn run_to_rest(self, request: &Request) -> Result<Run, ProviderFault> {
+        let id = self.child_id();
+        let (run, lease, beginning) = match self.store.run(id.as_str()) {
+            Ok(_) => {
+                let run = self.known(&id)?;
+                if run.status().is_terminal() {
+                    return Ok(run);
+                }
+                let lease = match self.store.acquire(&id, &this_process(), liveness) {
+                    Ok(lease) => lease,
+                    // Somebody else drives it, perhaps right now by an approval: it waits as far as we know.
+                    Err(LeaseError::Held { .. }) => return Ok(run),
+                    Err(error) => return Err(world(&error.to_string())),
+                };
+                (run, lease, Beginning::Resumed)
+            }
+            Err(LookupError::None(_)) => self.begin(&id, request)?,
+            Err(error) => return Err(world(&error.to_string())),
+        };
+        let surroundings = Surroundings {
+            artifacts: PathBuf::from(&run.options().artifacts),
+            spool: self.surroundings.spool.with_file_name(id.as_str()),
+            ..self.surroundings
+        };
+        let drive = Drive {
+            run,
+            lease,
+            store: self.store,
+            surroundings,
+            observer: &mut Silent,
+            interruption: self.cancellation,
+        };
+        drive.to_rest(beginning).await.map_err(|error| match error {
+            DriveError::Store(error) => world(&error.to_string()),
+            DriveError::Fenced(id) => world(&format!("another process has taken over nested run `{id}`")),
+            DriveError::Orphans { .. } => world(&error.to_string()),
+        })
+    }
+
+    fn child_id(&self) -> RunId {
+        let text = format!("{}\0{}\0{}\0{}", self.parent.run, self.check, self.scope, self.attempt);
+        let digest = Sha256::digest(text.as_bytes());
+        let chance = digest.iter().take(8).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+        RunId::new(self.parent_started_at, chance)
+    }
+
+    fn known(&self, id: &RunId) -> Result<Run, ProviderFault> {
+        let entries = self.store.entries(id, 0).map_err(|error| world(&error.to_string()))?;
+        let entries: Vec<Entry> = entries.into_iter().map(|(_, entry)| entry).collect();
+        Run::replay(&entries).map_err(|error| world(&error.to_string()))
+    }
+
+    fn begin(
+        &self,
+        id: &RunId,
+        request: &Request,
+    ) -> Result<(Run, escrow_store::Lease, Beginning), ProviderFault> {
+        if self.parent.depth + 1 > DEPTH_MAX {
+            let message = format!("playbooks nest deeper than {DEPTH_MAX} runs");
+            return Err(ProviderFault::logical("too_deep", message));
+        }
+        let name = request.fields.get("playbook").and_then(Value::as_str).unwrap_or_default();
+        let (file, plan) = self.read(name)?;
+        let inputs = inputs(&plan, request.fields.get("with"))?;
+        let artifacts = self.surroundings.artifacts.join(folder(&self.check, &self.scope));
+        fs::create_dir_all(&artifacts)
+            .map_err(|error| world(&format!("cannot make `{}`: {error}", artifacts.display())))?;
+        let facts = crate::facts::gather(&plan, &self.surroundings.directory, &artifacts);
+        let options = RunOptions {
+            run: id.clone(),
+            inputs,
+            only: Vec::new(),
+            tags: Vec::new(),
+            exclude_tags: Vec::new(),
+            parallelism: plan.max_parallelism.unwrap_or(self.parent.parallelism),
+            timeout_ms: Some(plan.timeout_ms.map_or(request.timeout_ms, |own| own.min(request.timeout_ms))),
+            depth: self.parent.depth + 1,
+            parent: Some(self.parent.run.clone()),
+            file: Some(file.display().to_string()),
+            artifacts: artifacts.display().to_string(),
+            ..self.parent.clone()
+        };
+        let (run, turn) = Run::start(Arc::new(plan), Arc::new(options), Arc::new(facts), now_ms());
+        let holder = this_process();
+        let new =
+            NewRun { run: id, holder: &holder, entries: &turn.entries, durability: Durability::Grouped };
+        match self.store.create_run(new).map_err(|error| world(&error.to_string()))? {
+            Created::Done { lease, .. } => Ok((run, lease, Beginning::New(turn))),
+            Created::AlreadyExists => Err(world(&format!("nested run `{id}` exists already"))),
+        }
+    }
+
+    /// Beside the playbook that names it, then where commands run, then among the project's playbooks.
+    fn read(&self, name: &str) -> Result<(PathBuf, Plan), ProviderFault> {
+        let directory = &self.surroundings.directory;
+        let beside = self.parent.file.as_deref().and_then(|file| Path::new(file).parent());
+        let places = [beside, Some(directory.as_path()), Some(&directory.join(".escrow/playbooks"))];
+        let found = places.into_iter().flatten().find_map(|place| {
+            let path = place.join(name);
+            fs::read(&path).ok().map(|bytes| (path, bytes))
+        });
+        let (path, bytes) = found.ok_or_else(|| {
+            ProviderFault::logical("bad_playbook", format!("there is no playbook `{name}` to nest"))
+        })?;
+        let reading = read_bytes(&bytes, &path.display().to_string(), &catalog());
+        let plan = reading.plan.ok_or_else(|| {
+            let first = reading.diagnostics.iter().find(|one| one.severity == Severity::Error);
+            let what =
+                first.map_or_else(String::new, |one| format!(" {}:{}: {}", one.code, one.line, one.message));
+            ProviderFault::logical("bad_playbook", format!("`{}` cannot be run:{what}", path.display()))
+        })?;
+        Ok((path, plan))
+    }
+}
+
+/// `with`, by the types that the nested playbook declares.
+fn inputs(plan: &Plan, with: Option<&Value>) -> Result<Map<String, Value>, ProviderFault> {
+    let bad = |message: String| ProviderFault::logical("bad_input", message);
+    let given = match with {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(given)) => given.clone(),
+        Some(_) => return Err(bad("`with` must be a map of inputs".into())),
+    };
+    for (name, value) in &given {
+        let input =
+            plan.inputs.get(name).ok_or_else(|| bad(format!("`{}` has no input `{name}`", plan.name)))?;
+        if !input.kind.admits(value) && input.kind != InputKind::Any {
+            return Err(bad(format!("input `{name}` must be a {}, not {value}", input.kind.as_str())));
+        }
+    }
+    for (name, input) in &plan.inputs {
+        if input.required && input.default.is_none() && !given.contains_key(name) {
+            return Err(bad(format!("input `{name}` of `{}` is required", plan.name)));
+        }
+    }
+    Ok(given)
+}
+
+fn rest_of(run: &Run) -> Rest {
+    let reason = run.reason().cloned().unwrap_or(Reason {
+        code: ReasonCode::WaitingInput,
+        summary: "another process drives the nested run".into(),
+        evidence: Vec::new(),
+    });
+    let status = run.status();
+    if !status.is_terminal() {
+        return Rest::Waits { child: run.options().run.clone(), reason };
+    }
+    let document = run.document();
+    let outputs: Map<String, Value> = document["checks"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, check)| (name.clone(), check["output"].clone()))
+        .collect();
+    let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": [] });
+    let mut answer = Answer::done(output);
+    answer.record.insert("run_id".into(), json!(run.options().run));
+    if status != RunStatus::Completed {
+        let class = match reason.code {
+            ReasonCode::FailedExit | ReasonCode::FailedCheck | ReasonCode::FailedException => {
+                FaultClass::Transient
+            }
+            _ => FaultClass::Logical,
+        };
+        // The reason travels upward unchanged.
+        answer.ending = escrow_model::Ending::Fault(ProviderFault {
+            code: reason.code.as_str().to_owned(),
+            message: reason.summary,
+            class,
+            effect_unknown: false,
+        });
+    }
+    Rest::Answered(Box::new(answer))
+}
+
+/// The nested run's own part of the artifact directory.
+fn folder(check: &str, scope: &ScopePath) -> String {
+    let items: String = scope.indices().iter().map(|index| format!("-{index}")).collect();
+    let safe: String = check.chars().map(|c| if c == '/' || c == '\0' { '_' } else { c }).collect();
+    format!("{safe}{items}")
+}
+
+fn world(message: &str) -> ProviderFault {
+    ProviderFault::transient("exception", message)
+}
+
+/// A nested run tells its story in its own journal.
+struct Silent;
+
+impl Observer for Silent {
+    fn committed(&mut self, _run: &Run, _entries: &[Entry]) {}
+
+    fn output(&mut self, _check: &str, _scope: &ScopePath, _stream: Stream, _bytes: &[u8]) {}
+
+    fn tick(&mut self, _run: &Run) {}
+}

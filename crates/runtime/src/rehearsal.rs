@@ -1,0 +1,115 @@
+//! Plays a playbook without hands: a script answers for the world, and time is wound forward.
+//!
+//!   TestCase ──script──▶ Script ──stage──▶ Played { run, journal, problems } ──compare──▶ differences
+//!
+//! **Invariant:** nothing is started, read or waited for. The same script gives the same journal, so a play can
+//! also be broken off after any commit and resumed, and must come to the same end.
+
+mod case;
+mod compare;
+mod stage;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use escrow_engine::Run;
+use escrow_model::{Answer, Entry, Facts, Letter, Millis, Plan, RunOptions, ScopePath, Sighting};
+
+pub use case::rehearsal_of;
+pub use compare::{Difference, differences};
+
+/// A run that is to be played.
+#[derive(Clone, Debug)]
+pub struct Rehearsal {
+    pub plan: Arc<Plan>,
+    pub options: Arc<RunOptions>,
+    pub facts: Arc<Facts>,
+    pub script: Script,
+}
+
+/// What the world does.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    /// By check and scope. The root scope answers for the items that have no answer of their own.
+    pub replies: BTreeMap<(String, ScopePath), Replies>,
+    pub letters: Vec<ScriptedLetter>,
+    /// What lies in the artifact directory when somebody looks.
+    pub sightings: Vec<Sighting>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Replies {
+    Always(Reply),
+    /// To the first attempt, the second, and so on.
+    InTurn(Vec<Reply>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Reply {
+    pub answer: Answer,
+    pub takes: Takes,
+}
+
+/// How long an answer takes, of time that is not real.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    Ms(u64),
+    /// As long as the check may.
+    ItsTimeout,
+}
+
+#[derive(Clone, Debug)]
+pub struct ScriptedLetter {
+    /// Since the start. Without it, when nothing else happens any more.
+    pub after_ms: Option<u64>,
+    pub act: Act,
+}
+
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// Of what waits at a place, whatever its id.
+    Approve(Place),
+    Deny(Place),
+    Answer(Place, String),
+    Send(Letter),
+    /// Nobody does anything for so long.
+    Wait {
+        ms: u64,
+    },
+}
+
+pub type Place = (String, ScopePath);
+
+/// What a rehearsal came to.
+#[derive(Debug)]
+pub struct Played {
+    pub run: Run,
+    pub journal: Vec<Entry>,
+    /// After each of them the play can be broken off.
+    pub commits: Vec<Commit>,
+    /// Why it cannot be relied on: an attempt that the script has no answer for, a letter that nobody waited for.
+    pub problems: Vec<String>,
+}
+
+/// Where a play stood when a turn was committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub entries: usize,
+    pub letters: usize,
+}
+
+impl Rehearsal {
+    /// Plays to the end, or to where the run waits and no letter is left.
+    pub fn play(&self) -> Played {
+        stage::Stage::start(self).play()
+    }
+
+    /// Plays on from the journal of a play that was broken off. Effects that were cut off and that nobody knows
+    /// of are tried again, as a person would say who knows that nothing happened.
+    pub fn play_on(&self, journal: &[Entry], commit: Commit) -> Result<Played, escrow_engine::ReplayError> {
+        Ok(stage::Stage::resume(self, &journal[..commit.entries], commit.letters)?.play())
+    }
+}
+
+/// The clock of every rehearsal starts here: 2026-01-01T00:00:00Z.
+pub const START_MS: Millis = 1_767_225_600_000;

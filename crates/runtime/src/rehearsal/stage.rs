@@ -1,0 +1,306 @@
+//! Drives a run as the supervisor would, with a script for its hands and a clock that is wound by hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use escrow_engine::{Effect, Input, ReplayError, Run, Turn};
+use escrow_model::{
+    Answer, Assumption, CheckIndex, Entry, Event, Letter, Millis, ProviderFault, Request, RunStatus,
+    ScopePath, WaitKind,
+};
+
+use super::{Act, Commit, Played, Rehearsal, Replies, START_MS, ScriptedLetter, Takes};
+
+/// More turns than any rehearsal that ends.
+const TURNS_MAX: usize = 200_000;
+
+type Running = (CheckIndex, ScopePath, u32);
+
+pub(super) struct Stage<'a> {
+    rehearsal: &'a Rehearsal,
+    run: Run,
+    journal: Vec<Entry>,
+    commits: Vec<Commit>,
+    problems: Vec<String>,
+    now_ms: Millis,
+    letters_sent: usize,
+    inspection_asked: bool,
+    /// Answers under way, by time and order of start.
+    coming: BTreeMap<(Millis, u64), (Running, Answer)>,
+    started: u64,
+    /// Retries that are scheduled and not yet due.
+    retries: BTreeSet<(Millis, String, ScopePath)>,
+    /// Attempts that a crash cut off and a person had tried again: they do not use up an answer of the script.
+    lost: BTreeMap<(CheckIndex, ScopePath), u32>,
+    resumed: bool,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn start(rehearsal: &'a Rehearsal) -> Stage<'a> {
+        let Rehearsal { plan, options, facts, .. } = rehearsal;
+        let (run, turn) = Run::start(plan.clone(), options.clone(), facts.clone(), START_MS);
+        let mut stage = Stage::with(rehearsal, run, Vec::new());
+        stage.act(turn);
+        stage
+    }
+
+    pub(super) fn resume(
+        rehearsal: &'a Rehearsal,
+        journal: &[Entry],
+        letters_sent: usize,
+    ) -> Result<Stage<'a>, ReplayError> {
+        let run = Run::replay(journal)?;
+        let mut stage = Stage::with(rehearsal, run, journal.to_vec());
+        stage.letters_sent = letters_sent;
+        stage.resumed = true;
+        stage.now_ms = journal.last().map_or(START_MS, |entry| entry.at);
+        for entry in journal {
+            stage.follow_retries(entry);
+        }
+        stage.input(Input::Resume);
+        Ok(stage)
+    }
+
+    fn with(rehearsal: &'a Rehearsal, run: Run, journal: Vec<Entry>) -> Stage<'a> {
+        Stage {
+            rehearsal,
+            run,
+            journal,
+            commits: Vec::new(),
+            problems: Vec::new(),
+            now_ms: START_MS,
+            letters_sent: 0,
+            inspection_asked: false,
+            coming: BTreeMap::new(),
+            started: 0,
+            retries: BTreeSet::new(),
+            lost: BTreeMap::new(),
+            resumed: false,
+        }
+    }
+
+    pub(super) fn play(mut self) -> Played {
+        while !self.run.status().is_terminal() && self.problems.is_empty() && self.next() {
+            if self.commits.len() > TURNS_MAX {
+                self.problems.push(format!("it does not end: {TURNS_MAX} turns"));
+            }
+        }
+        let unsent = self.rehearsal.script.letters.len() - self.letters_sent;
+        if unsent > 0 && self.problems.is_empty() {
+            let letters = if unsent == 1 { "1 letter was" } else { &format!("{unsent} letters were") };
+            self.problems.push(format!("the run ended before {letters} sent"));
+        }
+        Played { run: self.run, journal: self.journal, commits: self.commits, problems: self.problems }
+    }
+
+    /// Lets the next thing happen. False when nothing does any more.
+    fn next(&mut self) -> bool {
+        if std::mem::take(&mut self.inspection_asked) {
+            self.input(Input::Seen(self.rehearsal.script.sightings.clone()));
+            return true;
+        }
+        let letter = self.rehearsal.script.letters.get(self.letters_sent);
+        let answer = self.coming.keys().next().copied();
+        let wake = self.wake();
+        let due = [answer.map(|(due, _)| due), wake].into_iter().flatten().min();
+        if let Some(letter) = letter {
+            match letter.after_ms.map(|after| START_MS.saturating_add(after)) {
+                Some(at) if due.is_none_or(|due| at <= due) => {
+                    self.now_ms = self.now_ms.max(at);
+                    self.send(letter);
+                    return true;
+                }
+                None if due.is_none() => {
+                    self.send(letter);
+                    return true;
+                }
+                Some(_) | None => {}
+            }
+        }
+        if let Some((at, number)) = answer.filter(|(at, _)| wake.is_none_or(|wake| *at <= wake)) {
+            self.take(at, number);
+            return true;
+        }
+        if let Some(wake) = wake {
+            self.now_ms = self.now_ms.max(wake);
+            self.input(Input::Wake);
+            return true;
+        }
+        self.try_again_what_was_lost()
+    }
+
+    /// When to wake the run. A person's time to answer passes only when something else happens later: a test that
+    /// sends no letter means a run that waits.
+    fn wake(&self) -> Option<Millis> {
+        let retry = self.retries.first().map(|(at, _, _)| *at);
+        let busy = retry.is_some() || !self.coming.is_empty();
+        let later_letter = self.rehearsal.script.letters.get(self.letters_sent).is_some_and(|letter| {
+            letter.after_ms.is_some_and(|after| {
+                self.run.wake_at().is_some_and(|wake| wake < START_MS.saturating_add(after))
+            })
+        });
+        if busy || later_letter || self.run.status() == RunStatus::Running {
+            self.run.wake_at()
+        } else {
+            None
+        }
+    }
+
+    fn send(&mut self, letter: &ScriptedLetter) {
+        if let Act::Wait { ms } = letter.act {
+            self.wait(ms);
+            self.letters_sent += 1;
+            return;
+        }
+        self.letters_sent += 1;
+        let waiting = |(check, scope): &(String, ScopePath)| {
+            self.run
+                .waits()
+                .into_iter()
+                .find(|wait| wait.check == *check && wait.scope == *scope)
+                .map(|wait| wait.id)
+                .ok_or_else(|| format!("a letter came for `{check}{scope}`, which waits for nothing"))
+        };
+        let letter = match &letter.act {
+            Act::Approve(place) => waiting(place).map(|id| Letter::Approve { id, by: None, note: None }),
+            Act::Deny(place) => waiting(place).map(|id| Letter::Deny { id, by: None, note: None }),
+            Act::Answer(place, text) => {
+                waiting(place).map(|id| Letter::Answer { id, text: text.clone(), by: None })
+            }
+            Act::Send(letter) => Ok(letter.clone()),
+            Act::Wait { .. } => return,
+        };
+        match letter {
+            Ok(letter) => self.input(Input::Letter(letter)),
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+
+    /// Winds the clock, and lets happen what is due on the way.
+    fn wait(&mut self, ms: u64) {
+        let until = self.now_ms.saturating_add(ms);
+        while !self.run.status().is_terminal() {
+            let answer = self.coming.keys().next().copied().filter(|(at, _)| *at <= until);
+            let wake = self.run.wake_at().filter(|wake| *wake <= until);
+            match (answer, wake) {
+                (Some((at, number)), wake) if wake.is_none_or(|wake| at <= wake) => self.take(at, number),
+                (_, Some(wake)) => {
+                    self.now_ms = self.now_ms.max(wake);
+                    self.input(Input::Wake);
+                }
+                (Some(_), None) | (None, None) => break,
+            }
+        }
+        self.now_ms = self.now_ms.max(until);
+    }
+
+    fn take(&mut self, at: Millis, number: u64) {
+        self.now_ms = self.now_ms.max(at);
+        if let Some(((check, scope, attempt), answer)) = self.coming.remove(&(at, number)) {
+            self.input(Input::Answered { check, scope, attempt, answer });
+        }
+    }
+
+    /// Only in a play that was broken off: the effect that the break made unknown is tried again.
+    fn try_again_what_was_lost(&mut self) -> bool {
+        if !self.resumed {
+            return false;
+        }
+        let lost = |wait: &escrow_engine::OpenWait| {
+            wait.kind == WaitKind::UnknownEffect
+                && self.journal.iter().rev().any(|entry| {
+                    matches!(&entry.event, Event::AttemptAnswered { check, scope, answer, .. }
+                        if *check == wait.check && *scope == wait.scope && is_lost(answer))
+                })
+        };
+        let Some(wait) = self.run.waits().into_iter().find(lost) else { return false };
+        if let Some(check) = self.run.plan_of().find(&wait.check) {
+            *self.lost.entry((check, wait.scope.clone())).or_default() += 1;
+        }
+        let (check, scope) = (wait.check, wait.scope);
+        let letter = Letter::Assume { check, scope, assumption: Assumption::Retry, by: None };
+        self.input(Input::Letter(letter));
+        true
+    }
+
+    fn input(&mut self, input: Input) {
+        let turn = self.run.handle(self.now_ms, input);
+        self.act(turn);
+    }
+
+    fn act(&mut self, turn: Turn) {
+        for entry in &turn.entries {
+            self.follow_retries(entry);
+        }
+        self.journal.extend(turn.entries);
+        self.commits.push(Commit { entries: self.journal.len(), letters: self.letters_sent });
+        for effect in turn.effects {
+            match effect {
+                Effect::Perform { check, scope, attempt, request } => {
+                    self.ask(check, scope, attempt, &request);
+                }
+                Effect::Stop { check, scope, attempt } => {
+                    let running = (check, scope, attempt);
+                    self.coming.retain(|_, (one, _)| *one != running);
+                    let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
+                    self.deliver(running, Answer::fault(fault), 0);
+                }
+                Effect::Inspect => self.inspection_asked = true,
+            }
+        }
+    }
+
+    fn follow_retries(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::RetryScheduled { check, scope, at, .. } => {
+                self.retries.insert((*at, check.clone(), scope.clone()));
+            }
+            Event::RetryDue { check, scope } => {
+                self.retries.retain(|(_, one, at)| (one, at) != (check, scope));
+            }
+            _ => {}
+        }
+    }
+
+    fn ask(&mut self, check: CheckIndex, scope: ScopePath, attempt: u32, request: &Request) {
+        let name = self.run.plan_of().check(check).name.clone();
+        let lost = self.lost.get(&(check, scope.clone())).copied().unwrap_or(0);
+        let place = format!("{name}{scope}");
+        let replies = &self.rehearsal.script.replies;
+        let found = replies.get(&(name.clone(), scope.clone()));
+        let reply = match found.or_else(|| replies.get(&(name.clone(), ScopePath::root()))) {
+            None => {
+                let provider = &request.provider;
+                Err(format!("`{place}` was to run and has no answer: no `{provider}` is started in a test"))
+            }
+            Some(Replies::Always(reply)) => Ok(reply),
+            Some(Replies::InTurn(replies)) => {
+                let turn = usize::try_from(attempt.saturating_sub(lost)).unwrap_or(usize::MAX);
+                let count = replies.len();
+                let answers = if count == 1 { "1 answer".to_owned() } else { format!("{count} answers") };
+                replies
+                    .get(turn.saturating_sub(1))
+                    .ok_or_else(|| format!("`{place}` was to run {turn} times and has {answers}"))
+            }
+        };
+        match reply {
+            Ok(reply) => {
+                let takes_ms = match reply.takes {
+                    Takes::Ms(ms) => ms,
+                    Takes::ItsTimeout => request.timeout_ms,
+                };
+                let answer = reply.answer.clone();
+                self.deliver((check, scope, attempt), answer, takes_ms);
+            }
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+
+    fn deliver(&mut self, running: Running, answer: Answer, after_ms: u64) {
+        self.started += 1;
+        self.coming.insert((self.now_ms.saturating_add(after_ms), self.started), (running, answer));
+    }
+}
+
+fn is_lost(answer: &Answer) -> bool {
+    matches!(&answer.ending, escrow_model::Ending::Fault(fault) if fault.code == "lost")
+}

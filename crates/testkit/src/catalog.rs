@@ -1,0 +1,44 @@
+//! The providers that scripted plans may name: the engine's own, and stand-ins for those with hands.
+
+use escrow_model::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
+
+const fn key(name: &'static str, kind: KeyKind) -> KeySpec {
+    KeySpec { name, kind, required: false }
+}
+
+/// Nothing is required of them, so that a plan says only what its test is about.
+const HANDS: &[ProviderSpec] = &[
+    ProviderSpec {
+        name: "command",
+        summary: "does what the script says, and changes nothing outside",
+        keys: &[key("exec", KeyKind::Exec), key("stdin", KeyKind::Text), key("note", KeyKind::Text)],
+        mutates: Mutates::Never,
+        home: Home::Workshop,
+        timeout_ms: 600_000,
+    },
+    ProviderSpec {
+        name: "http",
+        summary: "does what the script says, and changes the world unless it only reads",
+        keys: &[
+            key("url", KeyKind::Text),
+            key("method", KeyKind::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])),
+            key("headers", KeyKind::Tree),
+            key("body", KeyKind::Tree),
+        ],
+        mutates: Mutates::UnlessKeyIs { key: "method", words: &["GET", "HEAD"], default: "GET" },
+        home: Home::Workshop,
+        timeout_ms: 30_000,
+    },
+    ProviderSpec {
+        name: "playbook",
+        summary: "stands for a nested run",
+        keys: &[key("playbook", KeyKind::Plain), key("with", KeyKind::Tree)],
+        mutates: Mutates::AsNested,
+        home: Home::Workshop,
+        timeout_ms: 600_000,
+    },
+];
+
+pub fn catalog() -> Vec<ProviderSpec> {
+    escrow_engine::PROVIDERS.iter().chain(HANDS).copied().collect()
+}

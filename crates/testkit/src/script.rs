@@ -1,0 +1,190 @@
+//! What the world does, line by line.
+//!
+//!   gate: {"ok": false}            the check answers with this output
+//!   gate: 1 then exit 2 then 3     several answers in turn; the last one repeats
+//!   each[2]: exit 1                one item; other items answer as `each:` says, or with null
+//!   a: exit 3 | exit 3 {"n": 1}    a fault, with an output beside it when one is given
+//!   a: timeout | signal | lost     faults after which nobody knows whether an effect happened
+//!   a: http 503                    a definite answer of a server: transient from 500, 408, 425 and 429
+//!   a: broken                      a logical fault of the provider itself
+//!   a: never                       answers only when it is stopped
+//!   a: 1 after 5s                  takes its time
+//!   a: env K=V                     done, and `K=V` joins the environment
+//!
+//!   approve a · deny a · answer a yes · assume a done · cancel · interrupt      letters, when all is quiet
+//!   wait 5s · crash · seen {"id": size, …}                                      time, a new driver, artifacts
+
+use std::collections::BTreeMap;
+
+use escrow_model::{Answer, ProviderFault, Request, ScopePath};
+use serde_json::{Value, json};
+
+/// A request that the world is to answer.
+#[derive(Clone, Debug)]
+pub struct Ask<'a> {
+    pub check: &'a str,
+    pub scope: &'a ScopePath,
+    pub attempt: u32,
+    pub request: &'a Request,
+}
+
+/// An answer and the time it takes. `None`: it never comes, unless the attempt is stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    pub answer: Option<Answer>,
+    pub after_ms: u64,
+}
+
+/// Answers requests. The same ask must get the same reply, or crashes could not be compared.
+pub trait World {
+    fn reply(&mut self, ask: &Ask<'_>) -> Reply;
+
+    /// Files that are there when somebody looks, by artifact id, with their sizes.
+    fn files(&self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+}
+
+/// Something that happens to a run from outside its providers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    Approve(String),
+    Deny(String),
+    Answer(String, String),
+    Assume(String, String),
+    Cancel,
+    Interrupt,
+    WaitMs(u64),
+    Crash,
+}
+
+/// A world as its test wrote it.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    answers: BTreeMap<String, Vec<Reply>>,
+    pub steps: Vec<Step>,
+    files: Vec<(String, u64)>,
+}
+
+impl Script {
+    pub fn parse(lines: &[&str]) -> Script {
+        let mut script = Script::default();
+        for line in lines {
+            script.line(line.trim());
+        }
+        script
+    }
+
+    fn line(&mut self, line: &str) {
+        let mut words = line.splitn(3, ' ');
+        let verb = words.next().unwrap_or_default();
+        let mut word = || words.next().unwrap_or_else(|| panic!("`{line}` says too little")).to_owned();
+        let step = match verb {
+            "approve" => Step::Approve(word()),
+            "deny" => Step::Deny(word()),
+            "answer" => Step::Answer(word(), word()),
+            "assume" => Step::Assume(word(), word()),
+            "cancel" => Step::Cancel,
+            "interrupt" => Step::Interrupt,
+            "wait" => Step::WaitMs(duration_ms(&word())),
+            "crash" => Step::Crash,
+            "seen" => {
+                let text = line.trim_start_matches("seen");
+                let files: BTreeMap<String, u64> = serde_json::from_str(text).expect("ids with sizes");
+                self.files.extend(files);
+                return;
+            }
+            _ => return self.answer_line(line),
+        };
+        self.steps.push(step);
+    }
+
+    fn answer_line(&mut self, line: &str) {
+        let (place, answers) = line.split_once(": ").unwrap_or_else(|| panic!("`{line}` has no `: `"));
+        let replies = answers.split(" then ").map(reply);
+        self.answers.entry(place.to_owned()).or_default().extend(replies);
+    }
+}
+
+impl World for Script {
+    fn reply(&mut self, ask: &Ask<'_>) -> Reply {
+        let item = format!("{}{}", ask.check, ask.scope);
+        let replies = self.answers.get(&item).or_else(|| self.answers.get(ask.check));
+        let Some(replies) = replies else {
+            return Reply { answer: Some(Answer::done(Value::Null)), after_ms: 0 };
+        };
+        let place = usize::try_from(ask.attempt).unwrap_or(usize::MAX) - 1;
+        replies.get(place).or(replies.last()).expect("a line gives an answer").clone()
+    }
+
+    fn files(&self) -> Vec<(String, u64)> {
+        self.files.clone()
+    }
+}
+
+fn reply(text: &str) -> Reply {
+    let (text, after_ms) = match text.rsplit_once(" after ") {
+        Some((text, time)) => (text, duration_ms(time)),
+        None => (text, 0),
+    };
+    let text = text.trim();
+    let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let answer = match verb {
+        "never" => None,
+        "exit" => {
+            let (code, output) = rest.split_once(' ').unwrap_or((rest, "null"));
+            let code: i64 = code.parse().expect("`exit` has a number");
+            let fault = ProviderFault::transient("exit_nonzero", format!("exit code {code}"));
+            let mut answer = Answer::fault(fault);
+            answer.output = json_of(output);
+            answer.record.insert("exitCode".into(), json!(code));
+            answer.record.insert("exit_code".into(), json!(code));
+            Some(answer)
+        }
+        "timeout" | "signal" | "lost" => {
+            let fault = ProviderFault::transient(verb, format!("it ended by {verb}"));
+            Some(Answer::fault(fault.with_unknown_effect()))
+        }
+        "http" => {
+            let status: u16 = rest.parse().expect("`http` has a status");
+            let fault = if status >= 500 || [408, 425, 429].contains(&status) {
+                ProviderFault::transient("status", format!("status {status}"))
+            } else {
+                ProviderFault::logical("status", format!("status {status}"))
+            };
+            Some(Answer::fault(fault))
+        }
+        "broken" => Some(Answer::fault(ProviderFault::logical("exception", "the provider broke"))),
+        "env" => {
+            let mut answer = done(Value::Null);
+            let (name, value) = rest.split_once('=').expect("`env` has `K=V`");
+            answer.env.insert(name.to_owned(), value.to_owned());
+            Some(answer)
+        }
+        _ => Some(done(json_of(text))),
+    };
+    Reply { answer, after_ms }
+}
+
+fn done(output: Value) -> Answer {
+    let mut answer = Answer::done(output);
+    answer.record.insert("exitCode".into(), json!(0));
+    answer.record.insert("exit_code".into(), json!(0));
+    answer
+}
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("`{text}` is not JSON: {error}"))
+}
+
+fn duration_ms(text: &str) -> u64 {
+    let digits = text.trim_end_matches(char::is_alphabetic);
+    let number: u64 = digits.parse().unwrap_or_else(|_| panic!("`{text}` is not a time"));
+    match &text[digits.len()..] {
+        "ms" => number,
+        "s" => number * 1_000,
+        "m" => number * 60_000,
+        "h" => number * 3_600_000,
+        unit => panic!("`{unit}` is not a unit of time"),
+    }
+}

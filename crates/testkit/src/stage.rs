@@ -1,0 +1,324 @@
+//! Drives a run as the supervisor would, with a scripted world and a clock that is wound by hand.
+//!
+//! **Invariant:** deterministic. Answers arrive by the time they take, then in the order of their start.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use escrow_engine::{Effect, Input, Run, Turn};
+use escrow_model::{
+    Answer, Assumption, CheckIndex, Entry, Event, Facts, Letter, Millis, Plan, ProviderFault, Request, RunId,
+    RunOptions, RunStatus, ScopePath, SeenFile, Sighting,
+};
+
+use crate::{Ask, Step, World};
+
+/// The clock starts here, so that a time of zero is never mistaken for one that was set.
+const START_MS: Millis = 1_000_000;
+
+/// How a run is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub run: RunOptions,
+    pub facts: Facts,
+    /// After every turn the run is compared with the replay of its journal.
+    pub compare_replay: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            run: RunOptions {
+                run: RunId::new(START_MS, 7),
+                event: None,
+                payload: Default::default(),
+                inputs: Default::default(),
+                only: Vec::new(),
+                tags: Vec::new(),
+                exclude_tags: Vec::new(),
+                safe_mode: false,
+                parallelism: 4,
+                timeout_ms: None,
+                invocation: None,
+                depth: 0,
+                parent: None,
+                file: None,
+                directory: "/dir".into(),
+                artifacts: "/dir/artifacts".into(),
+            },
+            facts: Facts::default(),
+            compare_replay: true,
+        }
+    }
+}
+
+type Running = (CheckIndex, ScopePath, u32);
+
+/// A run in its scripted world.
+pub struct Stage<W> {
+    pub run: Run,
+    pub journal: Vec<Entry>,
+    /// Where each committed batch ends: a crash may happen at each of them.
+    pub commits: Vec<usize>,
+    pub world: W,
+    pub now_ms: Millis,
+    pub turns: u64,
+    /// Knows the journal and nothing else: what a replay after each turn would give.
+    shadow: Option<Run>,
+    inspection_asked: bool,
+    /// Answers under way, by time and then by the place of their intent in the journal.
+    coming: BTreeMap<(Millis, usize), (Running, Answer)>,
+    /// Attempts that answer only when they are stopped.
+    silent: Vec<Running>,
+}
+
+impl<W: World> Stage<W> {
+    pub fn start(plan: &Arc<Plan>, options: &Options, world: W) -> Stage<W> {
+        let run_options = options.run.clone();
+        let facts = Arc::new(options.facts.clone());
+        let (run, turn) = Run::start(Arc::clone(plan), Arc::new(run_options), facts, START_MS);
+        let shadow =
+            options.compare_replay.then(|| Run::replay(&turn.entries[..1]).expect("it begins a run"));
+        let mut stage = Stage::with(run, Vec::new(), world, shadow);
+        stage.act(turn);
+        stage
+    }
+
+    /// A new driver takes a run over from its journal alone, as it was after the given number of entries.
+    pub fn resume(journal: &[Entry], world: W, compare_replay: bool) -> Stage<W> {
+        let run = Run::replay(journal).expect("a journal that was just written replays");
+        let shadow = compare_replay.then(|| run.clone());
+        let mut stage = Stage::with(run, journal.to_vec(), world, shadow);
+        stage.now_ms = journal.last().map_or(START_MS, |entry| entry.at);
+        stage.input(Input::Resume);
+        stage
+    }
+
+    fn with(run: Run, journal: Vec<Entry>, world: W, shadow: Option<Run>) -> Stage<W> {
+        Stage {
+            run,
+            journal,
+            commits: Vec::new(),
+            world,
+            now_ms: START_MS,
+            turns: 0,
+            shadow,
+            inspection_asked: false,
+            coming: BTreeMap::new(),
+            silent: Vec::new(),
+        }
+    }
+
+    /// Plays until the run ends, or waits and nothing more is scripted.
+    pub fn play(&mut self, steps: &[Step]) {
+        let mut steps = steps.iter();
+        loop {
+            self.quieten();
+            match steps.next() {
+                Some(step) => self.step(step),
+                None => break,
+            }
+        }
+        while self.run.status() == RunStatus::Running && self.advance(Millis::MAX) {}
+    }
+
+    /// Delivers everything that is due now.
+    fn quieten(&mut self) {
+        while self.advance(self.now_ms) {}
+    }
+
+    /// Lets the next thing happen that is due by then. False when there is none.
+    pub fn advance(&mut self, until: Millis) -> bool {
+        if self.run.status().is_terminal() {
+            return false;
+        }
+        if std::mem::take(&mut self.inspection_asked) {
+            let seen = self.sightings();
+            self.input(Input::Seen(seen));
+            return true;
+        }
+        let wake = self.run.wake_at().filter(|wake| *wake <= until);
+        if let Some(((due, number), _)) = self.coming.first_key_value()
+            && *due <= until
+            && wake.is_none_or(|wake| *due <= wake)
+        {
+            let key = (*due, *number);
+            self.now_ms = self.now_ms.max(*due);
+            let ((check, scope, attempt), answer) = self.coming.remove(&key).expect("it was just seen");
+            self.input(Input::Answered { check, scope, attempt, answer });
+            return true;
+        }
+        let Some(wake) = wake else { return false };
+        self.now_ms = self.now_ms.max(wake);
+        self.input(Input::Wake);
+        true
+    }
+
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Approve(check) => {
+                let id = self.wait_of(check);
+                self.letter(Letter::Approve { id, by: None, note: None });
+            }
+            Step::Deny(check) => {
+                let id = self.wait_of(check);
+                self.letter(Letter::Deny { id, by: None, note: None });
+            }
+            Step::Answer(check, text) => {
+                let id = self.wait_of(check);
+                self.letter(Letter::Answer { id, text: text.clone(), by: None });
+            }
+            Step::Assume(place, word) => {
+                let (check, scope) = parse_place(place);
+                let assumption = match word.as_str() {
+                    "done" => Assumption::Done,
+                    "failed" => Assumption::Failed,
+                    "retry" => Assumption::Retry,
+                    other => panic!("`{other}` is no assumption"),
+                };
+                self.letter(Letter::Assume { check, scope, assumption, by: None });
+            }
+            Step::Cancel => self.letter(Letter::Cancel { by: None, system: false }),
+            Step::Interrupt => self.letter(Letter::Cancel { by: None, system: true }),
+            Step::WaitMs(time) => {
+                let until = self.now_ms + time;
+                while self.advance(until) {}
+                self.now_ms = until;
+            }
+            Step::Crash => self.crash(),
+        }
+    }
+
+    /// Loses everything but the journal, and goes on from it.
+    pub fn crash(&mut self) {
+        self.run = Run::replay(&self.journal).expect("a journal that was just written replays");
+        self.coming.clear();
+        self.silent.clear();
+        self.inspection_asked = false;
+        self.input(Input::Resume);
+    }
+
+    pub fn letter(&mut self, letter: Letter) {
+        self.input(Input::Letter(letter));
+    }
+
+    pub fn input(&mut self, input: Input) {
+        let turn = self.run.handle(self.now_ms, input);
+        self.act(turn);
+    }
+
+    fn compare_with_replay(&mut self) {
+        let Some(shadow) = &mut self.shadow else { return };
+        let seen = usize::try_from(shadow.entries()).expect("it fits");
+        for entry in &self.journal[seen..] {
+            shadow.follow(entry);
+        }
+        assert!(*shadow == self.run, "a replay rebuilds the run after turn {}", self.turns);
+    }
+
+    fn act(&mut self, turn: Turn) {
+        self.turns += 1;
+        self.journal.extend(turn.entries);
+        self.commits.push(self.journal.len());
+        assert_eq!(self.run.entries(), self.journal.len() as u64, "every entry of a run is in its journal");
+        self.compare_with_replay();
+        for effect in turn.effects {
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Perform { check, scope, attempt, request } => self.ask(check, scope, attempt, &request),
+            Effect::Stop { check, scope, attempt } => {
+                let running = (check, scope, attempt);
+                self.silent.retain(|one| *one != running);
+                self.coming.retain(|_, (one, _)| *one != running);
+                let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
+                self.deliver(running, Answer::fault(fault), 0);
+            }
+            Effect::Inspect => self.inspection_asked = true,
+        }
+    }
+
+    fn ask(&mut self, check: CheckIndex, scope: ScopePath, attempt: u32, request: &Request) {
+        let plan = Arc::clone(self.run.plan_of());
+        let name = &plan.check(check).name;
+        let reply = self.world.reply(&Ask { check: name, scope: &scope, attempt, request });
+        let running = (check, scope, attempt);
+        match reply.answer {
+            Some(answer) => self.deliver(running, answer, reply.after_ms),
+            None => self.silent.push(running),
+        }
+    }
+
+    fn deliver(&mut self, running: Running, answer: Answer, after_ms: u64) {
+        let intent = self.intent_of(&running);
+        self.coming.insert((self.now_ms + after_ms, intent), (running, answer));
+    }
+
+    /// Where the journal has the intent, so that the order of answers outlives a crash.
+    fn intent_of(&self, (index, place, number): &Running) -> usize {
+        let name = &self.run.plan_of().check(*index).name;
+        let is_intent = |entry: &Entry| match &entry.event {
+            Event::AttemptStarted { check, scope, attempt, .. } => {
+                attempt == number && scope == place && check == name
+            }
+            _ => false,
+        };
+        self.journal.iter().rposition(is_intent).expect("nothing is performed before its intent is committed")
+    }
+
+    /// What runs now.
+    pub fn running(&self) -> usize {
+        self.coming.len() + self.silent.len()
+    }
+
+    fn wait_of(&self, place: &str) -> String {
+        let (check, scope) = parse_place(place);
+        let waits = self.run.waits();
+        let wait = waits.iter().find(|wait| wait.check == check && wait.scope == scope);
+        // A letter for something that does not wait is refused, and tests may want that.
+        wait.map_or_else(|| place.to_owned(), |wait| wait.id.clone())
+    }
+
+    fn sightings(&self) -> Vec<Sighting> {
+        let files = self.world.files();
+        let expected = &self.run.plan_of().artifacts.expected;
+        expected
+            .iter()
+            .map(|artifact| Sighting {
+                id: artifact.id.clone(),
+                files: files
+                    .iter()
+                    .filter(|(id, _)| *id == artifact.id)
+                    .map(|(_, size)| SeenFile {
+                        path: artifact.location.label().to_owned(),
+                        size: *size,
+                        sha256: "0".repeat(64),
+                        inode: 1,
+                        changed_ns: 1,
+                        mime_type: None,
+                        content: None,
+                    })
+                    .collect(),
+                refused: None,
+            })
+            .collect()
+    }
+
+    /// Whether an attempt of this check was started.
+    pub fn has_started(&self, name: &str) -> bool {
+        self.journal
+            .iter()
+            .any(|entry| matches!(&entry.event, Event::AttemptStarted { check, .. } if check == name))
+    }
+}
+
+/// `each[2]` as a name and a scope.
+fn parse_place(place: &str) -> (String, ScopePath) {
+    let (name, indices) = place.split_once('[').map_or((place, ""), |(name, rest)| (name, rest));
+    let indices = indices.split(['[', ']']).filter(|index| !index.is_empty());
+    let indices = indices.map(|index| index.parse().expect("an index is a number")).collect();
+    (name.to_owned(), ScopePath::new(indices))
+}

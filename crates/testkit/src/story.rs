@@ -1,0 +1,129 @@
+//! A journal as short lines that read like a story, and a run as a table of where its checks stand.
+
+use escrow_engine::Run;
+use escrow_model::{Entry, Event, Issue, Letter, ScopePath, Verdict, WaitKind};
+use serde_json::Value;
+
+/// Kinds of lines that are told only to those who ask: a test names one to see all of its kind.
+const QUIET: &[&str] =
+    &["answered", "done", "fault", "isolated", "recovery", "settled", "memory", "letter", "due", "delivery"];
+
+/// The journal as lines, `kind place detail`, without the quiet kinds that `expected` does not mention.
+pub fn story(journal: &[Entry], expected: &str) -> Vec<String> {
+    let asked: Vec<&str> = expected.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let lines = journal.iter().filter_map(|entry| line(&entry.event));
+    lines
+        .filter(|line| {
+            let kind = line.split_whitespace().next().unwrap_or_default();
+            !QUIET.contains(&kind) || asked.contains(&kind)
+        })
+        .collect()
+}
+
+fn line(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::RunStarted { .. } => return None,
+        Event::CheckSkipped { check, scope, reason, .. } => {
+            format!("skipped {check}{scope} {}", reason.as_str())
+        }
+        Event::AttemptStarted { check, scope, attempt, .. } => format!("started {check}{scope} #{attempt}"),
+        Event::AttemptAnswered { check, scope, attempt, .. } => {
+            format!("answered {check}{scope} #{attempt}")
+        }
+        Event::CheckJudged { check, scope, verdict, issues, .. } => match verdict {
+            Verdict::Succeeded => format!("succeeded {check}{scope} {}", rules(issues)),
+            Verdict::Failed => format!("failed {check}{scope} {}", rules(issues)),
+        },
+        Event::CheckSettled { check, scope } => format!("settled {check}{scope}"),
+        Event::RetryScheduled { check, scope, retry, .. } => format!("retry {check}{scope} #{retry}"),
+        Event::RetryDue { check, scope } => format!("due {check}{scope}"),
+        Event::Routed { check, scope, block, by, to, to_scope, goto_event, .. } => {
+            let event = goto_event.as_ref().map(|event| format!(" as {event}")).unwrap_or_default();
+            format!("routed {check}{scope} -> {to}{to_scope} {block}.{by}{event}")
+        }
+        Event::RoutingDone { check, scope, block } => format!("done {check}{scope} {block}"),
+        Event::LoopBudgetExceeded { check, scope, to, limit } => {
+            format!("loop_budget {check}{scope} -> {to} {limit}")
+        }
+        Event::IssueRaised { check, scope, issue, .. } => format!("issue {check}{scope} {}", issue.rule_id),
+        Event::WarningRaised { warning } => {
+            format!("warning {} {}", warning.check.as_deref().unwrap_or("-"), warning.code)
+        }
+        Event::FaultDetected { check, scope, class, .. } => {
+            format!("fault {check}{scope} {}", class.as_str())
+        }
+        Event::FaultIsolated { check, scope } => format!("isolated {check}{scope}"),
+        Event::RecoveryStarted { check, scope, by } => format!("recovery {check}{scope} started {by}"),
+        Event::RecoverySucceeded { check, scope } => format!("recovery {check}{scope} succeeded"),
+        Event::RecoveryExhausted { check, scope } => format!("recovery {check}{scope} exhausted"),
+        Event::WaitStarted { check, scope, kind, .. } => {
+            let kind = match kind {
+                WaitKind::Approval => "approval",
+                WaitKind::Input => "input",
+                WaitKind::UnknownEffect => "unknown_effect",
+                WaitKind::Nested => "nested",
+            };
+            format!("asks {check}{scope} {kind}")
+        }
+        Event::LetterOpened { letter, refused } => letter_line(letter, refused.is_some()),
+        Event::WaitExpired { .. } => "expired".to_owned(),
+        Event::MemoryChanged { key, value, .. } => {
+            format!("memory {key} {}", value.as_ref().unwrap_or(&Value::Null))
+        }
+        Event::RunResumed {} => "resumed".to_owned(),
+        Event::RunWaiting { reason } => reason.code.as_str().to_owned(),
+        Event::DeadlinePassed {} => "deadline".to_owned(),
+        Event::ArtifactsVerified { delivery } => format!("delivery {}", delivery.status.as_str()),
+        Event::RunEnded { reason } => reason.code.as_str().to_owned(),
+    })
+}
+
+fn letter_line(letter: &Letter, refused: bool) -> String {
+    let what = match letter {
+        Letter::Approve { .. } => "approve",
+        Letter::Deny { .. } => "deny",
+        Letter::Answer { .. } => "answer",
+        Letter::Assume { .. } => "assume",
+        Letter::Cancel { .. } => "cancel",
+    };
+    // A letter that changed nothing is worth telling in any story.
+    if refused { format!("refused {what}") } else { format!("letter {what}") }
+}
+
+fn rules(issues: &[Issue]) -> String {
+    let rules: Vec<&str> = issues.iter().map(|issue| issue.rule_id.as_str()).collect();
+    rules.join(" ")
+}
+
+/// Where every check stands at last: `name status xRUNS reason-or-issues`, items below it, then the run.
+pub fn state(run: &Run) -> Vec<String> {
+    let document = run.document();
+    let mut lines = Vec::new();
+    for (name, check) in document["checks"].as_object().into_iter().flatten() {
+        lines.push(format!("{name} {}", standing(check)));
+        for item in check["items"].as_array().into_iter().flatten() {
+            let indices = item["scope"].as_array().into_iter().flatten();
+            let scope = ScopePath::new(
+                indices
+                    .filter_map(|step| step["index"].as_u64().and_then(|index| u32::try_from(index).ok()))
+                    .collect(),
+            );
+            lines.push(format!("{name}{scope} {}", standing(item)));
+        }
+    }
+    let reason = run.reason().map_or("running", |reason| reason.code.as_str());
+    lines.push(reason.to_owned());
+    lines
+}
+
+fn standing(check: &Value) -> String {
+    let status = check["status"].as_str().unwrap_or_default();
+    let mut line = format!("{status} x{}", check["runs"]);
+    if let Some(reason) = check["skip_reason"].as_str() {
+        line.push_str(&format!(" {reason}"));
+    }
+    for issue in check["issues"].as_array().into_iter().flatten() {
+        line.push_str(&format!(" {}", issue["rule_id"].as_str().unwrap_or_default()));
+    }
+    line
+}

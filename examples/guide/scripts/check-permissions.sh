@@ -1,0 +1,6 @@
+# Who may post: members may.
+set -eu
+case $1 in
+  OWNER | MEMBER | COLLABORATOR) echo '{"allowed": true}' ;;
+  *) echo '{"allowed": false}' ;;
+esac

@@ -1,0 +1,11 @@
+# Stands in for GitHub: notes what would be changed, and prints what the API would answer.
+#   github.sh OPERATION [VALUE…]
+set -eu
+operation=$1
+shift
+printf '%s %s\n' "$operation" "$*" >> "$ESCROW_ARTIFACTS/github.log"
+case $operation in
+  comment.create) echo '{"id": 4711, "url": "https://example.invalid/comments/4711"}' ;;
+  labels.add) printf '{"added": ["%s"]}\n' "$1" ;;
+  *) echo "no such operation: $operation" >&2; exit 2 ;;
+esac

@@ -1,0 +1,3 @@
+# Whether an item is in order: `b` is not.
+set -eu
+if [ "$1" = b ]; then echo '{"ok": false}'; else echo '{"ok": true}'; fi

@@ -1,0 +1,21 @@
+# What is wrong with the lines that a patch adds to one file, as a JSON list of findings.
+#   inspect.sh PATCH FILE
+set -eu
+awk -v wanted="$2" '
+  function found(severity, description) {
+    printf "%s{\"file\": \"%s\", \"line\": %d, \"severity\": \"%s\", \"description\": \"%s\"}",
+      (n++ ? ", " : ""), wanted, line, severity, description
+  }
+  BEGIN { printf "[" }
+  /^\+\+\+ b\// { here = (substr($0, 7) == wanted); next }
+  /^--- / { next }
+  /^@@ / { split($3, at, ","); line = substr(at[1], 2) - 1; next }
+  /^-/ { next }
+  { line++ }
+  !here || !/^\+/ { next }
+  /(password|secret|token)=["\x27]?[^"\x27$ ]/ { found("critical", "a credential in the text") }
+  /set -x/ { found("high", "traces every command, credentials included") }
+  /TODO|FIXME/ { found("low", "left to do") }
+  /[ \t]$/ { found("low", "blanks at the end of the line") }
+  END { print "]" }
+' "$1"
