@@ -105,6 +105,7 @@ impl Nest {
             DriveError::Store(error) => world(&error.to_string()),
             DriveError::Inseparable(_) => world(&error.to_string()),
             DriveError::Fenced(id) => world(&format!("another process has taken over nested run `{id}`")),
+            DriveError::Orphans { .. } => world(&error.to_string()),
         })
     }
 

@@ -90,6 +90,14 @@ impl Story {
                 Some(Line::Note { text: format!("a letter was refused: {why}") })
             }
             Event::RunResumed {} => Some(Line::Note { text: "resumed".into() }),
+            Event::RunReopened { places, .. } => {
+                let what = match places.as_slice() {
+                    [] => "only the artifacts are looked at again".to_owned(),
+                    [one] => format!("{} is run again", label(&one.check, &one.scope)),
+                    several => format!("{} are run again", super::words::count(several.len(), "check")),
+                };
+                Some(Line::Note { text: format!("reopened: {what}, and what depends on it") })
+            }
             Event::DeadlinePassed {} => Some(Line::Note { text: "the run's time is up".into() }),
             Event::IssueRaised { check, scope, issue, .. } => {
                 Some(Line::Note { text: format!("{} {}", label(check, scope), issue.message) })
