@@ -53,10 +53,16 @@ pub(crate) enum Command {
     Logs(LogsArguments),
     /// End a run
     Cancel(CancelArguments),
-    /// Go on with a run whose process is gone, or that waits
+    /// Go on with a run whose process is gone, or that waits or failed
     Resume(ResumeArguments),
-    /// Check that a run's journal is whole and unchanged
-    Verify(RunArgument),
+    /// Say why a run, or a check in it, came to what it came to; or what a code means
+    Explain(ExplainArguments),
+    /// Decide recorded runs again under another playbook; nothing is called
+    Replay(ReplayArguments),
+    /// Check that a run's journal, or an exported run, is whole and unchanged
+    Verify(VerifyArguments),
+    /// Remove runs that have ended, with their artifacts and output
+    Gc(GcArguments),
     /// List what waits for a person
     Approvals,
     /// Let a check that waits for approval go on
@@ -70,8 +76,6 @@ pub(crate) enum Command {
     Lifecycle(LifecycleArguments),
     /// Evaluate an expression
     Eval(EvalArguments),
-    /// Say what a code means
-    Explain(ExplainArguments),
     /// Print a JSON Schema, for editors
     Schema(SchemaArguments),
     /// Set up `.escrow/` here, with a first playbook
@@ -153,6 +157,10 @@ pub(crate) enum RunsAction {
     List(RunsList),
     /// Show one run
     Show(RunArgument),
+    /// Write a run, whole, as one JSON document
+    Export(ExportArguments),
+    /// Take in a run that was exported elsewhere
+    Import(ImportArguments),
 }
 
 #[derive(Debug, Default, Args)]
@@ -202,7 +210,14 @@ pub(crate) struct CancelArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArguments {
     /// A run: its id, a unique beginning of it, or `last`
-    pub(crate) run: String,
+    #[arg(required_unless_present = "all")]
+    pub(crate) run: Option<String>,
+    /// Every run whose process is gone, one after another
+    #[arg(long, conflicts_with_all = ["run", "failed", "assume"])]
+    pub(crate) all: bool,
+    /// Of a run that failed, run again what failed and what depends on it
+    #[arg(long, conflicts_with = "assume")]
+    pub(crate) failed: bool,
     /// What became of an effect that nobody knows of; may be repeated
     #[arg(long, value_name = "CHECK=done|failed|retry")]
     pub(crate) assume: Vec<String>,
@@ -261,8 +276,68 @@ pub(crate) struct EvalArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// A diagnostic (`E0102`) or a reason (`run.failed.missing_artifact`)
-    pub(crate) code: String,
+    /// A run (its id, a unique beginning of it, or `last`), a diagnostic (`E0102`) or a reason
+    /// (`run.failed.missing_artifact`)
+    #[arg(value_name = "RUN | CODE")]
+    pub(crate) subject: String,
+    /// A check of the run, or one of its items: `review`, `review[2]`
+    pub(crate) check: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// A run: its id, a unique beginning of it, or `last`
+    #[arg(required_unless_present = "last")]
+    pub(crate) run: Option<String>,
+    /// The newest N runs of the playbook that have ended
+    #[arg(long, value_name = "N", conflicts_with = "run", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) last: Option<u32>,
+    /// The playbook to decide by, instead of the one that was run
+    #[arg(long = "with", value_name = "FILE")]
+    pub(crate) with: PathBuf,
+    /// Exit with 1 when something differs
+    #[arg(long)]
+    pub(crate) fail_on_diff: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// A run: its id, a unique beginning of it, or `last`
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Where to, instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// What `runs export` wrote
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// A run (its id, a unique beginning of it, or `last`), or a file that `runs export` wrote
+    #[arg(default_value = "last", value_name = "RUN | FILE")]
+    pub(crate) subject: String,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("retention").required(true).multiple(true))]
+pub(crate) struct GcArguments {
+    /// Remove runs that ended longer ago than this, e.g. `30d`
+    #[arg(long, value_name = "DURATION", group = "retention")]
+    pub(crate) older_than: Option<String>,
+    /// Keep the newest N runs whatever else is asked; alone, remove all others
+    #[arg(long, value_name = "N", group = "retention")]
+    pub(crate) keep: Option<usize>,
+    /// Remove the oldest runs until all take no more than this, e.g. `500M`, `2G`
+    #[arg(long, value_name = "SIZE", group = "retention")]
+    pub(crate) max_size: Option<String>,
+    /// Only say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]

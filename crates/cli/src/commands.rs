@@ -5,18 +5,24 @@ mod check;
 mod completions;
 mod eval;
 mod explain;
+mod export;
+mod gc;
 mod init;
 mod letters;
 pub(crate) mod lifecycle;
 mod logs;
 mod playbook_file;
+mod replay;
 mod resume;
+mod resume_all;
 mod run;
 mod runs;
 mod schema;
 mod start;
 mod test;
 mod verify;
+
+pub(crate) use replay::{Replayed, status_word};
 
 use anyhow::Result;
 
@@ -39,7 +45,9 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Answer(answer) => letters::answer(&answer, shared, talk),
         Command::Eval(eval) => eval::eval(&eval, talk),
         Command::Verify(verify) => verify::verify(&verify, shared, talk),
-        Command::Explain(explain) => explain::explain(&explain, talk),
+        Command::Explain(explain) => explain::explain(&explain, shared, talk),
+        Command::Replay(replay) => replay::replay(&replay, shared, talk),
+        Command::Gc(gc) => gc::gc(&gc, shared, talk),
         Command::Test(test) => test::test(&test, talk),
         Command::Schema(schema) => schema::schema(&schema, shared),
         Command::Init(init) => init::init(&init, shared, talk),

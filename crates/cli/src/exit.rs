@@ -31,6 +31,20 @@ impl Exit {
         }
     }
 
+    /// The one of two that somebody must look at first.
+    pub(crate) fn worse(self, other: Exit) -> Exit {
+        let weight = |exit| match exit {
+            Exit::Completed => 0,
+            Exit::PersonMustAct => 1,
+            Exit::WorkFailed => 2,
+            Exit::TimedOut => 3,
+            Exit::AuthorMustAct => 4,
+            Exit::WorldFailed | Exit::Lifecycle(_) => 5,
+            Exit::Interrupted => 6,
+        };
+        if weight(other) > weight(self) { other } else { self }
+    }
+
     /// Of a run that ended or waits.
     pub(crate) fn of_run(status: RunStatus, reason: Option<ReasonCode>, only_filtered: bool) -> Exit {
         match status {

@@ -6,6 +6,7 @@ mod exit;
 mod failure;
 mod pages;
 mod report;
+mod snapshot;
 mod state;
 mod terminal;
 

@@ -2,10 +2,10 @@
 
 mod wire;
 
-#[allow(dead_code, reason = "the protocol's own tests use the rest")]
+#[allow(dead_code, clippy::unwrap_used, reason = "it is the protocol's own, and its tests use the rest")]
 #[path = "../../protocol/tests/support/cases.rs"]
 mod cases;
-#[allow(dead_code, reason = "the protocol's own tests use the rest")]
+#[allow(dead_code, clippy::unwrap_used, reason = "it is the protocol's own, and its tests use the rest")]
 #[path = "../../protocol/tests/support/random.rs"]
 mod random;
 

@@ -342,3 +342,20 @@ fn playbooks_that_nest_themselves_end_at_the_limit() {
     let runs = desk.escrow(&["runs", "--output", "json"]).json();
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(9));
 }
+
+#[test]
+fn a_playbook_that_nests_one_that_changes_the_world_is_external_itself() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        "checks: {post: {type: command, criticality: external, assume: 'true', guarantee: 'true', exec: 'touch posted'}}",
+    );
+    desk.write("middle.yaml", "checks: {inner: {type: playbook, playbook: inner.yaml}, again: {type: playbook, playbook: middle.yaml}}");
+    desk.write("outer.yaml", "checks: {middle: {type: playbook, playbook: middle.yaml}}");
+    let report = desk.escrow(&["check", "outer.yaml", "--output", "json"]).json();
+    assert_eq!(report["report"]["checks"][0]["criticality"], "external");
+    let (_, document) =
+        desk.run_with("checks: {inner: {type: playbook, playbook: inner.yaml}}", &["--safe-mode"]);
+    assert_eq!(document["checks"]["inner"]["skip_reason"], "safe_mode");
+    assert!(!desk.path().join("posted").exists());
+}

@@ -165,6 +165,7 @@ impl Run {
                 }
             }
             Event::RunResumed {} => self.go_on_running(),
+            Event::RunReopened { places, .. } => self.reopened(at, places),
             Event::RunWaiting { reason } => {
                 self.state.status = RunStatus::Waiting;
                 self.state.reason = Some(reason.clone());

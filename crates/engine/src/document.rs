@@ -73,6 +73,11 @@ impl Run {
         nodes.chain(past).max_by_key(|status| weight(*status)).unwrap_or(CheckStatus::Pending)
     }
 
+    /// Of one item, or of everything below a scope.
+    pub(crate) fn status_at(&self, check: CheckIndex, scope: &ScopePath) -> CheckStatus {
+        self.cell(check, scope).map_or_else(|| self.check_status(check), |cell| self.cell_status(cell))
+    }
+
     fn cell_status(&self, cell: &Cell) -> CheckStatus {
         match &cell.phase {
             Phase::Pending | Phase::Due => CheckStatus::Pending,

@@ -204,7 +204,7 @@ impl Run {
     }
 
     /// An `info` check that may fail leaves a warning.
-    fn is_tolerated(&self, check: CheckIndex) -> bool {
+    pub(crate) fn is_tolerated(&self, check: CheckIndex) -> bool {
         let spec = self.state.plan.check(check);
         spec.continue_on_failure && spec.criticality == Criticality::Info
     }

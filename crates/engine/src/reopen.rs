@@ -45,7 +45,13 @@ impl Run {
         }
     }
 
-    fn reopen(&mut self, check: CheckIndex, scope: &ScopePath, collapse: Option<usize>, calling: Calling) {
+    pub(crate) fn reopen(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        collapse: Option<usize>,
+        calling: Calling,
+    ) {
         let collapses = collapse == Some(scope.depth()) && scope.depth() < self.plan().check(check).fan.len();
         match self.node(check, scope) {
             Some(Node::Unexpanded(old)) => {

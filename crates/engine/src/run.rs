@@ -204,6 +204,7 @@ impl Run {
             options: Shared(Arc::clone(options)),
             facts: Shared(Arc::clone(facts)),
             started_at: at,
+            reopened_at: None,
             ended_at: None,
             status: RunStatus::Running,
             reason: None,
@@ -286,7 +287,7 @@ impl Run {
             return None;
         }
         let timeout = self.state.options.timeout_ms.or(self.state.plan.timeout_ms)?;
-        Some(self.state.started_at.saturating_add(timeout))
+        Some(self.state.reopened_at.unwrap_or(self.state.started_at).saturating_add(timeout))
     }
 
     /// What a person must act on.

@@ -218,6 +218,13 @@ pub enum Event {
 
     /// The process that drove the run is gone; another takes over.
     RunResumed {},
+    /// A person wants what failed to be run again. These places and everything that depends on them are decided
+    /// anew; nothing else is.
+    RunReopened {
+        places: Vec<Reopened>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// Nothing runs; a person must act.
     RunWaiting {
         reason: Reason,
@@ -229,6 +236,14 @@ pub enum Event {
     RunEnded {
         reason: Reason,
     },
+}
+
+/// A check in one scope that is decided anew.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Reopened {
+    pub check: String,
+    #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+    pub scope: ScopePath,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -268,6 +283,7 @@ impl Event {
             | Event::WaitExpired { .. }
             | Event::MemoryChanged { .. }
             | Event::RunResumed {}
+            | Event::RunReopened { .. }
             | Event::RunWaiting { .. }
             | Event::DeadlinePassed {}
             | Event::ArtifactsVerified { .. }

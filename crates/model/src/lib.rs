@@ -27,7 +27,7 @@ pub use artifact::{
     Location, MissingArtifact, Problem, ProducedArtifact, SeenFile, Sighting, Source,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
-pub use event::{Entry, Event, JOURNAL_VERSION, WaitKind};
+pub use event::{Entry, Event, JOURNAL_VERSION, Reopened, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
 pub use ids::{RunId, ScopePath, ScopeStep};
 pub use issue::{FaultClass, Issue, Severity, Warning};

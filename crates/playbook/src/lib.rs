@@ -47,18 +47,37 @@ pub struct Reading {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`.
+/// Whether a nested playbook, as the file names it, changes the world: only who can read files can tell.
+pub type NestedChanges<'a> = &'a dyn Fn(&str) -> bool;
+
+/// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`. Playbooks
+/// that it nests are taken to change nothing.
 pub fn read(text: &str, file: &str, catalog: &[ProviderSpec]) -> Reading {
+    read_beside(text, file, catalog, &|_| false)
+}
+
+/// Reads a playbook that may nest others.
+pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], nested: NestedChanges<'_>) -> Reading {
     let mut found = Diagnostics::default();
-    let plan = plan(text, file, catalog, &mut found);
+    let plan = plan(text, file, catalog, nested, &mut found);
     let plan = plan.filter(|_| !found.has_errors());
     Reading { plan, diagnostics: found.finish(text, file) }
 }
 
 /// Reads a playbook that may not be text.
 pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading {
+    read_bytes_beside(bytes, file, catalog, &|_| false)
+}
+
+/// Reads a playbook that may not be text, and may nest others.
+pub fn read_bytes_beside(
+    bytes: &[u8],
+    file: &str,
+    catalog: &[ProviderSpec],
+    nested: NestedChanges<'_>,
+) -> Reading {
     match std::str::from_utf8(bytes) {
-        Ok(text) => read(text, file, catalog),
+        Ok(text) => read_beside(text, file, catalog, nested),
         Err(error) => {
             let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             let mut found = Diagnostics::default();
@@ -72,7 +91,13 @@ pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading
     }
 }
 
-fn plan(text: &str, file: &str, catalog: &[ProviderSpec], found: &mut Diagnostics) -> Option<Plan> {
+fn plan(
+    text: &str,
+    file: &str,
+    catalog: &[ProviderSpec],
+    nested: NestedChanges<'_>,
+    found: &mut Diagnostics,
+) -> Option<Plan> {
     let Some(root) = yaml::parse(text, found) else {
         if !found.has_errors() {
             empty(text, found);
@@ -93,7 +118,7 @@ fn plan(text: &str, file: &str, catalog: &[ProviderSpec], found: &mut Diagnostic
     }
     shape::judge(&root, catalog, found);
     let decoded = decode::decode(&root, text, file, catalog, found)?;
-    Some(resolve::resolve(decoded, text, found))
+    Some(resolve::resolve(decoded, text, nested, found))
 }
 
 fn empty(text: &str, found: &mut Diagnostics) {

@@ -12,15 +12,15 @@ use escrow_model::{
     Answer, Entry, FaultClass, Home, InputKind, KeyKind, KeySpec, Mutates, Plan, ProviderFault, ProviderSpec,
     Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath,
 };
-use escrow_playbook::{Severity, read_bytes};
+use escrow_playbook::Severity;
 use escrow_store::{Created, Durability, LeaseError, LookupError, NewRun, Store};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::cancellation::Cancellation;
-use crate::catalog::catalog;
 use crate::chance::now_ms;
 use crate::holder::{liveness, this_process};
+use crate::playbook_file;
 use crate::process::Stream;
 use crate::secrets::Secrets;
 use crate::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
@@ -105,6 +105,7 @@ impl Nest {
             DriveError::Store(error) => world(&error.to_string()),
             DriveError::Inseparable(_) => world(&error.to_string()),
             DriveError::Fenced(id) => world(&format!("another process has taken over nested run `{id}`")),
+            DriveError::Orphans { .. } => world(&error.to_string()),
         })
     }
 
@@ -172,15 +173,10 @@ impl Nest {
     fn read(&self, name: &str) -> Result<(PathBuf, Plan), ProviderFault> {
         let directory = &self.surroundings.directory;
         let beside = self.parent.file.as_deref().and_then(|file| Path::new(file).parent());
-        let places = [beside, Some(directory.as_path()), Some(&directory.join(".escrow/playbooks"))];
-        let found = places.into_iter().flatten().find_map(|place| {
-            let path = place.join(name);
-            fs::read(&path).ok().map(|bytes| (path, bytes))
-        });
-        let (path, bytes) = found.ok_or_else(|| {
+        let (path, bytes) = playbook_file::find(name, beside, directory).ok_or_else(|| {
             ProviderFault::logical("bad_playbook", format!("there is no playbook `{name}` to nest"))
         })?;
-        let reading = read_bytes(&bytes, &path.display().to_string(), &catalog());
+        let reading = playbook_file::read(&path, &bytes, directory);
         let plan = reading.plan.ok_or_else(|| {
             let first = reading.diagnostics.iter().find(|one| one.severity == Severity::Error);
             let what =

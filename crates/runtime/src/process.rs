@@ -18,6 +18,11 @@ mod descendants;
 #[path = "process/descendants_elsewhere.rs"]
 mod descendants;
 mod known;
+#[cfg(target_os = "linux")]
+mod orphans;
+#[cfg(not(target_os = "linux"))]
+#[path = "process/orphans_elsewhere.rs"]
+mod orphans;
 mod resident;
 mod spawn;
 #[cfg(target_os = "linux")]
@@ -39,6 +44,7 @@ use tokio::process::{Child, ChildStdin};
 use tokio::time::timeout;
 
 pub use capture::{Captured, Spool, Stream, Watcher};
+pub use orphans::{Orphans, end_orphans_of};
 pub use resident::{NoLine, Resident};
 pub use spawn::{SpawnError, find_program};
 

@@ -12,7 +12,7 @@ mod workshop;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use escrow_engine::{Effect, Input, Run, Turn};
 use escrow_model::{Entry, Letter, ScopePath};
@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use crate::cancellation::Cancellation;
 use crate::chance::now_ms;
 use crate::holder::{liveness, this_process};
-use crate::process::Stream;
+use crate::process::{Stream, end_orphans_of};
 use crate::providers::Environment;
 use crate::redaction::Inseparable;
 use crate::secrets::Secrets;
@@ -65,6 +65,8 @@ pub enum DriveError {
     Fenced(escrow_model::RunId),
     #[error(transparent)]
     Inseparable(#[from] Inseparable),
+    #[error("{left} of the processes that run `{run}` had started still run and cannot be ended")]
+    Orphans { run: escrow_model::RunId, left: usize },
 }
 
 /// What the workshop reports to the loop.
@@ -77,8 +79,10 @@ pub(crate) enum Report {
 pub enum Beginning {
     /// A run that was just created; its first turn is already in the journal.
     New(Turn),
-    /// A run that was replayed.
+    /// A run that was replayed. What its last holder left running is ended first.
     Resumed,
+    /// A run that had ended and was opened again, by this turn, which is not in the journal yet.
+    Reopened(Turn),
 }
 
 /// A run, with all that is needed to drive it to its end or to a wait.
@@ -93,6 +97,9 @@ pub struct Drive<'a> {
 }
 
 const TICK: Duration = Duration::from_millis(100);
+
+/// A third of what a lease lasts, for those on other machines who can only go by its age.
+const RENEWAL: Duration = Duration::from_secs(20);
 
 impl Drive<'_> {
     /// Drives until the run ends or waits for a person, and lets go of it. Must run inside a `LocalSet`.
@@ -131,7 +138,15 @@ impl Drive<'_> {
                 self.observer.committed(&self.run, &turn.entries);
                 self.perform(&mut workshop, turn.effects);
             }
+            Beginning::Reopened(turn) => {
+                self.act(&committer, &mut workshop, turn, Vec::new()).await?;
+            }
             Beginning::Resumed => {
+                let run = self.lease.run();
+                let orphans = end_orphans_of(run.as_str(), self.surroundings.grace).await;
+                if orphans.left > 0 {
+                    return Err(DriveError::Orphans { run: run.clone(), left: orphans.left });
+                }
                 let mut turn = self.run.handle(now_ms(), Input::Resume);
                 let mut opened = Vec::new();
                 for mut sent in self.store.unopened(self.lease.run())? {
@@ -141,10 +156,23 @@ impl Drive<'_> {
                     turn.effects.extend(next.effects);
                     opened.push(sent.id);
                 }
+                // After the letters: an approval that came in time counts, though nobody opened it until now.
+                if self.run.wake_at().is_some_and(|at| at <= now_ms()) {
+                    let due = self.run.handle(now_ms(), Input::Wake);
+                    turn.entries.extend(due.entries);
+                    turn.effects.extend(due.effects);
+                }
                 self.act(&committer, &mut workshop, turn, opened).await?;
             }
         }
+        let mut renewed = Instant::now();
         while self.is_under_way(&workshop) {
+            if renewed.elapsed() > RENEWAL {
+                renewed = Instant::now();
+                if !self.store.renew(std::slice::from_ref(&self.lease))?.is_empty() {
+                    return Err(DriveError::Fenced(self.lease.run().clone()));
+                }
+            }
             let mut inputs = Vec::new();
             let mut opened = Vec::new();
             let wake_in = self.run.wake_at().map(|at| Duration::from_millis(at.saturating_sub(now_ms())));

@@ -32,6 +32,19 @@ impl Hash {
         Hash(hasher.finalize().into())
     }
 
+    /// Reads the 64 hexadecimal digits that it is shown as.
+    pub fn parse(text: &str) -> Option<Hash> {
+        let digits = text.as_bytes();
+        if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok()?;
+        }
+        Some(Hash(bytes))
+    }
+
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -82,6 +95,15 @@ mod tests {
             assert_ne!(first, other);
         }
         assert_eq!(first, origin.next(1, b"{}"));
+    }
+
+    #[test]
+    fn a_hash_is_read_as_it_is_shown() {
+        let hash = Hash::origin(&RunId::from_stored("r_a"));
+        assert_eq!(Hash::parse(&hash.to_string()), Some(hash));
+        for bad in ["", "00", &"g".repeat(64), &"é".repeat(32)] {
+            assert_eq!(Hash::parse(bad), None, "{bad}");
+        }
     }
 
     #[test]

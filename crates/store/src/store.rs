@@ -86,6 +86,10 @@ impl Store {
         tidied.map_err(|trouble| trouble.at(&self.path))
     }
 
+    pub(crate) fn busy_timeout(&self) -> Duration {
+        self.options.busy_timeout
+    }
+
     pub(crate) fn lease_ttl(&self) -> Duration {
         self.options.lease_ttl
     }

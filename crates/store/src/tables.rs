@@ -62,7 +62,9 @@ impl<'a> Applied<'a> {
     pub(crate) fn new(run: &'a str, seq: u64, at: Millis, event: &'a Event) -> Applied<'a> {
         let to = |to, reason| Some(Change { to, reason });
         let change = match event {
-            Event::RunStarted { .. } | Event::RunResumed {} => to(RunStatus::Running, None),
+            Event::RunStarted { .. } | Event::RunResumed {} | Event::RunReopened { .. } => {
+                to(RunStatus::Running, None)
+            }
             Event::RunWaiting { reason } | Event::RunEnded { reason } => {
                 to(reason.code.status(), Some(reason))
             }

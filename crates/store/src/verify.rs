@@ -5,8 +5,8 @@ use std::fmt;
 use escrow_model::RunId;
 
 use crate::chain::Hash;
-use crate::fault::{StoreError, StoreErrorKind};
-use crate::journal;
+use crate::fault::{StoreError, StoreErrorKind, Trouble};
+use crate::journal::{self, StoredEntry};
 use crate::store::Store;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +56,33 @@ impl fmt::Display for Break {
     }
 }
 
+/// Recomputes the chain of a journal that is not in a store, for instance an exported one.
+pub fn verify_entries(run: &RunId, entries: &[StoredEntry]) -> Verification {
+    let mut hash = Hash::origin(run);
+    for (entry, seq) in entries.iter().zip(1..) {
+        let broken = |reason| Verification::Broken { seq, reason };
+        if entry.seq != seq {
+            return broken(Break::Gap { found: entry.seq });
+        }
+        hash = hash.next(seq, &entry.bytes);
+        if entry.hash != hash {
+            return broken(Break::HashMismatch);
+        }
+        if let Err(trouble) = journal::decode(run.as_str(), seq, &entry.bytes) {
+            return broken(reason_of(&trouble));
+        }
+    }
+    Verification::Intact { entries: entries.len() as u64, hash }
+}
+
+/// Why an entry cannot be read back.
+fn reason_of(trouble: &Trouble) -> Break {
+    match trouble.kind() {
+        StoreErrorKind::NewerVersion { found, .. } => Break::UnknownVersion { found },
+        _ => Break::NotJson,
+    }
+}
+
 impl Store {
     /// Recomputes the chain of a run from its first entry.
     pub fn verify(&self, run: &RunId) -> Result<Verification, StoreError> {
@@ -80,10 +107,7 @@ impl Store {
                     return broken(Break::HashMismatch);
                 }
                 if let Err(trouble) = journal::decode(run.as_str(), seq, bytes) {
-                    return broken(match trouble.kind() {
-                        StoreErrorKind::NewerVersion { found, .. } => Break::UnknownVersion { found },
-                        _ => Break::NotJson,
-                    });
+                    return broken(reason_of(&trouble));
                 }
             }
             if seq < head.seq {

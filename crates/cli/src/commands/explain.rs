@@ -1,18 +1,57 @@
-//! `escrow explain CODE`: what a reason or a diagnostic means, and what to do about it.
+//! `escrow explain`: why a run or a check came to what it came to; or what a code means.
 
 use anyhow::Result;
+use escrow_engine::{ExplainError, Question};
+use escrow_model::ScopePath;
 use serde_json::json;
 
-use crate::arguments::{ExplainArguments, Output};
+use super::runs::entries;
+use crate::arguments::{ExplainArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::pages;
-use crate::terminal::Talk;
+use crate::state::StateDirectory;
+use crate::terminal::{Talk, show_account};
 
-pub(crate) fn explain(arguments: &ExplainArguments, talk: &Talk) -> Result<Exit> {
-    let Some(page) = pages::page(&arguments.code) else {
-        let failure = Failure::author("unknown_code", format!("no page explains `{}`", arguments.code));
-        let near = pages::codes().find(|code| code.contains(&arguments.code) && !arguments.code.is_empty());
+pub(crate) fn explain(arguments: &ExplainArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+    if is_code(&arguments.subject) {
+        return explain_code(&arguments.subject, talk);
+    }
+    let store = StateDirectory::find(shared.state.as_deref())?.read()?;
+    let row = store.run(&arguments.subject).map_err(|error| {
+        let failure = Failure::from(error);
+        failure.help("`escrow runs` lists runs; codes look like `E0102` or `run.failed.missing_artifact`")
+    })?;
+    let question = arguments.check.as_deref().map(read_question).transpose()?;
+    let journal = entries(&store, &row)?;
+    let account = escrow_engine::explain(&journal, question.as_ref()).map_err(|error| match error {
+        ExplainError::Replay(error) => {
+            Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
+        }
+        ExplainError::NoSuchCheck(_) | ExplainError::NoSuchItem { .. } => {
+            Failure::author("unknown_check", error.to_string())
+                .help(format!("`escrow runs show {}` lists them", row.id))
+        }
+    })?;
+    match talk.output() {
+        Output::Human => talk.page(&show_account(&account, talk.page)),
+        Output::Json | Output::Jsonl => drop(talk.data(&json!(account))),
+    }
+    Ok(Exit::Completed)
+}
+
+/// Codes have a shape that no run's name has: `E0102`, `W0301`, `run.failed.fail_if`.
+fn is_code(text: &str) -> bool {
+    let numbered = |text: &str| {
+        text.len() == 5 && text.starts_with(['E', 'W']) && text[1..].bytes().all(|byte| byte.is_ascii_digit())
+    };
+    pages::page(text).is_some() || text.contains('.') || numbered(text)
+}
+
+fn explain_code(code: &str, talk: &Talk) -> Result<Exit> {
+    let Some(page) = pages::page(code) else {
+        let failure = Failure::author("unknown_code", format!("no page explains `{code}`"));
+        let near = pages::codes().find(|known| known.contains(code));
         return Err(match near {
             Some(near) => failure.help(format!("did you mean `{near}`?")),
             None => failure.help("codes look like `E0102` or `run.failed.missing_artifact`"),
@@ -21,7 +60,35 @@ pub(crate) fn explain(arguments: &ExplainArguments, talk: &Talk) -> Result<Exit>
     };
     match talk.output() {
         Output::Human => talk.page(page),
-        Output::Json | Output::Jsonl => drop(talk.data(&json!({ "code": arguments.code, "page": page }))),
+        Output::Json | Output::Jsonl => drop(talk.data(&json!({ "code": code, "page": page }))),
     }
     Ok(Exit::Completed)
+}
+
+/// `review`, `review[2]`, `review[2][0]`.
+fn read_question(text: &str) -> Result<Question, Failure> {
+    let Some((check, items)) = text.split_once('[') else {
+        return Ok(Question { check: text.to_owned(), scope: None });
+    };
+    let indices: Option<Vec<u32>> =
+        items.split('[').map(|item| item.strip_suffix(']').and_then(|index| index.parse().ok())).collect();
+    let indices = indices.ok_or_else(|| {
+        Failure::author("usage", format!("`{text}` is no check and no item of one")).help("write `CHECK[2]`")
+    })?;
+    Ok(Question { check: check.to_owned(), scope: Some(ScopePath::new(indices)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_runs_are_told_apart() {
+        for code in ["E0102", "run.failed.fail_if", "run.failed.nonsense", "W0001"] {
+            assert!(is_code(code), "{code}");
+        }
+        for run in ["last", "r_06gxxhd7vm7bfx7c08e8", "06gx", "e010"] {
+            assert!(!is_code(run), "{run}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 
 use anyhow::Result;
 use escrow_model::{Event, ScopePath};
@@ -13,8 +14,10 @@ use crate::failure::Failure;
 use crate::state::StateDirectory;
 
 pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared) -> Result<Exit> {
-    let store = StateDirectory::find(shared.state.as_deref())?.read()?;
+    let state = StateDirectory::find(shared.state.as_deref())?;
+    let store = state.read()?;
     let row = store.run(&arguments.run).map_err(Failure::from)?;
+    let spool = state.spool(&row.id);
     let entries = store.entries(&row.id, 0).map_err(Failure::from)?;
     let mut known = false;
     let mut out = io::stdout().lock();
@@ -26,7 +29,7 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared) -> Result<Exit> {
             Event::AttemptAnswered { check, scope, attempt, answer }
                 if arguments.check.as_ref().is_none_or(|name| name == check) =>
             {
-                let printed = Attempt { check, scope, number: *attempt, answer };
+                let printed = Attempt { check, scope, number: *attempt, answer, spool: &spool };
                 if printed.write(arguments, &mut out).is_err() {
                     return Ok(Exit::Completed); // nobody reads any more
                 }
@@ -48,6 +51,8 @@ struct Attempt<'a> {
     scope: &'a ScopePath,
     number: u32,
     answer: &'a escrow_model::Answer,
+    /// Where an imported run has its files: not where they were when it ran.
+    spool: &'a Path,
 }
 
 impl Attempt<'_> {
@@ -75,7 +80,11 @@ impl Attempt<'_> {
     /// The file has it all; without one, what the journal remembers.
     fn copy(&self, stream: &str, out: &mut impl Write) -> io::Result<()> {
         let file = self.answer.record.get(&format!("{stream}_file")).and_then(Value::as_str);
-        if let Some(mut file) = file.and_then(|path| File::open(path).ok()) {
+        let open = |path: &str| {
+            let here = Path::new(path).file_name().map(|name| self.spool.join(name));
+            File::open(path).ok().or_else(|| File::open(here?).ok())
+        };
+        if let Some(mut file) = file.and_then(open) {
             io::copy(&mut file, out)?;
             return Ok(());
         }

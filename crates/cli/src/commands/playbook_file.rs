@@ -5,12 +5,11 @@ use std::io;
 use std::path::Path;
 
 use escrow_model::Plan;
-use escrow_playbook::{Diagnostic, Severity, read_bytes, render};
+use escrow_playbook::{Diagnostic, Severity, render};
 use escrow_runtime::secrets::Secrets;
 
 use crate::failure::Failure;
 use crate::terminal::Talk;
-use escrow_runtime::catalog::catalog;
 
 /// A playbook that may run, and what to warn of.
 pub(crate) struct PlaybookFile {
@@ -21,7 +20,8 @@ pub(crate) struct PlaybookFile {
 pub(crate) fn load(path: &Path, talk: &Talk) -> Result<PlaybookFile, Failure> {
     let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
     let file = path.display().to_string();
-    let reading = read_bytes(&bytes, &file, &catalog());
+    let directory = std::env::current_dir().unwrap_or_default();
+    let reading = escrow_runtime::playbook_file::read(path, &bytes, &directory);
     let text = String::from_utf8_lossy(&bytes);
     let rendered = render(&reading.diagnostics, &text, talk.paint.is_coloured());
     match reading.plan {

@@ -1,16 +1,19 @@
-//! `escrow resume`: goes on with a run whose process is gone, or that waits. Nothing confirmed is repeated.
+//! `escrow resume`: goes on with a run whose process is gone, that waits, or that failed. Nothing confirmed is
+//! repeated.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
 use escrow_engine::Run;
-use escrow_model::{Assumption, Letter, ScopePath};
+use escrow_model::{Assumption, Letter, RunStatus, ScopePath};
+use escrow_runtime::chance::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
-use escrow_store::{LeaseError, RunRow, Store};
+use escrow_store::{Lease, LeaseError, RunRow, Store};
 
+use super::resume_all;
 use super::run::report;
 use super::runs::replay;
 use super::start::{Begun, exit_of};
@@ -22,16 +25,20 @@ use crate::terminal::{Live, Talk};
 
 pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
-    let row = state.read()?.run(&arguments.run).map_err(Failure::from)?;
-    if row.status.is_terminal() {
-        let message = format!("run `{}` has ended: {}", row.id, row.status.as_str());
-        return Err(Failure::person("ended", message).into());
+    let Some(name) = &arguments.run else { return Ok(resume_all::resume_all(&state, talk)?) };
+    let row = state.read()?.run(name).map_err(Failure::from)?;
+    if row.status.is_terminal() != arguments.failed {
+        return Err(not_resumable(&row).into());
     }
     let store = state.write()?;
     for assumption in &arguments.assume {
         store.send(&row.id, &read_assumption(assumption)?, "cli").map_err(Failure::from)?;
     }
-    let run = drive(&row, store, &state, talk, Wish::GoOn)?;
+    let run = if arguments.failed {
+        reopen(&row, store, &state, talk)?
+    } else {
+        drive(&row, store, &state, talk, Wish::GoOn)?
+    };
     report(&run, talk);
     Ok(exit_of(&run))
 }
@@ -44,6 +51,21 @@ pub(crate) enum Wish {
     End,
 }
 
+fn not_resumable(row: &RunRow) -> Failure {
+    let word = row.status.as_str().replace('_', " ");
+    match row.status {
+        RunStatus::Running | RunStatus::Waiting => {
+            Failure::person("not_ended", format!("run `{}` has not ended: it is {word}", row.id))
+                .help(format!("`escrow resume {}` goes on with it", row.id))
+        }
+        RunStatus::Completed => Failure::person("ended", format!("run `{}` has ended: {word}", row.id)),
+        RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
+            Failure::person("ended", format!("run `{}` has ended: {word}", row.id))
+                .help(format!("`escrow resume {} --failed` runs again what failed", row.id))
+        }
+    }
+}
+
 /// Takes the run over if nobody holds it, and drives it until it ends or waits.
 pub(crate) fn drive(
     row: &RunRow,
@@ -52,29 +74,51 @@ pub(crate) fn drive(
     talk: &Talk,
     wish: Wish,
 ) -> Result<Run, Failure> {
-    let lease = match store.acquire(&row.id, &this_process(), liveness) {
-        Ok(lease) => lease,
-        Err(LeaseError::Store(error)) => return Err(error.into()),
-        Err(error @ (LeaseError::Held { .. } | LeaseError::NoSuchRun(_))) => {
-            return Err(Failure::person("held", error.to_string())
-                .help("it goes on there; `escrow runs show` tells how"));
-        }
-    };
+    let lease = take_over(row, &store)?;
     let run = replay(&store, row)?;
+    let secrets = secrets_of(&run, &lease, &store, wish)?;
+    go_on(Begun { run, lease, store, secrets, beginning: Beginning::Resumed }, state, talk)
+}
+
+/// What the run may have to give to its checks; without it the run is let go.
+fn secrets_of(run: &Run, lease: &Lease, store: &Store, wish: Wish) -> Result<Secrets, Failure> {
     let directory = Path::new(&run.options().directory);
-    let secrets = match wish {
-        Wish::GoOn => Secrets::read(run.plan_of(), directory),
+    match wish {
         Wish::End => Ok(Secrets::at_hand(run.plan_of(), directory)),
-    };
-    let secrets = match secrets {
-        Ok(secrets) => secrets,
-        Err(error) => {
-            store.release(&lease)?;
-            return Err(error.into());
+        Wish::GoOn => Secrets::read(run.plan_of(), directory).or_else(|error| {
+            store.release(lease)?;
+            Err(error.into())
+        }),
+    }
+}
+
+/// Opens what failed again, in the same journal.
+fn reopen(row: &RunRow, store: Arc<Store>, state: &StateDirectory, talk: &Talk) -> Result<Run, Failure> {
+    let lease = take_over(row, &store)?;
+    let mut run = replay(&store, row)?;
+    let secrets = secrets_of(&run, &lease, &store, Wish::GoOn)?;
+    match run.reopen_failed(now_ms(), super::cancel::who()) {
+        Ok(turn) => {
+            go_on(Begun { run, lease, store, secrets, beginning: Beginning::Reopened(turn) }, state, talk)
         }
-    };
-    let mut live = Live::new(talk, &run);
-    let begun = Begun { run, lease, store, secrets, beginning: Beginning::Resumed };
+        Err(why) => {
+            store.release(&lease)?;
+            Err(Failure::person("ended", format!("run `{}` cannot be opened again: {why}", row.id)))
+        }
+    }
+}
+
+fn take_over(row: &RunRow, store: &Store) -> Result<Lease, Failure> {
+    store.acquire(&row.id, &this_process(), liveness).map_err(|error| match error {
+        LeaseError::Store(error) => error.into(),
+        LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => {
+            Failure::person("held", error.to_string()).help("it goes on there; `escrow runs show` tells how")
+        }
+    })
+}
+
+fn go_on(begun: Begun, state: &StateDirectory, talk: &Talk) -> Result<Run, Failure> {
+    let mut live = Live::new(talk, &begun.run);
     let run = begun.drive(state, &mut live)?;
     live.finish();
     Ok(run)

@@ -8,6 +8,7 @@ use escrow_runtime::holder::liveness;
 use escrow_store::{Liveness, RunFilter, RunRow, Store};
 use serde_json::{Value, json};
 
+use super::export;
 use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -19,6 +20,8 @@ pub(crate) fn runs(arguments: RunsArguments, shared: &Shared, talk: &Talk) -> Re
     let store = state.read()?;
     match arguments.action {
         Some(RunsAction::Show(which)) => show(&which.run, &store, talk),
+        Some(RunsAction::Export(which)) => export::export(&which, &state, talk),
+        Some(RunsAction::Import(which)) => export::import(&which, &state, talk),
         Some(RunsAction::List(list)) => self::list(&list, &store, talk),
         None => list(&arguments.list, &store, talk),
     }
@@ -127,10 +130,14 @@ pub(crate) fn is_driven(store: &Store, row: &RunRow) -> Result<bool, Failure> {
     Ok(store.holder(&row.id)?.is_some_and(|holder| liveness(&holder) != Liveness::Dead))
 }
 
+/// The whole journal of a run.
+pub(crate) fn entries(store: &Store, row: &RunRow) -> Result<Vec<Entry>, Failure> {
+    Ok(store.entries(&row.id, 0)?.into_iter().map(|(_, entry)| entry).collect())
+}
+
 /// A run as its journal tells it.
 pub(crate) fn replay(store: &Store, row: &RunRow) -> Result<Run, Failure> {
-    let entries: Vec<Entry> = store.entries(&row.id, 0)?.into_iter().map(|(_, entry)| entry).collect();
-    Run::replay(&entries).map_err(|error| {
+    Run::replay(&entries(store, row)?).map_err(|error| {
         Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })
 }

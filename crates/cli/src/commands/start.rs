@@ -170,6 +170,8 @@ fn drive_failure(error: DriveError, id: &RunId) -> Failure {
         }
         DriveError::Fenced(_) => Failure::person("fenced", error.to_string()),
         DriveError::Inseparable(error) => inseparable(&error),
+        DriveError::Orphans { .. } => Failure::world("orphans", error.to_string())
+            .help(format!("nothing was run again; end them, then `escrow resume {id}`")),
     }
 }
 

@@ -1,23 +1,31 @@
-//! `escrow verify`: whether a run's journal is whole and unchanged.
+//! `escrow verify`: whether a run's journal, here or in an exported file, is whole and unchanged.
+
+use std::path::Path;
 
 use anyhow::Result;
-use escrow_store::Verification;
+use escrow_model::RunId;
+use escrow_store::{Hash, Verification};
 use serde_json::json;
 
-use crate::arguments::{RunArgument, Shared};
+use super::export::read_file;
+use crate::arguments::{Shared, VerifyArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
 use crate::terminal::Talk;
 
-pub(crate) fn verify(arguments: &RunArgument, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn verify(arguments: &VerifyArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+    let path = Path::new(&arguments.subject);
+    if path.is_file() || arguments.subject.contains(['/', '.']) {
+        let sound = read_file(path)?;
+        intact(&sound.snapshot.run, sound.entries.len() as u64, sound.hash, talk);
+        return Ok(Exit::Completed);
+    }
     let store = StateDirectory::find(shared.state.as_deref())?.read()?;
-    let row = store.run(&arguments.run).map_err(Failure::from)?;
+    let row = store.run(&arguments.subject).map_err(Failure::from)?;
     match store.verify(&row.id).map_err(Failure::from)? {
         Verification::Intact { entries, hash } => {
-            let hash = hash.to_string();
-            talk.say(&format!("{} {}: {entries} entries, {hash}", talk.paint.green("intact"), row.id));
-            talk.data_if_machine(&json!({ "run": row.id, "intact": true, "entries": entries, "hash": hash }));
+            intact(&row.id, entries, hash, talk);
             Ok(Exit::Completed)
         }
         Verification::Broken { seq, reason } => {
@@ -28,4 +36,10 @@ pub(crate) fn verify(arguments: &RunArgument, shared: &Shared, talk: &Talk) -> R
             Err(Failure::author("unknown_run", format!("there is no run `{}`", row.id)).into())
         }
     }
+}
+
+fn intact(run: &RunId, entries: u64, hash: Hash, talk: &Talk) {
+    let hash = hash.to_string();
+    talk.say(&format!("{} {run}: {entries} entries, {hash}", talk.paint.green("intact")));
+    talk.data_if_machine(&json!({ "run": run, "intact": true, "entries": entries, "hash": hash }));
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::duration_words;
 use super::fan::Fan;
-use super::words::{printable, skip_words};
+use super::words::{count, printable, skip_words};
 
 /// One line that is worth showing.
 #[derive(Debug)]
@@ -163,6 +163,14 @@ impl Story {
                 lines.push(Line::remark(format!("a letter was refused: {why}")));
             }
             Event::RunResumed {} => lines.push(Line::remark("resumed".into())),
+            Event::RunReopened { places, .. } => {
+                let what = match places.as_slice() {
+                    [] => "only the artifacts are looked at again".to_owned(),
+                    [one] => format!("{} is run again", label(&one.check, &one.scope)),
+                    several => format!("{} are run again", count(several.len(), "check")),
+                };
+                lines.push(Line::remark(format!("reopened: {what}, and what depends on it")));
+            }
             Event::DeadlinePassed {} => lines.push(Line::remark("the run's time is up".into())),
             Event::IssueRaised { check, scope, issue, .. } => {
                 lines.push(Line::remark(format!("{} {}", label(check, scope), printable(&issue.message))));

@@ -38,7 +38,37 @@ pub(crate) fn parse_duration(text: &str) -> Option<u64> {
     Some(total)
 }
 
-pub(super) fn count(number: usize, noun: &str) -> String {
+/// `500`, `64K`, `500M`, `2G`: powers of 1024, whole numbers.
+pub(crate) fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim().to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        "T" | "TB" | "TIB" => 1 << 40,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
+/// `812 bytes`, `4.0 KB`, `1.2 GB`.
+pub(crate) fn bytes_words(bytes: u64) -> String {
+    let tenths = |unit: u64, name: &str| {
+        let tenths = bytes.saturating_mul(10) / unit;
+        format!("{}.{} {name}", tenths / 10, tenths % 10)
+    };
+    match bytes {
+        0..1_024 => count(usize::try_from(bytes).unwrap_or(0), "byte"),
+        1_024..1_048_576 => tenths(1 << 10, "KB"),
+        1_048_576..1_073_741_824 => tenths(1 << 20, "MB"),
+        _ => tenths(1 << 30, "GB"),
+    }
+}
+
+pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
@@ -76,6 +106,18 @@ mod tests {
     fn durations_read_naturally() {
         let said: Vec<String> = [7, 812, 12_400, 125_000, 3_725_000].map(duration_words).to_vec();
         assert_eq!(said, ["7ms", "0.8s", "12.4s", "2m 05s", "1h 02m"]);
+    }
+
+    #[test]
+    fn sizes_are_read_and_said() {
+        for (text, bytes) in [("500", 500), ("64K", 65_536), ("2G", 2_147_483_648), ("10 mb", 10_485_760)] {
+            assert_eq!(parse_bytes(text), Some(bytes), "{text}");
+        }
+        for text in ["", "G", "1.5M", "-1", "99999999999999T"] {
+            assert_eq!(parse_bytes(text), None, "{text}");
+        }
+        let said: Vec<String> = [1, 812, 4_096, 1_300_000_000].map(bytes_words).to_vec();
+        assert_eq!(said, ["1 byte", "812 bytes", "4.0 KB", "1.2 GB"]);
     }
 
     #[test]

@@ -4,15 +4,16 @@ use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, Routing};
 use serde_json::Value;
 
 use super::graph::Graph;
+use crate::NestedChanges;
 use crate::decode::Draft;
 
 const RETRIES: u32 = 3;
 const RETRIES_CRITICAL: u32 = 2;
 
-pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph) {
+pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, nested: NestedChanges<'_>) {
     // First what a check says or is by itself, then what it is because of what stands behind it.
     for draft in drafts.iter_mut() {
-        let mutates = mutates(draft);
+        let mutates = mutates(draft, nested);
         let (criticality, origin) = stated(draft, own(draft, mutates));
         draft.check.criticality = criticality;
         draft.check.criticality_origin = origin;
@@ -64,12 +65,14 @@ fn own(draft: &Draft, mutates: bool) -> (Criticality, CriticalityOrigin) {
     }
 }
 
-fn mutates(draft: &Draft) -> bool {
+fn mutates(draft: &Draft, nested: NestedChanges<'_>) -> bool {
     match draft.provider.mutates {
         Mutates::Never => false,
         Mutates::Always => true,
-        // The file of a nested playbook is not at hand; its own checks are judged when it runs.
-        Mutates::AsNested => false,
+        Mutates::AsNested => match draft.check.fields.get("playbook") {
+            Some(Field::Plain(Value::String(file))) => nested(file),
+            Some(_) | None => false,
+        },
         Mutates::UnlessKeyIs { key, words, default } => {
             let word = match draft.check.fields.get(key) {
                 None => Some(default),

@@ -66,7 +66,10 @@ pub(super) fn token_text(pid: i32) -> Option<String> {
 /// Whether this process was started with its children's ends ignored (`SIGCHLD`), as some launchers do.
 pub(super) fn child_signal_is_ignored() -> bool {
     const CHILD_SIGNAL_BIT: u64 = 1 << 16;
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // In one piece: the system writes all of it for the first read, and guessing its size takes eight.
+    let mut buffer = [0; 8_192];
+    let length = File::open("/proc/self/status").and_then(|mut file| file.read(&mut buffer)).unwrap_or(0);
+    let status = String::from_utf8_lossy(&buffer[..length]);
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .is_some_and(|mask| mask & CHILD_SIGNAL_BIT != 0)

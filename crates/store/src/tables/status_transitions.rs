@@ -57,14 +57,18 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
     let before = runs::before(applied.run, connection)?;
     let source = match applied.event {
         Event::RunStarted { .. } => "start",
-        Event::RunResumed {} => "resume",
+        Event::RunResumed {} | Event::RunReopened { .. } => "resume",
         _ => "engine",
+    };
+    let reopened_by = match applied.event {
+        Event::RunReopened { by, .. } => by.as_deref(),
+        _ => None,
     };
     let actor = match change.reason.map(|reason| reason.code) {
         Some(ReasonCode::CancelledUser | ReasonCode::CancelledSystem | ReasonCode::AbortedDenied) => {
             before.as_ref().and_then(|before| before.last_letter_by.as_deref()).unwrap_or(ESCROW)
         }
-        Some(_) | None => ESCROW,
+        Some(_) | None => reopened_by.unwrap_or(ESCROW),
     };
     let from = before.as_ref().map(|before| before.status.as_str());
     let reason = change.reason;

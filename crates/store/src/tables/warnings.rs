@@ -19,6 +19,11 @@ CREATE TABLE warnings (
 };
 
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
+    if let Event::RunReopened { .. } = applied.event {
+        // Warnings are raised when a run ends; one that goes on has none yet.
+        connection.prepare_cached("DELETE FROM warnings WHERE run = ?1")?.execute([applied.run])?;
+        return Ok(());
+    }
     let Event::WarningRaised { warning } = applied.event else { return Ok(()) };
     connection.prepare_cached("INSERT INTO warnings (run, seq, warning) VALUES (?1, ?2, ?3)")?.execute((
         applied.run,

@@ -1,0 +1,120 @@
+//! `escrow runs export` and `runs import`: a run as one file, and back.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::Result;
+use escrow_model::rfc3339;
+use escrow_runtime::chance::now_ms;
+use escrow_store::Imported;
+use serde_json::json;
+
+use super::runs::replay;
+use crate::arguments::{ExportArguments, ImportArguments};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::snapshot::{self, Sound, Unsound};
+use crate::state::StateDirectory;
+use crate::terminal::{Talk, bytes_words};
+
+pub(crate) fn export(arguments: &ExportArguments, state: &StateDirectory, talk: &Talk) -> Result<Exit> {
+    let store = state.read()?;
+    let row = store.run(&arguments.run).map_err(Failure::from)?;
+    let run = replay(&store, &row)?;
+    let entries = store.journal(&row.id).map_err(Failure::from)?;
+    let unsound = |why: Unsound| Failure::world("broken_journal", format!("run `{}`: {why}", row.id));
+    let snapshot =
+        snapshot::take(&run, &entries, &state.spool(&row.id), rfc3339(now_ms())).map_err(unsound)?;
+    let mut text = serde_json::to_vec_pretty(&snapshot)
+        .map_err(|error| Failure::world("export", format!("the run cannot be written as JSON: {error}")))?;
+    text.push(b'\n');
+    match &arguments.out {
+        None => drop(io::stdout().lock().write_all(&text)),
+        Some(path) => {
+            write_whole(path, &text)?;
+            let size = bytes_words(text.len() as u64);
+            talk.say(&format!("wrote {} to {}: {size}", row.id, path.display()));
+        }
+    }
+    for left in snapshot.artifacts.iter().chain(&snapshot.outputs) {
+        if let Some(why) = &left.left_out {
+            let why = why.replace('_', " ");
+            talk.say(&format!("{}: `{}` is not in it: {why}", talk.paint.yellow("warning"), left.path));
+        }
+    }
+    Ok(Exit::Completed)
+}
+
+fn entries_words(number: usize) -> String {
+    if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") }
+}
+
+/// Whoever reads the file sees all of it or none.
+fn write_whole(path: &Path, text: &[u8]) -> Result<(), Failure> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = Path::new(&name);
+    let written = fs::write(part, text).and_then(|()| fs::rename(part, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(part); // it may never have been made
+        Failure::world("export", format!("cannot write `{}`: {error}", path.display()))
+    })
+}
+
+pub(crate) fn import(arguments: &ImportArguments, state: &StateDirectory, talk: &Talk) -> Result<Exit> {
+    let Sound { snapshot, entries, run, .. } = read_file(&arguments.file)?;
+    let id = &snapshot.run;
+    if !run.status().is_terminal() {
+        let message = format!("run `{id}` has not ended, so it may be driven elsewhere");
+        return Err(Failure::person("not_ended", message)
+            .help("export it again once it has ended; a run is driven in one place only")
+            .into());
+    }
+    let store = state.write()?;
+    let imported = store.import(id, &entries).map_err(Failure::from)?;
+    let word = match imported {
+        Imported::Done { .. } => "imported",
+        Imported::AlreadyThere => "already there",
+        Imported::Differs => {
+            let message = format!("there is another run `{id}` here; it stays as it is");
+            return Err(Failure::person("differs", message).into());
+        }
+    };
+    let files = [(&snapshot.artifacts, state.artifacts(id)), (&snapshot.outputs, state.spool(id))];
+    for (carried, directory) in files {
+        for file in carried {
+            file.write(&directory).map_err(|error| {
+                Failure::world("import", format!("cannot write `{}`: {error}", file.path))
+                    .help("the journal is in; import it again once this is mended")
+            })?;
+        }
+    }
+    talk.say(&format!("{} {id}: {}", talk.paint.green(word), entries_words(entries.len())));
+    talk.data_if_machine(
+        &json!({ "run": id, "imported": imported != Imported::AlreadyThere, "entries": entries.len() }),
+    );
+    Ok(Exit::Completed)
+}
+
+/// An exported run that proved itself, or why it is not one.
+pub(crate) fn read_file(path: &Path) -> Result<Sound, Failure> {
+    let file = path.display();
+    let bytes = fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Failure::author("no_such_file", format!("there is no file `{file}`")),
+        _ => Failure::world("unreadable", format!("cannot read `{file}`: {error}")),
+    })?;
+    snapshot::read(&bytes).map_err(|why| {
+        let code = match why {
+            Unsound::NotASnapshot(_) => "bad_export",
+            Unsound::UnknownVersion(_) => "unknown_version",
+            Unsound::Broken { .. } | Unsound::CutOff { .. } | Unsound::Replay(_) => "broken_journal",
+            Unsound::Artifact { .. } => "broken_artifact",
+        };
+        let failure = Failure::world(code, format!("`{file}`: {why}"));
+        match why {
+            Unsound::UnknownVersion(_) => failure.help("a newer Escrow wrote it; use that one"),
+            _ => failure,
+        }
+    })
+}

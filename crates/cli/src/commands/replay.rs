@@ -1,0 +1,133 @@
+//! `escrow replay`: decides recorded runs again under another playbook. Nothing is called.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use escrow_engine::{Change, Comparison, compare, redecide};
+use escrow_model::{Entry, Event, Plan, PlanReads, RunStatus};
+use escrow_store::{RunFilter, RunRow, Store};
+use serde_json::{Map, Value, json};
+
+use super::playbook_file;
+use super::runs::entries;
+use crate::arguments::{Output, ReplayArguments, Shared};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::state::StateDirectory;
+use crate::terminal::{Talk, show_comparison, show_comparisons};
+
+pub(crate) fn replay(arguments: &ReplayArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+    let plan = Arc::new(playbook_file::load(&arguments.with, talk)?.plan);
+    let store = StateDirectory::find(shared.state.as_deref())?.read()?;
+    let rows = match (&arguments.run, arguments.last) {
+        (Some(name), _) => vec![store.run(name).map_err(Failure::from)?],
+        (None, number) => ended(&store, &plan.name, number.unwrap_or(1))?,
+    };
+    let mut comparisons = Vec::new();
+    for row in &rows {
+        let journal = entries(&store, row)?;
+        comparisons.push(Replayed {
+            missing: unrecorded(&journal, &plan),
+            comparison: decide(row, &journal, &plan)?,
+        });
+    }
+    tell(&comparisons, arguments, talk);
+    let differs = comparisons.iter().any(|one| one.comparison.change != Change::Same);
+    Ok(if differs && arguments.fail_on_diff { Exit::WorkFailed } else { Exit::Completed })
+}
+
+/// A run decided again, and what the new playbook reads that nobody recorded.
+pub(crate) struct Replayed {
+    pub(crate) comparison: Comparison,
+    pub(crate) missing: Vec<String>,
+}
+
+/// The newest runs of the playbook that have ended.
+fn ended(store: &Store, playbook: &str, number: u32) -> Result<Vec<RunRow>, Failure> {
+    let filter = RunFilter { playbook: Some(playbook.to_owned()), ..RunFilter::default() };
+    let mut rows = store.runs(&filter)?;
+    rows.retain(|row| row.status.is_terminal());
+    rows.truncate(usize::try_from(number).unwrap_or(usize::MAX));
+    if rows.is_empty() {
+        return Err(Failure::author("no_runs", format!("no run of playbook `{playbook}` has ended"))
+            .help("the runs are chosen by the `name` in the file; `escrow runs` lists what there is"));
+    }
+    Ok(rows)
+}
+
+fn decide(row: &RunRow, journal: &[Entry], plan: &Arc<Plan>) -> Result<Comparison, Failure> {
+    redecide(journal, Arc::clone(plan)).and_then(|redecided| compare(journal, &redecided)).map_err(|error| {
+        Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
+    })
+}
+
+/// Names of the world that only the new playbook reads: they were not captured, so they are undefined here.
+fn unrecorded(journal: &[Entry], plan: &Plan) -> Vec<String> {
+    let Some(Event::RunStarted { plan: before, options, facts }) = journal.first().map(|entry| &entry.event)
+    else {
+        return Vec::new();
+    };
+    let (old, new) = (PlanReads::of(before), PlanReads::of(plan));
+    let mut missing: Vec<String> = new.env.difference(&old.env).map(|name| format!("env.{name}")).collect();
+    if new.wants_git() && facts.git.is_none() && !options.payload.contains_key("filesChanged") {
+        missing.push("git".into());
+    }
+    for (name, input) in &plan.inputs {
+        if input.required && input.default.is_none() && !options.inputs.contains_key(name) {
+            missing.push(format!("inputs.{name}"));
+        }
+    }
+    missing
+}
+
+fn tell(replayed: &[Replayed], arguments: &ReplayArguments, talk: &Talk) {
+    match talk.output() {
+        Output::Human => match replayed {
+            [only] if arguments.run.is_some() => talk.page(&show_comparison(only, talk.page)),
+            several => talk.page(&show_comparisons(several, talk.page)),
+        },
+        Output::Json => {
+            let runs: Vec<Value> = replayed.iter().map(document).collect();
+            talk.data(&json!({
+                "with": arguments.with.display().to_string(),
+                "runs": runs,
+                "summary": summary(replayed),
+            }));
+        }
+        Output::Jsonl => {
+            if replayed.iter().all(|one| talk.data(&json!({ "run": document(one) }))) {
+                talk.data(&json!({ "summary": summary(replayed) }));
+            }
+        }
+    }
+}
+
+fn document(replayed: &Replayed) -> Value {
+    let mut document = json!(replayed.comparison);
+    document["unrecorded"] = json!(replayed.missing);
+    document
+}
+
+fn summary(replayed: &[Replayed]) -> Value {
+    let mut counts = Map::new();
+    counts.insert("runs".into(), json!(replayed.len()));
+    for (name, change) in [
+        ("same", Change::Same),
+        ("blocks", Change::Blocks),
+        ("passes", Change::Passes),
+        ("differs", Change::Differs),
+        ("undecidable", Change::Undecidable),
+    ] {
+        let number = replayed.iter().filter(|one| one.comparison.change == change).count();
+        counts.insert(name.into(), json!(number));
+    }
+    Value::Object(counts)
+}
+
+/// The words that `show_comparison` uses for a status.
+pub(crate) fn status_word(status: RunStatus) -> String {
+    match status {
+        RunStatus::Running => "not decided".to_owned(),
+        other => other.as_str().replace('_', " "),
+    }
+}

@@ -1,0 +1,183 @@
+//! A run as one JSON document: what `runs export` writes, and `runs import` and `verify FILE` read.
+//!
+//! The journal is in it byte for byte, as text, so its hash chain can be checked anywhere. `docs/export.md`
+//! describes every field.
+//!
+//! **Invariant:** a file is believed only as far as it proves itself. Entries are checked by their chain,
+//! artifacts by the digests that the journal recorded; paths are checked before anything is written.
+
+mod files;
+
+use std::fmt;
+use std::path::Path;
+
+use escrow_engine::Run;
+use escrow_model::{Entry, RunId};
+use escrow_store::{Break, Hash, StoredEntry, Verification, verify_entries};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use files::Carried;
+
+pub(crate) const FORMAT: &str = "escrow.run";
+pub(crate) const VERSION: u32 = 1;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Snapshot {
+    /// `escrow.run`.
+    pub(crate) format: String,
+    pub(crate) version: u32,
+    /// The version of Escrow that wrote it.
+    pub(crate) escrow: String,
+    pub(crate) exported_at: String,
+    pub(crate) run: RunId,
+    pub(crate) playbook: String,
+    pub(crate) status: String,
+    /// The hash of the last entry. It names the whole journal.
+    pub(crate) hash: String,
+    pub(crate) entries: Vec<CarriedEntry>,
+    /// Files that the run delivered.
+    pub(crate) artifacts: Vec<Carried>,
+    /// What commands printed, where it was too long for the journal.
+    pub(crate) outputs: Vec<Carried>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CarriedEntry {
+    pub(crate) seq: u64,
+    pub(crate) hash: String,
+    /// The bytes that were hashed; they are JSON.
+    pub(crate) bytes: String,
+}
+
+/// Why a document is not a run that can be trusted.
+#[derive(Debug)]
+pub(crate) enum Unsound {
+    NotASnapshot(String),
+    UnknownVersion(u64),
+    Broken {
+        seq: u64,
+        reason: Break,
+    },
+    /// The document says that the journal ends in another entry.
+    CutOff {
+        entries: u64,
+    },
+    Artifact {
+        path: String,
+        problem: String,
+    },
+    Replay(String),
+}
+
+impl fmt::Display for Unsound {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unsound::NotASnapshot(why) => write!(formatter, "it is not an exported run: {why}"),
+            Unsound::UnknownVersion(version) => {
+                write!(formatter, "it has format version {version}, this Escrow knows {VERSION}")
+            }
+            Unsound::Broken { seq, reason } => write!(formatter, "it is broken at entry {seq}: {reason}"),
+            Unsound::CutOff { entries } => write!(
+                formatter,
+                "it is broken at entry {}: the journal does not end where the export says",
+                entries + 1
+            ),
+            Unsound::Artifact { path, problem } => write!(formatter, "`{path}` {problem}"),
+            Unsound::Replay(why) => write!(formatter, "its journal cannot be replayed: {why}"),
+        }
+    }
+}
+
+/// A document that proved itself.
+pub(crate) struct Sound {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) entries: Vec<StoredEntry>,
+    pub(crate) run: Run,
+    pub(crate) hash: Hash,
+}
+
+/// Reads a document and checks everything in it that can be checked.
+pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
+    let snapshot = parse(bytes)?;
+    let mut entries = Vec::with_capacity(snapshot.entries.len());
+    for entry in &snapshot.entries {
+        let reason = Break::HashMismatch;
+        let hash = Hash::parse(&entry.hash).ok_or(Unsound::Broken { seq: entry.seq, reason })?;
+        entries.push(StoredEntry { seq: entry.seq, bytes: entry.bytes.clone().into_bytes(), hash });
+    }
+    let hash = match verify_entries(&snapshot.run, &entries) {
+        Verification::Intact { hash, .. } => hash,
+        Verification::Broken { seq, reason } => return Err(Unsound::Broken { seq, reason }),
+        Verification::NoSuchRun => return Err(Unsound::NotASnapshot("it has no journal".into())),
+    };
+    if Hash::parse(&snapshot.hash) != Some(hash) {
+        return Err(Unsound::CutOff { entries: entries.len() as u64 });
+    }
+    let run = replay(&entries)?;
+    if run.options().run != snapshot.run {
+        return Err(Unsound::Replay("it tells of another run".into()));
+    }
+    files::check(&snapshot, &run)?;
+    Ok(Sound { snapshot, entries, run, hash })
+}
+
+/// A version that is not known is told as such, whatever else the document has.
+fn parse(bytes: &[u8]) -> Result<Snapshot, Unsound> {
+    #[derive(Deserialize)]
+    struct Head {
+        format: Option<String>,
+        version: Option<u64>,
+    }
+    let bad = |error: serde_json::Error| {
+        let cut = if error.is_eof() { " (the file is cut off)" } else { "" };
+        Unsound::NotASnapshot(format!("{error}{cut}"))
+    };
+    let head: Head = serde_json::from_slice(bytes).map_err(bad)?;
+    if head.format.as_deref() != Some(FORMAT) {
+        return Err(Unsound::NotASnapshot(format!("`format` is not `{FORMAT}`")));
+    }
+    match head.version {
+        Some(version) if version == u64::from(VERSION) => {}
+        Some(version) => return Err(Unsound::UnknownVersion(version)),
+        None => return Err(Unsound::NotASnapshot("`version` is missing".into())),
+    }
+    serde_json::from_slice(bytes).map_err(bad)
+}
+
+fn replay(entries: &[StoredEntry]) -> Result<Run, Unsound> {
+    let decoded: Result<Vec<Entry>, _> =
+        entries.iter().map(|entry| serde_json::from_slice::<Entry>(&entry.bytes)).collect();
+    let decoded = decoded.map_err(|error| Unsound::Replay(error.to_string()))?;
+    Run::replay(&decoded).map_err(|error| Unsound::Replay(error.to_string()))
+}
+
+/// A run as it is stored here, with its files.
+pub(crate) fn take(
+    run: &Run,
+    entries: &[StoredEntry],
+    spool: &Path,
+    exported_at: String,
+) -> Result<Snapshot, Unsound> {
+    let last = entries.last().ok_or_else(|| Unsound::NotASnapshot("it has no entries".into()))?;
+    let mut carried = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let bytes = String::from_utf8(entry.bytes.clone())
+            .map_err(|_| Unsound::Broken { seq: entry.seq, reason: Break::NotJson })?;
+        carried.push(CarriedEntry { seq: entry.seq, hash: entry.hash.to_string(), bytes });
+    }
+    Ok(Snapshot {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        escrow: env!("CARGO_PKG_VERSION").to_owned(),
+        exported_at,
+        run: run.options().run.clone(),
+        playbook: run.plan_of().name.clone(),
+        status: run.status().as_str().to_owned(),
+        hash: last.hash.to_string(),
+        entries: carried,
+        artifacts: files::artifacts(run),
+        outputs: files::outputs(spool),
+    })
+}

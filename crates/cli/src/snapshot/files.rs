@@ -1,0 +1,184 @@
+//! The files that an exported run carries: delivered artifacts, and long output.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use escrow_engine::Run;
+use escrow_model::ArtifactPath;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{Snapshot, Unsound};
+
+/// Larger files are named by their digest and left out.
+const BYTES_MAX: u64 = 16 << 20;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Carried {
+    /// Beneath the artifact directory, or the name of an output file.
+    pub(crate) path: String,
+    pub(crate) size: u64,
+    pub(crate) sha256: String,
+    /// The content in base64, unless it was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) content: Option<String>,
+    /// Why it was left out: `too_large`, `missing` or `changed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) left_out: Option<String>,
+}
+
+impl Carried {
+    fn without(path: &str, size: u64, sha256: String, why: &str) -> Carried {
+        Carried { path: path.to_owned(), size, sha256, content: None, left_out: Some(why.to_owned()) }
+    }
+
+    /// Writes the content beneath a directory that is ours.
+    pub(crate) fn write(&self, directory: &Path) -> io::Result<()> {
+        let Some(content) = self.content.as_deref().and_then(decode) else { return Ok(()) };
+        let path = directory.join(&self.path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, content)
+    }
+}
+
+/// What the journal says was delivered, as it is on the disk now.
+pub(super) fn artifacts(run: &Run) -> Vec<Carried> {
+    let directory = PathBuf::from(&run.options().artifacts);
+    let document = run.document();
+    let produced = document["artifacts"]["produced"].as_array().cloned().unwrap_or_default();
+    let mut all: Vec<Carried> = Vec::new();
+    for file in &produced {
+        let text = |name: &str| file[name].as_str().unwrap_or_default().to_owned();
+        let (path, sha256) = (text("path"), text("sha256"));
+        if all.iter().any(|carried| carried.path == path) {
+            continue;
+        }
+        let size = file["size"].as_u64().unwrap_or(0);
+        all.push(match read_beneath(&directory, &path) {
+            _ if size > BYTES_MAX => Carried::without(&path, size, sha256, "too_large"),
+            None => Carried::without(&path, size, sha256, "missing"),
+            Some(bytes) if digest(&bytes) != sha256 => Carried::without(&path, size, sha256, "changed"),
+            Some(bytes) => {
+                Carried { path, size, sha256, content: Some(STANDARD.encode(bytes)), left_out: None }
+            }
+        });
+    }
+    all
+}
+
+/// A file that is no link, and not reached by one: what is beside the artifacts stays at home.
+fn read_beneath(directory: &Path, path: &str) -> Option<Vec<u8>> {
+    let path = ArtifactPath::parse(path).ok()?;
+    let root = directory.canonicalize().ok()?;
+    let real = root.join(path.as_str()).canonicalize().ok()?;
+    let size = fs::metadata(&real).ok().filter(fs::Metadata::is_file)?.len();
+    if !real.starts_with(&root) || size > BYTES_MAX {
+        return None;
+    }
+    fs::read(real).ok()
+}
+
+/// The output files of a run, in the order of their names.
+pub(super) fn outputs(spool: &Path) -> Vec<Carried> {
+    let Ok(entries) = fs::read_dir(spool) else { return Vec::new() };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_output(name))
+        .collect();
+    names.sort_unstable();
+    names.into_iter().filter_map(|name| output(spool, &name)).collect()
+}
+
+/// Contexts and the like also lie there; what was printed is told by its ending.
+fn is_output(name: &str) -> bool {
+    [".stdout", ".stderr"].iter().any(|ending| name.ends_with(ending))
+}
+
+fn output(spool: &Path, name: &str) -> Option<Carried> {
+    let path = spool.join(name);
+    let size = fs::metadata(&path).ok()?.len();
+    let mut file = fs::File::open(&path).ok()?;
+    let mut hasher = Sha256::new();
+    let sha256 = {
+        io::copy(&mut file, &mut HashWriter(&mut hasher)).ok()?;
+        hex(&hasher.finalize())
+    };
+    if size > BYTES_MAX {
+        return Some(Carried::without(name, size, sha256, "too_large"));
+    }
+    let content = Some(STANDARD.encode(fs::read(&path).ok()?));
+    Some(Carried { path: name.to_owned(), size, sha256, content, left_out: None })
+}
+
+struct HashWriter<'a>(&'a mut Sha256);
+
+impl io::Write for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Artifacts are what the journal says; outputs are what the document itself says. Nothing leads elsewhere.
+pub(super) fn check(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
+    let document = run.document();
+    let produced = document["artifacts"]["produced"].as_array().cloned().unwrap_or_default();
+    for carried in &snapshot.artifacts {
+        let problem =
+            |problem: &str| Unsound::Artifact { path: carried.path.clone(), problem: problem.into() };
+        if ArtifactPath::parse(&carried.path).is_err() {
+            return Err(problem("leads out of the artifact directory"));
+        }
+        let promised = produced.iter().any(|file: &Value| {
+            file["path"] == carried.path.as_str() && file["sha256"] == carried.sha256.as_str()
+        });
+        if !promised {
+            return Err(problem("is not what the journal says was delivered"));
+        }
+        content(carried)?;
+    }
+    for carried in &snapshot.outputs {
+        let plain = ArtifactPath::parse(&carried.path).is_ok() && !carried.path.contains('/');
+        if !plain || !is_output(&carried.path) {
+            let problem = "is no name of an output file".to_owned();
+            return Err(Unsound::Artifact { path: carried.path.clone(), problem });
+        }
+        content(carried)?;
+    }
+    Ok(())
+}
+
+fn content(carried: &Carried) -> Result<(), Unsound> {
+    let Some(text) = &carried.content else { return Ok(()) };
+    let bytes = decode(text).unwrap_or_default();
+    if digest(&bytes) == carried.sha256 && bytes.len() as u64 == carried.size {
+        return Ok(());
+    }
+    let problem = "was changed: its content does not match its digest".to_owned();
+    Err(Unsound::Artifact { path: carried.path.clone(), problem })
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok()
+}
+
+fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,91 @@
+//! Why something came to what it came to, for people: the path, the expression with its values, the remedy.
+
+use escrow_engine::{Account, Evaluation};
+
+use super::paint::Paint;
+use super::table::Table;
+
+pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
+    let reason = account.reason.as_ref().map(|reason| reason.code.as_str()).unwrap_or_default();
+    let status = account.status.as_str().replace('_', " ");
+    let mut text = format!(
+        "run {}  {}  {status}  {}\n",
+        paint.cyan(account.run.as_str()),
+        paint.bold(&account.playbook),
+        paint.dim(reason)
+    );
+    text.push_str(&format!("\n{}\n", paint.bold(&account.cause.summary)));
+    if account.path.len() > 1 {
+        text.push_str(&path(account, paint));
+    }
+    for evaluation in account.cause.evaluations.iter().filter(|one| one.decisive) {
+        text.push_str(&values(evaluation, paint));
+    }
+    let kept: Vec<&Evaluation> = account.cause.evaluations.iter().filter(|one| !one.decisive).collect();
+    if !kept.is_empty() && kept.len() == account.cause.evaluations.len() {
+        text.push('\n');
+        for evaluation in kept {
+            let source = evaluation.explanation.source.trim();
+            text.push_str(&format!(
+                "  {} {} {source}  {}\n",
+                paint.green("✓"),
+                evaluation.construct,
+                paint.dim(&format!("= {}", evaluation.explanation.result))
+            ));
+        }
+    }
+    if !account.differs.is_empty() {
+        text.push_str(&format!("\n{}\n", paint.bold("to differ")));
+        for line in &account.differs {
+            text.push_str(&format!("  {}\n", paint.yellow(line)));
+        }
+    }
+    text.push_str(&story(account, paint));
+    text
+}
+
+/// Each check because of the one below it.
+fn path(account: &Account, paint: Paint) -> String {
+    let mut text = String::from("\n");
+    for (depth, link) in account.path.iter().enumerate() {
+        let lead = if depth == 0 { "  ".to_owned() } else { format!("  {}└ ", "  ".repeat(depth - 1)) };
+        let word = match link.came_to {
+            "failed" => paint.red("failed"),
+            "succeeded" => paint.green("succeeded"),
+            other => paint.yellow(other),
+        };
+        text.push_str(&format!(
+            "{lead}{}  {word}  {}\n",
+            paint.bold(&format!("{}{}", link.check, link.scope)),
+            paint.dim(&link.code)
+        ));
+    }
+    text
+}
+
+/// The expression, with the value of every part below it.
+fn values(evaluation: &Evaluation, paint: Paint) -> String {
+    let mut text = format!("\n{}\n", paint.bold(evaluation.construct));
+    for line in evaluation.explanation.to_string().lines() {
+        text.push_str(&format!("  {line}\n"));
+    }
+    text
+}
+
+/// What happened, when there is more to it than one attempt.
+fn story(account: &Account, paint: Paint) -> String {
+    let plain = |what: &str| what.starts_with("attempt 1 ") || what.starts_with("skipped");
+    if account.story.iter().all(|moment| plain(&moment.what)) {
+        return String::new();
+    }
+    let mut table = Table::new();
+    for moment in &account.story {
+        let entry = format!("  {}", moment.entry);
+        table.row(&[(&entry, paint.dim(&entry)), ("", moment.what.clone())]);
+        if let Some(evaluation) = &moment.evaluation {
+            let source = format!("when {}", evaluation.explanation.source.trim());
+            table.row(&[("", String::new()), ("", paint.dim(&source))]);
+        }
+    }
+    format!("\n{}\n{}", paint.bold("story"), table.render())
+}

@@ -1,0 +1,178 @@
+//! `escrow explain RUN [CHECK]`: the cause, the values, the path and what would have to differ.
+
+mod desk;
+
+use desk::Desk;
+use serde_json::{Value, json};
+
+const PLAYBOOK: &str = r#"
+name: review
+inputs: { limit: { type: number, default: 2 } }
+checks:
+  lint:
+    type: command
+    exec: "echo '{\"findings\": [1, 2, 3], \"ok\": false}'"
+    guarantee: output.findings.length <= inputs.limit
+  report: { type: command, depends_on: lint, exec: "echo report" }
+  post:
+    type: command
+    depends_on: report
+    criticality: external
+    assume: "outputs.report"
+    guarantee: "output"
+    exec: "echo posted"
+  pushed: { type: command, if: "event.name === 'push'", exec: "true" }
+  fine: { type: command, exec: "echo '{\"n\": 3}'", guarantee: "output.n === 3" }
+  failing:
+    type: command
+    exec: "exit 3"
+    on_fail: { retry: { max: 1, backoff: { mode: fixed, delay_ms: 1 } } }
+  rescue: { type: noop }
+  broken:
+    type: command
+    exec: "exit 1"
+    on_fail: { transitions: [{ when: "attempt === 1", to: rescue }] }
+"#;
+
+fn explain(desk: &Desk, check: &[&str]) -> Value {
+    let mut arguments = vec!["explain", "last"];
+    arguments.extend(check);
+    arguments.extend(["--output", "json"]);
+    let done = desk.escrow(&arguments);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    done.json()
+}
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let (code, document) = desk.run(PLAYBOOK);
+    assert_eq!(code, Some(1), "{document}");
+    desk
+}
+
+#[test]
+fn the_run_is_explained_by_its_first_decisive_cause() {
+    let desk = desk();
+    let account = explain(&desk, &[]);
+    assert_eq!(account["subject"], Value::Null);
+    let cause = &account["cause"];
+    let first = account["reason"]["evidence"][0]["id"].as_str().expect("a check");
+    assert_eq!(cause["check"], first);
+    assert!(cause["entry"].as_u64().is_some_and(|entry| entry > 1), "{cause}");
+}
+
+#[test]
+fn a_broken_guarantee_is_shown_with_the_value_of_every_part() {
+    let desk = desk();
+    let account = explain(&desk, &["lint"]);
+    let evaluation = &account["cause"]["evaluations"][0];
+    assert_eq!(evaluation["construct"], "guarantee");
+    assert_eq!((&evaluation["held"], &evaluation["decisive"]), (&json!(false), &json!(true)));
+    assert_eq!(evaluation["explanation"]["result"], "false");
+    let parts = evaluation["explanation"]["parts"][0]["parts"].as_array().expect("parts");
+    let values: Vec<&Value> = parts.iter().map(|part| &part["value"]).collect();
+    assert_eq!(values, [&json!("3"), &json!("2")]);
+    let differs = "`output.findings.length` is 3 and `inputs.limit` is 2; the first would have to be at most `inputs.limit`";
+    assert_eq!(account["differs"], json!([differs]));
+    let shown = desk.escrow(&["explain", "last", "lint"]).stdout;
+    assert!(shown.contains("output.findings.length <= inputs.limit\n"), "{shown}");
+    assert!(shown.contains("│"), "{shown}");
+}
+
+#[test]
+fn a_block_is_followed_along_the_dependencies_to_its_cause() {
+    let desk = desk();
+    let account = explain(&desk, &["post"]);
+    let steps: Vec<String> = account["path"]
+        .as_array()
+        .expect("a path")
+        .iter()
+        .map(|link| {
+            let word = |name: &str| link[name].as_str().unwrap_or_default().to_owned();
+            format!("{} {} {}", word("check"), word("came_to"), word("code"))
+        })
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            "post skipped contract_blocked",
+            "report skipped dependency_failed",
+            "lint failed contract/guarantee_failed"
+        ]
+    );
+    assert_eq!(account["cause"]["check"], "lint");
+    assert_eq!(account["subject"], json!({"check": "post", "scope": [], "status": "skipped"}));
+}
+
+#[test]
+fn conditions_retries_routes_and_successes_are_explained() {
+    let desk = desk();
+    let pushed = explain(&desk, &["pushed"]);
+    assert_eq!(pushed["differs"], json!(["`event.name` is \"manual\"; it would have to be 'push'"]));
+    let fine = explain(&desk, &["fine"]);
+    assert_eq!(fine["cause"]["evaluations"][0]["held"], true);
+    assert_eq!(fine["differs"], json!([]));
+    let failing = explain(&desk, &["failing"]);
+    let story: Vec<&str> = failing["story"]
+        .as_array()
+        .expect("a story")
+        .iter()
+        .filter_map(|moment| moment["what"].as_str())
+        .collect();
+    assert!(story.len() >= 5, "{story:?}");
+    assert!(story[2].starts_with("retry 1 in "), "{story:?}");
+    assert_eq!(failing["differs"], json!(["`failing` would have to exit with 0"]));
+    let broken = explain(&desk, &["broken"]);
+    let routed =
+        broken["story"].as_array().expect("a story").iter().find(|moment| !moment["evaluation"].is_null());
+    let routed = routed.expect("the transition is evaluated again");
+    assert_eq!(routed["what"], "routed to `rescue` (on_fail, by `transitions`)");
+    assert_eq!(routed["evaluation"]["explanation"]["source"], "attempt === 1");
+    let rescue = explain(&desk, &["rescue"]);
+    assert_eq!(rescue["story"][0]["what"], "`broken` routed here (on_fail, by `transitions`)");
+}
+
+#[test]
+fn items_artifacts_waits_and_people_are_explained() {
+    let desk = Desk::new();
+    desk.run(
+        r#"
+checks:
+  list: {type: command, forEach: true, exec: "echo '[1, 2, 3]'"}
+  each: {type: command, depends_on: list, exec: "echo {{ item }}", guarantee: "output !== 2"}
+"#,
+    );
+    let account = explain(&desk, &["each"]);
+    assert_eq!(account["subject"]["scope"], json!([1]), "the first item that failed speaks");
+    assert_eq!(explain(&desk, &["each[2]"])["subject"]["status"], "succeeded");
+    assert_eq!(desk.escrow(&["explain", "last", "each[7]"]).code, Some(2));
+    assert_eq!(desk.escrow(&["explain", "last", "nobody"]).code, Some(2));
+
+    desk.run("artifacts: {expected: [{id: note, path: note.md}]}\nchecks: {a: {type: noop}}");
+    let account = explain(&desk, &[]);
+    assert_eq!(account["differs"], json!(["`note` would have to be delivered as `note.md`"]));
+
+    desk.run("checks: {ask: {type: human-input, prompt: Sure?}, then: {type: noop, depends_on: ask}}");
+    assert!(
+        explain(&desk, &[])["cause"]["summary"]
+            .as_str()
+            .is_some_and(|text| text.contains("waits for an answer"))
+    );
+    assert_eq!(explain(&desk, &["then"])["cause"]["summary"], "`then` waits until `ask` has settled");
+    desk.escrow(&["cancel", "last"]);
+    let cancelled = explain(&desk, &[]);
+    assert!(
+        cancelled["cause"]["summary"].as_str().is_some_and(|text| text.contains("cancelled the run")),
+        "{cancelled}"
+    );
+}
+
+#[test]
+fn codes_stay_codes() {
+    let desk = Desk::new();
+    assert!(desk.escrow(&["explain", "run.failed.fail_if"]).stdout.starts_with("# `run.failed.fail_if`"));
+    assert_eq!(desk.escrow(&["explain", "run.failed.nonsense"]).code, Some(2));
+    let unknown = desk.escrow(&["explain", "r_nobody"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.stderr.contains("no run is called"), "{}", unknown.stderr);
+}

@@ -1,0 +1,232 @@
+//! Runs that were killed or failed, and how they go on.
+
+mod desk;
+
+use std::process::Command;
+
+use desk::Desk;
+use serde_json::{Value, json};
+
+fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+}
+
+fn is_running(command_line: &str) -> bool {
+    let found = Command::new("pgrep").args(["-f", command_line]).output().expect("pgrep runs");
+    found.status.success()
+}
+
+/// Starts a run and kills it, without its children, once the file `started` is there.
+fn kill_when_started(desk: &Desk) {
+    let mut child = desk.start(&["run", "playbook.yaml"]);
+    desk.until("the command has started", || desk.path().join("started").exists());
+    child.kill().expect("it can be killed");
+    child.wait().expect("it is gone");
+}
+
+fn database(desk: &Desk) -> rusqlite::Connection {
+    rusqlite::Connection::open(desk.path().join(".escrow/escrow.db")).expect("the database opens")
+}
+
+#[test]
+fn children_of_a_killed_escrow_are_gone_before_their_check_runs_again() {
+    let desk = Desk::new();
+    let mark = format!("sleep 62.{}", std::process::id());
+    desk.write(
+        "playbook.yaml",
+        &format!(
+            r#"
+checks:
+  slow:
+    type: command
+    exec: |
+      if test -e go; then
+        pgrep -f '^{mark}' > still-there
+        echo done
+      else
+        touch started; setsid {mark} & {mark}
+      fi
+"#
+        ),
+    );
+    kill_when_started(&desk);
+    desk.until("both sleeps run", || is_running(&format!("^{mark}")));
+    desk.write("go", "");
+    let resumed = desk.escrow(&["resume", "last", "--output", "json"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(desk.read("still-there"), "", "the orphans were ended before the check ran again");
+    assert!(!is_running(&format!("^{mark}")));
+}
+
+#[test]
+fn all_dead_runs_are_resumed_and_the_worst_exit_code_tells() {
+    let desk = Desk::new();
+    let playbook = |last: &str| {
+        format!("checks: {{a: {{type: command, exec: 'touch started; test -e go || sleep 63; {last}'}}}}")
+    };
+    for last in ["true", "exit 7"] {
+        desk.write("playbook.yaml", &playbook(last));
+        kill_when_started(&desk);
+        std::fs::remove_file(desk.path().join("started")).expect("it was there");
+    }
+    desk.write("go", "");
+    desk.write("waits.yaml", "checks: {ask: {type: human-input, prompt: Sure?}}");
+    assert_eq!(desk.escrow(&["run", "waits.yaml"]).code, Some(4));
+    let resumed = desk.escrow(&["resume", "--all", "--output", "json"]);
+    assert_eq!(resumed.code, Some(1), "{}", resumed.stderr);
+    let statuses: Vec<Value> =
+        resumed.json()["resumed"].as_array().expect("runs").iter().map(|run| run["status"].clone()).collect();
+    assert_eq!(statuses, [json!("completed"), json!("failed")], "what waits for a person is left alone");
+    let again = desk.escrow(&["resume", "--all"]);
+    assert_eq!((again.code, again.stdout.trim()), (Some(0), "nothing to resume"));
+}
+
+#[test]
+fn a_letter_that_nobody_opened_is_a_reason_to_resume() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", "checks: {ask: {type: human-input, prompt: Sure?}}");
+    desk.escrow(&["run", "playbook.yaml"]);
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+    let id = waits["approvals"][0]["id"].as_str().expect("a wait").to_owned();
+    assert_eq!(desk.escrow(&["answer", &id, "yes", "--no-run"]).code, Some(0));
+    assert_eq!(desk.escrow(&["resume", "--all"]).code, Some(0));
+    assert_eq!(desk.show("last")["checks"]["ask"]["output"], "yes");
+}
+
+const FLAKY: &str = r#"
+checks:
+  first: {type: command, exec: "echo first >> trace"}
+  second:
+    type: command
+    depends_on: first
+    exec: "echo second >> trace; test -e mended"
+  third: {type: command, depends_on: second, exec: "echo third >> trace"}
+  beside: {type: command, exec: "echo beside >> trace2"}
+"#;
+
+#[test]
+fn only_what_failed_and_what_depends_on_it_runs_again() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(FLAKY);
+    assert_eq!(code, Some(1));
+    assert_eq!(document["checks"]["third"]["skip_reason"], "dependency_failed");
+    let id = document["run"]["id"].as_str().expect("an id").to_owned();
+    let plain = desk.escrow(&["resume", &id]);
+    assert_eq!(plain.code, Some(4));
+    assert!(plain.stderr.contains("--failed"), "{}", plain.stderr);
+
+    let still = desk.escrow(&["resume", &id, "--failed", "--output", "json"]);
+    assert_eq!(still.code, Some(1), "it fails again: {}", still.stderr);
+    desk.write("mended", "");
+    let mended = desk.escrow(&["resume", &id, "--failed", "--output", "json"]);
+    assert_eq!(mended.code, Some(0), "{}", mended.stderr);
+    let document = mended.json();
+    assert_eq!(document["run"]["status"], "completed");
+    assert_eq!(document["checks"]["second"]["runs"], 3);
+    assert_eq!(document["checks"]["third"]["status"], "succeeded");
+    assert_eq!(desk.read("trace"), "first\nsecond\nsecond\nsecond\nthird\n");
+    assert_eq!(desk.read("trace2"), "beside\n");
+    assert_eq!(desk.show(&id), document, "the journal tells the same later");
+    assert_eq!(desk.escrow(&["verify", &id]).code, Some(0));
+    assert_eq!(desk.escrow(&["resume", &id, "--failed"]).code, Some(4), "nothing failed any more");
+}
+
+#[test]
+fn a_confirmed_effect_is_not_repeated_because_something_else_failed() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        r#"
+checks:
+  lint: {type: command, criticality: policy, continue_on_failure: true, exec: "test -e mended"}
+  post:
+    type: command
+    depends_on: lint
+    criticality: external
+    assume: "true"
+    guarantee: "true"
+    exec: "echo posted >> trace"
+  after: {type: command, depends_on: post, exec: "echo after >> trace"}
+"#,
+    );
+    assert_eq!(code, Some(1), "{document}");
+    desk.write("mended", "");
+    let mended = desk.escrow(&["resume", "last", "--failed", "--output", "json"]);
+    assert_eq!(mended.code, Some(0), "{}", mended.stderr);
+    assert_eq!(desk.read("trace"), "posted\nafter\nafter\n");
+}
+
+#[test]
+fn one_failed_item_of_a_fan_out_runs_again_alone() {
+    let desk = Desk::new();
+    let (code, _) = desk.run(
+        r#"
+checks:
+  list: {type: command, forEach: true, exec: "echo '[1, 2, 3]'"}
+  each:
+    type: command
+    depends_on: list
+    exec: "echo {{ item }} >> trace-{{ item }}; test {{ item }} != 2 || test -e mended"
+  sum: {type: command, depends_on: each, fanout: reduce, exec: "echo sum >> trace-sum"}
+"#,
+    );
+    assert_eq!(code, Some(1));
+    desk.write("mended", "");
+    let mended = desk.escrow(&["resume", "last", "--failed", "--output", "json"]);
+    assert_eq!(mended.code, Some(0), "{}", mended.stderr);
+    assert_eq!((desk.read("trace-1"), desk.read("trace-2")), ("1\n".into(), "2\n2\n".into()));
+    assert_eq!(mended.json()["checks"]["each"]["status"], "succeeded");
+}
+
+#[test]
+fn a_missing_artifact_is_looked_for_again() {
+    let desk = Desk::new();
+    let playbook = r#"
+artifacts: {expected: [{id: note, path: note.md}]}
+checks: {work: {type: command, exec: "echo work >> trace"}}
+"#;
+    let (code, _) = desk.run_with(playbook, &["--artifacts", "out"]);
+    assert_eq!(code, Some(1));
+    desk.write("out/note.md", "written by a person");
+    let mended = desk.escrow(&["resume", "last", "--failed", "--output", "json"]);
+    assert_eq!(mended.code, Some(0), "{}", mended.stderr);
+    assert_eq!(mended.json()["artifacts"]["status"], "passed");
+    assert_eq!(desk.read("trace"), "work\n");
+}
+
+#[test]
+fn a_run_whose_time_was_up_gets_its_time_again() {
+    let desk = Desk::new();
+    let playbook = "checks: {slow: {type: command, exec: 'test -e go || sleep 60'}, next: {type: noop, depends_on: slow}}";
+    let (code, document) = desk.run_with(playbook, &["--timeout", "2s"]);
+    assert_eq!(code, Some(124), "{document}");
+    desk.write("go", "");
+    let mended = desk.escrow(&["resume", "last", "--failed", "--output", "json"]);
+    assert_eq!(mended.code, Some(0), "{}", mended.stderr);
+    assert_eq!(mended.json()["checks"]["next"]["status"], "succeeded");
+}
+
+#[test]
+fn a_holder_that_slept_through_a_takeover_is_fenced() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "checks: {a: {type: command, exec: 'echo a >> trace; touch started; test -e go || sleep 3'}}",
+    );
+    let mut child = desk.start(&["run", "playbook.yaml"]);
+    desk.until("the command has started", || desk.path().join("started").exists());
+    signal(child.id(), "STOP");
+    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(4), "a stopped process is alive");
+    // As another machine would see it: nobody can tell, and its time is up.
+    database(&desk)
+        .execute("UPDATE journals SET holder = json_set(holder, '$.host', 'elsewhere'), expires_at = 1", [])
+        .expect("the lease is changed");
+    desk.write("go", "");
+    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(0));
+    signal(child.id(), "CONT");
+    assert_eq!(child.wait().expect("it ends").code(), Some(4), "it finds that it was fenced");
+    assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0));
+    let document = desk.show("last");
+    assert_eq!(document["run"]["status"], "completed");
+    assert_eq!(document["checks"]["a"]["runs"], 1);
+}

@@ -1,0 +1,315 @@
+//! Why a run, or a check in it, came to what it came to: told from its journal alone.
+//!
+//! ```text
+//!   subject ──because of──▶ … ──because of──▶ cause: the entry that decided it
+//!                                               └─▶ the journal up to there is replayed, and the deciding
+//!                                                   expressions are evaluated again over the view of that moment
+//! ```
+//!
+//! **Invariant:** pure and read only. Expressions see what they saw when it was decided, because the same door
+//! leads there; nothing is looked up in the world of today.
+
+mod cause;
+mod differ;
+mod path;
+mod story;
+
+use escrow_expr::Explanation;
+use escrow_model::{
+    CheckIndex, CheckStatus, Entry, Event, Issue, Reason, RunId, RunStatus, ScopePath, rfc3339,
+};
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::run::{ReplayError, Run};
+
+/// What was asked about, and what led to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Account {
+    pub run: RunId,
+    pub playbook: String,
+    pub status: RunStatus,
+    /// Why the run ended or waits.
+    pub reason: Option<Reason>,
+    /// What is explained; the run itself when there is none.
+    pub subject: Option<Subject>,
+    /// From the subject to the check that decided: each because of the next.
+    pub path: Vec<Link>,
+    /// The first decisive cause.
+    pub cause: Cause,
+    /// What would have to be otherwise.
+    pub differs: Vec<String>,
+    /// What happened to the subject, in order.
+    pub story: Vec<Moment>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Subject {
+    pub check: String,
+    pub scope: ScopePath,
+    pub status: CheckStatus,
+}
+
+/// One check on the way from the subject to the cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Link {
+    pub check: String,
+    pub scope: ScopePath,
+    /// `skipped`, `failed`, `succeeded`, `waiting` …
+    pub came_to: &'static str,
+    /// The skip reason, or the rule that was broken; empty when there is neither.
+    pub code: String,
+    pub detail: String,
+    /// The journal's entry.
+    pub entry: u64,
+}
+
+/// The entry that decided.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    pub entry: u64,
+    pub at: String,
+    /// In a sentence.
+    pub summary: String,
+    pub check: Option<String>,
+    pub scope: ScopePath,
+    pub attempt: Option<u32>,
+    pub issues: Vec<Issue>,
+    /// What was evaluated for it, with the values of that moment.
+    pub evaluations: Vec<Evaluation>,
+}
+
+/// One gate or contract, evaluated again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// `if`, `assume`, `guarantee`, `fail_if` or `when`.
+    pub construct: &'static str,
+    /// Whether it was true; absent when it could not be evaluated.
+    pub held: Option<bool>,
+    /// It stood in the way.
+    pub decisive: bool,
+    pub explanation: Explanation,
+}
+
+/// Something that happened to a check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moment {
+    pub entry: u64,
+    pub at: String,
+    pub what: String,
+    /// For a transition: the `when` that was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluation: Option<Evaluation>,
+}
+
+#[derive(Debug, Error)]
+pub enum ExplainError {
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    #[error("the run has no check `{0}`")]
+    NoSuchCheck(String),
+    #[error("`{check}{scope}` was not decided: there is no such item")]
+    NoSuchItem { check: String, scope: ScopePath },
+}
+
+/// A check, or one item of it, that somebody asks about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    pub check: String,
+    /// Without one, the first item that failed speaks for the check.
+    pub scope: Option<ScopePath>,
+}
+
+/// Explains a check, or the run itself.
+pub fn explain(entries: &[Entry], question: Option<&Question>) -> Result<Account, ExplainError> {
+    let run = Run::replay(entries)?;
+    let book = Book { entries, run: &run };
+    match question {
+        Some(question) => book.explain_check(question),
+        None => book.explain_run(),
+    }
+}
+
+/// A journal and what it came to.
+struct Book<'a> {
+    entries: &'a [Entry],
+    run: &'a Run,
+}
+
+impl Book<'_> {
+    fn explain_check(&self, question: &Question) -> Result<Account, ExplainError> {
+        let check = self
+            .run
+            .graph
+            .find(&question.check)
+            .ok_or_else(|| ExplainError::NoSuchCheck(question.check.clone()))?;
+        let within = question.scope.clone().unwrap_or_default();
+        let Some(decided) = self.decision(check, &within, self.entries.len()) else {
+            if question.scope.as_ref().is_some_and(|scope| self.run.node(check, scope).is_none()) {
+                return Err(ExplainError::NoSuchItem { check: question.check.clone(), scope: within });
+            }
+            return Ok(self.undecided(check, within));
+        };
+        let scope = scope_of(&self.entries[decided].event).cloned().unwrap_or_default();
+        Ok(self.account(Some((check, scope)), decided)?)
+    }
+
+    fn explain_run(&self) -> Result<Account, ExplainError> {
+        Ok(match self.run_cause() {
+            Some((decided, Some(place))) => {
+                let mut account = self.account(Some(place), decided)?;
+                account.subject = None;
+                account
+            }
+            Some((decided, None)) => self.account(None, decided)?,
+            None => self.still_running(),
+        })
+    }
+
+    /// Follows the path to the cause, evaluates it, and says what would have to differ.
+    fn account(
+        &self,
+        place: Option<(CheckIndex, ScopePath)>,
+        decided: usize,
+    ) -> Result<Account, ReplayError> {
+        let (path, last) = match &place {
+            Some(place) => self.path(place, decided)?,
+            None => (Vec::new(), decided),
+        };
+        let cause = self.cause(last)?;
+        let differs = self.differs(last, &cause);
+        let story = match &place {
+            Some((check, scope)) => self.story(*check, scope)?,
+            None => Vec::new(),
+        };
+        Ok(Account { path, cause, differs, story, ..self.blank(place) })
+    }
+
+    fn blank(&self, place: Option<(CheckIndex, ScopePath)>) -> Account {
+        let state = &self.run.state;
+        let last = self.entries.len().saturating_sub(1);
+        Account {
+            run: state.options.run.clone(),
+            playbook: state.plan.name.clone(),
+            status: state.status,
+            reason: state.reason.clone(),
+            subject: place.map(|(check, scope)| Subject {
+                check: state.plan.check(check).name.clone(),
+                status: self.run.status_at(check, &scope),
+                scope,
+            }),
+            path: Vec::new(),
+            cause: self.bare_cause(last, String::new()),
+            differs: Vec::new(),
+            story: Vec::new(),
+        }
+    }
+
+    fn bare_cause(&self, index: usize, summary: String) -> Cause {
+        Cause {
+            entry: index as u64 + 1,
+            at: rfc3339(self.entries[index].at),
+            summary,
+            check: None,
+            scope: ScopePath::root(),
+            attempt: None,
+            issues: Vec::new(),
+            evaluations: Vec::new(),
+        }
+    }
+
+    /// Nothing was decided about the check yet.
+    fn undecided(&self, check: CheckIndex, scope: ScopePath) -> Account {
+        let plan = &self.run.state.plan;
+        let spec = plan.check(check);
+        let open: Vec<String> = spec
+            .needs
+            .iter()
+            .flat_map(|need| &need.any_of)
+            .filter(|dependency| {
+                !matches!(
+                    self.run.check_status(**dependency),
+                    CheckStatus::Succeeded | CheckStatus::Failed | CheckStatus::Skipped
+                )
+            })
+            .map(|dependency| format!("`{}`", plan.check(*dependency).name))
+            .collect();
+        let summary = if !open.is_empty() {
+            format!("`{}` waits until {} has settled", spec.name, open.join(", "))
+        } else if !spec.starts {
+            format!("`{}` waits to be routed to", spec.name)
+        } else {
+            format!("`{}` has not been decided yet", spec.name)
+        };
+        let mut account = self.blank(Some((check, scope)));
+        account.cause.summary = summary;
+        account
+    }
+
+    fn still_running(&self) -> Account {
+        let plan = &self.run.state.plan;
+        let at_work: Vec<String> = plan
+            .indices()
+            .filter(|check| self.run.check_status(*check) == CheckStatus::Running)
+            .map(|check| format!("`{}`", plan.check(check).name))
+            .collect();
+        let mut account = self.blank(None);
+        account.cause.summary = if at_work.is_empty() {
+            "the run has not ended".into()
+        } else {
+            format!("the run has not ended: {} was started and has not been answered", at_work.join(", "))
+        };
+        account
+    }
+
+    /// The latest entry before `until` that decided a check within a scope; of several items, the first that
+    /// failed, then the first that waits, then the first that was skipped.
+    fn decision(&self, check: CheckIndex, within: &ScopePath, until: usize) -> Option<usize> {
+        let name = &self.run.state.plan.check(check).name;
+        let mut latest = std::collections::BTreeMap::new();
+        for (index, entry) in self.entries[..until].iter().enumerate() {
+            if entry.event.check() != Some(name) || rank(&entry.event).is_none() {
+                continue;
+            }
+            let Some(scope) = scope_of(&entry.event) else { continue };
+            if scope.touches(within) {
+                latest.insert(scope.clone(), index);
+            }
+        }
+        latest.into_values().min_by_key(|index| (rank(&self.entries[*index].event), *index))
+    }
+}
+
+/// The rule that made a verdict; empty when there is none.
+pub(crate) fn decisive_rule(issues: &[Issue]) -> &str {
+    path::decisive(issues).map_or("", |issue| issue.rule_id.as_str())
+}
+
+/// Which of several items speaks for a check: lower comes first. `None` for what decides nothing.
+fn rank(event: &Event) -> Option<u8> {
+    match event {
+        Event::CheckJudged { verdict: escrow_model::Verdict::Failed, .. } => Some(0),
+        Event::WaitStarted { .. } => Some(1),
+        Event::CheckSkipped { .. } => Some(2),
+        Event::AttemptStarted { .. } => Some(3),
+        Event::CheckJudged { .. } => Some(4),
+        _ => None,
+    }
+}
+
+/// The scope that an event is about.
+fn scope_of(event: &Event) -> Option<&ScopePath> {
+    match event {
+        Event::CheckSkipped { scope, .. }
+        | Event::AttemptStarted { scope, .. }
+        | Event::AttemptAnswered { scope, .. }
+        | Event::CheckJudged { scope, .. }
+        | Event::RetryScheduled { scope, .. }
+        | Event::Routed { scope, .. }
+        | Event::LoopBudgetExceeded { scope, .. }
+        | Event::IssueRaised { scope, .. }
+        | Event::RecoveryExhausted { scope, .. }
+        | Event::WaitStarted { scope, .. } => Some(scope),
+        _ => None,
+    }
+}

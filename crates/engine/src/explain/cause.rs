@@ -1,0 +1,250 @@
+//! The entry that decided, with the expressions that decided it evaluated again.
+
+use escrow_expr::Scope;
+use escrow_model::{
+    CheckIndex, Ending, Event, Expression, Letter, ReasonCode, ScopePath, SkipReason, Verdict, WaitKind,
+};
+
+use super::path::decisive;
+use super::{Book, Cause, Evaluation};
+use crate::run::{ReplayError, Run};
+use crate::state::Place;
+use crate::view::{BUDGET, View};
+
+impl Book<'_> {
+    /// The entry that the run's reason goes back to, and the check that it is about.
+    pub(super) fn run_cause(&self) -> Option<(usize, Option<Place>)> {
+        let ended = self
+            .entries
+            .iter()
+            .rposition(|entry| matches!(entry.event, Event::RunEnded { .. } | Event::RunWaiting { .. }))?;
+        let reason = self.run.state.reason.as_ref()?;
+        let last = |wanted: &dyn Fn(&Event) -> bool| {
+            self.entries[..ended].iter().rposition(|entry| wanted(&entry.event))
+        };
+        let of_run = |index: Option<usize>| Some((index.unwrap_or(ended), None));
+        match reason.code {
+            ReasonCode::FailedMissingArtifact => {
+                of_run(last(&|event| matches!(event, Event::ArtifactsVerified { .. })))
+            }
+            ReasonCode::FailedLoopBudget => {
+                of_run(last(&|event| matches!(event, Event::LoopBudgetExceeded { .. })))
+            }
+            ReasonCode::CancelledUser | ReasonCode::CancelledSystem => of_run(last(&|event| {
+                matches!(event, Event::LetterOpened { letter: Letter::Cancel { .. }, refused: None })
+            })),
+            ReasonCode::AbortedDenied => of_run(last(&|event| {
+                matches!(event, Event::LetterOpened { letter: Letter::Deny { .. }, refused: None })
+            })),
+            ReasonCode::TimedOutDeadline => of_run(last(&|event| matches!(event, Event::DeadlinePassed {}))),
+            _ => {
+                let named = reason.evidence.iter().find(|evidence| evidence.kind == "check");
+                let waited = self.run.waits().into_iter().next().map(|wait| wait.check);
+                let name = named.map(|evidence| evidence.id.clone()).or(waited);
+                let check = name.and_then(|name| self.run.graph.find(&name));
+                let Some(check) = check else { return of_run(None) };
+                let decided = self.decision(check, &ScopePath::root(), ended);
+                let Some(decided) = decided else { return of_run(None) };
+                let scope = super::scope_of(&self.entries[decided].event).cloned().unwrap_or_default();
+                Some((decided, Some((check, scope))))
+            }
+        }
+    }
+
+    pub(super) fn cause(&self, index: usize) -> Result<Cause, ReplayError> {
+        let event = &self.entries[index].event;
+        let mut cause = self.bare_cause(index, self.summary(index));
+        cause.check = event.check().map(str::to_owned);
+        cause.scope = super::scope_of(event).cloned().unwrap_or_default();
+        match event {
+            Event::CheckJudged { attempt, issues, .. } => {
+                cause.attempt = Some(*attempt).filter(|attempt| *attempt > 0);
+                cause.issues.clone_from(issues);
+            }
+            Event::AttemptStarted { attempt, .. } => cause.attempt = Some(*attempt),
+            _ => {}
+        }
+        let check = event.check().and_then(|name| self.run.graph.find(name));
+        if let Some(check) = check {
+            cause.evaluations = self.evaluations(index, check, &cause.scope)?;
+        }
+        Ok(cause)
+    }
+
+    /// What was evaluated for a decision, over the state of that moment.
+    fn evaluations(
+        &self,
+        index: usize,
+        check: CheckIndex,
+        scope: &ScopePath,
+    ) -> Result<Vec<Evaluation>, ReplayError> {
+        match &self.entries[index].event {
+            Event::CheckSkipped { reason: SkipReason::IfCondition | SkipReason::Assume, .. } => {
+                let then = Run::replay(&self.entries[..index])?;
+                Ok(gates(&then, check, scope))
+            }
+            Event::CheckJudged { verdict, issues, .. } => {
+                let rule = decisive(issues).map_or("", |issue| issue.rule_id.as_str());
+                if rule == "contract/assume_failed" {
+                    return Ok(gates(&Run::replay(&self.entries[..index])?, check, scope));
+                }
+                if self.is_assumed(index) || rule == "system/template_error" {
+                    return Ok(Vec::new());
+                }
+                let mut all = Vec::new();
+                if *verdict == Verdict::Succeeded
+                    && let Some(started) = self.started(check, scope, index)
+                {
+                    all.extend(gates(&Run::replay(&self.entries[..started])?, check, scope));
+                }
+                all.extend(contracts(&Run::replay(&self.entries[..index])?, check, scope));
+                Ok(all)
+            }
+            Event::WaitStarted { .. } | Event::AttemptStarted { .. } => {
+                Ok(gates(&Run::replay(&self.entries[..index])?, check, scope))
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The intent of the attempt that an entry judged.
+    fn started(&self, check: CheckIndex, scope: &ScopePath, before: usize) -> Option<usize> {
+        let name = &self.run.state.plan.check(check).name;
+        self.entries[..before].iter().rposition(|entry| {
+            matches!(&entry.event, Event::AttemptStarted { check, scope: at, .. } if check == name && at == scope)
+        })
+    }
+
+    /// Whether a person's word made the verdict.
+    pub(super) fn is_assumed(&self, index: usize) -> bool {
+        index > 0
+            && matches!(
+                self.entries[index - 1].event,
+                Event::LetterOpened { letter: Letter::Assume { .. }, refused: None }
+            )
+    }
+
+    fn summary(&self, index: usize) -> String {
+        match &self.entries[index].event {
+            Event::CheckSkipped { check, scope, reason, detail, .. } => {
+                let why = skip_sentence(*reason);
+                let more = if detail.is_empty() { String::new() } else { format!(": {detail}") };
+                format!("`{check}{scope}` was skipped, because {why}{more}")
+            }
+            Event::CheckJudged { check, scope, verdict, issues, .. } => match verdict {
+                Verdict::Succeeded if self.is_assumed(index) => {
+                    format!("a person says that `{check}{scope}` was done")
+                }
+                Verdict::Succeeded => format!("`{check}{scope}` ran and kept its contract"),
+                Verdict::Failed => {
+                    let message = decisive(issues).map_or("it failed", |issue| issue.message.as_str());
+                    format!("`{check}{scope}` failed: {message}")
+                }
+            },
+            Event::WaitStarted { check, scope, kind, id, prompt, .. } => {
+                let what = match kind {
+                    WaitKind::Approval => "an approval",
+                    WaitKind::Input => "an answer",
+                    WaitKind::UnknownEffect => "somebody who knows whether it took effect",
+                    WaitKind::Nested => "a run inside it",
+                };
+                format!("`{check}{scope}` waits for {what} ({id}): {prompt}")
+            }
+            Event::AttemptStarted { check, scope, attempt, .. } => {
+                format!("attempt {attempt} of `{check}{scope}` was started and has not been answered")
+            }
+            Event::LoopBudgetExceeded { check, scope, to, limit } => {
+                format!("`{check}{scope}` routed to `{to}` once more than the loop budget of {limit} allows")
+            }
+            Event::ArtifactsVerified { delivery } => {
+                let missing: Vec<String> = delivery
+                    .missing_required
+                    .iter()
+                    .map(|one| {
+                        format!("`{}` ({}) is {}", one.id, one.path, one.problem.as_str().replace('_', " "))
+                    })
+                    .collect();
+                format!("required artifacts are missing: {}", missing.join(", "))
+            }
+            Event::LetterOpened { letter: Letter::Cancel { by, system }, .. } => match (by, system) {
+                (Some(by), _) => format!("{by} cancelled the run"),
+                (None, true) => "a signal ended the run".into(),
+                (None, false) => "a person cancelled the run".into(),
+            },
+            Event::LetterOpened { letter: Letter::Deny { by, note, .. }, .. } => {
+                let who = by.as_deref().unwrap_or("nobody");
+                let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+                if by.is_some() { format!("{who} denied it{note}") } else { format!("it was denied{note}") }
+            }
+            Event::DeadlinePassed {} => "the run's own time was up".into(),
+            Event::RunEnded { reason } | Event::RunWaiting { reason } => reason.summary.clone(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// `if` and `assume`, up to the first that stood in the way.
+fn gates(then: &Run, check: CheckIndex, scope: &ScopePath) -> Vec<Evaluation> {
+    let plan = then.plan();
+    let spec = plan.check(check);
+    if then.cell(check, scope).is_none() {
+        return Vec::new();
+    }
+    let view = View::before(then, check, scope);
+    let mut all = Vec::new();
+    let condition = spec.condition.iter().map(|expression| ("if", expression));
+    let assume = spec.assume.iter().map(|expression| ("assume", expression));
+    for (construct, expression) in condition.chain(assume) {
+        let evaluation = evaluate(construct, expression, &view, true);
+        let stop = evaluation.decisive;
+        all.push(evaluation);
+        if stop {
+            break;
+        }
+    }
+    all
+}
+
+/// `guarantee` and `fail_if`, all of them.
+fn contracts(then: &Run, check: CheckIndex, scope: &ScopePath) -> Vec<Evaluation> {
+    let plan = then.plan();
+    let spec = plan.check(check);
+    let Some(answer) = then.cell(check, scope).and_then(|cell| cell.answer.clone()) else {
+        return Vec::new();
+    };
+    let view = View::after(then, check, scope);
+    let mut all = Vec::new();
+    if answer.ending == Ending::Done {
+        all.extend(spec.guarantee.iter().map(|guarantee| evaluate("guarantee", guarantee, &view, true)));
+    }
+    all.extend(spec.fail_if.iter().map(|fail_if| evaluate("fail_if", fail_if, &view, false)));
+    all
+}
+
+pub(super) fn evaluate(
+    construct: &'static str,
+    expression: &Expression,
+    view: &dyn Scope,
+    wanted: bool,
+) -> Evaluation {
+    let held = expression.test(view, BUDGET).ok();
+    let (_, explanation) = expression.explain(view, BUDGET);
+    Evaluation { construct, held, decisive: held != Some(wanted), explanation }
+}
+
+fn skip_sentence(reason: SkipReason) -> &'static str {
+    match reason {
+        SkipReason::IfCondition => "its condition is not met",
+        SkipReason::Assume => "a precondition does not hold",
+        SkipReason::DependencyFailed => "a dependency did not succeed",
+        SkipReason::ForEachEmpty => "there are no items",
+        SkipReason::ContractBlocked => "a contract that it depends on is broken",
+        SkipReason::SafeMode => "the run is in safe mode",
+        SkipReason::Event => "it listens to another event",
+        SkipReason::Tags => "its tags leave it out",
+        SkipReason::Only => "`--only` leaves it out",
+        SkipReason::NotRouted => "nothing routed to it",
+        SkipReason::LoopBudget => "the loop budget is spent",
+        SkipReason::RunEnded => "the run was ending",
+    }
+}

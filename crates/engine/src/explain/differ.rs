@@ -1,0 +1,358 @@
+//! What would have to be otherwise for a decision to be another one.
+
+use escrow_expr::{Explanation, Part};
+use escrow_model::{DeliveryStatus, Event, Issue, SkipReason};
+
+use super::path::decisive;
+use super::{Book, Cause};
+
+impl Book<'_> {
+    pub(super) fn differs(&self, index: usize, cause: &Cause) -> Vec<String> {
+        let mut all: Vec<String> = cause
+            .evaluations
+            .iter()
+            .filter(|evaluation| evaluation.decisive)
+            .flat_map(|evaluation| {
+                let wanted = evaluation.construct != "fail_if";
+                match evaluation.held {
+                    Some(_) => differences(&evaluation.explanation, wanted),
+                    None => vec![format!(
+                        "`{}` would have to be something that can be evaluated: {}",
+                        evaluation.construct, evaluation.explanation.result
+                    )],
+                }
+            })
+            .collect();
+        let plan = &self.run.state.plan;
+        match &self.entries[index].event {
+            Event::CheckSkipped { check, reason, .. } => match reason {
+                SkipReason::Event => {
+                    let on = self.run.graph.find(check).map(|check| plan.check(check).on.join("`, `"));
+                    all.push(format!("the event would have to be one of `{}`", on.unwrap_or_default()));
+                }
+                SkipReason::Tags => all.push("`--tags` and `--exclude-tags` would have to let it in".into()),
+                SkipReason::Only => all.push(format!("`--only` would have to name `{check}`")),
+                SkipReason::SafeMode => all.push("the run would have to be without `--safe-mode`".into()),
+                SkipReason::NotRouted => all.push(self.who_routes_to(check)),
+                SkipReason::LoopBudget => {
+                    all.push("the loop would have to end sooner, or `routing.max_loops` be higher".into());
+                }
+                SkipReason::IfCondition
+                | SkipReason::Assume
+                | SkipReason::DependencyFailed
+                | SkipReason::ForEachEmpty
+                | SkipReason::ContractBlocked
+                | SkipReason::RunEnded => {}
+            },
+            Event::CheckJudged { check, issues, .. } => {
+                all.extend(decisive(issues).and_then(|issue| of_issue(check, issue)));
+            }
+            Event::ArtifactsVerified { delivery } if delivery.status == DeliveryStatus::Failed => {
+                all.extend(delivery.missing_required.iter().map(|missing| {
+                    format!("`{}` would have to be delivered as `{}`", missing.id, missing.path)
+                }));
+            }
+            Event::LoopBudgetExceeded { .. } => {
+                all.push("the loop would have to end sooner, or `routing.max_loops` be higher".into());
+            }
+            _ => {}
+        }
+        all
+    }
+
+    fn who_routes_to(&self, check: &str) -> String {
+        let plan = &self.run.state.plan;
+        let target = self.run.graph.find(check);
+        let sources: Vec<String> = plan
+            .checks
+            .iter()
+            .filter(|source| {
+                source.routings().flat_map(|routing| routing.targets()).any(|to| Some(to) == target)
+            })
+            .map(|source| format!("`{}`", source.name))
+            .collect();
+        if sources.is_empty() {
+            return format!("a check would have to route to `{check}`");
+        }
+        format!("{} would have to route to `{check}`", sources.join(" or "))
+    }
+}
+
+/// For what no expression decided.
+fn of_issue(check: &str, issue: &Issue) -> Option<String> {
+    let code = issue.rule_id.rsplit('/').next().unwrap_or_default();
+    Some(match code {
+        "exit_nonzero" => format!("`{check}` would have to exit with 0"),
+        "timeout" => format!("`{check}` would have to end sooner, or its `timeout` be longer"),
+        "spawn" => format!("the program of `{check}` would have to start"),
+        "schema_validation_failed" => format!("the output of `{check}` would have to match its `schema`"),
+        "not_an_array" => format!("the output of `{check}` would have to be an array"),
+        "template_error" => format!("every template of `{check}` would have to find its values"),
+        _ => return None,
+    })
+}
+
+/// What the parts of an expression would have to be for the whole to be `wanted`.
+pub(super) fn differences(explanation: &Explanation, wanted: bool) -> Vec<String> {
+    let source = explanation.source.as_str();
+    match explanation.parts.as_slice() {
+        [whole] => part(source, whole, wanted),
+        _ => vec![format!("`{}` is {}; it would have to be {wanted}", source.trim(), explanation.result)],
+    }
+}
+
+fn part(source: &str, whole: &Part, wanted: bool) -> Vec<String> {
+    let text = source.get(whole.span.clone()).unwrap_or_default().trim();
+    let Some(value) = &whole.value else { return Vec::new() };
+    if let [inner] = whole.parts.as_slice()
+        && is_negation(source, whole, inner)
+    {
+        return part(source, inner, !wanted);
+    }
+    match Shape::of(source, whole) {
+        Some(Shape::All(sides)) if wanted => several(source, &sides, true, "; and "),
+        Some(Shape::All(sides)) => several(source, &sides, false, "; or "),
+        Some(Shape::Any(sides)) if wanted => several(source, &sides, true, "; or "),
+        Some(Shape::Any(sides)) => several(source, &sides, false, "; and "),
+        Some(Shape::Beside { left, comparison, literal }) => {
+            let shown = left.value.as_deref().unwrap_or("not evaluated");
+            let wish = comparison.or_opposite(wanted).wish(&literal);
+            vec![format!("`{}` is {shown}; it would have to be {wish}", text_of(source, left))]
+        }
+        Some(Shape::Between { left, comparison, right }) => {
+            let shown = |side: &Part| side.value.clone().unwrap_or_else(|| "not evaluated".into());
+            let wish = comparison.or_opposite(wanted).wish(&format!("`{}`", text_of(source, right)));
+            vec![format!(
+                "`{}` is {} and `{}` is {}; the first would have to be {wish}",
+                text_of(source, left),
+                shown(left),
+                text_of(source, right),
+                shown(right)
+            )]
+        }
+        None => vec![format!("`{text}` is {value}; it would have to be {}", wish_for(value, wanted))],
+    }
+}
+
+/// Whether nothing but `!` and brackets stands round the inner part.
+fn is_negation(source: &str, whole: &Part, inner: &Part) -> bool {
+    let before = source.get(whole.span.start..inner.span.start).unwrap_or_default();
+    let after = source.get(inner.span.end..whole.span.end).unwrap_or_default();
+    let bare = |c: char| c.is_whitespace() || c == '(' || c == ')';
+    before.trim_matches(bare) == "!" && after.trim_matches(bare).is_empty()
+}
+
+/// Those sides that are not as wanted yet, in one sentence.
+fn several(source: &str, sides: &[&Part], wanted: bool, word: &str) -> Vec<String> {
+    let all: Vec<String> = sides
+        .iter()
+        .filter(|side| side.value.as_deref().is_some_and(|value| is_falsy(value) == wanted))
+        .flat_map(|side| part(source, side, wanted))
+        .collect();
+    if all.is_empty() { Vec::new() } else { vec![all.join(word)] }
+}
+
+fn text_of<'a>(source: &'a str, part: &Part) -> &'a str {
+    source.get(part.span.clone()).unwrap_or_default().trim()
+}
+
+fn is_falsy(value: &str) -> bool {
+    matches!(value, "false" | "0" | "-0" | "\"\"" | "null" | "undefined" | "NaN")
+}
+
+fn wish_for(value: &str, wanted: bool) -> &'static str {
+    match (wanted, value) {
+        (true, "undefined" | "null") => "there, and true",
+        (true, "0" | "-0" | "NaN") => "another number than 0",
+        (true, "\"\"") => "more than an empty text",
+        (true, _) => "true",
+        (false, "true") => "false",
+        (false, _) => "false, empty, 0 or missing",
+    }
+}
+
+/// What joins the parts of an expression.
+enum Shape<'a> {
+    All(Vec<&'a Part>),
+    Any(Vec<&'a Part>),
+    /// A part compared with something that is written out.
+    Beside {
+        left: &'a Part,
+        comparison: Comparison,
+        literal: String,
+    },
+    Between {
+        left: &'a Part,
+        comparison: Comparison,
+        right: &'a Part,
+    },
+}
+
+impl<'a> Shape<'a> {
+    fn of(source: &str, whole: &'a Part) -> Option<Shape<'a>> {
+        let bare =
+            |text: &str| text.trim_matches(|c: char| c.is_whitespace() || c == '(' || c == ')').to_owned();
+        match whole.parts.as_slice() {
+            [left, right] => {
+                let between = bare(source.get(left.span.end..right.span.start)?);
+                match between.as_str() {
+                    "&&" => Some(Shape::All(vec![left, right])),
+                    "||" => Some(Shape::Any(vec![left, right])),
+                    other => {
+                        Comparison::parse(other).map(|comparison| Shape::Between { left, comparison, right })
+                    }
+                }
+            }
+            [only] => {
+                let before = bare(source.get(whole.span.start..only.span.start)?);
+                let after = bare(source.get(only.span.end..whole.span.end)?);
+                if before.is_empty() {
+                    let (comparison, literal) = Comparison::leading(&after)?;
+                    return Some(Shape::Beside { left: only, comparison, literal: bare(literal) });
+                }
+                let (comparison, literal) = Comparison::trailing(&before)?;
+                let comparison = comparison.flipped();
+                after.is_empty().then(|| Shape::Beside { left: only, comparison, literal: bare(literal) })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+impl Comparison {
+    /// Longer ones first, so that `<=` is not read as `<`.
+    const ALL: [(&'static str, Comparison); 8] = [
+        ("===", Comparison::Equal),
+        ("!==", Comparison::Unequal),
+        ("==", Comparison::Equal),
+        ("!=", Comparison::Unequal),
+        ("<=", Comparison::AtMost),
+        (">=", Comparison::AtLeast),
+        ("<", Comparison::Less),
+        (">", Comparison::More),
+    ];
+
+    fn parse(text: &str) -> Option<Comparison> {
+        Comparison::ALL.iter().find(|(sign, _)| *sign == text).map(|(_, comparison)| *comparison)
+    }
+
+    fn leading(text: &str) -> Option<(Comparison, &str)> {
+        Comparison::ALL.iter().find_map(|(sign, one)| Some((*one, text.strip_prefix(sign)?)))
+    }
+
+    fn trailing(text: &str) -> Option<(Comparison, &str)> {
+        Comparison::ALL.iter().find_map(|(sign, one)| Some((*one, text.strip_suffix(sign)?)))
+    }
+
+    /// With its sides exchanged.
+    fn flipped(self) -> Comparison {
+        match self {
+            Comparison::Equal | Comparison::Unequal => self,
+            Comparison::Less => Comparison::More,
+            Comparison::More => Comparison::Less,
+            Comparison::AtMost => Comparison::AtLeast,
+            Comparison::AtLeast => Comparison::AtMost,
+        }
+    }
+
+    fn or_opposite(self, wanted: bool) -> Comparison {
+        if wanted {
+            return self;
+        }
+        match self {
+            Comparison::Equal => Comparison::Unequal,
+            Comparison::Unequal => Comparison::Equal,
+            Comparison::Less => Comparison::AtLeast,
+            Comparison::AtLeast => Comparison::Less,
+            Comparison::More => Comparison::AtMost,
+            Comparison::AtMost => Comparison::More,
+        }
+    }
+
+    fn wish(self, other: &str) -> String {
+        match self {
+            Comparison::Equal => other.to_owned(),
+            Comparison::Unequal => format!("other than {other}"),
+            Comparison::Less => format!("less than {other}"),
+            Comparison::AtMost => format!("at most {other}"),
+            Comparison::More => format!("more than {other}"),
+            Comparison::AtLeast => format!("at least {other}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use escrow_expr::{Budget, Given, Program, Scope};
+    use serde_json::{Value, json};
+
+    struct Names(Value);
+
+    impl Scope for Names {
+        fn name(&self, name: &str) -> Option<Given<'_>> {
+            self.0.get(name).map(Given::Json)
+        }
+
+        fn names(&self) -> Vec<&str> {
+            self.0.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect()
+        }
+    }
+
+    /// What would have to differ for the expression to be `wanted`.
+    fn check(source: &str, wanted: bool, says: &str) {
+        let names = Names(json!({
+            "output": { "ok": false, "n": 3, "findings": [1, 2], "name": "x" },
+            "inputs": { "n": 4 },
+            "item": null,
+        }));
+        let budget = Budget { steps: 10_000, memory_bytes: 1 << 20, depth: Budget::DEPTH_MAX };
+        let (_, explanation) = Program::expression(source).expect("it parses").explain(&names, budget);
+        assert_eq!(differences(&explanation, wanted).join(" | "), says, "{source}");
+    }
+
+    #[test]
+    fn what_would_have_to_differ_is_named_with_its_value() {
+        check("output.ok", true, "`output.ok` is false; it would have to be true");
+        check("output.n === 4", true, "`output.n` is 3; it would have to be 4");
+        check(
+            "output.findings.length > 0",
+            false,
+            "`output.findings.length` is 2; it would have to be at most 0",
+        );
+        check("4 <= output.n", true, "`output.n` is 3; it would have to be at least 4");
+        check("!(output.n > 2)", true, "`output.n` is 3; it would have to be at most 2");
+        check("item", true, "`item` is null; it would have to be there, and true");
+        check("false", true, "`false` is false; it would have to be true");
+    }
+
+    #[test]
+    fn only_the_sides_that_stand_in_the_way_are_named() {
+        check("output.n === 3 && output.ok", true, "`output.ok` is false; it would have to be true");
+        check(
+            "output.ok || output.n > 5",
+            true,
+            "`output.ok` is false; it would have to be true; or `output.n` is 3; it would have to be more than 5",
+        );
+        check(
+            "output.n === inputs.n",
+            true,
+            "`output.n` is 3 and `inputs.n` is 4; the first would have to be `inputs.n`",
+        );
+        check(
+            "typeof output.name === 'number'",
+            true,
+            "`typeof output.name` is \"string\"; it would have to be 'number'",
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! The way from a check to the one that decided it, along its dependencies.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use escrow_model::{CheckIndex, Event, Issue, ScopePath, Severity, SkipReason, Verdict};
+
+use super::{Book, Link};
+use crate::gate::Gate;
+use crate::graph::scope_toward;
+use crate::run::{ReplayError, Run};
+use crate::state::Place;
+
+/// Longer paths than this are cut; a plan has no circles, but a journal may be anybody's.
+const LINKS_MAX: usize = 64;
+
+impl Book<'_> {
+    /// The links from a place to its cause, and the entry of the cause.
+    pub(super) fn path(&self, place: &Place, decided: usize) -> Result<(Vec<Link>, usize), ReplayError> {
+        let mut links = vec![self.link(place, decided)];
+        let Event::CheckSkipped { reason, .. } = &self.entries[decided].event else {
+            return Ok((links, decided));
+        };
+        let leads_on = matches!(
+            reason,
+            SkipReason::DependencyFailed | SkipReason::ContractBlocked | SkipReason::ForEachEmpty
+        );
+        if !leads_on {
+            return Ok((links, decided));
+        }
+        // What stood then: the same state serves the whole path, because all of it had settled.
+        let then = Run::replay(&self.entries[..decided])?;
+        let mut at = (place.clone(), decided);
+        while let Event::CheckSkipped { reason, .. } = &self.entries[at.1].event
+            && links.len() < LINKS_MAX
+        {
+            let steps = match reason {
+                SkipReason::ContractBlocked => self.to_blocker(&then, &at.0),
+                SkipReason::DependencyFailed => dependency(&then, &at.0).into_iter().collect(),
+                SkipReason::ForEachEmpty => parent(&then, &at.0).into_iter().collect(),
+                _ => break,
+            };
+            let mut moved = false;
+            for step in steps {
+                let Some(entry) = self.decision(step.0, &step.1, at.1) else { break };
+                let scope = super::scope_of(&self.entries[entry].event).cloned().unwrap_or_default();
+                at = ((step.0, scope), entry);
+                links.push(self.link(&at.0, entry));
+                moved = true;
+            }
+            if !moved {
+                break;
+            }
+        }
+        Ok((links, at.1))
+    }
+
+    fn link(&self, (check, scope): &Place, entry: usize) -> Link {
+        let (came_to, code, detail) = match &self.entries[entry].event {
+            Event::CheckSkipped { reason, detail, .. } => {
+                ("skipped", reason.as_str().to_owned(), detail.clone())
+            }
+            Event::CheckJudged { verdict, issues, .. } => {
+                let first = decisive(issues);
+                let code = first.map(|issue| issue.rule_id.clone()).unwrap_or_default();
+                let detail = first.map(|issue| issue.message.clone()).unwrap_or_default();
+                match verdict {
+                    Verdict::Succeeded => ("succeeded", code, detail),
+                    Verdict::Failed => ("failed", code, detail),
+                }
+            }
+            Event::WaitStarted { prompt, .. } => ("waiting", String::new(), prompt.clone()),
+            _ => ("running", String::new(), String::new()),
+        };
+        let check = self.run.state.plan.check(*check).name.clone();
+        Link { check, scope: scope.clone(), came_to, code, detail, entry: entry as u64 + 1 }
+    }
+
+    /// Every check between the blocked one and the one that broke its contract, by the shortest way.
+    fn to_blocker(&self, then: &Run, (check, scope): &Place) -> Vec<Place> {
+        let cell = then.cell(*check, scope);
+        let Some(blocker) = then.blocking_violation(*check, scope, cell) else { return Vec::new() };
+        let plan = &then.state.plan;
+        let mut came_from: BTreeMap<CheckIndex, Place> = BTreeMap::new();
+        let mut open = VecDeque::from([(*check, scope.clone())]);
+        while let Some((at, at_scope)) = open.pop_front() {
+            if at == blocker {
+                let mut steps = vec![(at, at_scope)];
+                while let Some(before) = steps.last().and_then(|(step, _)| came_from.get(step)).cloned() {
+                    steps.push(before);
+                }
+                steps.pop(); // the blocked check itself
+                steps.reverse();
+                return steps;
+            }
+            let spec = plan.check(at);
+            let needed = spec.needs.iter().flat_map(|need| &need.any_of).copied();
+            let routed = then.cell(at, &at_scope).and_then(|cell| cell.calling.routed_from.as_ref());
+            for next in needed.chain(routed.map(|(source, _)| *source)) {
+                if next != *check && !came_from.contains_key(&next) {
+                    came_from.insert(next, (at, at_scope.clone()));
+                    open.push_back((next, scope_toward(&spec.fan, &at_scope, &plan.check(next).fan)));
+                }
+            }
+        }
+        vec![(blocker, ScopePath::root())]
+    }
+}
+
+/// The dependency that did not succeed.
+fn dependency(then: &Run, (check, scope): &Place) -> Option<Place> {
+    let plan = &then.state.plan;
+    let spec = plan.check(*check);
+    let shut = match then.gate(*check, scope, then.cell(*check, scope)) {
+        Gate::Shut(dependency) => Some(dependency),
+        Gate::Wait | Gate::Open => None,
+    };
+    // The items of a group could not be known, because their parent did not succeed.
+    let dependency = shut.or_else(|| spec.fan.get(scope.depth()).copied())?;
+    Some((dependency, scope_toward(&spec.fan, scope, &plan.check(dependency).fan)))
+}
+
+fn parent(then: &Run, (check, scope): &Place) -> Option<Place> {
+    let parent = then.state.plan.check(*check).fan.get(scope.depth()).copied()?;
+    Some((parent, scope.clone()))
+}
+
+/// The issue that made the verdict.
+pub(super) fn decisive(issues: &[Issue]) -> Option<&Issue> {
+    issues.iter().find(|issue| issue.severity == Severity::Error).or(issues.first())
+}

@@ -1,0 +1,102 @@
+//! What happened to one check: attempts, retries, routes from it and to it, waits.
+
+use escrow_model::{CheckIndex, Event, ScopePath, Verdict, rfc3339};
+
+use super::cause::evaluate;
+use super::path::decisive;
+use super::{Book, Evaluation, Moment};
+use crate::graph::BlockName;
+use crate::run::{ReplayError, Run};
+use crate::view::View;
+
+/// A check that loops for long is told from its end.
+const MOMENTS_MAX: usize = 100;
+/// Transitions that are evaluated again; each costs a replay.
+const TRANSITIONS_MAX: usize = 3;
+
+impl Book<'_> {
+    pub(super) fn story(&self, check: CheckIndex, scope: &ScopePath) -> Result<Vec<Moment>, ReplayError> {
+        let name = self.run.state.plan.check(check).name.as_str();
+        let mut moments = Vec::new();
+        for (index, entry) in self.entries.iter().enumerate() {
+            let here = entry.event.check() == Some(name)
+                && super::scope_of(&entry.event).is_some_and(|at| at.touches(scope));
+            let told = match &entry.event {
+                Event::Routed { check: from, block, by, to, to_scope, .. }
+                    if to == name && to_scope.touches(scope) && !here =>
+                {
+                    Some(format!("`{from}` routed here ({block}, {})", how(by)))
+                }
+                event if here => tell(event, entry.at),
+                _ => None,
+            };
+            if let Some(what) = told {
+                moments.push((index, what));
+            }
+        }
+        let skipped = moments.len().saturating_sub(MOMENTS_MAX);
+        let mut left = TRANSITIONS_MAX;
+        let mut story = Vec::new();
+        for (index, what) in moments.drain(skipped..) {
+            let evaluation = match &self.entries[index].event {
+                Event::Routed { by, check: from, .. } if by == "transition" && from == name && left > 0 => {
+                    left -= 1;
+                    self.transition(index, check)?
+                }
+                _ => None,
+            };
+            let at = rfc3339(self.entries[index].at);
+            story.push(Moment { entry: index as u64 + 1, at, what, evaluation });
+        }
+        Ok(story)
+    }
+
+    /// The `when` that was taken.
+    fn transition(&self, index: usize, check: CheckIndex) -> Result<Option<Evaluation>, ReplayError> {
+        let Event::Routed { scope, block, to, .. } = &self.entries[index].event else { return Ok(None) };
+        let plan = &self.run.state.plan;
+        let Some(block) = BlockName::ALL.into_iter().find(|name| name.as_str() == block) else {
+            return Ok(None);
+        };
+        let then = Run::replay(&self.entries[..index])?;
+        let view = View::routing(&then, check, scope, block);
+        let taken = block.of(plan.check(check)).transitions.iter().find_map(|transition| {
+            let evaluation = evaluate("when", &transition.when, &view, false);
+            let leads_there = transition.to.is_some_and(|target| plan.check(target).name == *to);
+            (evaluation.held == Some(true) && leads_there).then_some(evaluation)
+        });
+        Ok(taken)
+    }
+}
+
+fn tell(event: &Event, at: u64) -> Option<String> {
+    Some(match event {
+        Event::AttemptStarted { attempt, .. } => format!("attempt {attempt} started"),
+        Event::CheckJudged { attempt, verdict, issues, .. } => {
+            let which = if *attempt > 0 { format!("attempt {attempt} ") } else { String::new() };
+            match (verdict, decisive(issues)) {
+                (Verdict::Succeeded, _) => format!("{which}succeeded"),
+                (Verdict::Failed, None) => format!("{which}failed"),
+                (Verdict::Failed, Some(issue)) => format!("{which}failed: {}", issue.message),
+            }
+        }
+        Event::CheckSkipped { reason, .. } => format!("skipped: {}", reason.as_str()),
+        Event::RetryScheduled { retry, at: due, .. } => {
+            format!("retry {retry} in {} ms", due.saturating_sub(at))
+        }
+        Event::Routed { block, by, to, to_scope, .. } => {
+            format!("routed to `{to}{to_scope}` ({block}, {})", how(by))
+        }
+        Event::LoopBudgetExceeded { to, limit, .. } => {
+            format!("the route to `{to}` would exceed the loop budget of {limit}")
+        }
+        Event::WaitStarted { id, prompt, .. } => format!("waits ({id}): {prompt}"),
+        Event::IssueRaised { issue, .. } => issue.message.clone(),
+        Event::RecoveryExhausted { .. } => "no retry is left".into(),
+        _ => return None,
+    })
+}
+
+fn how(by: &str) -> String {
+    format!("by `{}`", if by == "transition" { "transitions" } else { by })
+}

@@ -1,0 +1,255 @@
+//! A recorded run, decided again under another plan. Nothing is called: providers answer what they answered
+//! then, people say what they said then, and time passes as it passed then.
+//!
+//! ```text
+//!   recorded journal ──▶ answers, letters, delivery ─┐
+//!   other plan ──▶ Run::start ──▶ effects, waits ────┴──▶ Run::handle ──▶ the journal that would have been
+//! ```
+//!
+//! **Invariant:** what was never recorded is not made up. A check whose attempt has no recorded answer stays
+//! pending, and the run is then not decidable here.
+
+mod compare;
+mod delivery;
+mod record;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use escrow_model::{Answer, Entry, Event, Letter, Millis, Plan, ProviderFault, Request, ScopePath, WaitKind};
+use serde::Serialize;
+
+use crate::run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
+use crate::turn::Deciding;
+use record::Record;
+
+pub use compare::{Change, Comparison, Difference, Standing, compare};
+
+/// Entries after which a run that will not end is given up.
+const ENTRIES_MAX: usize = 1_000_000;
+
+/// What a run would have been.
+#[derive(Debug)]
+pub struct Redecided {
+    pub run: Run,
+    pub entries: Vec<Entry>,
+    /// What the recorded run cannot answer.
+    pub unknown: Vec<Unknown>,
+    /// Checks that would be asked something else than what was recorded: their recorded answer is used.
+    pub assumed: BTreeSet<String>,
+}
+
+/// Something that was never recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unknown {
+    pub check: Option<String>,
+    pub scope: ScopePath,
+    pub what: String,
+}
+
+/// Decides a recorded run again under another plan.
+pub fn redecide(recorded: &[Entry], plan: Arc<Plan>) -> Result<Redecided, ReplayError> {
+    // Whatever cannot be replayed cannot be decided again either.
+    let before = Run::replay(recorded)?;
+    let record = Record::of(recorded);
+    let at = recorded.first().map_or(0, |entry| entry.at);
+    let options = Arc::clone(&before.state.options.0);
+    let facts = Arc::clone(&before.state.facts.0);
+    let (run, turn) = Run::start(plan, options, facts, at);
+    let mut driver = Driver {
+        run,
+        record,
+        recorded_plan: before.plan(),
+        now: at,
+        queue: BTreeMap::new(),
+        serial: 0,
+        entries: Vec::new(),
+        asked: BTreeSet::new(),
+        unknown: Vec::new(),
+        assumed: BTreeSet::new(),
+    };
+    driver.follow(turn);
+    driver.drive();
+    let Driver { run, entries, unknown, assumed, .. } = driver;
+    Ok(Redecided { run, entries, unknown, assumed })
+}
+
+struct Driver {
+    run: Run,
+    record: Record,
+    recorded_plan: Arc<Plan>,
+    now: Millis,
+    /// What will have happened, by its time.
+    queue: BTreeMap<(Millis, u64), Input>,
+    serial: u64,
+    entries: Vec<Entry>,
+    /// Waits that were looked up already.
+    asked: BTreeSet<String>,
+    unknown: Vec<Unknown>,
+    assumed: BTreeSet<String>,
+}
+
+impl Driver {
+    fn drive(&mut self) {
+        for (at, letter) in std::mem::take(&mut self.record.cancellations) {
+            self.schedule(at, Input::Letter(letter));
+        }
+        while self.entries.len() < ENTRIES_MAX {
+            if self.run.status().is_terminal() {
+                let Some((at, by)) = self.record.reopenings.pop_front() else { return };
+                self.now = self.now.max(at);
+                match self.run.reopen_failed(self.now, by) {
+                    Ok(turn) => self.follow(turn),
+                    Err(_) => return,
+                }
+                continue;
+            }
+            let queued = self.queue.first_key_value().map(|(key, _)| *key);
+            let wake = self.wake_at();
+            match (queued, wake) {
+                (None, None) => return,
+                (Some((at, _)), Some(wake)) if wake < at => self.handle(wake, Input::Wake),
+                (None, Some(wake)) => self.handle(wake, Input::Wake),
+                (Some(key), _) => {
+                    let Some(input) = self.queue.remove(&key) else { return };
+                    self.handle(key.0, input);
+                }
+            }
+        }
+        self.unknown.push(Unknown {
+            check: None,
+            scope: ScopePath::root(),
+            what: format!("the run does not end within {ENTRIES_MAX} entries"),
+        });
+    }
+
+    /// Retries fall due, and deadlines pass unless the run only waits for what was never recorded. Silence of
+    /// people is in the record: no wait expires by itself.
+    fn wake_at(&self) -> Option<Millis> {
+        let retry = self.run.state.retries.first().map(|(at, _, _)| *at);
+        let deadline =
+            if self.unknown.is_empty() && self.run.waits().is_empty() { self.run.deadline() } else { None };
+        [retry, deadline].into_iter().flatten().min()
+    }
+
+    fn handle(&mut self, at: Millis, input: Input) {
+        self.now = self.now.max(at);
+        let turn = self.run.handle(self.now, input);
+        self.follow(turn);
+    }
+
+    fn schedule(&mut self, at: Millis, input: Input) {
+        self.serial += 1;
+        self.queue.insert((at, self.serial), input);
+    }
+
+    fn follow(&mut self, turn: Turn) {
+        self.entries.extend(turn.entries);
+        for effect in turn.effects {
+            match effect {
+                Effect::Perform { check, scope, attempt, request } => {
+                    let name = self.run.state.plan.check(check).name.clone();
+                    match self.answer(&name, &scope, attempt, &request) {
+                        Some((answer, took)) => {
+                            let input = Input::Answered { check, scope, attempt, answer };
+                            self.schedule(self.now.saturating_add(took), input);
+                        }
+                        None => self.unknown.push(Unknown {
+                            what: format!("attempt {attempt} of `{name}{scope}` was never recorded"),
+                            check: Some(name),
+                            scope,
+                        }),
+                    }
+                }
+                Effect::Stop { check, scope, attempt } => {
+                    let fault = ProviderFault::transient("cancelled", "the run was ending");
+                    let input = Input::Answered { check, scope, attempt, answer: Answer::fault(fault) };
+                    self.schedule(self.now, input);
+                }
+                Effect::Inspect => self.inspect(),
+            }
+        }
+        self.look_at_waits();
+    }
+
+    fn answer(
+        &mut self,
+        check: &str,
+        scope: &ScopePath,
+        attempt: u32,
+        request: &Request,
+    ) -> Option<(Answer, Millis)> {
+        let recorded = self.record.attempts.get(&(check.to_owned(), scope.clone(), attempt))?;
+        let answer = recorded.answer.clone()?;
+        if recorded.request.provider != request.provider || recorded.request.fields != request.fields {
+            self.assumed.insert(check.to_owned());
+        }
+        Some((answer, recorded.took_ms))
+    }
+
+    /// What people said when they were asked the same.
+    fn look_at_waits(&mut self) {
+        for wait in self.run.waits() {
+            if !self.asked.insert(wait.id.clone()) {
+                continue;
+            }
+            if wait.kind == WaitKind::Input && self.answer_question(&wait) {
+                continue;
+            }
+            let key = (wait.check.clone(), wait.scope.clone());
+            let Some(said) = self.record.letters.get_mut(&key) else {
+                let what = format!("nobody was asked about `{}{}`", wait.check, wait.scope);
+                self.unknown.push(Unknown { check: Some(wait.check), scope: wait.scope, what });
+                continue;
+            };
+            // Without a letter nobody has answered: the run waits, as it did.
+            if let Some((letter, after)) = said.pop_front() {
+                self.schedule(self.now.saturating_add(after), Input::Letter(addressed(letter, &wait.id)));
+            }
+        }
+    }
+
+    fn answer_question(&mut self, wait: &OpenWait) -> bool {
+        let Some(check) = self.run.graph.find(&wait.check) else { return false };
+        let attempt = self.run.next_attempt(check, &wait.scope) - 1;
+        let Some(request) = self.run.cell(check, &wait.scope).and_then(|cell| cell.request.clone()) else {
+            return false;
+        };
+        let Some((answer, took)) = self.answer(&wait.check, &wait.scope, attempt, &request) else {
+            return false;
+        };
+        let input = Input::Answered { check, scope: wait.scope.clone(), attempt, answer };
+        self.schedule(self.now.saturating_add(took), input);
+        true
+    }
+
+    fn inspect(&mut self) {
+        let plan = self.run.plan();
+        let seen = self.record.delivery.as_ref();
+        match delivery::delivered(&plan.artifacts, &self.recorded_plan.artifacts, seen, self.now) {
+            Ok(delivery) => {
+                let mut deciding = Deciding::new(&mut self.run, self.now);
+                deciding.record(Event::ArtifactsVerified { delivery });
+                deciding.decide();
+                let turn = deciding.into_turn();
+                self.follow(turn);
+            }
+            Err(ids) => self.unknown.extend(ids.into_iter().map(|id| Unknown {
+                check: None,
+                scope: ScopePath::root(),
+                what: format!("artifact `{id}` was not looked for like this"),
+            })),
+        }
+    }
+}
+
+/// The same letter, to the wait that takes the place of the recorded one.
+fn addressed(letter: Letter, id: &str) -> Letter {
+    let id = id.to_owned();
+    match letter {
+        Letter::Approve { by, note, .. } => Letter::Approve { id, by, note },
+        Letter::Deny { by, note, .. } => Letter::Deny { id, by, note },
+        Letter::Answer { text, by, .. } => Letter::Answer { id, text, by },
+        Letter::Assume { .. } | Letter::Cancel { .. } => letter,
+    }
+}

@@ -1,0 +1,102 @@
+//! What a recorded delivery amounts to under another contract, as far as the record can tell.
+
+use escrow_model::{
+    ArtifactContract, Delivery, DeliveryStatus, ExpectedArtifact, Location, Millis, MissingArtifact, Problem,
+    ProducedArtifact,
+};
+
+/// The delivery, or the ids of the artifacts of which nothing is known.
+pub(super) fn delivered(
+    contract: &ArtifactContract,
+    recorded_contract: &ArtifactContract,
+    recorded: Option<&Delivery>,
+    at: Millis,
+) -> Result<Delivery, Vec<String>> {
+    let mut delivery = Delivery {
+        status: DeliveryStatus::Passed,
+        checked_at_ms: at,
+        missing_required: Vec::new(),
+        missing_optional: Vec::new(),
+        produced: Vec::new(),
+    };
+    let mut unknown = Vec::new();
+    for expected in &contract.expected {
+        let known = recorded.and_then(|recorded| judge(expected, recorded_contract, recorded));
+        match known {
+            None => unknown.push(expected.id.clone()),
+            Some(Ok(produced)) => delivery.produced.extend(produced),
+            Some(Err(problem)) => {
+                let missing = MissingArtifact {
+                    id: expected.id.clone(),
+                    path: expected.location.label().to_owned(),
+                    required: expected.required,
+                    description: expected.description.clone(),
+                    source: expected.source,
+                    problem,
+                };
+                if expected.required {
+                    delivery.missing_required.push(missing);
+                } else {
+                    delivery.missing_optional.push(missing);
+                }
+            }
+        }
+    }
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
+    delivery.status = match (&*delivery.missing_required, &*delivery.missing_optional) {
+        ([], []) => DeliveryStatus::Passed,
+        ([], _) => DeliveryStatus::Warning,
+        (_, _) => DeliveryStatus::Failed,
+    };
+    Ok(delivery)
+}
+
+type Judged = Result<Vec<ProducedArtifact>, Problem>;
+
+fn judge(expected: &ExpectedArtifact, contract: &ArtifactContract, recorded: &Delivery) -> Option<Judged> {
+    let before = contract.expected.iter().find(|other| other.location == expected.location)?;
+    let renamed =
+        |produced: &ProducedArtifact| ProducedArtifact { id: expected.id.clone(), ..produced.clone() };
+    let files: Vec<ProducedArtifact> =
+        recorded.produced.iter().filter(|file| file.id == before.id).map(renamed).collect();
+    let mut missing = recorded.missing_required.iter().chain(&recorded.missing_optional);
+    let problem = missing.find(|missing| missing.id == before.id).map(|missing| missing.problem);
+    if asks_the_same(expected, before) {
+        return match problem {
+            Some(problem) => Some(Err(problem)),
+            None => Some(Ok(files)),
+        };
+    }
+    match problem {
+        // Nothing was there, whatever is asked of it.
+        Some(Problem::Absent) => Some(Err(Problem::Absent)),
+        Some(_) => None,
+        None => {
+            let looks_inside = expected.mime_type != before.mime_type
+                || expected.schema != before.schema
+                || expected.kind != before.kind
+                || (expected.fresh && !before.fresh);
+            match (&expected.location, files.as_slice()) {
+                (Location::Path(_), [file]) if !looks_inside => Some(if file.size >= expected.min_size {
+                    Ok(files)
+                } else if file.size == 0 {
+                    Err(Problem::Empty)
+                } else {
+                    Err(Problem::TooSmall)
+                }),
+                _ => None,
+            }
+        }
+    }
+}
+
+/// Whether both would come to the same, for the same file.
+fn asks_the_same(one: &ExpectedArtifact, other: &ExpectedArtifact) -> bool {
+    one.min_size == other.min_size
+        && one.fresh == other.fresh
+        && one.mime_type == other.mime_type
+        && one.schema == other.schema
+        && one.kind == other.kind
+}

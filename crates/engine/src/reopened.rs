@@ -1,0 +1,132 @@
+//! A run that failed, opened again: what failed and what depends on it is decided anew, in the same journal.
+//!
+//! **Invariant:** an external check that succeeded is not among what is opened again. An effect that is
+//! confirmed is never repeated because something else failed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use escrow_model::{
+    CheckIndex, Criticality, Event, Millis, ReasonCode, Reopened, RunStatus, ScopePath, Severity, SkipReason,
+};
+use thiserror::Error;
+
+use crate::graph::shared_depth;
+use crate::run::{Run, Turn};
+use crate::state::{Calling, Node, Place};
+use crate::turn::Deciding;
+
+/// Why there is nothing to run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NotReopened {
+    #[error("it has not ended")]
+    NotEnded,
+    #[error("it has completed, so nothing failed")]
+    Completed,
+    #[error("a person denied it, and that stands")]
+    Denied,
+}
+
+impl Run {
+    /// Opens what failed again, with everything that depends on it, and says what happens next.
+    pub fn reopen_failed(&mut self, at: Millis, by: Option<String>) -> Result<Turn, NotReopened> {
+        match self.state.status {
+            RunStatus::Running | RunStatus::Waiting => return Err(NotReopened::NotEnded),
+            RunStatus::Completed => return Err(NotReopened::Completed),
+            RunStatus::Aborted if self.reason_code() == Some(ReasonCode::AbortedDenied) => {
+                return Err(NotReopened::Denied);
+            }
+            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted => {}
+        }
+        let places = self
+            .failed_places()
+            .into_iter()
+            .map(|(check, scope)| Reopened { check: self.state.plan.check(check).name.clone(), scope });
+        let event = Event::RunReopened { places: places.collect(), by };
+        let mut deciding = Deciding::new(self, at);
+        deciding.record(event);
+        deciding.decide();
+        Ok(deciding.into_turn())
+    }
+
+    fn reason_code(&self) -> Option<ReasonCode> {
+        self.state.reason.as_ref().map(|reason| reason.code)
+    }
+
+    /// Where the run failed: attempts that did, gates that could not be evaluated, and what the end of the run
+    /// or of its loop budget kept from running. A failure that the playbook tolerates is none.
+    fn failed_places(&self) -> BTreeSet<Place> {
+        let mut places = BTreeSet::new();
+        for index in self.state.plan.indices() {
+            let check = &self.state.checks[index.place()];
+            if !self.is_tolerated(index) {
+                places.extend(check.failures.keys().map(|scope| (index, scope.clone())));
+            }
+            for (scope, node) in &check.nodes {
+                let skip = match node {
+                    Node::Leaf(cell) => cell.skip,
+                    Node::SkippedGroup(reason) => Some(*reason),
+                    Node::Group(_) | Node::Unexpanded(_) => None,
+                };
+                if matches!(skip, Some(SkipReason::RunEnded | SkipReason::LoopBudget)) {
+                    places.insert((index, scope.clone()));
+                }
+            }
+        }
+        for (check, scope, issue) in &self.state.issues {
+            if issue.severity == Severity::Error {
+                places.insert((*check, scope.clone()));
+            }
+        }
+        places.retain(|(check, scope)| self.node(*check, scope).is_some());
+        places
+    }
+
+    /// The run goes on, as if what failed had not been decided yet.
+    pub(crate) fn reopened(&mut self, at: Millis, places: &[Reopened]) {
+        self.state.status = RunStatus::Running;
+        self.state.reason = None;
+        self.state.ended_at = None;
+        self.state.reopened_at = Some(at);
+        self.state.stopping = None;
+        self.state.first_failure = None;
+        self.state.delivery = None;
+        self.state.warnings.clear();
+        self.state.halted.clear();
+        self.state.loops.clear();
+        self.state.agenda.0.inspection_asked = false;
+        for Reopened { check, scope } in places {
+            if let Some(check) = self.graph.find(check) {
+                self.open_again(check, scope);
+            }
+        }
+        self.put_everything_on_the_agenda();
+    }
+
+    fn open_again(&mut self, target: CheckIndex, target_scope: &ScopePath) {
+        let plan = self.plan();
+        let graph = Arc::clone(&self.graph);
+        let closure = graph.closure(target);
+        let target_fan = &plan.check(target).fan;
+        for check in closure {
+            let fan = &plan.check(*check).fan;
+            let base = target_scope.truncated(shared_depth(target_fan, fan));
+            let collapse = fan.iter().position(|parent| closure.contains(parent));
+            for scope in self.scopes_below(*check, &base) {
+                let Some(node) = self.node(*check, &scope) else { continue };
+                let confirmed = plan.check(*check).criticality == Criticality::External
+                    && node.cell().is_some_and(|cell| cell.has_succeeded());
+                if confirmed {
+                    continue;
+                }
+                // Whoever called it before calls it still.
+                let calling = node.cell().map(|cell| cell.calling.clone()).unwrap_or_else(|| Calling {
+                    activated: plan.check(*check).starts,
+                    ..Calling::default()
+                });
+                self.reopen(*check, &scope, collapse, calling);
+                self.state.issues.retain(|(raised, at, _)| !(raised == check && *at == scope));
+            }
+        }
+    }
+}
