@@ -12,6 +12,7 @@ test:
 bench:
     cargo build --release -p escrow
     bash bench/make.sh
+    bash bench/journal.sh
     cargo bench -p escrow-expr
 
 # Look at snapshots that changed
