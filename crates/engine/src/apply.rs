@@ -343,6 +343,9 @@ impl Run {
                 match assumption {
                     Assumption::Retry => {
                         self.set_phase(check, scope, Phase::Due);
+                        if let Some(cell) = self.cell_mut(check, scope) {
+                            cell.repeats += 1;
+                        }
                         self.state.agenda.0.checks.insert((check, scope.clone()));
                     }
                     Assumption::Done | Assumption::Failed => {}

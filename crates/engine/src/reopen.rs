@@ -87,6 +87,7 @@ impl Run {
             };
             cell.skip = None;
             cell.retries = 0;
+            cell.repeats = 0;
             cell.approved = None;
         }
     }

@@ -43,8 +43,8 @@ impl Run {
 
     /// The same for every retry of one decision, so that the other side can tell a repeat.
     fn idempotency_key(&self, check: CheckIndex, scope: &ScopePath) -> String {
-        let retries = self.cell(check, scope).map_or(0, |cell| cell.retries);
-        let decision = self.next_attempt(check, scope).saturating_sub(retries);
+        let repeats = self.cell(check, scope).map_or(0, |cell| cell.retries + cell.repeats);
+        let decision = self.next_attempt(check, scope).saturating_sub(repeats);
         let name = &self.state.plan.check(check).name;
         let text = format!("{}\0{name}\0{scope}\0{decision}", self.state.options.run);
         hex(&Sha256::digest(text.as_bytes())[..16])

@@ -206,6 +206,8 @@ pub(crate) struct Cell {
     pub(crate) answer: Option<Arc<Answer>>,
     /// Retries since it was last decided.
     pub(crate) retries: u32,
+    /// Repeats that a person asked for, of an effect that nobody knows of.
+    pub(crate) repeats: u32,
     pub(crate) recovering: bool,
     /// Nobody knows whether the last attempt took effect.
     pub(crate) unknown: bool,

@@ -37,6 +37,7 @@ impl Run {
         let mut issues = Vec::new();
         let mut fault = None;
         let mut violation = false;
+        let mut unsure = false;
         let Some(answer) = self.cell(check, scope).and_then(|cell| cell.answer.as_deref()) else {
             return Judgement {
                 attempt,
@@ -100,8 +101,9 @@ impl Run {
                     let hint = text_hint(&answer.output);
                     let message = format!("`fail_if` could not be evaluated: {error}{hint}");
                     if spec.is_critical() {
-                        // It may have been true: what is behind this check must not act on it.
-                        violation = true;
+                        // It may have been true: what is behind this check must not act on it. A fault of the
+                        // provider stays what it is, so that a crash is still tried again.
+                        unsure = true;
                         issues.push(Issue::error("system/expression_error", message));
                     } else {
                         issues.push(Issue::warning("system/expression_error", message));
@@ -109,7 +111,7 @@ impl Run {
                 }
             }
         }
-        if violation {
+        if violation || (unsure && fault.is_none()) {
             fault = Some(FaultClass::Logical);
         }
         let failed = fault.is_some();
@@ -118,7 +120,7 @@ impl Run {
             verdict: if failed { Verdict::Failed } else { Verdict::Succeeded },
             issues,
             fault,
-            violation,
+            violation: violation || unsure,
         }
     }
 }

@@ -308,3 +308,14 @@ fn the_key_of_an_effect_is_the_same_for_every_retry_and_new_for_every_decision()
     assert_ne!(keys[1], keys[2]);
     assert_eq!(keys[2], keys[3]);
 }
+
+#[test]
+fn a_fail_if_that_cannot_be_evaluated_on_a_crash_does_not_keep_it_from_being_tried_again() {
+    let played = play(
+        "a internal {fail_if: output.summary.failed > 0, on_fail: {retry: {max: 2}}}",
+        &["a: exit 137 then exit 137 then {\"summary\": {\"failed\": 0}}"],
+        &Options::default(),
+    );
+    assert_eq!(played.run.document()["checks"]["a"]["runs"], 3);
+    assert_eq!(played.reason(), "run.completed.ok");
+}

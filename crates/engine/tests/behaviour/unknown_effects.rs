@@ -1,5 +1,6 @@
 //! External attempts of which nobody knows whether they happened.
 
+use escrow_model::Event;
 use escrow_testkit::{Options, check, play, tells};
 
 #[test]
@@ -198,4 +199,24 @@ fn a_resumed_run_still_waits_for_the_same_person() {
     let played = play("post external", &["post: lost", "crash", "crash"], &Options::default());
     assert_eq!(played.run.waits().len(), 1);
     assert_eq!(played.reason(), "run.waiting.unknown_effect");
+}
+
+#[test]
+fn a_repeat_that_a_person_asks_for_has_the_same_key_and_the_same_approval() {
+    let played = play(
+        "post external {requires_approval: true}",
+        &["approve post", "post: lost then 1", "assume post retry"],
+        &Options::default(),
+    );
+    let keys: Vec<&str> = played
+        .journal
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::AttemptStarted { request, .. } => Some(request.idempotency_key.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(keys.len(), 2, "it is approved once and runs twice");
+    assert_eq!(keys[0], keys[1], "so that the other side can tell the repeat");
+    assert_eq!(played.reason(), "run.completed.ok");
 }
