@@ -6,7 +6,6 @@
 
 use std::env;
 
-#[expect(clippy::print_stdout, reason = "this is how Cargo is spoken to")]
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let target = |name: &str| env::var(name).unwrap_or_default();
