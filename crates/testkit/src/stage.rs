@@ -300,6 +300,7 @@ impl<W: World> Stage<W> {
                         changed_ns: 1,
                         mime_type: None,
                         content: None,
+                        holds_secret: false,
                     })
                     .collect(),
                 refused: None,
