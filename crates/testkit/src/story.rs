@@ -71,7 +71,11 @@ fn line(event: &Event) -> Option<String> {
             format!("memory {key} {}", value.as_ref().unwrap_or(&Value::Null))
         }
         Event::RunResumed {} => "resumed".to_owned(),
-        Event::RunReopened { .. } => "reopened".to_owned(),
+        Event::RunReopened { places, .. } => {
+            let names: Vec<String> =
+                places.iter().map(|place| format!("{}{}", place.check, place.scope)).collect();
+            format!("reopened {}", names.join(" ")).trim_end().to_owned()
+        }
         Event::RunWaiting { reason } => reason.code.as_str().to_owned(),
         Event::DeadlinePassed {} => "deadline".to_owned(),
         Event::ArtifactsVerified { delivery } => format!("delivery {}", delivery.status.as_str()),

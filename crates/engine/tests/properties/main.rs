@@ -70,7 +70,7 @@ fn finish(stage: &mut Stage<Weather>, dice: &mut Dice) {
                 let assumption = *dice.pick(&[Assumption::Done, Assumption::Failed, Assumption::Retry]);
                 Letter::Assume { check: wait.check, scope: wait.scope, assumption, by }
             }
-            WaitKind::Nested => unreachable!("the plans of this test nest nothing"),
+            WaitKind::Nested => unreachable!("no plan here nests another"),
         };
         stage.letter(letter);
     }
