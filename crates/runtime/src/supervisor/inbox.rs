@@ -20,7 +20,8 @@ pub(super) struct Inbox {
 
 impl Inbox {
     pub(super) fn new(store: Arc<Store>, run: RunId) -> Inbox {
-        Inbox { store, run, watch: Watch::new(), look_at: Instant::now() }
+        // What lay there when the drive began has been opened; a short run never looks again.
+        Inbox { store, run, watch: Watch::new(), look_at: Instant::now() + INTERVAL }
     }
 
     /// Resolves when there are letters that nobody has opened. Safe to drop and call again.
