@@ -70,7 +70,7 @@ checks:
   ── stderr ──
   broken
 failed  run.failed.exit_nonzero  `build` failed: exit code 2 TIME
-  next: escrow logs RUN build
+  next: escrow explain RUN build    or  escrow logs RUN build
 "
     );
 }

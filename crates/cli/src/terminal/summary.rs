@@ -145,7 +145,8 @@ fn verdict(run: &Run, document: &Value, paint: Paint) -> String {
     let mut text = format!("{line}\n");
     let first_failed = checks(document).find(|(_, check)| check["status"] == "failed").map(|(name, _)| name);
     if let (RunStatus::Failed, Some(name)) = (status, first_failed) {
-        text.push_str(&format!("  {} escrow logs {} {name}\n", paint.dim("next:"), run.options().run));
+        let (next, id) = (paint.dim("next:"), &run.options().run);
+        text.push_str(&format!("  {next} escrow explain {id} {name}    or  escrow logs {id} {name}\n"));
     }
     text
 }
