@@ -209,6 +209,9 @@ fn errors_point_into_the_source() {
     assert_eq!((error.message.as_str(), error.span), ("expected a value, found the end", 14..14));
     let error = Program::expression("files.some(f => f.match(/(?=x)/))").unwrap_err();
     assert_eq!((error.message.as_str(), error.span), ("look-around in a pattern is not supported", 24..31));
+    // The name begins with a letter of two bytes: a place between them is none.
+    let error = Program::expression("1é").unwrap_err();
+    assert_eq!((error.message.as_str(), error.span), ("a number runs into a name", 0..3));
 }
 
 struct Attempt;

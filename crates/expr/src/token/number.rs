@@ -14,13 +14,11 @@ impl Lexer<'_> {
             _ => 10,
         };
         let value = if radix == 10 { self.decimal()? } else { self.whole(radix)? };
-        if self.source[self.at..].chars().next().is_some_and(|c| is_word_start(c) || c.is_ascii_digit()) {
-            let message = if self.byte(0) == Some(b'n') {
-                "big integers are not supported"
-            } else {
-                "a number runs into a name"
-            };
-            return Err(SyntaxError::new(message, Span::new(start, self.at + 1)));
+        let next = self.source[self.at..].chars().next();
+        if let Some(next) = next.filter(|next| is_word_start(*next) || next.is_ascii_digit()) {
+            let message =
+                if next == 'n' { "big integers are not supported" } else { "a number runs into a name" };
+            return Err(SyntaxError::new(message, Span::new(start, self.at + next.len_utf8())));
         }
         self.push(Kind::Number(value), start, after_newline);
         Ok(())
