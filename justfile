@@ -8,12 +8,13 @@ check:
 test:
     cargo test --workspace --quiet
 
-# Measure Escrow beside GNU make, in one run
+# Measure Escrow beside GNU make, and its expressions beside QuickJS
 bench:
     cargo build --release -p escrow
     bash bench/make.sh
     bash bench/journal.sh
     cargo bench -p escrow-expr
+    cargo run --release --manifest-path bench/quickjs/Cargo.toml
 
 # Look at snapshots that changed
 review:

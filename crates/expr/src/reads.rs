@@ -14,11 +14,16 @@ pub struct Reads {
     pub paths: Vec<PathRead>,
     /// Every call of a helper: `any`, `contains`, `isMember`, `memory.get`, …
     pub helpers: Vec<HelperCall>,
-    /// Calls of `log` and writes to memory: what a program does besides giving a value.
+    /// Calls of `log`, writes to memory, and changes to what the scope gives, with [`Reads::CHANGE`] for a
+    /// name: what a program does besides giving a value.
     pub effects: Vec<HelperCall>,
 }
 
 impl Reads {
+    /// The name of an effect that is no call: `output.x = 1`, `n++`, `delete output[key]`. Its span is the
+    /// place that changes. A change through a local variable is not seen here, nor is one by a method.
+    pub const CHANGE: &str = "=";
+
     /// Whether the name occurs at all: `reads.uses("output")` is what an `assume` must answer no to.
     pub fn uses(&self, name: &str) -> bool {
         self.names.iter().any(|read| read.name == name)

@@ -5,10 +5,9 @@
 
 use crate::builtins::Builtin;
 use crate::reads::{HelperCall, NameRead, PathRead, Reads};
-use crate::span::Span;
 use crate::syntax_error::SyntaxError;
 use crate::tree::{
-    Body, Declaration, Frame, Function, FunctionId, Item, Key, NameId, Node, NodeId, Property, Slot,
+    Body, Declaration, Frame, Function, FunctionId, Item, Jump, Key, NameId, Node, NodeId, Property, Slot,
     Statement, StatementId, Target, TargetId, Tree,
 };
 
@@ -270,8 +269,8 @@ impl Resolver<'_> {
                     if self.is_loop(*body) { Leavable::LoopLabel(*label) } else { Leavable::Label(*label) };
                 self.body(*body, leavable)
             }
-            Statement::Break(label) => self.jump(*label, &[Leavable::Loop, Leavable::Switch], "break"),
-            Statement::Continue(label) => self.jump(*label, &[Leavable::Loop], "continue"),
+            Statement::Break(jump) => self.jump(*jump, &[Leavable::Loop, Leavable::Switch], "break"),
+            Statement::Continue(jump) => self.jump(*jump, &[Leavable::Loop], "continue"),
         }
     }
 
@@ -293,9 +292,9 @@ impl Resolver<'_> {
         }
     }
 
-    fn jump(&self, label: Option<NameId>, unlabeled: &[Leavable], word: &str) -> Resolved<()> {
+    fn jump(&self, jump: Jump, unlabeled: &[Leavable], word: &str) -> Resolved<()> {
         let inside = self.loops.iter().rev().take_while(|leavable| **leavable != Leavable::Function);
-        let found = match label {
+        let found = match jump.label {
             Some(label) => inside.clone().any(|leavable| {
                 *leavable == Leavable::LoopLabel(label)
                     || (*leavable == Leavable::Label(label) && unlabeled.contains(&Leavable::Switch))
@@ -305,7 +304,7 @@ impl Resolver<'_> {
         if found {
             Ok(())
         } else {
-            Err(SyntaxError::new(format!("`{word}` has nothing to leave here"), Span::default()))
+            Err(SyntaxError::new(format!("`{word}` has nothing to leave here"), jump.span))
         }
     }
 
@@ -345,11 +344,26 @@ impl Resolver<'_> {
         if declares {
             return Ok(());
         }
+        self.record_change(id);
         let Node::Local(_, name) = *self.tree.node(id) else { return Ok(()) };
         if let Some((_, Declaration::Const)) = self.lookup(self.levels.len() - 1, name) {
             self.tree.nodes[id.0 as usize] = Node::Constant(name);
         }
         Ok(())
+    }
+
+    /// Records a change to what a name of the scope gives, to the name itself or to a member at any depth.
+    fn record_change(&mut self, place: NodeId) {
+        let mut at = place;
+        loop {
+            at = match self.tree.node(at) {
+                Node::Member { object, .. } | Node::Index { object, .. } | Node::Chain(object) => *object,
+                Node::Free(_) => break,
+                _ => return,
+            };
+        }
+        let span = self.tree.span(place).range();
+        self.reads.effects.push(HelperCall { name: Reads::CHANGE.to_owned(), span });
     }
 
     fn visit_optional(&mut self, id: Option<NodeId>) -> Resolved<()> {
@@ -444,7 +458,11 @@ impl Resolver<'_> {
                 }
                 Ok(())
             }
-            Node::Delete(inner) => self.visit(*inner),
+            Node::Delete(inner) => {
+                self.visit(*inner)?;
+                self.record_change(*inner);
+                Ok(())
+            }
             Node::Update { place, .. } => self.place(*place, false),
             Node::Binary(_, left, right) | Node::Logical(_, left, right) => {
                 self.visit(*left)?;

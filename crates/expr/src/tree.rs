@@ -281,13 +281,20 @@ pub(crate) enum Statement {
         handler: Option<Handler>,
         finalizer: Option<StatementId>,
     },
-    Break(Option<NameId>),
-    Continue(Option<NameId>),
+    Break(Jump),
+    Continue(Jump),
     Block {
         frame: Frame,
         body: Box<[StatementId]>,
     },
     Labeled(NameId, StatementId),
+}
+
+/// Where a `break` or a `continue` leads, and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Jump {
+    pub(crate) label: Option<NameId>,
+    pub(crate) span: Span,
 }
 
 /// What `for (… of …)` and `for (… in …)` walk.

@@ -131,6 +131,46 @@ fn reads_tell_names_paths_and_helpers_with_their_places() {
 }
 
 #[test]
+fn changes_to_what_the_scope_gives_are_effects() {
+    for (source, changes) in [
+        ("output[x] = 1", &["output[x]"][..]),
+        ("output.a.b = output.c === 1", &["output.a.b"]),
+        ("output = 1", &["output"]),
+        ("ok && (output.count += 1)", &["output.count"]),
+        ("output.count++ > --output.list[n].m", &["output.count", "output.list[n].m"]),
+        ("[output.a, { b: output[x] = 3 }] = list", &["output.a", "output[x]"]),
+        ("delete output[x]", &["output[x]"]),
+        ("for (output.last of list) ; output.last", &["output.last"]),
+        ("list.map(item => { output.n ??= item })", &["output.n"]),
+        ("const o = { n: 1 }; o.n = output.n; o[x]++; delete o.n; o.n", &[]),
+        ("output.a === 1 && output.b == x && list.some(item => item >= 1)", &[]),
+        ("list.reduce((sum, item) => { sum += item; return sum }, 0)", &[]),
+    ] {
+        let program = Program::expression(source).unwrap();
+        let effects = &program.reads().effects;
+        let found: Vec<&str> = effects.iter().map(|effect| &source[effect.span.clone()]).collect();
+        assert_eq!(found, changes, "{source}");
+        assert!(effects.iter().all(|effect| effect.name == escrow_expr::Reads::CHANGE), "{source}");
+    }
+}
+
+#[test]
+fn a_jump_that_leaves_nothing_is_refused_where_it_stands() {
+    for (source, jump) in [
+        ("let n = 1; break; return n", "break"),
+        ("if (ok) { continue }", "continue"),
+        ("for (const a of list) { break outer; }", "break outer"),
+        ("here: { continue here\n }", "continue here"),
+        ("while (true) { list.map(item => { break\n item }) }", "break"),
+    ] {
+        let error = Program::block(source).unwrap_err();
+        let word = jump.split(' ').next().unwrap();
+        assert_eq!(error.message, format!("`{word}` has nothing to leave here"), "{source}");
+        assert_eq!(&source[error.span], jump, "{source}");
+    }
+}
+
+#[test]
 fn constants_are_known_before_anything_runs() {
     assert_eq!(
         Program::expression("1 + 2 > 2 && [1].includes(1)")
@@ -169,6 +209,9 @@ fn errors_point_into_the_source() {
     assert_eq!((error.message.as_str(), error.span), ("expected a value, found the end", 14..14));
     let error = Program::expression("files.some(f => f.match(/(?=x)/))").unwrap_err();
     assert_eq!((error.message.as_str(), error.span), ("look-around in a pattern is not supported", 24..31));
+    // The name begins with a letter of two bytes: a place between them is none.
+    let error = Program::expression("1é").unwrap_err();
+    assert_eq!((error.message.as_str(), error.span), ("a number runs into a name", 0..3));
 }
 
 struct Attempt;

@@ -11,9 +11,20 @@ fuzz_target!(|source: &str| {
         "list": [3, 1, 2], "n": 7, "s": "Hello", "__memory": { "default": { "k": 1 } },
     });
     let budget = Budget { steps: 5_000, memory_bytes: 1 << 20, ..Budget::default() };
-    for program in [Program::expression(source), Program::block(source)].into_iter().flatten() {
-        for read in &program.reads().paths {
-            assert!(source.get(read.span.clone()).is_some(), "a span leaves the source");
+    for program in [Program::expression(source), Program::block(source)] {
+        let program = match program {
+            Ok(program) => program,
+            Err(error) => {
+                assert!(source.get(error.span.clone()).is_some(), "a span leaves the source: {error:?}");
+                continue;
+            }
+        };
+        let reads = program.reads();
+        let paths = reads.paths.iter().map(|read| &read.span);
+        let names = reads.names.iter().map(|read| &read.span);
+        let calls = reads.helpers.iter().chain(&reads.effects).map(|call| &call.span);
+        for span in paths.chain(names).chain(calls) {
+            assert!(source.get(span.clone()).is_some(), "a span leaves the source");
         }
         let answer = program.evaluate(&JsonScope(&context), budget);
         let truth = program.test(&JsonScope(&context), budget);

@@ -10,7 +10,14 @@ use serde_json::json;
 
 fuzz_target!(|source: &str| {
     let scope = json!({"x": "value-that-no-script-has", "y": {"z": 1}});
-    if let Ok(script) = ShellScript::parse(source) {
+    let script = ShellScript::parse(source);
+    if let Err(errors) = &script {
+        assert!(!errors.is_empty(), "refused without a reason");
+        for error in errors {
+            assert!(source.get(error.span.clone()).is_some(), "a span leaves the source: {error:?}");
+        }
+    }
+    if let Ok(script) = script {
         let before = script.script().to_owned();
         if let Ok(variables) = script.render(&JsonScope(&scope)) {
             for (name, _) in &variables {
@@ -22,7 +29,12 @@ fuzz_target!(|source: &str| {
             assert!(!before.contains("value-that-no-script-has"));
         }
     }
-    if let Ok(template) = Template::parse(source) {
-        let _ = template.render(&JsonScope(&scope));
+    match Template::parse(source) {
+        Ok(template) => {
+            let _ = template.render(&JsonScope(&scope));
+        }
+        Err(error) => {
+            assert!(source.get(error.span.clone()).is_some(), "a span leaves the source: {error:?}")
+        }
     }
 });

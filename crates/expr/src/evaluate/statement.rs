@@ -44,8 +44,8 @@ impl<'a> Evaluator<'a> {
                 let value = self.evaluate(*node)?;
                 Err(Box::new(Failure::Thrown { value, span: self.tree.span(*node) }))
             }
-            Statement::Break(label) => Ok(Flow::Break(*label)),
-            Statement::Continue(label) => Ok(Flow::Continue(*label)),
+            Statement::Break(jump) => Ok(Flow::Break(jump.label)),
+            Statement::Continue(jump) => Ok(Flow::Continue(jump.label)),
             nested => {
                 self.descend()?;
                 let flow = self.execute_nested(nested, labels)?;

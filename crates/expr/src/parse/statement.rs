@@ -4,7 +4,7 @@ use super::expression::is_reserved;
 use super::{Parsed, Parser};
 use crate::syntax_error::SyntaxError;
 use crate::token::{Kind, Mark};
-use crate::tree::{Case, Declaration, Handler, NameId, NodeId, Over, Statement, StatementId};
+use crate::tree::{Case, Declaration, Handler, Jump, NodeId, Over, Statement, StatementId};
 
 impl Parser<'_> {
     pub(super) fn statement(&mut self) -> Parsed<StatementId> {
@@ -278,8 +278,8 @@ impl Parser<'_> {
         Ok(Handler { frame: self.pop_frame(), parameter, body })
     }
 
-    fn jump(&mut self) -> Parsed<Option<NameId>> {
-        self.advance();
+    fn jump(&mut self) -> Parsed<Jump> {
+        let start = self.advance();
         let label = match self.word() {
             Some(word) if !self.token().after_newline && !is_reserved(word) => {
                 self.advance();
@@ -287,7 +287,8 @@ impl Parser<'_> {
             }
             Some(_) | None => None,
         };
+        let span = start.to(self.before());
         self.end_of_statement()?;
-        Ok(label)
+        Ok(Jump { label, span })
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn install(env: &mut Environment<'static>) {
         let (name, run) = (*name, *run);
         env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
             let args = args.into_values();
-            if name != "tojson" && name != "format" && args.last().is_some_and(Value::is_kwargs) {
+            if !matches!(name, "tojson" | "json" | "format") && args.last().is_some_and(Value::is_kwargs) {
                 return Err(failed(format!("`{name}` takes its arguments in order, without their names")));
             }
             run(state, &args)
@@ -141,6 +141,8 @@ const OWN: &[(&str, Run)] = &[
     ("fromjson", fromjson),
     ("indent", indent),
     ("join", join),
+    // As Liquid spells it.
+    ("json", tojson),
     ("replace", replace),
     ("slice", slice),
     ("string", string),
