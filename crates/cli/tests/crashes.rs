@@ -5,7 +5,8 @@ mod desk;
 use std::process::Command;
 use std::time::Duration;
 
-use desk::Desk;
+use desk::{Desk, is_running, signal};
+use rustix::process::Signal;
 use serde_json::json;
 
 const SLOW: &str = r#"
@@ -14,18 +15,6 @@ checks:
   second: {type: command, depends_on: first, exec: "echo two >> trace; touch started; test -e go || sleep 60"}
   third: {type: command, depends_on: second, exec: "echo three >> trace"}
 "#;
-
-fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
-    assert!(sent.is_ok_and(|status| status.success()));
-}
-
-fn is_running(pattern: &str) -> bool {
-    let output = Command::new("ps").args(["-eo", "args"]).output().expect("ps runs");
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .any(|line| line.contains(pattern) && !line.contains("ps -eo"))
-}
 
 #[test]
 fn a_killed_run_is_shown_truthfully_and_goes_on_where_it_was() {
@@ -95,7 +84,7 @@ fn ctrl_c_ends_every_child_and_says_so() {
     );
     let mut child = desk.start(&["run", "playbook.yaml"]);
     desk.until("the command has started", || desk.path().join("started").exists());
-    signal(child.id(), "INT");
+    signal(child.id(), Signal::INT);
     let status = child.wait().expect("it ends");
     assert_eq!(status.code(), Some(130));
     desk.until("no child is left", || !is_running(&mark));

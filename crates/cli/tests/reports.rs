@@ -166,8 +166,7 @@ fn a_cancelled_run_is_reported() {
     desk.write("playbook.yaml", "checks: {a: {type: command, exec: 'touch started; sleep 60'}}");
     let mut child = desk.start(&["run", "playbook.yaml", "--report", "junit=j.xml"]);
     desk.until("it has started", || desk.path().join("started").exists());
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(sent.is_ok_and(|status| status.success()));
+    desk::signal(child.id(), rustix::process::Signal::INT);
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     let junit = xml::parse(&desk.read("j.xml"));
     check_junit(&junit);

@@ -2,20 +2,9 @@
 
 mod desk;
 
-use std::process::Command;
-
-use desk::Desk;
+use desk::{Desk, is_running, signal};
+use rustix::process::Signal;
 use serde_json::{Value, json};
-
-fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
-    assert!(sent.expect("kill runs").success());
-}
-
-fn is_running(command_line: &str) -> bool {
-    let found = Command::new("pgrep").args(["-f", command_line]).output().expect("pgrep runs");
-    found.status.success()
-}
 
 /// Starts a run and kills it, without its children, once the file `started` is there.
 fn kill_when_started(desk: &Desk) {
@@ -215,7 +204,7 @@ fn a_holder_that_slept_through_a_takeover_is_fenced() {
     );
     let mut child = desk.start(&["run", "playbook.yaml"]);
     desk.until("the command has started", || desk.path().join("started").exists());
-    signal(child.id(), "STOP");
+    signal(child.id(), Signal::STOP);
     assert_eq!(desk.escrow(&["resume", "last"]).code, Some(4), "a stopped process is alive");
     // As another machine would see it: nobody can tell, and its time is up.
     database(&desk)
@@ -223,7 +212,7 @@ fn a_holder_that_slept_through_a_takeover_is_fenced() {
         .expect("the lease is changed");
     desk.write("go", "");
     assert_eq!(desk.escrow(&["resume", "last"]).code, Some(0));
-    signal(child.id(), "CONT");
+    signal(child.id(), Signal::CONT);
     assert_eq!(child.wait().expect("it ends").code(), Some(4), "it finds that it was fenced");
     assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0));
     let document = desk.show("last");

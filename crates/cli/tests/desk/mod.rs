@@ -106,3 +106,21 @@ impl From<Output> for Done {
         }
     }
 }
+
+/// Sends a signal to a process.
+#[allow(dead_code, reason = "each test file uses the part of the desk that it needs")]
+pub(crate) fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid.try_into().expect("a process id")).expect("a process id");
+    rustix::process::kill_process(pid, signal).expect("it can be signalled");
+}
+
+/// Whether a process runs whose command line has this in it. Asks the system itself, so that no program needs to
+/// be there for it.
+#[allow(dead_code, reason = "each test file uses the part of the desk that it needs")]
+pub(crate) fn is_running(part: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("the list of processes");
+    processes.flatten().any(|process| {
+        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).replace('\0', " ").contains(part)
+    })
+}
