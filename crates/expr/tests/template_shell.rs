@@ -211,6 +211,13 @@ fn what_is_never_closed_is_named_by_a_whole_character_or_value() {
 }
 
 #[test]
+fn an_expression_that_nests_too_deeply_is_refused_where_it_stands() {
+    // What is compiled is longer than what is written, and its length was once taken for the place.
+    let value = format!(" {}x ", "-".repeat(123));
+    assert_eq!(rewritten(&format!("cd {{{{{value}}}}} && ls")), format!("Template at {value:?}"));
+}
+
+#[test]
 fn a_script_without_values_is_left_to_the_shell() {
     for source in [
         "echo 'unfinished",
