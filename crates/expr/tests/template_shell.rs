@@ -10,13 +10,7 @@ fn rewritten(source: &str) -> String {
         Ok(script) => script.script().replace("ESCROW_VALUE_", "V"),
         Err(errors) => errors
             .iter()
-            .map(|error| {
-                format!(
-                    "{:?} at {:?}",
-                    error.kind,
-                    &source[error.span.start..error.span.end.min(source.len())]
-                )
-            })
+            .map(|error| format!("{:?} at {:?}", error.kind, &source[error.span.clone()]))
             .collect::<Vec<_>>()
             .join("; "),
     }
@@ -203,6 +197,24 @@ fn a_value_is_refused_where_it_would_be_read_as_code() {
         ("echo {{ x }} )", "Ambiguous at \")\""),
         ("eval {{ x }}; sh -c '{{ y }}'", "Program at \"{{ x }}\"; Program at \"{{ y }}\""),
     ]);
+}
+
+#[test]
+fn what_is_never_closed_is_named_by_a_whole_character_or_value() {
+    check(&[
+        ("cat <<EOF\n{{ x }}", "Unfinished at \"E\""),
+        // Two bytes: the place once ended between them.
+        ("cat <<ðF\n{{ x }}", "Unfinished at \"ð\""),
+        ("echo ð$(echo {{ x }}", "Unfinished at \"(\""),
+        ("echo {{ x }} 'é", "Unfinished at \"'\""),
+    ]);
+}
+
+#[test]
+fn an_expression_that_nests_too_deeply_is_refused_where_it_stands() {
+    // What is compiled is longer than what is written, and its length was once taken for the place.
+    let value = format!(" {}x ", "-".repeat(123));
+    assert_eq!(rewritten(&format!("cd {{{{{value}}}}} && ls")), format!("Template at {value:?}"));
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Template {
             Parsed::Constant(text) => {
                 return Ok(Template { kind: Kind::Constant(text), compiled: Compiled::default() });
             }
-            Parsed::Expression(rewritten) => return Template::of_expression(rewritten),
+            Parsed::Expression(rewritten) => return Template::of_expression(rewritten, source),
             Parsed::Text(rewritten) => rewritten,
         };
         let (text, compiled) = Compiled::of(rewritten);
@@ -68,13 +68,13 @@ impl Template {
 
     /// What stands within `{{ }}`, without them.
     pub fn parse_expression(source: &str) -> Result<Template, TemplateError> {
-        Template::of_expression(parse::expression(source)?)
+        Template::of_expression(parse::expression(source)?, source)
     }
 
-    fn of_expression(rewritten: rewrite::Rewritten) -> Result<Template, TemplateError> {
+    fn of_expression(rewritten: rewrite::Rewritten, source: &str) -> Result<Template, TemplateError> {
         let (text, compiled) = Compiled::of(rewritten);
         let expression =
-            ENGINE.compile_expression_owned(text.clone()).map_err(|cause| uncompilable(&cause, &text))?;
+            ENGINE.compile_expression_owned(text).map_err(|cause| uncompilable(&cause, source))?;
         Ok(Template { kind: Kind::Expression(Box::new(expression)), compiled })
     }
 

@@ -167,7 +167,17 @@ impl Scanner {
     }
 
     fn error_at(&mut self, kind: ShellErrorKind, offset: usize) {
-        self.found.errors.push(ShellError::new(kind, offset..offset + 1));
+        let span = self.span_at(offset);
+        self.found.errors.push(ShellError::new(kind, span));
+    }
+
+    /// The whole character, or the whole value, that begins at `offset`.
+    fn span_at(&self, offset: usize) -> Range<usize> {
+        match self.symbols.binary_search_by_key(&offset, |(_, start)| *start).map(|at| self.symbols[at].0) {
+            Ok(Symbol::Char(c)) => offset..offset + c.len_utf8(),
+            Ok(Symbol::Value(place)) => self.found.places[place].clone(),
+            Err(_) => offset..offset,
+        }
     }
 
     fn refuse(&mut self, kind: ShellErrorKind, place: usize) {
@@ -208,10 +218,9 @@ impl Scanner {
     fn deeper(&mut self, scan: impl FnOnce(&mut Scanner)) {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            let offset = self.offset();
+            let span = self.span_at(self.offset());
             self.found.errors.push(
-                ShellError::new(ShellErrorKind::Unfinished, offset..offset + 1)
-                    .saying("the script nests too deeply"),
+                ShellError::new(ShellErrorKind::Unfinished, span).saying("the script nests too deeply"),
             );
             self.at = self.symbols.len();
         } else {
