@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_expr::{Program, Read, ShellErrorKind, ShellScript, Step, Template};
+use escrow_expr::{Program, Read, Reads, ShellErrorKind, ShellScript, Step, Template};
 use escrow_model::{Block, Expression, Shell, Text};
 
 use crate::diagnostic::{Diagnostics, Problem};
@@ -224,15 +224,17 @@ fn writes(program: &Program) -> Vec<(Range<usize>, &'static str)> {
     const MEMORY: &str = "expressions only read; write with a check of `type: memory`, or in a `script`";
     const ASSIGNMENT: &str = "`=` assigns, and what was assigned counts as true; compare with `===`";
     let effects = program.reads().effects.iter();
-    let memory =
-        effects.filter(|call| call.name.starts_with("memory")).map(|call| (call.span.clone(), MEMORY));
-    let paths = program.reads().paths.iter();
-    let assigned = paths
-        .filter_map(|path| {
-            Some(path.span.start..path.span.end + assignment(program.source().get(path.span.end..)?)?)
+    effects
+        .filter_map(|effect| match effect.name.as_str() {
+            Reads::CHANGE => {
+                let behind = program.source().get(effect.span.end..)?;
+                let end = effect.span.end + assignment(behind).unwrap_or(0);
+                Some((effect.span.start..end, ASSIGNMENT))
+            }
+            name if name.starts_with("memory") => Some((effect.span.clone(), MEMORY)),
+            _ => None,
         })
-        .map(|span| (span, ASSIGNMENT));
-    memory.chain(assigned).collect()
+        .collect()
 }
 
 /// How far an assignment operator reaches into the text, if it starts with one.
