@@ -18,7 +18,7 @@ use crate::cancellation::Cancellation;
 use crate::process::Stream;
 use crate::redaction::Redactor;
 
-pub use context::Contexts;
+pub use context::{ContextFile, Contexts};
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
 
 /// Every provider whose home is the workshop, in the order `--help` lists them.

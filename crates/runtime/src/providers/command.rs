@@ -11,6 +11,7 @@ use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use escrow_model::{Answer, Ending, Home, KeyKind, KeySpec, Mutates, ProviderFaul
 use serde_json::{Map, Value, json};
 
 use crate::process::{Captured, End, Finished, Process, SpawnError, Spool, find_program, run};
-use crate::providers::{Attempt, Performance, Provider};
+use crate::providers::{Attempt, ContextFile, Performance, Provider};
 
 pub struct Command;
 
@@ -137,7 +138,7 @@ impl<'a> Exec<'a> {
             .env("ESCROW_CHECK", &attempt.check)
             .env("ESCROW_ATTEMPT", attempt.number.to_string())
             .env("ESCROW_IDEMPOTENCY_KEY", &request.idempotency_key)
-            .env("ESCROW_CONTEXT", &places.context)
+            .env("ESCROW_CONTEXT", places.context.path())
             .env("ESCROW_ARTIFACTS", &places.artifacts)
             .env("ESCROW_ENV", &places.handback);
         if let Some(item) = request.item.as_ref().map(Value::to_string)
@@ -170,7 +171,8 @@ fn text_of(value: &Value) -> String {
 /// The files that the command is told of. Absolute, because it may change its directory.
 struct Places {
     spool: PathBuf,
-    context: PathBuf,
+    /// Held until the command has ended.
+    context: Rc<ContextFile>,
     handback: PathBuf,
     artifacts: PathBuf,
 }

@@ -1,14 +1,15 @@
-//! The files that `$ESCROW_CONTEXT` names: one for each different content, shared by the commands that see it.
+//! The files that `$ESCROW_CONTEXT` names: shared by commands that see the same, and filled again when nobody
+//! holds them any more.
 //!
 //! Making a file is, on some file systems, half the price of a short command. A hundred independent commands
-//! see the same event, inputs and outputs, so one file serves them all.
+//! see the same event, inputs and outputs, so one file serves them all; in a chain, one file serves each in turn.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::cell::{Cell, RefCell};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 
@@ -16,74 +17,127 @@ use sha2::{Digest, Sha256};
 #[derive(Debug)]
 pub struct Contexts {
     directory: PathBuf,
-    written: RefCell<BTreeMap<[u8; 32], Written>>,
+    files: RefCell<Vec<Rc<ContextFile>>>,
+    made: Cell<u32>,
 }
 
+/// A file with the context of those who hold it.
 #[derive(Debug)]
-struct Written {
+pub struct ContextFile {
     path: PathBuf,
-    identity: (u64, i64, i64),
-}
-
-impl Contexts {
-    pub fn new(directory: impl Into<PathBuf>) -> Contexts {
-        Contexts { directory: directory.into(), written: RefCell::default() }
-    }
-
-    /// A file with this content. It may be read only: another command may be reading it.
-    pub fn file(&self, content: &[u8]) -> io::Result<PathBuf> {
-        let digest: [u8; 32] = Sha256::digest(content).into();
-        let mut written = self.written.borrow_mut();
-        if let Some(known) = written.get(&digest)
-            // A command that changed it all the same must not mislead the next one.
-            && identity(&known.path).is_ok_and(|identity| identity == known.identity)
-        {
-            return Ok(known.path.clone());
-        }
-        let path = std::path::absolute(&self.directory)?.join(format!("context-{}.json", short(&digest)));
-        write(&path, content)?;
-        let identity = identity(&path)?;
-        written.insert(digest, Written { path: path.clone(), identity });
-        Ok(path)
-    }
-}
-
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let create = || OpenOptions::new().write(true).create_new(true).mode(0o444).open(path);
-    let mut file = match create() {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            fs::remove_file(path)?;
-            create()?
-        }
-        other => other?,
-    };
-    file.write_all(content)
+    file: File,
+    digest: Cell<[u8; 32]>,
+    identity: Cell<Identity>,
 }
 
 /// Inode and change time.
-fn identity(path: &Path) -> io::Result<(u64, i64, i64)> {
-    fs::symlink_metadata(path).map(|told| (told.ino(), told.ctime(), told.ctime_nsec()))
+type Identity = (u64, i64, i64);
+
+impl Contexts {
+    pub fn new(directory: impl Into<PathBuf>) -> Contexts {
+        Contexts { directory: directory.into(), files: RefCell::default(), made: Cell::new(0) }
+    }
+
+    /// A file with this content, which stays as long as it is held. It may be read only: another command may be
+    /// reading it.
+    pub fn file(&self, content: &[u8]) -> io::Result<Rc<ContextFile>> {
+        let digest: [u8; 32] = Sha256::digest(content).into();
+        let mut files = self.files.borrow_mut();
+        // A command that changed its file all the same must not mislead the next one.
+        files.retain(|file| Rc::strong_count(file) > 1 || file.is_intact());
+        if let Some(same) = files.iter().find(|file| file.digest.get() == digest && file.is_intact()) {
+            return Ok(Rc::clone(same));
+        }
+        if let Some(free) = files.iter().find(|file| Rc::strong_count(file) == 1) {
+            free.fill(content, digest)?;
+            return Ok(Rc::clone(free));
+        }
+        let number = self.made.replace(self.made.get() + 1);
+        let path = std::path::absolute(&self.directory)?.join(format!("context-{number}.json"));
+        let file = Rc::new(ContextFile::make(path)?);
+        file.fill(content, digest)?;
+        files.push(Rc::clone(&file));
+        Ok(file)
+    }
 }
 
-fn short(digest: &[u8; 32]) -> String {
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+impl ContextFile {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn make(path: PathBuf) -> io::Result<ContextFile> {
+        let create = || OpenOptions::new().write(true).create_new(true).mode(0o444).open(&path);
+        let file = match create() {
+            // A process that drove the run before may have left one.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(&path)?;
+                create()?
+            }
+            other => other?,
+        };
+        Ok(ContextFile { path, file, digest: Cell::default(), identity: Cell::default() })
+    }
+
+    fn fill(&self, content: &[u8], digest: [u8; 32]) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.write_all_at(content, 0)?;
+        self.identity.set(identity(&self.file.metadata()?));
+        self.digest.set(digest);
+        Ok(())
+    }
+
+    fn is_intact(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|told| identity(&told) == self.identity.get())
+    }
+}
+
+fn identity(told: &fs::Metadata) -> Identity {
+    (told.ino(), told.ctime(), told.ctime_nsec())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(file: &ContextFile) -> Vec<u8> {
+        fs::read(file.path()).unwrap()
+    }
+
     #[test]
-    fn the_same_content_is_written_once_and_again_when_it_was_changed() {
+    fn who_sees_the_same_shares_a_file_and_who_sees_something_else_does_not() {
         let folder = tempfile::tempdir().unwrap();
         let contexts = Contexts::new(folder.path());
         let first = contexts.file(b"{}").unwrap();
-        assert_eq!(contexts.file(b"{}").unwrap(), first);
-        assert_ne!(contexts.file(b"[]").unwrap(), first);
+        let second = contexts.file(b"[]").unwrap();
+        assert_eq!(contexts.file(b"{}").unwrap().path(), first.path());
+        assert_eq!((read(&first), read(&second)), (b"{}".to_vec(), b"[]".to_vec()));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-        fs::remove_file(&first).unwrap();
-        fs::write(&first, "changed").unwrap();
-        assert_eq!(fs::read(contexts.file(b"{}").unwrap()).unwrap(), b"{}");
-        assert_eq!(Contexts::new(folder.path()).file(b"[]").map(fs::read).unwrap().unwrap(), b"[]");
+    }
+
+    #[test]
+    fn a_file_that_nobody_holds_is_filled_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let contexts = Contexts::new(folder.path());
+        for number in 0..5 {
+            let content = format!("{{\"step\": {number}}}").repeat(5 - number);
+            assert_eq!(read(&contexts.file(content.as_bytes()).unwrap()), content.as_bytes());
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_was_changed_or_removed_misleads_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let contexts = Contexts::new(folder.path());
+        let first = contexts.file(b"{}").unwrap();
+        fs::remove_file(first.path()).unwrap();
+        fs::write(first.path(), "changed").unwrap();
+        let second = contexts.file(b"{}").unwrap();
+        assert_eq!(read(&second), b"{}");
+        assert_ne!(second.path(), first.path());
+        drop((first, second));
+        assert_eq!(read(&contexts.file(b"[]").unwrap()), b"[]");
+        assert_eq!(read(&Contexts::new(folder.path()).file(b"[1]").unwrap()), b"[1]");
     }
 }
