@@ -11,7 +11,7 @@ const UNITS: [(&str, u64); 5] = [("ms", 1), ("d", 86_400_000), ("h", 3_600_000),
 pub(crate) fn milliseconds(node: &Node) -> Result<u64, &'static str> {
     let length = match (node.number(), node.string()) {
         (Some(number), _) => number.as_u64().ok_or("a number of milliseconds is whole and positive")?,
-        (None, Some(text)) => parse(text)?,
+        (None, Some(text)) => parse_duration(text)?,
         (None, None) => return Err("this is not a length of time"),
     };
     match length {
@@ -21,7 +21,8 @@ pub(crate) fn milliseconds(node: &Node) -> Result<u64, &'static str> {
     }
 }
 
-fn parse(text: &str) -> Result<u64, &'static str> {
+/// The milliseconds of a length of time as people write it, in a playbook or on the command line.
+pub fn parse_duration(text: &str) -> Result<u64, &'static str> {
     const NOT_ONE: &str = "this is not a length of time";
     let mut rest = text.trim();
     if rest.is_empty() {
@@ -64,10 +65,10 @@ mod tests {
             ("2d", 172_800_000),
             ("250", 250),
         ] {
-            assert_eq!(parse(text), Ok(expected), "{text}");
+            assert_eq!(parse_duration(text), Ok(expected), "{text}");
         }
         for text in ["", "m", "10", "10 m", "1.5h", "-3s", "10x", "30m1h", "1s1s", "99999999999999999999d"] {
-            assert_eq!(parse(text).is_ok(), text == "10", "{text}");
+            assert_eq!(parse_duration(text).is_ok(), text == "10", "{text}");
         }
     }
 }

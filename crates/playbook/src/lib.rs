@@ -26,6 +26,7 @@ mod yaml;
 pub use as_json::yaml_to_json;
 pub use codes::{Code, DIAGNOSTICS, page};
 pub use diagnostic::{Diagnostic, Related, Severity};
+pub use duration::parse_duration;
 pub use editor::json_schema;
 pub use lines::check_lines;
 pub use render::render;

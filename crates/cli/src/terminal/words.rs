@@ -12,30 +12,10 @@ pub(crate) fn duration_words(ms: u64) -> String {
     }
 }
 
-/// `500ms`, `30s`, `10m`, `2h`, `7d`, or several of them: `1h30m`. A bare number is milliseconds.
+/// `500ms`, `30s`, `10m`, `2h`, `7d`, or several of them: `1h30m`, as playbooks have it. A bare number is
+/// milliseconds.
 pub(crate) fn parse_duration(text: &str) -> Option<u64> {
-    if let Ok(ms) = text.parse() {
-        return Some(ms);
-    }
-    let mut total: u64 = 0;
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-        let number: u64 = rest[..digits].parse().ok()?;
-        rest = &rest[digits..];
-        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-        let unit = match &rest[..letters] {
-            "ms" => 1,
-            "s" => 1_000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            _ => return None,
-        };
-        total = total.checked_add(number.checked_mul(unit)?)?;
-        rest = rest[letters..].trim_start();
-    }
-    Some(total)
+    escrow_playbook::parse_duration(text).ok()
 }
 
 /// `500`, `64K`, `500M`, `2G`: powers of 1024, whole numbers.
