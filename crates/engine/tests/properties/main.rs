@@ -5,16 +5,11 @@
 
 #![allow(clippy::print_stderr, reason = "a failure prints its seed and its plan")]
 
-mod laws;
-mod plans;
-
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use escrow_engine::Run;
 use escrow_model::{Assumption, Event, Letter, RunStatus, WaitKind};
-use escrow_testkit::{Dice, Options, Stage, Weather, try_plan};
-use laws::Reader;
-use plans::Flavour;
+use escrow_testkit::{Dice, Flavour, Options, Reader, Stage, Weather, random_plan, try_plan};
 use serde_json::Value;
 
 const CASES: u64 = 100_000;
@@ -80,7 +75,7 @@ fn finish(stage: &mut Stage<Weather>, dice: &mut Dice) {
 
 fn one_case(seed: u64, flavour: Flavour) {
     let mut dice = Dice::new(seed);
-    let text = plans::plan(&mut dice, flavour);
+    let text = random_plan(&mut dice, flavour);
     let Ok(plan) = try_plan(&text) else { return };
     for number in 0..WEATHERS {
         let weather = weather(seed ^ number << 50, flavour.unknown);
@@ -118,7 +113,7 @@ fn plans_with_unknown_effects_and_people_keep_every_law() {
 fn the_same_inputs_write_the_same_journal() {
     let flavour = Flavour { routes: true, unknown: true, people: true };
     cases(3, 1, 4, |seed| {
-        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let text = random_plan(&mut Dice::new(seed), flavour);
         let Ok(plan) = try_plan(&text) else { return };
         let journal = || {
             let mut stage = Stage::start(&plan, &options(), weather(seed, true));
@@ -134,7 +129,7 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
     let flavour = Flavour { routes: true, unknown: true, people: true };
     cases(1, 1, 6, |seed| {
         let mut dice = Dice::new(seed);
-        let text = plans::plan(&mut dice, flavour);
+        let text = random_plan(&mut dice, flavour);
         let Ok(plan) = try_plan(&text) else { return };
         let mut stage = Stage::start(&plan, &options(), weather(seed, true));
         for _ in 0..dice.below(12) {
@@ -161,7 +156,7 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
 fn a_crash_after_any_commit_changes_nothing_in_the_end() {
     let flavour = Flavour { routes: true, unknown: false, people: false };
     cases(1, 1, 5, |seed| {
-        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let text = random_plan(&mut Dice::new(seed), flavour);
         let Ok(plan) = try_plan(&text) else { return };
         let world = || Weather { uneven: false, ..weather(seed, false) };
         let mut stage = Stage::start(&plan, &options(), world());
