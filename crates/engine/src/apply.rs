@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::graph::BlockName;
 use crate::run::Run;
-use crate::state::{Failure, History, Phase, Remembered, Route, RunFailure, Stopping, Wait};
+use crate::state::{Failure, History, Node, Phase, Remembered, Route, RunFailure, Stopping, Wait};
 use crate::verdict::failure_code;
 
 impl Run {
@@ -130,6 +130,10 @@ impl Run {
                     choices: choices.clone(),
                     expires_at: *expires_at,
                 };
+                if self.node(check, scope).is_some_and(Node::is_settled) {
+                    // A run that was opened again asks once more about what nobody knows.
+                    self.uncount(check, scope);
+                }
                 self.set_phase(check, scope, Phase::Waiting(id.clone()));
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.unknown = *kind == WaitKind::UnknownEffect;

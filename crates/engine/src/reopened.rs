@@ -1,7 +1,8 @@
 //! A run that failed, opened again: what failed and what depends on it is decided anew, in the same journal.
 //!
-//! **Invariant:** an external check that succeeded is not among what is opened again. An effect that is
-//! confirmed is never repeated because something else failed.
+//! **Invariant:** an external check that succeeded, or whose effect nobody knows, is not among what is opened
+//! again, nor is the fan-out whose item it is. An effect is never repeated because something else failed; about
+//! an unknown one a person is asked again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ impl Run {
         let event = Event::RunReopened { places: places.collect(), by };
         let mut deciding = Deciding::new(self, at);
         deciding.record(event);
+        deciding.ask_about_unknown_effects();
         deciding.decide();
         Ok(deciding.into_turn())
     }
@@ -106,17 +108,16 @@ impl Run {
     fn open_again(&mut self, target: CheckIndex, target_scope: &ScopePath) {
         let plan = self.plan();
         let graph = Arc::clone(&self.graph);
-        let closure = graph.closure(target);
+        let mut closure = graph.closure(target).clone();
+        closure.retain(|check| !self.has_items_with_effects(*check));
         let target_fan = &plan.check(target).fan;
-        for check in closure {
+        for check in &closure {
             let fan = &plan.check(*check).fan;
             let base = target_scope.truncated(shared_depth(target_fan, fan));
             let collapse = fan.iter().position(|parent| closure.contains(parent));
             for scope in self.scopes_below(*check, &base) {
                 let Some(node) = self.node(*check, &scope) else { continue };
-                let confirmed = plan.check(*check).criticality == Criticality::External
-                    && node.cell().is_some_and(|cell| cell.has_succeeded());
-                if confirmed {
+                if self.has_effect(*check, node) {
                     continue;
                 }
                 // Whoever called it before calls it still.
@@ -126,6 +127,38 @@ impl Run {
                 });
                 self.reopen(*check, &scope, collapse, calling);
                 self.state.issues.retain(|(raised, at, _)| !(raised == check && *at == scope));
+            }
+        }
+    }
+
+    /// Whether an external effect is confirmed here, or may have happened.
+    fn has_effect(&self, check: CheckIndex, node: &Node) -> bool {
+        self.state.plan.check(check).criticality == Criticality::External
+            && node.cell().is_some_and(|cell| cell.has_succeeded() || cell.unknown)
+    }
+
+    /// Opening a fan-out again makes its items anew, and with them what they did.
+    fn has_items_with_effects(&self, parent: CheckIndex) -> bool {
+        let plan = &self.state.plan;
+        plan.indices().any(|check| {
+            plan.check(check).fan.contains(&parent)
+                && self.state.checks[check.place()].nodes.values().any(|node| self.has_effect(check, node))
+        })
+    }
+}
+
+impl Deciding<'_> {
+    /// The run ended before a person said what had happened: the question stands.
+    fn ask_about_unknown_effects(&mut self) {
+        for check in self.plan().indices() {
+            let nodes = &self.state.checks[check.place()].nodes;
+            let unknown: Vec<ScopePath> = nodes
+                .iter()
+                .filter(|(_, node)| node.cell().is_some_and(|cell| cell.unknown))
+                .map(|(scope, _)| scope.clone())
+                .collect();
+            for scope in unknown {
+                self.ask_about_unknown_effect(&(check, scope));
             }
         }
     }

@@ -186,6 +186,11 @@ impl<W: World> Stage<W> {
                 self.now_ms = until;
             }
             Step::Crash => self.crash(),
+            Step::Reopen => {
+                let turn =
+                    self.run.reopen_failed(self.now_ms, None).expect("there is something to run again");
+                self.act(turn);
+            }
         }
     }
 

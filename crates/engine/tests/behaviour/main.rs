@@ -12,6 +12,7 @@ mod guide;
 mod loops;
 mod memory;
 mod names;
+mod reopened;
 mod resume;
 mod retries;
 mod routing;
