@@ -128,7 +128,10 @@ impl Journal {
         if same {
             return Ok(Committed::AlreadyDone { seq: expected + drafts.len() as u64 });
         }
-        Err(StoreError::new(StoreErrorKind::OutOfStep { expected, actual }, "the commit follows another entry"))
+        Err(StoreError::new(
+            StoreErrorKind::OutOfStep { expected, actual },
+            "the commit follows another entry",
+        ))
     }
 }
 
