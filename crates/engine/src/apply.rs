@@ -306,6 +306,23 @@ impl Run {
         if judged && (!finish || spec.for_each || !self.graph.may_loop(check, BlockName::Finish)) {
             self.settle(check, scope);
         }
+        if spec.for_each && block == BlockName::Finish.as_str() {
+            self.let_go(check, scope);
+        }
+    }
+
+    /// What stands outside the items of a `forEach` check waited for its `on_finish`, and is worth a look now.
+    fn let_go(&mut self, parent: CheckIndex, scope: &ScopePath) {
+        let plan = self.plan();
+        let inside = |check: &CheckIndex| *check == parent || plan.check(*check).fan.contains(&parent);
+        for dependency in plan.indices().filter(inside) {
+            for held in self.graph.dependents(dependency).to_vec() {
+                let above = scope.truncated(plan.check(held).fan.len());
+                for below in self.scopes_below(held, &above) {
+                    self.state.agenda.0.checks.insert((held, below));
+                }
+            }
+        }
     }
 
     fn note_run_target(

@@ -1,5 +1,6 @@
 //! Every promise about the flow of a run, as a sentence that can be checked.
 
+mod answers;
 mod approvals;
 mod contracts;
 mod criticality;
@@ -9,6 +10,7 @@ mod events;
 mod fan_out;
 mod gates;
 mod guide;
+mod held;
 mod loops;
 mod memory;
 mod names;
