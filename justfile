@@ -10,7 +10,7 @@ test:
 
 # Drive engine, supervisor and store through simulated trouble: `just simulate --seed 1 --runs 100000`
 simulate *arguments:
-    cargo run --release --quiet -p escrow-simulator -- {{arguments}}
+    cargo run --profile simulation --quiet -p escrow-simulator -- {{arguments}}
 
 # Measure Escrow beside GNU make, and its expressions beside QuickJS
 bench:
