@@ -1,9 +1,7 @@
 //! What counts as kept, at the edges: sizes of nothing, types, contents, and schemas that reach outside.
 
 use escrow_contract::{Schema, judge_delivery};
-use escrow_model::{
-    ArtifactContract, ArtifactPath, ExpectedArtifact, Location, SeenFile, Sighting, Source,
-};
+use escrow_model::{ArtifactContract, ArtifactPath, ExpectedArtifact, Location, SeenFile, Sighting, Source};
 use serde_json::{Value, json};
 
 fn report() -> ExpectedArtifact {

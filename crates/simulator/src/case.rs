@@ -53,7 +53,7 @@ pub(crate) struct Habits {
     pub(crate) lost: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Moment {
     Letter(Wish),
     /// The clock is set, forwards or backwards.
@@ -78,10 +78,14 @@ pub(crate) enum Wish {
     Assume(Assumption),
 }
 
+/// A plan, in shorthand and as the engine runs it, and what it may contain.
+type Sketch = (String, Planned, Flavour);
+
 /// Makes cases, and remembers the plan that several of them share.
 pub struct Cases {
     seed: u64,
-    plan: Option<(u64, Option<(String, Planned, Flavour)>)>,
+    /// With the number of those that share it; `None` inside when it does not load.
+    plan: Option<(u64, Option<Sketch>)>,
 }
 
 impl Cases {
@@ -130,7 +134,7 @@ fn mixed(seed: u64, number: u64) -> u64 {
     Dice::new(Dice::new(seed).roll() ^ number.wrapping_mul(0x2545_f491_4f6c_dd1d)).roll()
 }
 
-fn plan(seed: u64, group: u64) -> Option<(String, Planned, Flavour)> {
+fn plan(seed: u64, group: u64) -> Option<Sketch> {
     let mut dice = Dice::new(mixed(!seed, group));
     let unknown = dice.chance(50);
     let flavour = Flavour { routes: dice.chance(50), unknown, people: dice.chance(40) };

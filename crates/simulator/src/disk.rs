@@ -48,6 +48,9 @@ struct State {
     /// How many commits of a hundred go wrong.
     percent: u64,
     failed: bool,
+    /// The commit at which the process is killed, and whether it is written before.
+    kill_at: Option<(u64, bool)>,
+    commits: u64,
     /// Answers that nobody will hear.
     unheard: Vec<Reply>,
 }
@@ -55,8 +58,31 @@ struct State {
 impl Disk {
     pub(crate) fn new(backing: Arc<dyn Backing>, ledger: Arc<Ledger>, seed: u64, troubles: u32) -> Disk {
         let dice = Dice::new(seed);
-        let state = State { dice, troubles, percent: 12, failed: false, unheard: Vec::new() };
+        let state = State {
+            dice,
+            troubles,
+            percent: 12,
+            failed: false,
+            kill_at: None,
+            commits: 0,
+            unheard: Vec::new(),
+        };
         Disk { backing, ledger, crashed: Notify::new(), state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// A disk on which nothing goes wrong, but for one kill.
+    pub(crate) fn that_kills(
+        backing: Arc<dyn Backing>,
+        ledger: Arc<Ledger>,
+        kill_at: Option<(u64, bool)>,
+    ) -> Disk {
+        let disk = Disk::new(backing, ledger, 0, 0);
+        disk.with(|state| state.kill_at = kill_at);
+        disk
+    }
+
+    pub(crate) fn commits(&self) -> u64 {
+        self.with(|state| state.commits)
     }
 
     /// The same disk, for another process.
@@ -88,6 +114,10 @@ impl Disk {
 
     fn commit_trouble(&self) -> Option<Trouble> {
         self.with(|state| {
+            state.commits += 1;
+            if let Some((_, after)) = state.kill_at.take_if(|(at, _)| *at == state.commits) {
+                return Some(if after { Trouble::CrashAfter } else { Trouble::CrashBefore });
+            }
             if state.troubles == 0 || !state.dice.chance(state.percent) {
                 return None;
             }

@@ -15,6 +15,7 @@ mod disk;
 mod laws;
 mod ledger;
 mod many;
+mod matrix;
 mod memory;
 mod people;
 mod play;
@@ -25,5 +26,6 @@ mod world;
 
 pub use case::{Case, Cases};
 pub use many::{Failure, Found, Kept, Order, one, simulate};
+pub use matrix::{Recorded, Rest};
 pub use memory::Backing;
 pub use play::{Played, Shelf, play};

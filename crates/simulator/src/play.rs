@@ -21,7 +21,7 @@ use crate::ledger::Ledger;
 use crate::memory::{Backing, Memory, decode};
 use crate::people::{People, Posted};
 use crate::process::{Process, Task, wither};
-use crate::world::{Simulated, holder};
+use crate::world::{Answers, Simulated, holder};
 
 /// More lives than any run needs.
 const LIVES_MAX: u32 = 80;
@@ -59,7 +59,7 @@ pub fn play(case: &Case, shelf: &Shelf) -> Played {
             Shelf::Memory => Arc::new(Memory::new(Arc::clone(&clock))),
             Shelf::Sqlite(store) => Arc::<Store>::clone(store),
         };
-        Play::new(case, clock, backing).to_the_end().await
+        Play::new(case, clock, backing).run_its_course().await
     })
 }
 
@@ -111,7 +111,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    async fn to_the_end(mut self) -> Played {
+    async fn run_its_course(mut self) -> Played {
         let ended = self.lives_of_a_run().await;
         let stored = self.backing.journal(&self.run);
         let journal: Result<Vec<Entry>, _> = stored.iter().flatten().map(decode).collect();
@@ -190,7 +190,8 @@ impl<'a> Play<'a> {
             self.disk.calm();
         }
         self.ledger.tell(format!("life {life} begins"));
-        let world = Simulated::new(&self.clock, &self.ledger, &self.case.weather, self.case.habits, life);
+        let answers = Answers::of(&self.case.weather);
+        let world = Simulated::new(&self.clock, &self.ledger, &answers, self.case.habits, life);
         Process::start(task, life, self.disk.anew(), Rc::new(world), &self.ledger, self.case.compares)
     }
 

@@ -11,7 +11,7 @@ use escrow_model::{Answer, Millis, ProviderFault, ProviderSpec, Request, RunId, 
 use escrow_runtime::providers::{Attempt, Performance, Provider};
 use escrow_runtime::world::{Door, Local, Look, World};
 use escrow_store::{Holder, Liveness};
-use escrow_testkit::{Ask, Dice, Weather, World as _};
+use escrow_testkit::{Ask, Dice, Reply, Weather, World as _};
 
 use crate::case::Habits;
 use crate::clock::Clock;
@@ -30,13 +30,28 @@ impl Simulated {
     pub(crate) fn new(
         clock: &Arc<Clock>,
         ledger: &Arc<Ledger>,
-        weather: &Weather,
+        answers: &Answers,
         habits: Habits,
         life: u32,
     ) -> Simulated {
-        let hands = Hands { ledger: Arc::clone(ledger), weather: weather.clone(), habits, life };
-        let dice = RefCell::new(Dice::new(weather.seed ^ (u64::from(life) << 32)));
+        let hands = Hands { ledger: Arc::clone(ledger), answers: answers.clone(), habits, life };
+        let dice = RefCell::new(Dice::new(answers.seed ^ (u64::from(life) << 32)));
         Simulated { clock: Arc::clone(clock), ledger: Arc::clone(ledger), hands, dice }
+    }
+}
+
+/// What the world answers, and what lies in the artifact directory.
+#[derive(Clone)]
+pub(crate) struct Answers {
+    pub(crate) seed: u64,
+    pub(crate) reply: Arc<dyn Fn(&Ask<'_>) -> Reply + Send + Sync>,
+    pub(crate) seen: Arc<Vec<Sighting>>,
+}
+
+impl Answers {
+    pub(crate) fn of(weather: &Weather) -> Answers {
+        let (seed, weather) = (weather.seed, weather.clone());
+        Answers { seed, reply: Arc::new(move |ask| weather.clone().reply(ask)), seen: Arc::default() }
     }
 }
 
@@ -63,8 +78,14 @@ impl World for Simulated {
     }
 
     fn look(&self, look: Look) -> Local<Vec<Sighting>> {
-        let nothing = |id| Sighting { id, files: Vec::new(), refused: None };
-        Box::pin(async move { look.expected.into_iter().map(|one| nothing(one.id)).collect() })
+        let seen = Arc::clone(&self.hands.answers.seen);
+        Box::pin(async move {
+            let at = |id: String| {
+                let found = seen.iter().find(|sighting| sighting.id == id).cloned();
+                found.unwrap_or(Sighting { id, files: Vec::new(), refused: None })
+            };
+            look.expected.into_iter().map(|one| at(one.id)).collect()
+        })
     }
 
     /// Children of a dead Escrow go on until somebody ends them.
@@ -107,7 +128,7 @@ const SPEC: ProviderSpec = ProviderSpec {
 /// Does the work of every check, by chance.
 struct Hands {
     ledger: Arc<Ledger>,
-    weather: Weather,
+    answers: Answers,
     habits: Habits,
     life: u32,
 }
@@ -136,8 +157,8 @@ impl Hands {
     async fn work(&self, request: &Request, attempt: &Attempt, attempted: &Attempted) -> Answer {
         let (check, scope) = (attempt.check.as_str(), &attempt.scope);
         let ask = Ask { check, scope, attempt: attempt.number, request };
-        let reply = self.weather.clone().reply(&ask);
-        let mut dice = Dice::new(self.weather.seed ^ fingerprint(attempted));
+        let reply = (self.answers.reply)(&ask);
+        let mut dice = Dice::new(self.answers.seed ^ fingerprint(attempted));
         let deaf = dice.chance(self.habits.deaf);
         let lost = dice.chance(self.habits.lost);
         let before_ms = dice.below(reply.after_ms + 1);
