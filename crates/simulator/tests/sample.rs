@@ -3,7 +3,7 @@
 use escrow_simulator::{Cases, Found, Kept, Order, Shelf, play, simulate};
 
 #[track_caller]
-fn nothing_is_wrong(found: Found, runs: u64) {
+fn nothing_is_wrong(found: &Found, runs: u64) {
     if let Some(failure) = &found.failure {
         panic!("case {}: {}", failure.number, failure.told);
     }
@@ -17,13 +17,13 @@ fn nothing_is_wrong(found: Found, runs: u64) {
 #[test]
 fn runs_in_memory_keep_every_promise() {
     let order = Order { seed: 2, runs: 2_000, kept: Kept::Memory, jobs: 2 };
-    nothing_is_wrong(simulate(&order), order.runs);
+    nothing_is_wrong(&simulate(&order), order.runs);
 }
 
 #[test]
 fn runs_on_sqlite_keep_every_promise() {
     let order = Order { seed: 3, runs: 128, kept: Kept::Sqlite, jobs: 2 };
-    nothing_is_wrong(simulate(&order), order.runs);
+    nothing_is_wrong(&simulate(&order), order.runs);
 }
 
 #[test]

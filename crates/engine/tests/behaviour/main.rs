@@ -1,5 +1,6 @@
 //! Every promise about the flow of a run, as a sentence that can be checked.
 
+mod anew;
 mod answers;
 mod approvals;
 mod contracts;
