@@ -9,6 +9,7 @@ mod dependencies;
 mod endings;
 mod events;
 mod fan_out;
+mod faults;
 mod gates;
 mod guide;
 mod held;
