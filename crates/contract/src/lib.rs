@@ -5,6 +5,7 @@
 //! **Invariant:** no I/O and no clock. What cannot be judged counts as broken, never as kept.
 
 mod delivery;
+pub mod outcome;
 mod schema;
 
 pub use delivery::judge_delivery;

@@ -11,6 +11,7 @@ mod facts;
 mod ids;
 mod issue;
 mod letter;
+pub mod outcome;
 mod plan;
 mod reads;
 mod reason;
@@ -29,9 +30,10 @@ pub use artifact::{
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
 pub use event::{Entry, Event, JOURNAL_VERSION, Reopened, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
-pub use ids::{RunId, ScopePath, ScopeStep};
+pub use ids::{OutcomeId, RunId, ScopePath, ScopeStep};
 pub use issue::{FaultClass, Issue, Severity, Warning};
 pub use letter::{Assumption, Letter};
+pub use outcome::{Outcome, RecordedOutcome};
 pub use plan::{
     AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, EnvTemplates, Fan, Field, Input,
     InputKind, Need, Plan, Safety, Tree,
