@@ -72,6 +72,7 @@ impl<'a> Applied<'a> {
             | Event::AttemptStarted { .. }
             | Event::AttemptAnswered { .. }
             | Event::CheckJudged { .. }
+            | Event::OutcomeStored { .. }
             | Event::CheckSettled { .. }
             | Event::RetryScheduled { .. }
             | Event::RetryDue { .. }
