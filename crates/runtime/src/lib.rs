@@ -17,3 +17,4 @@ pub mod redaction;
 pub mod rehearsal;
 pub mod secrets;
 pub mod supervisor;
+pub mod world;
