@@ -44,6 +44,7 @@ CREATE TABLE inbox (
 CREATE INDEX inbox_unopened ON inbox (journal, id) WHERE opened_seq IS NULL;
 ",
     ledger::TABLES,
+    "ALTER TABLE journals ADD COLUMN projected INTEGER NOT NULL DEFAULT 0;",
 ];
 
 /// The version that this Escrow reads and writes.
@@ -104,7 +105,7 @@ mod tests {
     use crate::tables::TABLES;
 
     /// What the tables look like at each version, shortened.
-    const LOOKS: &[&str] = &["19614466", "8a0dbf19"];
+    const LOOKS: &[&str] = &["19614466", "8a0dbf19", "aba55dd2"];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_look() {

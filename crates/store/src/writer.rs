@@ -77,7 +77,8 @@ struct Thread {
 
 impl Writer {
     pub(crate) fn new(connection: Connection, path: PathBuf) -> Writer {
-        let desk = Desk { connection, path, synced: None };
+        // As it was opened.
+        let desk = Desk { connection, path, synced: Some(Durability::Grouped) };
         Writer { desk: Arc::new(Mutex::new(desk)), thread: OnceLock::new(), queued: Arc::default() }
     }
 
@@ -201,6 +202,29 @@ impl Desk {
         self.sync_as(durability)?;
         self.execute("BEGIN IMMEDIATE")?;
         let mut failures = Vec::with_capacity(batch.len());
+        if let [only] = batch {
+            // What it leaves behind when it fails goes with the transaction.
+            if let Err(trouble) = only.attempt(&self.connection) {
+                self.roll_back();
+                return Err(trouble);
+            }
+            failures.push(None);
+        } else {
+            self.try_jobs(batch, &mut failures)?;
+        }
+        if let Err(trouble) = self.execute("COMMIT") {
+            self.roll_back();
+            return Err(trouble);
+        }
+        Ok(failures)
+    }
+
+    /// Runs each job in a savepoint of its own. `Err` means that the whole transaction is lost.
+    fn try_jobs(
+        &self,
+        batch: &mut [Box<dyn Job>],
+        failures: &mut Vec<Option<Trouble>>,
+    ) -> Result<(), Trouble> {
         for job in batch.iter_mut() {
             match self.try_job(job.as_mut()) {
                 Ok(failure) => failures.push(failure),
@@ -210,11 +234,7 @@ impl Desk {
                 }
             }
         }
-        if let Err(trouble) = self.execute("COMMIT") {
-            self.roll_back();
-            return Err(trouble);
-        }
-        Ok(failures)
+        Ok(())
     }
 
     /// Runs one job in a savepoint. `Err` means that the whole transaction is lost.
