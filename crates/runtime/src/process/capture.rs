@@ -125,7 +125,7 @@ impl<'a> Capture<'a> {
 
     /// Reads until the other side closes. A read error is the end as well: nothing more can come.
     pub(super) async fn pump(&mut self, mut reader: impl AsyncRead + Unpin) {
-        let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+        let mut chunk = Vec::with_capacity(CHUNK_BYTES_FIRST);
         let mut clean = Vec::new();
         let mut patience = std::pin::pin!(tokio::time::sleep(PATIENCE));
         loop {
@@ -137,7 +137,11 @@ impl<'a> Capture<'a> {
                         self.redaction.push(&chunk, &mut clean);
                         self.take(&clean);
                         clean.clear();
+                        let was_full = chunk.len() == chunk.capacity();
                         chunk.clear();
+                        if was_full && chunk.capacity() < CHUNK_BYTES {
+                            chunk.reserve(CHUNK_BYTES);
+                        }
                     }
                 },
                 () = &mut patience, if self.holds_back() => self.open(),
@@ -194,6 +198,9 @@ impl<'a> Capture<'a> {
         Captured { tail: self.tail.into(), total_bytes: self.total_bytes, file, spool_problem }
     }
 }
+
+/// Enough for most commands; who fills it says more.
+const CHUNK_BYTES_FIRST: usize = 4 * 1024;
 
 /// As much as a pipe holds.
 const CHUNK_BYTES: usize = 64 * 1024;

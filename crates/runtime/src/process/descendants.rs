@@ -24,7 +24,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::known::{Known, Token, serial_in};
-use super::table::{Row, every_row, row, rows_after, token_text};
+use super::table::{Row, children, every_row, row, rows_after, token_text};
 
 /// Makes orphans come to us, and spares the children that are there already.
 pub(super) fn prepare(known: &mut Known) {
@@ -135,7 +135,7 @@ impl Tree {
     /// The living descendants of the child, without it. Reaps the dead among our orphans on the way.
     fn members(&mut self, look: Look) -> Vec<Member> {
         let known = Known::lock();
-        if self.child_is_reaped && we_have_no_children() {
+        if self.child_is_reaped && (we_have_no_children() || we_have_no_orphans(&known)) {
             return Vec::new();
         }
         let rows = match look {
@@ -229,6 +229,11 @@ fn is_orphan(row: &Row, known: &Known) -> bool {
 fn we_have_no_children() -> bool {
     let peek = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(waitid(WaitId::All, peek), Err(Errno::CHILD))
+}
+
+/// Whoever is left of a process that was reaped is our child, or descends from one that is.
+fn we_have_no_orphans(known: &Known) -> bool {
+    children().is_some_and(|pids| pids.iter().all(|pid| known.is_child(*pid) || known.spared.contains(pid)))
 }
 
 fn reap(pid: i32) {

@@ -180,7 +180,6 @@ struct Places {
 impl Places {
     fn prepare(attempt: &Attempt) -> io::Result<Places> {
         let spool = std::path::absolute(&attempt.spool)?;
-        fs::create_dir_all(&spool)?;
         let places = Places {
             context: attempt.contexts.file(&(attempt.context)())?,
             handback: spool.join(format!("{}.env", attempt.label)),
@@ -194,9 +193,7 @@ impl Places {
 }
 
 fn answer(exec: &Exec<'_>, request: &Request, finished: Finished, places: &Places) -> Answer {
-    let (env, env_problems) = handback::read(&places.handback);
-    // It may hold secrets, and has served.
-    let _ = fs::remove_file(&places.handback);
+    let (env, env_problems) = handback::take(&places.handback);
     let mut record = record(&finished);
     if !env_problems.is_empty() {
         record.insert("env_problems".into(), env_problems.into());

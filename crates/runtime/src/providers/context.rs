@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 
-/// The contexts of one run, beneath its spool directory.
+/// The contexts of one run, beneath its spool directory, which is made with the first.
 #[derive(Debug)]
 pub struct Contexts {
     directory: PathBuf,
@@ -26,6 +26,7 @@ pub struct Contexts {
 pub struct ContextFile {
     path: PathBuf,
     file: File,
+    length: Cell<u64>,
     digest: Cell<[u8; 32]>,
     identity: Cell<Identity>,
 }
@@ -74,14 +75,23 @@ impl ContextFile {
                 fs::remove_file(&path)?;
                 create()?
             }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                path.parent().map_or(Ok(()), fs::create_dir_all)?;
+                create()?
+            }
             other => other?,
         };
-        Ok(ContextFile { path, file, digest: Cell::default(), identity: Cell::default() })
+        let (length, digest, identity) = (Cell::default(), Cell::default(), Cell::default());
+        Ok(ContextFile { path, file, length, digest, identity })
     }
 
     fn fill(&self, content: &[u8], digest: [u8; 32]) -> io::Result<()> {
-        self.file.set_len(0)?;
+        let length = content.len() as u64;
         self.file.write_all_at(content, 0)?;
+        // Cutting a file costs more than filling it, and contexts mostly grow.
+        if length < self.length.replace(length) {
+            self.file.set_len(length)?;
+        }
         self.identity.set(identity(&self.file.metadata()?));
         self.digest.set(digest);
         Ok(())
