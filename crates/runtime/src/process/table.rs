@@ -38,8 +38,10 @@ pub(super) fn rows_after(first: i32) -> Option<Vec<Row>> {
 /// The processes that have us as their parent, or `None` where the system does not tell. Orphans come to the
 /// first thread, so its list has them all; only we take processes off it, so none is passed over while it is read.
 pub(super) fn children() -> Option<Vec<i32>> {
-    let pid = std::process::id();
-    let list = std::fs::read_to_string(format!("/proc/self/task/{pid}/children")).ok()?;
+    let mut buffer = [0; 4_096];
+    let mut file = File::open(format!("/proc/self/task/{}/children", std::process::id())).ok()?;
+    let length = file.read(&mut buffer).ok().filter(|length| *length < buffer.len())?;
+    let list = std::str::from_utf8(&buffer[..length]).ok()?;
     list.split_ascii_whitespace().map(|pid| pid.parse().ok()).collect()
 }
 

@@ -187,7 +187,9 @@ impl Places {
             spool,
         };
         // A crash may have left one here, of the same attempt before it was begun again.
-        let _ = fs::remove_file(&places.handback);
+        if !attempt.contexts.is_fresh() {
+            let _ = fs::remove_file(&places.handback);
+        }
         Ok(places)
     }
 }

@@ -19,6 +19,8 @@ pub struct Contexts {
     directory: PathBuf,
     files: RefCell<Vec<Rc<ContextFile>>>,
     made: Cell<u32>,
+    /// The directory was not there before.
+    fresh: Cell<bool>,
 }
 
 /// A file with the context of those who hold it.
@@ -36,7 +38,17 @@ type Identity = (u64, i64, i64);
 
 impl Contexts {
     pub fn new(directory: impl Into<PathBuf>) -> Contexts {
-        Contexts { directory: directory.into(), files: RefCell::default(), made: Cell::new(0) }
+        Contexts {
+            directory: directory.into(),
+            files: RefCell::default(),
+            made: Cell::new(0),
+            fresh: Cell::new(false),
+        }
+    }
+
+    /// Whether nobody was in the directory before.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh.get()
     }
 
     /// A file with this content, which stays as long as it is held. It may be read only: another command may be
@@ -55,7 +67,15 @@ impl Contexts {
         }
         let number = self.made.replace(self.made.get() + 1);
         let path = std::path::absolute(&self.directory)?.join(format!("context-{number}.json"));
-        let file = Rc::new(ContextFile::make(path)?);
+        let file = match ContextFile::make(path.clone()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(&self.directory)?;
+                self.fresh.set(number == 0);
+                ContextFile::make(path)?
+            }
+            other => other?,
+        };
+        let file = Rc::new(file);
         file.fill(content, digest)?;
         files.push(Rc::clone(&file));
         Ok(file)
@@ -73,10 +93,6 @@ impl ContextFile {
             // A process that drove the run before may have left one.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 fs::remove_file(&path)?;
-                create()?
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                path.parent().map_or(Ok(()), fs::create_dir_all)?;
                 create()?
             }
             other => other?,
