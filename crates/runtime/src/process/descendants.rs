@@ -20,11 +20,10 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, kill_process,
     kill_process_group, pidfd_open, pidfd_send_signal, set_child_subreaper, waitid, waitpid,
 };
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 
 use super::known::{Known, Token, serial_in};
 use super::table::{Row, children, every_row, row, rows_after, token_text};
+use super::watch::watch;
 
 /// Makes orphans come to us, and spares the children that are there already.
 pub(super) fn prepare(known: &mut Known) {
@@ -256,13 +255,4 @@ async fn wait_for_end_of(members: Vec<Member>) {
         // No descriptor could be had, or all of them have parents that are ending. Look again soon.
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-}
-
-#[allow(
-    deprecated,
-    reason = "deprecated for types that may give another descriptor each time; an `OwnedFd` does not, and the \
-              successor is `unsafe`"
-)]
-fn watch(handle: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(handle, Interest::READABLE)
 }
