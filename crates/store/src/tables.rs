@@ -150,9 +150,8 @@ pub(crate) fn rebuild(connection: &Connection) -> Result<(), Trouble> {
         apply(&applied, connection)?;
         apply_late(&applied, connection)?;
     }
-    artifacts::refill(connection)?;
     connection.execute_batch("UPDATE journals SET projected = seq")?;
-    Ok(())
+    artifacts::refill(connection)
 }
 
 /// A value that serialises without fail, as a JSON column holds it.

@@ -32,7 +32,6 @@ CREATE INDEX artifacts_by_run ON artifacts (run_id, id) WHERE run_id IS NOT NULL
 CREATE INDEX artifacts_by_invocation ON artifacts (invocation_id, id) WHERE invocation_id IS NOT NULL;
 ",
     apply,
-    // Whoever asks a run what it gave is told the truth at once.
     when: When::Prompt,
 };
 

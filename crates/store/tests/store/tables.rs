@@ -244,9 +244,11 @@ fn a_removed_run_leaves_nothing_behind_and_the_feed_goes_on() {
     assert_eq!(house.store.remove(&[run_id("a"), run_id("ghost")]).unwrap(), 1);
     let mut left = dump(&house);
     // The chain of receipts has a head before it has a receipt; it is no part of a run.
-    // So is the empty entry that keeps the place of the feed.
-    let kept = "entries [Integer(3), Integer(0), Integer(1), Blob([]), Blob([])]";
-    left.retain(|row| !row.starts_with("receipt_head ") && row != kept);
+    left.retain(|row| !row.starts_with("receipt_head "));
+    // An empty entry of no journal keeps the last place of the feed.
+    left.retain(|row| {
+        row != &format!("entries [Integer({before}), Integer(0), Integer(1), Blob([]), Blob([])]")
+    });
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(tenant.try_commit(&[note(1)], &[]).unwrap_err().kind, StoreErrorKind::NoSuchRun);
 
@@ -347,9 +349,9 @@ proptest! {
                 Err(error) => prop_assert_eq!(error.kind, StoreErrorKind::FinalStatus),
             }
         }
+        house.store.catch_up().unwrap();
         house.store.add_outcome(&added(5_000, 1, "ci_result", None, Some("r_a"))).unwrap();
         house.store.add_outcome(&added(5_001, 1, "ci_result", Some(true), None)).unwrap();
-        house.store.catch_up().unwrap();
         let grown = dump(&house);
         for tenant in &tenants {
             crate::support::check_intact(&house.store, tenant.run(), tenant.seq);
