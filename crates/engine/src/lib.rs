@@ -15,6 +15,7 @@ mod gate;
 mod graph;
 mod halt;
 mod letters;
+mod outcome;
 mod pure;
 mod redecide;
 mod reopen;
