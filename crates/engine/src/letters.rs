@@ -214,8 +214,13 @@ impl Run {
                 let Some(index) = self.graph.find(check) else {
                     return Some(format!("no check is called `{check}`"));
                 };
-                let unknown = self.cell(index, scope).is_some_and(|cell| cell.unknown);
-                (!unknown).then(|| format!("the effect of `{check}{scope}` is not unknown"))
+                let cell = self.cell(index, scope).filter(|cell| cell.unknown);
+                match cell.map(|cell| &cell.phase) {
+                    None => Some(format!("the effect of `{check}{scope}` is not unknown")),
+                    Some(Phase::Waiting(_)) => None,
+                    // It was told before, or the run is stopping and does not wait for it.
+                    Some(_) => Some(format!("nobody is asked about the effect of `{check}{scope}` any more")),
+                }
             }
             Letter::Cancel { .. } => {
                 self.state.stopping.is_some().then(|| "the run is already stopping".to_owned())

@@ -23,8 +23,6 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // What panics is caught, played again and told.
-    std::panic::set_hook(Box::new(|_| {}));
     if let Some(number) = case {
         return match one(order.seed, number) {
             Some((told, true)) => {
@@ -41,6 +39,8 @@ fn main() -> ExitCode {
             }
         };
     }
+    // What panics is caught, played again and told.
+    std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();
     let found = simulate(&order);
     let seconds = started.elapsed().as_secs_f64();

@@ -1,7 +1,7 @@
 //! Answers that come twice, late or to something else; and what the journal says of an attempt.
 
 use escrow_engine::Input;
-use escrow_model::{Answer, Event, Letter, ScopePath};
+use escrow_model::{Answer, Assumption, Event, Letter, ScopePath};
 use escrow_testkit::{Options, Script, Stage, plan, play};
 use serde_json::json;
 
@@ -100,4 +100,34 @@ fn a_letter_to_a_run_that_has_ended_changes_nothing() {
     let entries = stage.journal.len();
     stage.letter(Letter::Cancel { by: None, system: false });
     assert_eq!(stage.journal.len(), entries);
+}
+
+/// The run stops for the denial, and what waited has been put away. A simulated run counted it twice.
+#[test]
+fn nobody_is_asked_about_an_effect_once_the_run_is_stopping() {
+    let text = "list forEach; post<list external; gate {requires_approval: true}; slow";
+    let script = Script::parse(&["list: [0, 1]", "post: lost", "slow: never"]);
+    let mut stage = Stage::start(&plan(text), &Options::default(), script);
+    while stage.advance(stage.now_ms) {}
+    let gate = stage.run.waits().into_iter().find(|wait| wait.check == "gate").expect("it waits");
+    let assume = |index: u32, assumption| Letter::Assume {
+        check: "post".into(),
+        scope: ScopePath::new(vec![index]),
+        assumption,
+        by: None,
+    };
+    let refused = |stage: &Stage<Script>| {
+        matches!(
+            stage.journal.last().map(|entry| &entry.event),
+            Some(Event::LetterOpened { refused: Some(_), .. })
+        )
+    };
+    stage.letter(Letter::Deny { id: gate.id, by: None, note: None });
+    assert!(!stage.run.status().is_terminal(), "something still runs");
+    for assumption in [Assumption::Done, Assumption::Failed, Assumption::Retry] {
+        stage.letter(assume(0, assumption));
+        assert!(refused(&stage), "{assumption:?}");
+    }
+    stage.play(&[]);
+    assert_eq!(stage.run.reason().expect("it ended").code.as_str(), "run.aborted.denied");
 }
