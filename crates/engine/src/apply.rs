@@ -140,6 +140,28 @@ impl Run {
                 }
                 self.state.waits.insert(id.clone(), wait);
             }
+            Event::ReconcileStarted { check, scope, request, .. } => {
+                let check = self.index(check);
+                self.set_phase(check, scope, Phase::Reconciling);
+                let request = Arc::new((**request).clone());
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.unknown = true;
+                    cell.request = Some(request);
+                    // The attempt has just left its slot, so there is one.
+                    cell.slot = true;
+                    self.state.slots_used += 1;
+                }
+            }
+            Event::Reconciled { check, scope, finding, .. } => {
+                let check = self.index(check);
+                match finding {
+                    Some(Assumption::Retry) => self.repeat(check, scope),
+                    // The verdict or the wait follows as an entry of its own.
+                    Some(Assumption::Done | Assumption::Failed) | None => {
+                        self.set_phase(check, scope, Phase::Judged);
+                    }
+                }
+            }
             Event::LetterOpened { letter, refused: None } => {
                 self.go_on_running();
                 self.letter_opened(letter);
@@ -341,13 +363,7 @@ impl Run {
             Letter::Assume { check, scope, assumption, .. } => {
                 let check = self.index(check);
                 match assumption {
-                    Assumption::Retry => {
-                        self.set_phase(check, scope, Phase::Due);
-                        if let Some(cell) = self.cell_mut(check, scope) {
-                            cell.repeats += 1;
-                        }
-                        self.state.agenda.0.checks.insert((check, scope.clone()));
-                    }
+                    Assumption::Retry => self.repeat(check, scope),
                     Assumption::Done | Assumption::Failed => {}
                 }
             }
@@ -355,6 +371,15 @@ impl Run {
                 self.stop(if *system { Stopping::CancelledBySystem } else { Stopping::CancelledByUser })
             }
         }
+    }
+
+    /// An effect that did not happen is tried once more, past the gates.
+    fn repeat(&mut self, check: CheckIndex, scope: &ScopePath) {
+        self.set_phase(check, scope, Phase::Due);
+        if let Some(cell) = self.cell_mut(check, scope) {
+            cell.repeats += 1;
+        }
+        self.state.agenda.0.checks.insert((check, scope.clone()));
     }
 
     /// The first cause stands: a run that was cancelled does not time out afterwards.

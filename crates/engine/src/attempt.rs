@@ -134,7 +134,7 @@ impl Deciding<'_> {
             answer: Box::new(answer),
         });
         if unknown {
-            self.ask_about_unknown_effect(place);
+            self.find_out(place, attempt);
             if self.state.stopping.is_some() {
                 self.wind_up(place);
             }

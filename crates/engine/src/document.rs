@@ -82,6 +82,7 @@ impl Run {
         match &cell.phase {
             Phase::Pending | Phase::Due => CheckStatus::Pending,
             Phase::Running | Phase::RetryWait(_) => CheckStatus::Running,
+            Phase::Reconciling => CheckStatus::Unknown,
             Phase::Waiting(_) | Phase::Judged | Phase::Settled if cell.unknown => CheckStatus::Unknown,
             Phase::Waiting(_) => CheckStatus::Waiting,
             Phase::Judged | Phase::Settled => verdict_status(cell.past.verdict),

@@ -82,7 +82,7 @@ pub struct Cause {
 /// One gate or contract, evaluated again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// `if`, `assume`, `guarantee`, `fail_if` or `when`.
+    /// `if`, `assume`, `guarantee`, `fail_if`, `when`, or `reconcile.done`, `.failed`, `.retry`.
     pub construct: &'static str,
     /// Whether it was true; absent when it could not be evaluated.
     pub held: Option<bool>,
@@ -291,7 +291,7 @@ fn rank(event: &Event) -> Option<u8> {
         Event::CheckJudged { verdict: escrow_model::Verdict::Failed, .. } => Some(0),
         Event::WaitStarted { .. } => Some(1),
         Event::CheckSkipped { .. } => Some(2),
-        Event::AttemptStarted { .. } => Some(3),
+        Event::AttemptStarted { .. } | Event::ReconcileStarted { .. } => Some(3),
         Event::CheckJudged { .. } => Some(4),
         _ => None,
     }
@@ -309,7 +309,9 @@ fn scope_of(event: &Event) -> Option<&ScopePath> {
         | Event::LoopBudgetExceeded { scope, .. }
         | Event::IssueRaised { scope, .. }
         | Event::RecoveryExhausted { scope, .. }
-        | Event::WaitStarted { scope, .. } => Some(scope),
+        | Event::WaitStarted { scope, .. }
+        | Event::ReconcileStarted { scope, .. }
+        | Event::Reconciled { scope, .. } => Some(scope),
         _ => None,
     }
 }

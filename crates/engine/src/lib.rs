@@ -16,6 +16,7 @@ mod graph;
 mod halt;
 mod letters;
 mod pure;
+mod reconcile;
 mod redecide;
 mod reopen;
 mod reopened;

@@ -20,8 +20,9 @@ use escrow_model::{Answer, Entry, Event, Letter, Millis, Plan, ProviderFault, Re
 use serde::Serialize;
 
 use crate::run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
+use crate::state::Phase;
 use crate::turn::Deciding;
-use record::Record;
+use record::{Record, Recorded};
 
 pub use compare::{Change, Comparison, Difference, Standing, compare};
 
@@ -161,9 +162,37 @@ impl Driver {
                         }),
                     }
                 }
+                Effect::Reconcile { check, scope, attempt, request } => {
+                    let name = self.run.state.plan.check(check).name.clone();
+                    let key = (name.clone(), scope.clone(), attempt);
+                    let recorded = self.record.reconciles.get(&key);
+                    match recorded.and_then(|recorded| recorded.answered(&request)) {
+                        Some(Recorded { answer, took_ms, differs }) => {
+                            if differs {
+                                self.assumed.insert(name);
+                            }
+                            let input = Input::Reconciled { check, scope, attempt, answer };
+                            self.schedule(self.now.saturating_add(took_ms), input);
+                        }
+                        None => self.unknown.push(Unknown {
+                            what: format!(
+                                "`reconcile` was never asked about attempt {attempt} of `{name}{scope}`"
+                            ),
+                            check: Some(name),
+                            scope,
+                        }),
+                    }
+                }
                 Effect::Stop { check, scope, attempt } => {
                     let fault = ProviderFault::transient("cancelled", "the run was ending");
-                    let input = Input::Answered { check, scope, attempt, answer: Answer::fault(fault) };
+                    let answer = Answer::fault(fault);
+                    let looks =
+                        self.run.cell(check, &scope).is_some_and(|cell| cell.phase == Phase::Reconciling);
+                    let input = if looks {
+                        Input::Reconciled { check, scope, attempt, answer }
+                    } else {
+                        Input::Answered { check, scope, attempt, answer }
+                    };
                     self.schedule(self.now, input);
                 }
                 Effect::Inspect => self.inspect(),
@@ -180,11 +209,11 @@ impl Driver {
         request: &Request,
     ) -> Option<(Answer, Millis)> {
         let recorded = self.record.attempts.get(&(check.to_owned(), scope.clone(), attempt))?;
-        let answer = recorded.answer.clone()?;
-        if recorded.request.provider != request.provider || recorded.request.fields != request.fields {
+        let Recorded { answer, took_ms, differs } = recorded.answered(request)?;
+        if differs {
             self.assumed.insert(check.to_owned());
         }
-        Some((answer, recorded.took_ms))
+        Some((answer, took_ms))
     }
 
     /// What people said when they were asked the same.

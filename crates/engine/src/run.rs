@@ -51,6 +51,13 @@ pub enum Input {
         child: RunId,
         reason: Reason,
     },
+    /// The command of `reconcile` is over.
+    Reconciled {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+        answer: Answer,
+    },
     /// The artifact directory was looked at.
     Seen(Vec<Sighting>),
     /// Time has passed: retries, expiries and deadlines may be due.
@@ -77,7 +84,14 @@ pub enum Effect {
         attempt: u32,
         request: Arc<Request>,
     },
-    /// End this attempt; its answer is still awaited.
+    /// Find out whether an attempt took effect: this command only looks.
+    Reconcile {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+        request: Arc<Request>,
+    },
+    /// End this attempt, or the look for its effect; the answer is still awaited.
     Stop {
         check: CheckIndex,
         scope: ScopePath,
@@ -164,6 +178,9 @@ impl Run {
             }
             Input::NestedWaits { check, scope, attempt, child, reason } => {
                 deciding.wait_with_nested(&(check, scope), attempt, &child, &reason);
+            }
+            Input::Reconciled { check, scope, attempt, answer } => {
+                deciding.take_finding(&(check, scope), attempt, answer);
             }
             Input::Seen(seen) => deciding.take_sightings(&seen),
             Input::Wake => deciding.wake(),

@@ -211,7 +211,7 @@ pub(crate) struct Cell {
     pub(crate) recovering: bool,
     /// Nobody knows whether the last attempt took effect.
     pub(crate) unknown: bool,
-    /// While an attempt is open: what was asked for.
+    /// While an attempt, or the look for its effect, is open: what was asked for.
     pub(crate) request: Option<Arc<Request>>,
     pub(crate) slot: bool,
     /// What was approved, so that it starts without asking again.
@@ -233,6 +233,8 @@ pub(crate) enum Phase {
     #[default]
     Pending,
     Running,
+    /// Nobody knows whether the last attempt took effect, and `reconcile` looks.
+    Reconciling,
     /// Judged, while its routing is still open.
     Judged,
     /// A retry is due at this time.
@@ -313,7 +315,9 @@ impl Cell {
 
     pub(crate) fn is_busy(&self) -> bool {
         match self.phase {
-            Phase::Running | Phase::RetryWait(_) | Phase::Due | Phase::Waiting(_) => true,
+            Phase::Running | Phase::Reconciling | Phase::RetryWait(_) | Phase::Due | Phase::Waiting(_) => {
+                true
+            }
             Phase::Pending | Phase::Judged | Phase::Settled => false,
         }
     }

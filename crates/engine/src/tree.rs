@@ -54,12 +54,17 @@ impl Run {
         let was = u32::from(cell.is_busy());
         let left = std::mem::replace(&mut cell.phase, phase);
         let is = u32::from(cell.is_busy());
-        self.state.busy = self.state.busy + is - was;
         match left {
             Phase::RetryWait(at) => drop(self.state.retries.remove(&(at, check, scope.clone()))),
             Phase::Waiting(id) => drop(self.state.waits.remove(&id)),
+            Phase::Reconciling => {
+                cell.request = None;
+                cell.slot = false;
+                self.state.slots_used = self.state.slots_used.saturating_sub(1);
+            }
             Phase::Pending | Phase::Running | Phase::Judged | Phase::Due | Phase::Settled => {}
         }
+        self.state.busy = self.state.busy + is - was;
         true
     }
 

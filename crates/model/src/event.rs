@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, Delivery, Facts, FaultClass, Issue, Letter, Millis, Plan, Reason, Request, RunOptions, ScopePath,
-    SkipReason, Verdict, Warning,
+    Answer, Assumption, Delivery, Facts, FaultClass, Issue, Letter, Millis, Plan, Reason, Request,
+    RunOptions, ScopePath, SkipReason, Verdict, Warning,
 };
 
 /// The version that new entries carry.
@@ -200,6 +200,26 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at: Option<Millis>,
     },
+    /// The effect of an attempt is unknown, and `reconcile` is asked: committed before its command runs.
+    ReconcileStarted {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        attempt: u32,
+        request: Box<Request>,
+    },
+    /// What `reconcile` answered, and what that means. Without a finding the effect stays unknown.
+    Reconciled {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        attempt: u32,
+        answer: Box<Answer>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finding: Option<Assumption>,
+        /// What decided it, in words.
+        detail: String,
+    },
     LetterOpened {
         letter: Letter,
         /// Why it changed nothing, when it did not.
@@ -276,7 +296,9 @@ impl Event {
             | Event::RecoveryStarted { check, .. }
             | Event::RecoverySucceeded { check, .. }
             | Event::RecoveryExhausted { check, .. }
-            | Event::WaitStarted { check, .. } => Some(check),
+            | Event::WaitStarted { check, .. }
+            | Event::ReconcileStarted { check, .. }
+            | Event::Reconciled { check, .. } => Some(check),
             Event::RunStarted { .. }
             | Event::WarningRaised { .. }
             | Event::LetterOpened { .. }

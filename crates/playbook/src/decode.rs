@@ -11,6 +11,7 @@ mod file;
 mod inputs;
 mod names;
 mod prompt;
+mod reconcile;
 mod routing;
 mod schema;
 mod secrets;

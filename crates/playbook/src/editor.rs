@@ -91,6 +91,10 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
             json!({"oneOf": [string(), {"type": "array", "items": string(), "uniqueItems": true}, by_name]})
         }
         Shape::Argv => json!({"type": "array", "items": text(), "minItems": 1}),
+        Shape::Exec => provider_key_schema(KeyKind::Exec),
+        Shape::Reconcile => {
+            json!({"oneOf": [provider_key_schema(KeyKind::Exec), table_schema(&keys::RECONCILE, catalog)]})
+        }
         Shape::TargetOrNull => json!({"type": ["string", "null"]}),
         Shape::Environment => json!({
             "type": "object",

@@ -214,6 +214,11 @@ impl Judge<'_> {
                 self.each(entry, SECRET_NAMES, |judge, item| judge.name(entry, item, SECRET_NAMES));
             }
             Shape::Argv => self.argv(entry),
+            Shape::Exec => self.exec(entry),
+            Shape::Reconcile => match node.map() {
+                Some(_) => self.map(node, &keys::RECONCILE, entry.key_span.clone()),
+                None => self.exec(entry),
+            },
             Shape::Environment => self.environment(entry),
             Shape::SchemaOrCard => {
                 if node.map().is_none() && node.string().is_none() {

@@ -2,7 +2,8 @@
 
 use escrow_expr::Scope;
 use escrow_model::{
-    CheckIndex, Ending, Event, Expression, Letter, ReasonCode, ScopePath, SkipReason, Verdict, WaitKind,
+    Assumption, CheckIndex, Ending, Event, Expression, Letter, ReasonCode, ScopePath, SkipReason, Verdict,
+    WaitKind,
 };
 
 use super::path::decisive;
@@ -88,6 +89,9 @@ impl Book<'_> {
                 if rule == "contract/assume_failed" {
                     return Ok(gates(&Run::replay(&self.entries[..index])?, check, scope));
                 }
+                if let Some(found) = self.reconciled(index, check, scope)? {
+                    return Ok(found);
+                }
                 if self.is_assumed(index) || rule == "system/template_error" {
                     return Ok(Vec::new());
                 }
@@ -100,7 +104,10 @@ impl Book<'_> {
                 all.extend(contracts(&Run::replay(&self.entries[..index])?, check, scope));
                 Ok(all)
             }
-            Event::WaitStarted { .. } | Event::AttemptStarted { .. } => {
+            Event::WaitStarted { .. } | Event::AttemptStarted { .. } | Event::ReconcileStarted { .. } => {
+                if let Some(found) = self.reconciled(index, check, scope)? {
+                    return Ok(found);
+                }
                 Ok(gates(&Run::replay(&self.entries[..index])?, check, scope))
             }
             _ => Ok(Vec::new()),
@@ -113,6 +120,33 @@ impl Book<'_> {
         self.entries[..before].iter().rposition(|entry| {
             matches!(&entry.event, Event::AttemptStarted { check, scope: at, .. } if check == name && at == scope)
         })
+    }
+
+    /// What was read from the answer of `reconcile`, where the entry before holds one.
+    fn reconciled(
+        &self,
+        index: usize,
+        check: CheckIndex,
+        scope: &ScopePath,
+    ) -> Result<Option<Vec<Evaluation>>, ReplayError> {
+        let Some(Event::Reconciled { answer, .. }) = self.entry_before(index) else { return Ok(None) };
+        let then = Run::replay(&self.entries[..index - 1])?;
+        let view = View::reconciling(&then, check, scope, Some(answer));
+        let reconcile = self.run.state.plan.check(check).reconcile.as_ref();
+        let expressions = reconcile.into_iter().flat_map(|reconcile| reconcile.expressions());
+        let found = expressions.map(|(finding, expression)| {
+            let construct = match finding {
+                Assumption::Done => "reconcile.done",
+                Assumption::Failed => "reconcile.failed",
+                Assumption::Retry => "reconcile.retry",
+            };
+            evaluate(construct, expression, &view, false)
+        });
+        Ok(Some(found.collect()))
+    }
+
+    fn entry_before(&self, index: usize) -> Option<&Event> {
+        Some(&self.entries.get(index.checked_sub(1)?)?.event)
     }
 
     /// Whether a person's word made the verdict.
@@ -135,6 +169,11 @@ impl Book<'_> {
                 Verdict::Succeeded if self.is_assumed(index) => {
                     format!("a person says that `{check}{scope}` was done")
                 }
+                Verdict::Succeeded
+                    if let Some(Event::Reconciled { detail, .. }) = self.entry_before(index) =>
+                {
+                    format!("`{check}{scope}` was done, as `reconcile` found: {detail}")
+                }
                 Verdict::Succeeded => format!("`{check}{scope}` ran and kept its contract"),
                 Verdict::Failed => {
                     let message = decisive(issues).map_or("it failed", |issue| issue.message.as_str());
@@ -152,6 +191,11 @@ impl Book<'_> {
             }
             Event::AttemptStarted { check, scope, attempt, .. } => {
                 format!("attempt {attempt} of `{check}{scope}` was started and has not been answered")
+            }
+            Event::ReconcileStarted { check, scope, attempt, .. } => {
+                format!(
+                    "nobody knows whether attempt {attempt} of `{check}{scope}` took effect; `reconcile` looks"
+                )
             }
             Event::LoopBudgetExceeded { check, scope, to, limit } => {
                 format!("`{check}{scope}` routed to `{to}` once more than the loop budget of {limit} allows")

@@ -13,7 +13,10 @@ impl Book<'_> {
             .iter()
             .filter(|evaluation| evaluation.decisive)
             .flat_map(|evaluation| {
-                let wanted = evaluation.construct != "fail_if";
+                let wanted = !matches!(
+                    evaluation.construct,
+                    "fail_if" | "reconcile.done" | "reconcile.failed" | "reconcile.retry"
+                );
                 match evaluation.held {
                     Some(_) => differences(&evaluation.explanation, wanted),
                     None => vec![format!(

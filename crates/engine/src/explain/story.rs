@@ -91,6 +91,11 @@ fn tell(event: &Event, at: u64) -> Option<String> {
             format!("the route to `{to}` would exceed the loop budget of {limit}")
         }
         Event::WaitStarted { id, prompt, .. } => format!("waits ({id}): {prompt}"),
+        Event::ReconcileStarted { .. } => "effect unknown: `reconcile` looks".into(),
+        Event::Reconciled { finding: Some(finding), detail, .. } => {
+            format!("`reconcile` found `{}`: {detail}", finding.as_str())
+        }
+        Event::Reconciled { finding: None, detail, .. } => format!("`reconcile` does not know: {detail}"),
         Event::IssueRaised { issue, .. } => issue.message.clone(),
         Event::RecoveryExhausted { .. } => "no retry is left".into(),
         _ => return None,

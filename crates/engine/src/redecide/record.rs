@@ -8,7 +8,9 @@ type Asked = (String, ScopePath);
 
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    pub(super) attempts: BTreeMap<(String, ScopePath, u32), RecordedAttempt>,
+    pub(super) attempts: BTreeMap<(String, ScopePath, u32), RecordedAsk>,
+    /// What `reconcile` was asked about the effects of attempts.
+    pub(super) reconciles: BTreeMap<(String, ScopePath, u32), RecordedAsk>,
     /// For each check that people were asked about: what they said, and how long after they were asked.
     pub(super) letters: BTreeMap<Asked, VecDeque<(Letter, Millis)>>,
     pub(super) cancellations: Vec<(Millis, Letter)>,
@@ -17,12 +19,37 @@ pub(super) struct Record {
     pub(super) delivery: Option<Delivery>,
 }
 
+/// A request to the world, and what came back.
 #[derive(Debug)]
-pub(super) struct RecordedAttempt {
-    pub(super) request: Request,
+pub(super) struct RecordedAsk {
+    request: Request,
     started_at: Millis,
-    pub(super) answer: Option<Answer>,
+    answer: Option<Answer>,
+    took_ms: Millis,
+}
+
+/// A recorded answer to a request.
+pub(super) struct Recorded {
+    pub(super) answer: Answer,
     pub(super) took_ms: Millis,
+    /// It answered another request than the one that is asked now.
+    pub(super) differs: bool,
+}
+
+impl RecordedAsk {
+    fn new(request: &Request, started_at: Millis) -> RecordedAsk {
+        RecordedAsk { request: request.clone(), started_at, answer: None, took_ms: 0 }
+    }
+
+    fn take(&mut self, answer: &Answer, at: Millis) {
+        self.took_ms = at.saturating_sub(self.started_at);
+        self.answer = Some(answer.clone());
+    }
+
+    pub(super) fn answered(&self, request: &Request) -> Option<Recorded> {
+        let differs = self.request.provider != request.provider || self.request.fields != request.fields;
+        Some(Recorded { answer: self.answer.clone()?, took_ms: self.took_ms, differs })
+    }
 }
 
 impl Record {
@@ -32,19 +59,23 @@ impl Record {
         for entry in entries {
             match &entry.event {
                 Event::AttemptStarted { check, scope, attempt, request, .. } => {
-                    let started = RecordedAttempt {
-                        request: (**request).clone(),
-                        started_at: entry.at,
-                        answer: None,
-                        took_ms: 0,
-                    };
-                    record.attempts.insert((check.clone(), scope.clone(), *attempt), started);
+                    let key = (check.clone(), scope.clone(), *attempt);
+                    record.attempts.insert(key, RecordedAsk::new(request, entry.at));
+                }
+                Event::ReconcileStarted { check, scope, attempt, request } => {
+                    let key = (check.clone(), scope.clone(), *attempt);
+                    record.reconciles.insert(key, RecordedAsk::new(request, entry.at));
+                }
+                Event::Reconciled { check, scope, attempt, answer, .. } => {
+                    let key = (check.clone(), scope.clone(), *attempt);
+                    if let Some(asked) = record.reconciles.get_mut(&key) {
+                        asked.take(answer, entry.at);
+                    }
                 }
                 Event::AttemptAnswered { check, scope, attempt, answer } => {
                     let key = (check.clone(), scope.clone(), *attempt);
-                    if let Some(started) = record.attempts.get_mut(&key) {
-                        started.took_ms = entry.at.saturating_sub(started.started_at);
-                        started.answer = Some((**answer).clone());
+                    if let Some(asked) = record.attempts.get_mut(&key) {
+                        asked.take(answer, entry.at);
                     }
                 }
                 Event::WaitStarted { check, scope, id, .. } => {

@@ -12,6 +12,7 @@ mod guide;
 mod loops;
 mod memory;
 mod names;
+mod reconcile;
 mod resume;
 mod retries;
 mod routing;
