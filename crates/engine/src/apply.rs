@@ -133,6 +133,7 @@ impl Run {
                 self.set_phase(check, scope, Phase::Waiting(id.clone()));
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.unknown = *kind == WaitKind::UnknownEffect;
+                    cell.suspect &= !cell.unknown;
                     // Who waits needs no slot.
                     if std::mem::take(&mut cell.slot) {
                         self.state.slots_used = self.state.slots_used.saturating_sub(1);
@@ -146,6 +147,7 @@ impl Run {
                 let request = Arc::new((**request).clone());
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.unknown = true;
+                    cell.suspect = false;
                     cell.request = Some(request);
                     // The attempt has just left its slot, so there is one.
                     cell.slot = true;

@@ -41,6 +41,10 @@ impl Deciding<'_> {
             });
             return;
         }
+        if self.cell(*check, scope).is_some_and(|cell| cell.suspect) {
+            self.find_out_about_item(place);
+            return;
+        }
         if spec.requires_approval {
             let digest = digest_of(&request);
             let approved = self.cell(*check, scope).and_then(|cell| cell.approved.clone());

@@ -45,6 +45,16 @@ impl Deciding<'_> {
         }
     }
 
+    /// The effect is confirmed for another item at this place, which may have been this one.
+    pub(crate) fn find_out_about_item(&mut self, place: &Place) {
+        let (check, scope) = place;
+        let attempt = self.next_attempt(*check, scope) - 1;
+        if self.state.plan.check(*check).reconcile.is_some() {
+            return self.find_out(place, attempt);
+        }
+        self.ask_about_unknown_effect(place, "it was done for another item in this place");
+    }
+
     /// Sends the command out, for the first time or again: it only looks.
     pub(crate) fn issue_reconcile(&mut self, place: &Place) {
         let (check, scope) = place;

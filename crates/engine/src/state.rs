@@ -142,8 +142,19 @@ pub(crate) struct CheckState {
     pub(crate) violations: BTreeSet<ScopePath>,
     /// Scopes whose last judged attempt failed.
     pub(crate) failures: BTreeMap<ScopePath, Failure>,
+    /// Items whose effect is confirmed, and whose `forEach` is being run again because something failed.
+    pub(crate) kept: Vec<Kept>,
     /// Items of a pass that is over, until the next pass has one in their place.
     pub(crate) past: BTreeMap<ScopePath, Past>,
+}
+
+/// An effect that is confirmed for an item, whatever place the item will have.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Kept {
+    pub(crate) scope: ScopePath,
+    /// The items that lead to it, outermost first.
+    pub(crate) items: Vec<Value>,
+    pub(crate) cell: Cell,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -211,6 +222,8 @@ pub(crate) struct Cell {
     pub(crate) recovering: bool,
     /// Nobody knows whether the last attempt took effect.
     pub(crate) unknown: bool,
+    /// Its effect is confirmed for another item at this place: this may be the same one in other clothes.
+    pub(crate) suspect: bool,
     /// While an attempt, or the look for its effect, is open: what was asked for.
     pub(crate) request: Option<Arc<Request>>,
     pub(crate) slot: bool,

@@ -13,7 +13,7 @@
 //!   a: env K=V                     done, and `K=V` joins the environment
 //!
 //!   approve a · deny a · answer a yes · assume a done · cancel · interrupt      letters, when all is quiet
-//!   wait 5s · crash · seen {"id": size, …}                                      time, a new driver, artifacts
+//!   wait 5s · crash · reopen · seen {"id": size, …}                                      time, a new driver, artifacts
 
 use std::collections::BTreeMap;
 
@@ -59,6 +59,8 @@ pub enum Step {
     Interrupt,
     WaitMs(u64),
     Crash,
+    /// Opens again what failed.
+    Reopen,
 }
 
 /// A world as its test wrote it.
@@ -91,6 +93,7 @@ impl Script {
             "interrupt" => Step::Interrupt,
             "wait" => Step::WaitMs(duration_ms(&word())),
             "crash" => Step::Crash,
+            "reopen" => Step::Reopen,
             "seen" => {
                 let text = line.trim_start_matches("seen");
                 let files: BTreeMap<String, u64> = serde_json::from_str(text).expect("ids with sizes");

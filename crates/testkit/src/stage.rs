@@ -197,6 +197,10 @@ impl<W: World> Stage<W> {
                 self.now_ms = until;
             }
             Step::Crash => self.crash(),
+            Step::Reopen => {
+                let turn = self.run.reopen_failed(self.now_ms, None).expect("it can be opened again");
+                self.act(turn);
+            }
         }
     }
 

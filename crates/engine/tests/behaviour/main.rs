@@ -13,6 +13,7 @@ mod loops;
 mod memory;
 mod names;
 mod reconcile;
+mod reopened;
 mod resume;
 mod retries;
 mod routing;
