@@ -197,10 +197,7 @@ impl<W: World> Stage<W> {
                 self.now_ms = until;
             }
             Step::Crash => self.crash(),
-            Step::Reopen => {
-                let turn = self.run.reopen_failed(self.now_ms, None).expect("it can be opened again");
-                self.act(turn);
-            }
+            Step::Reopen => assert!(self.reopen(), "it can be opened again"),
         }
     }
 
@@ -211,6 +208,13 @@ impl<W: World> Stage<W> {
         self.silent.clear();
         self.inspection_asked = false;
         self.input(Input::Resume);
+    }
+
+    /// Opens again what failed. False when there is nothing of the kind.
+    pub fn reopen(&mut self) -> bool {
+        let Ok(turn) = self.run.reopen_failed(self.now_ms, None) else { return false };
+        self.act(turn);
+        true
     }
 
     pub fn letter(&mut self, letter: Letter) {

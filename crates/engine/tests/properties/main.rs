@@ -8,12 +8,14 @@
 mod laws;
 mod plans;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use escrow_engine::{Change, Run, compare, redecide};
-use escrow_model::{Assumption, Ending, Entry, Event, Letter, Plan, RunStatus, ScopePath, WaitKind};
+use escrow_model::{
+    Assumption, Criticality, Ending, Entry, Event, Letter, Plan, RunStatus, ScopePath, Verdict, WaitKind,
+};
 use escrow_testkit::{Dice, Options, Stage, Weather, try_plan};
 use laws::Reader;
 use plans::Flavour;
@@ -178,6 +180,53 @@ fn a_crash_after_any_commit_changes_nothing_in_the_end() {
             assert!(document == expected, "{text}after entry {commit}:\n{document:#}\n{expected:#}");
         }
     });
+}
+
+/// Without routes nothing but a failure leads to a second attempt, so a confirmed effect must not see one.
+#[test]
+fn a_run_that_is_opened_again_repeats_no_confirmed_effect() {
+    let flavour = Flavour { routes: false, unknown: true, people: true };
+    cases(3, 1, 9, |seed| {
+        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let Ok(plan) = try_plan(&text) else { return };
+        let mut stage = Stage::start(&plan, &options(), weather(seed, true));
+        let mut dice = Dice::new(seed);
+        finish(&mut stage, &mut dice);
+        let ended = stage.journal.len();
+        if !stage.reopen() {
+            return;
+        }
+        finish(&mut stage, &mut dice);
+        assert!(Run::replay(&stage.journal).expect("a journal replays") == stage.run, "{text}");
+        let confirmed = confirmed(&plan, &stage.journal[..ended]);
+        for entry in &stage.journal[ended..] {
+            if let Event::AttemptStarted { check, scope, .. } = &entry.event {
+                let again = confirmed.contains(&(check.clone(), scope.clone()));
+                assert!(!again, "{text}`{check}{scope}` was confirmed and is attempted again");
+            }
+        }
+        let again = redecide(&stage.journal, plan).expect("a journal replays");
+        let differs = first_difference(&stage.journal, &again.entries);
+        assert!(again.entries == stage.journal, "{text}{differs}");
+    });
+}
+
+/// External checks outside of lists, whose last verdict is that they succeeded.
+fn confirmed(plan: &Plan, journal: &[Entry]) -> BTreeSet<(String, ScopePath)> {
+    let mut confirmed = BTreeSet::new();
+    for entry in journal {
+        if let Event::CheckJudged { check, scope, verdict, .. } = &entry.event {
+            let spec = plan.check(plan.find(check).expect("it is in the plan"));
+            let place = (check.clone(), scope.clone());
+            match verdict {
+                Verdict::Succeeded if spec.criticality == Criticality::External && spec.fan.is_empty() => {
+                    confirmed.insert(place);
+                }
+                Verdict::Succeeded | Verdict::Failed => drop(confirmed.remove(&place)),
+            }
+        }
+    }
+    confirmed
 }
 
 /// Recorded runs are decided again: nothing is called, because everything is there; and nothing differs.
