@@ -38,9 +38,8 @@ impl Run {
                 state.runs += 1;
                 *state.attempts.entry(scope.clone()).or_default() += 1;
                 self.set_phase(check, scope, Phase::Running);
-                let request = Arc::new((**request).clone());
                 if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.request = Some(request);
+                    cell.request = Some(Arc::clone(request));
                     cell.slot = slot;
                     cell.past.runs += 1;
                     cell.skip = None;
@@ -49,7 +48,7 @@ impl Run {
             }
             Event::AttemptAnswered { check, scope, answer, .. } => {
                 let check = self.index(check);
-                self.answered(check, scope, Arc::new((**answer).clone()));
+                self.answered(check, scope, Arc::clone(answer));
             }
             Event::CheckJudged { check, scope, verdict, issues, violation, fault, settled, .. } => {
                 let check = self.index(check);
@@ -144,11 +143,10 @@ impl Run {
             Event::ReconcileStarted { check, scope, request, .. } => {
                 let check = self.index(check);
                 self.set_phase(check, scope, Phase::Reconciling);
-                let request = Arc::new((**request).clone());
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.unknown = true;
                     cell.suspect = false;
-                    cell.request = Some(request);
+                    cell.request = Some(Arc::clone(request));
                     // The attempt has just left its slot, so there is one.
                     cell.slot = true;
                     self.state.slots_used += 1;

@@ -1,5 +1,7 @@
 //! From an open gate to an intent, and from an answer to a verdict.
 
+use std::sync::Arc;
+
 use escrow_model::{
     Answer, AssumeMode, CheckIndex, Criticality, Ending, Event, FaultClass, Issue, Request, ScopePath,
     SkipReason, Verdict,
@@ -96,7 +98,7 @@ impl Deciding<'_> {
             scope: scope.clone(),
             attempt,
             external: spec.criticality == Criticality::External,
-            request: Box::new(request),
+            request: Arc::new(request),
         });
         if let Some((answer, memory)) = pure::answer(self, *check, scope) {
             for change in memory {
@@ -135,7 +137,7 @@ impl Deciding<'_> {
             check: spec.name.clone(),
             scope: scope.clone(),
             attempt,
-            answer: Box::new(answer),
+            answer: Arc::new(answer),
         });
         if unknown {
             self.find_out(place, attempt);

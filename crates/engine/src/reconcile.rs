@@ -8,6 +8,8 @@
 //! **Invariant:** only a clear answer counts. A command that was cut off, that contradicts itself or whose answer
 //! cannot be read leaves the effect unknown.
 
+use std::sync::Arc;
+
 use escrow_model::{
     Answer, Assumption, CheckIndex, Ending, Event, Expression, Issue, Reconcile, Request, ScopePath, Verdict,
 };
@@ -37,7 +39,7 @@ impl Deciding<'_> {
                     check: spec.name.clone(),
                     scope: scope.clone(),
                     attempt,
-                    request: Box::new(request),
+                    request: Arc::new(request),
                 });
                 self.issue_reconcile(place);
             }

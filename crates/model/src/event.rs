@@ -54,7 +54,7 @@ pub enum Event {
         scope: ScopePath,
         attempt: u32,
         external: bool,
-        request: Box<Request>,
+        request: Arc<Request>,
     },
 
     /// The provider's answer, before it is judged.
@@ -63,7 +63,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         attempt: u32,
-        answer: Box<Answer>,
+        answer: Arc<Answer>,
     },
 
     /// What the contracts made of the answer. Without an answer (a template that failed, a failed `assume`
@@ -206,7 +206,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         attempt: u32,
-        request: Box<Request>,
+        request: Arc<Request>,
     },
     /// What `reconcile` answered, and what that means. Without a finding the effect stays unknown.
     Reconciled {
