@@ -16,3 +16,4 @@ pub mod redaction;
 pub mod rehearsal;
 pub mod secrets;
 pub mod supervisor;
+pub mod world;

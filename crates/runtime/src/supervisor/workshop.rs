@@ -6,21 +6,22 @@ use std::sync::Arc;
 
 use escrow_engine::{Effect, Input, Run};
 use escrow_model::{Answer, CheckIndex, ProviderFault, Request, ScopePath};
-use escrow_store::Store;
+use escrow_store::Keeper;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::{Report, Surroundings};
 use crate::cancellation::{Canceller, cancellation};
-use crate::inspection::inspect_for_secrets;
 use crate::nested::{self, Nest, Rest};
-use crate::providers::{self, Attempt, Contexts, LiveOutput};
+use crate::providers::{Attempt, Contexts, LiveOutput};
+use crate::world::{Door, Look, World};
 
 pub(super) struct Workshop {
     reports: mpsc::UnboundedSender<Report>,
     surroundings: Rc<Surroundings>,
     contexts: Rc<Contexts>,
-    store: Arc<Store>,
+    store: Arc<dyn Keeper>,
+    world: Rc<dyn World>,
     at_work: Rc<std::cell::RefCell<BTreeMap<Key, Work>>>,
 }
 
@@ -43,10 +44,18 @@ impl Workshop {
     pub(super) fn new(
         reports: mpsc::UnboundedSender<Report>,
         surroundings: Surroundings,
-        store: Arc<Store>,
+        store: Arc<dyn Keeper>,
+        world: Rc<dyn World>,
     ) -> Workshop {
         let contexts = Rc::new(Contexts::new(surroundings.spool.clone()));
-        Workshop { reports, surroundings: Rc::new(surroundings), contexts, store, at_work: Rc::default() }
+        Workshop {
+            reports,
+            surroundings: Rc::new(surroundings),
+            contexts,
+            store,
+            world,
+            at_work: Rc::default(),
+        }
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -66,8 +75,23 @@ impl Workshop {
                     work.canceller.cancel();
                 }
             }
-            Effect::Inspect => self.inspect(run),
+            Effect::Inspect => {
+                let look = self.world.look(Look {
+                    directory: self.surroundings.artifacts.clone(),
+                    expected: run.plan_of().artifacts.expected.clone(),
+                    redactor: Arc::clone(self.surroundings.secrets.redactor()),
+                });
+                let (world, door) = (Rc::clone(&self.world), self.door());
+                tokio::task::spawn_local(async move {
+                    world.bring(Input::Seen(look.await), &door);
+                });
+            }
         }
+    }
+
+    fn door(&self) -> Door {
+        let reports = self.reports.clone();
+        Rc::new(move |input| drop(reports.send(Report::Input(input))))
     }
 
     fn send_out(&mut self, run: &Run, key: Key, request: Arc<Request>, errand: Errand) {
@@ -106,9 +130,11 @@ impl Workshop {
             attempt,
             surroundings: (*self.surroundings).clone(),
             store: Arc::clone(&self.store),
+            world: Rc::clone(&self.world),
             cancellation,
         };
-        let (reports, at_work, done) = (self.reports.clone(), Rc::clone(&self.at_work), key.clone());
+        let (world, door) = (Rc::clone(&self.world), self.door());
+        let (at_work, done) = (Rc::clone(&self.at_work), key.clone());
         let task = tokio::task::spawn_local(async move {
             let input = if errand == Errand::Attempt && request.provider == nested::SPEC.name {
                 match nest.perform(&request).await {
@@ -118,7 +144,7 @@ impl Workshop {
                     }
                 }
             } else {
-                let mut answer = match providers::find(&request.provider) {
+                let mut answer = match world.provider(&request.provider) {
                     Some(provider) => provider.perform(&request, &place).await,
                     None => Answer::fault(ProviderFault::logical(
                         "exception",
@@ -132,7 +158,7 @@ impl Workshop {
                 }
             };
             at_work.borrow_mut().remove(&done);
-            drop(reports.send(Report::Input(input)));
+            world.bring(input, &door);
         });
         self.at_work.borrow_mut().insert(key, Work { canceller, task: task.abort_handle() });
     }
@@ -145,19 +171,6 @@ impl Workshop {
                 Report::Output { check: check.clone(), scope: scope.clone(), stream, bytes: bytes.to_vec() };
             drop(reports.send(report));
         })
-    }
-
-    fn inspect(&self, run: &Run) {
-        let expected = run.plan_of().artifacts.expected.clone();
-        let directory = self.surroundings.artifacts.clone();
-        let redactor = Arc::clone(self.surroundings.secrets.redactor());
-        let reports = self.reports.clone();
-        // Hashing a large file takes a while; the hands go on meanwhile.
-        tokio::task::spawn_blocking(move || {
-            let mut seen = inspect_for_secrets(&directory, &expected, &redactor);
-            redactor.sightings(&mut seen);
-            drop(reports.send(Report::Input(Input::Seen(seen))));
-        });
     }
 }
 
