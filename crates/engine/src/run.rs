@@ -141,23 +141,35 @@ impl Run {
     pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Run, ReplayError> {
         let mut entries = entries.into_iter().enumerate();
         let (_, first) = entries.next().ok_or(ReplayError::Empty)?;
-        let Event::RunStarted { plan, options, facts } = &first.event else {
-            return Err(ReplayError::NoStart);
-        };
-        check_version(0, first)?;
-        let mut run = Run::new(plan, options, facts, first.at);
-        run.apply(first);
+        let mut run = Run::first(first)?;
         for (seq, entry) in entries {
-            check_version(seq, entry)?;
-            if let Some(check) = entry.event.check()
-                && run.graph.find(check).is_none()
-            {
-                return Err(ReplayError::UnknownCheck { seq, check: check.to_owned() });
-            }
-            run.apply(entry);
+            run.next(seq, entry)?;
         }
         run.put_everything_on_the_agenda();
         Ok(run)
+    }
+
+    /// A run that knows the first entry of its journal.
+    pub(crate) fn first(entry: &Entry) -> Result<Run, ReplayError> {
+        let Event::RunStarted { plan, options, facts } = &entry.event else {
+            return Err(ReplayError::NoStart);
+        };
+        check_version(0, entry)?;
+        let mut run = Run::new(plan, options, facts, entry.at);
+        run.apply(entry);
+        Ok(run)
+    }
+
+    /// Applies one more entry of a journal that may be anybody's.
+    pub(crate) fn next(&mut self, seq: usize, entry: &Entry) -> Result<(), ReplayError> {
+        check_version(seq, entry)?;
+        if let Some(check) = entry.event.check()
+            && self.graph.find(check).is_none()
+        {
+            return Err(ReplayError::UnknownCheck { seq, check: check.to_owned() });
+        }
+        self.apply(entry);
+        Ok(())
     }
 
     /// Applies one more entry of the journal, for those who look on while another process decides.
