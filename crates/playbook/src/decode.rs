@@ -25,6 +25,7 @@ use crate::source::{Sources, Use};
 use crate::yaml::{Entry, Node};
 
 pub(crate) use file::decode;
+pub(crate) use secrets::declared_in;
 
 /// A plan without its checks, the checks beside what was written about them, and every source.
 pub(crate) struct Decoded {

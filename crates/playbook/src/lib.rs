@@ -37,7 +37,7 @@ pub use test_file::{
 };
 
 use diagnostic::{Diagnostics, Problem};
-use escrow_model::{Plan, ProviderSpec};
+use escrow_model::{Plan, ProviderSpec, Secret};
 
 /// What a text came to.
 #[derive(Debug)]
@@ -46,6 +46,9 @@ pub struct Reading {
     pub plan: Option<Plan>,
     /// By place.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the file declares as secret, as far as it can be read: diagnostics quote the file, and must not tell
+    /// what it should not have written down.
+    pub secrets: Vec<Secret>,
 }
 
 /// Whether a nested playbook, as the file names it, changes the world: only who can read files can tell.
@@ -61,8 +64,9 @@ pub fn read(text: &str, file: &str, catalog: &[ProviderSpec]) -> Reading {
 pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], nested: NestedChanges<'_>) -> Reading {
     let mut found = Diagnostics::default();
     let plan = plan(text, file, catalog, nested, &mut found);
+    let secrets = plan.as_ref().map_or_else(|| decode::declared_in(text), |plan| plan.secrets.clone());
     let plan = plan.filter(|_| !found.has_errors());
-    Reading { plan, diagnostics: found.finish(text, file) }
+    Reading { plan, diagnostics: found.finish(text, file), secrets }
 }
 
 /// Reads a playbook that may not be text.
@@ -87,7 +91,7 @@ pub fn read_bytes_beside(
                     .label(format!("the byte {} is no part of a character", error.valid_up_to() + 1))
                     .help("save the file as UTF-8"),
             );
-            Reading { plan: None, diagnostics: found.finish(&text, file) }
+            Reading { plan: None, diagnostics: found.finish(&text, file), secrets: Vec::new() }
         }
     }
 }
