@@ -256,8 +256,8 @@ impl<W: World> Stage<W> {
             }
             Effect::Stop { check, scope, attempt } => {
                 let is_stopped = |one: &Running| (&one.0, &one.1, &one.2) == (&check, &scope, &attempt);
-                let coming = self.coming.values().map(|(one, _)| one).chain(&self.silent);
-                let Some(running) = coming.cloned().find(is_stopped) else { return };
+                let mut coming = self.coming.values().map(|(one, _)| one).chain(&self.silent);
+                let Some(running) = coming.find(|one| is_stopped(one)).cloned() else { return };
                 self.silent.retain(|one| *one != running);
                 self.coming.retain(|_, (one, _)| *one != running);
                 let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();

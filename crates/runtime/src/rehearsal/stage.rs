@@ -275,8 +275,10 @@ impl<'a> Stage<'a> {
                 }
                 Effect::Stop { check, scope, attempt } => {
                     let is_stopped = |one: &Running| (&one.0, &one.1, &one.2) == (&check, &scope, &attempt);
-                    let coming = self.coming.values().map(|(one, _)| one);
-                    let Some(running) = coming.cloned().find(is_stopped) else { continue };
+                    let mut coming = self.coming.values().map(|(one, _)| one);
+                    let Some(running) = coming.find(|one| is_stopped(one)).cloned() else {
+                        continue;
+                    };
                     self.coming.retain(|_, (one, _)| *one != running);
                     let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
                     self.deliver(running, Answer::fault(fault), 0);
