@@ -338,6 +338,7 @@ proptest! {
                 Err(error) => prop_assert_eq!(error.kind, StoreErrorKind::FinalStatus),
             }
         }
+        house.store.catch_up().unwrap();
         let grown = dump(&house);
         for tenant in &tenants {
             crate::support::check_intact(&house.store, tenant.run(), tenant.seq);
