@@ -8,13 +8,14 @@ check:
 test:
     cargo test --workspace --quiet
 
-# Measure Escrow beside GNU make, and its expressions beside QuickJS
+# Measure Escrow beside GNU make, its expressions beside QuickJS, rules and outcomes beside lionagi
 bench:
     cargo build --release -p escrow
     bash bench/make.sh
     bash bench/journal.sh
     cargo bench -p escrow-expr
     cargo run --release --manifest-path bench/quickjs/Cargo.toml
+    bash bench/lionagi.sh
 
 # Look at snapshots that changed
 review:

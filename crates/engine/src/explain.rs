@@ -306,6 +306,7 @@ fn scope_of(event: &Event) -> Option<&ScopePath> {
         | Event::WaitStarted { scope, .. }
         | Event::ReconcileStarted { scope, .. }
         | Event::Reconciled { scope, .. } => Some(scope),
+        Event::OutcomeStored { outcome } => Some(&outcome.scope),
         _ => None,
     }
 }

@@ -16,6 +16,7 @@ mod graph;
 mod halt;
 mod kept;
 mod letters;
+mod outcome;
 mod pure;
 mod reconcile;
 mod redecide;

@@ -89,6 +89,7 @@ impl Deciding<'_> {
             issues,
             fault: None,
             violation: false,
+            outcome: None,
         };
         match finding {
             Some(Assumption::Retry) => {}

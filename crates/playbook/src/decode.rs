@@ -9,6 +9,7 @@ mod check;
 mod fields;
 mod file;
 mod inputs;
+mod kinds;
 mod names;
 mod prompt;
 mod reconcile;
@@ -20,11 +21,16 @@ use std::rc::Rc;
 
 use escrow_model::{Check, Criticality, Plan, ProviderSpec};
 
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::Beside;
 use crate::diagnostic::Diagnostics;
 use crate::source::{Sources, Use};
 use crate::yaml::{Entry, Node};
 
 pub(crate) use file::decode;
+pub(crate) use kinds::is_layout;
 pub(crate) use secrets::declared_in;
 
 /// A plan without its checks, the checks beside what was written about them, and every source.
@@ -63,12 +69,24 @@ pub(crate) enum Fanout {
     Reduce,
 }
 
+/// The file that is decoded, and what there is around it.
+#[derive(Clone, Copy)]
+pub(crate) struct File<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) name: &'t str,
+    pub(crate) catalog: &'t [ProviderSpec],
+    pub(crate) beside: &'t dyn Beside,
+}
+
 /// What decoding needs at hand.
 struct Decoder<'t> {
     sources: Sources<'t>,
     catalog: &'t [ProviderSpec],
     names: names::Names,
     secrets: secrets::Secrets,
+    beside: &'t dyn Beside,
+    /// Own outcome kinds that were named so far.
+    kinds: IndexMap<String, Value>,
 }
 
 impl Decoder<'_> {

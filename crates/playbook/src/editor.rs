@@ -16,9 +16,19 @@ pub fn json_schema(catalog: &[ProviderSpec]) -> Value {
     schema
 }
 
+/// A map with the keys of a table that knows no providers.
+pub(crate) fn map_schema(table: &Table) -> Value {
+    table_schema(table, &[])
+}
+
+/// A list of such maps.
+pub(crate) fn list_schema(table: &Table) -> Value {
+    json!({"type": "array", "items": map_schema(table)})
+}
+
 fn table_schema(table: &Table, catalog: &[ProviderSpec]) -> Value {
     let mut properties = Map::new();
-    for key in table.keys.iter().filter(|key| !matches!(key.shape, Shape::Later)) {
+    for key in table.keys {
         properties.insert(key.name.to_owned(), described(shape_schema(&key.shape, catalog), key.doc));
     }
     let required: Vec<&str> = table.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
@@ -101,12 +111,13 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
             "propertyNames": {"pattern": VARIABLE},
             "additionalProperties": text(),
         }),
+        Shape::Rules => json!({"oneOf": [string(), list_schema(&keys::RULE)]}),
+        Shape::Kind => string(),
+        Shape::Params => json!({"type": "object"}),
         Shape::SchemaOrCard => json!({"type": ["object", "string"]}),
         Shape::Schema => json!({"type": "object"}),
         Shape::Identifier => json!({"type": "string", "pattern": "^[\\p{L}\\p{N}_-]+$"}),
         Shape::Any => json!({}),
-        // Refused, so no editor should offer it.
-        Shape::Later => json!(false),
         Shape::Map(table) => table_schema(table, catalog),
         Shape::Named(table) if std::ptr::eq(*table, &keys::CHECK) => json!({
             "type": "object",

@@ -6,6 +6,7 @@
 //! The only room that knows YAML.
 
 mod as_json;
+mod beside;
 mod codes;
 mod decode;
 mod diagnostic;
@@ -17,6 +18,7 @@ mod lines;
 mod render;
 mod report;
 mod resolve;
+mod rules;
 mod shape;
 mod source;
 mod suggest;
@@ -24,6 +26,7 @@ mod test_file;
 mod yaml;
 
 pub use as_json::yaml_to_json;
+pub use beside::{Alone, Beside, RulesText};
 pub use codes::{Code, DIAGNOSTICS, page};
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use duration::parse_duration;
@@ -31,6 +34,7 @@ pub use editor::json_schema;
 pub use lines::check_lines;
 pub use render::render;
 pub use report::{ArtifactReport, CheckReport, Report, report};
+pub use rules::{RulesReading, read_rules, rules_schema};
 pub use test_file::{
     Answers, Expectation, ExpectedCheck, LetterAct, Place, TestAnswer, TestArtifact, TestCase, TestFile,
     TestInput, TestLetter, TestReading, read_tests,
@@ -51,19 +55,16 @@ pub struct Reading {
     pub secrets: Vec<Secret>,
 }
 
-/// Whether a nested playbook, as the file names it, changes the world: only who can read files can tell.
-pub type NestedChanges<'a> = &'a dyn Fn(&str) -> bool;
-
-/// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`. Playbooks
-/// that it nests are taken to change nothing.
+/// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`. Nothing stands
+/// beside it: playbooks that it nests are taken to change nothing.
 pub fn read(text: &str, file: &str, catalog: &[ProviderSpec]) -> Reading {
-    read_beside(text, file, catalog, &|_| false)
+    read_beside(text, file, catalog, &Alone)
 }
 
-/// Reads a playbook that may nest others.
-pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], nested: NestedChanges<'_>) -> Reading {
+/// Reads a playbook that may nest others, and name rules and outcome kinds that stand beside it.
+pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
     let mut found = Diagnostics::default();
-    let plan = plan(text, file, catalog, nested, &mut found);
+    let plan = plan(text, file, catalog, beside, &mut found);
     let secrets = plan.as_ref().map_or_else(|| decode::declared_in(text), |plan| plan.secrets.clone());
     let plan = plan.filter(|_| !found.has_errors());
     Reading { plan, diagnostics: found.finish(text, file), secrets }
@@ -71,18 +72,13 @@ pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], nested: Nes
 
 /// Reads a playbook that may not be text.
 pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading {
-    read_bytes_beside(bytes, file, catalog, &|_| false)
+    read_bytes_beside(bytes, file, catalog, &Alone)
 }
 
-/// Reads a playbook that may not be text, and may nest others.
-pub fn read_bytes_beside(
-    bytes: &[u8],
-    file: &str,
-    catalog: &[ProviderSpec],
-    nested: NestedChanges<'_>,
-) -> Reading {
+/// Reads a playbook that may not be text, with what stands beside it.
+pub fn read_bytes_beside(bytes: &[u8], file: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
     match std::str::from_utf8(bytes) {
-        Ok(text) => read_beside(text, file, catalog, nested),
+        Ok(text) => read_beside(text, file, catalog, beside),
         Err(error) => {
             let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             let mut found = Diagnostics::default();
@@ -100,7 +96,7 @@ fn plan(
     text: &str,
     file: &str,
     catalog: &[ProviderSpec],
-    nested: NestedChanges<'_>,
+    beside: &dyn Beside,
     found: &mut Diagnostics,
 ) -> Option<Plan> {
     let Some(root) = yaml::parse(text, found) else {
@@ -122,8 +118,8 @@ fn plan(
         return None;
     }
     shape::judge(&root, catalog, found);
-    let decoded = decode::decode(&root, text, file, catalog, found)?;
-    Some(resolve::resolve(decoded, text, nested, found))
+    let decoded = decode::decode(&root, decode::File { text, name: file, catalog, beside }, found)?;
+    Some(resolve::resolve(decoded, text, beside, found))
 }
 
 fn empty(text: &str, found: &mut Diagnostics) {

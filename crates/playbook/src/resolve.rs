@@ -17,23 +17,18 @@ mod starts;
 
 use escrow_model::Plan;
 
-use crate::NestedChanges;
+use crate::Beside;
 use crate::decode::Decoded;
 use crate::diagnostic::Diagnostics;
 use graph::Graph;
 
 /// The plan, finished. What is wrong or unwise is in `found`.
-pub(crate) fn resolve(
-    decoded: Decoded,
-    text: &str,
-    nested: NestedChanges<'_>,
-    found: &mut Diagnostics,
-) -> Plan {
+pub(crate) fn resolve(decoded: Decoded, text: &str, beside: &dyn Beside, found: &mut Diagnostics) -> Plan {
     let Decoded { mut plan, mut drafts, uses } = decoded;
     let graph = Graph::of(&drafts);
     let order = cycles::order(&drafts, &graph, found);
     let alive = starts::resolve(&mut drafts, &graph);
-    criticality::resolve(&mut drafts, &graph, nested);
+    criticality::resolve(&mut drafts, &graph, beside);
     if let Some(order) = &order {
         fans::resolve(&mut drafts, &graph, order, found);
         starts::check(&drafts, &graph, &alive, found);

@@ -32,6 +32,15 @@ pub(crate) fn judge_check(entry: &Entry, catalog: &[ProviderSpec], found: &mut D
     Judge { catalog, found }.check(entry);
 }
 
+/// Judges a file of rules: a list of them, or a map that has one.
+pub(crate) fn judge_rules(file: &Node, found: &mut Diagnostics) {
+    let mut judge = Judge { catalog: &[], found };
+    match file.list() {
+        Some(items) => judge.rules(items),
+        None => judge.map(file, &keys::RULES, file.span.clone()),
+    }
+}
+
 struct Judge<'a> {
     catalog: &'a [ProviderSpec],
     found: &'a mut Diagnostics,
@@ -126,7 +135,7 @@ impl Judge<'_> {
 
     fn value(&mut self, entry: &Entry, shape: &Shape) {
         let node = &entry.value;
-        let allows_null = matches!(shape, Shape::Any | Shape::TargetOrNull | Shape::Later)
+        let allows_null = matches!(shape, Shape::Any | Shape::TargetOrNull)
             || matches!(shape, Shape::Named(table) if std::ptr::eq(*table, &keys::CHECK));
         if node.is_null() && !allows_null {
             self.found.push(
@@ -138,15 +147,6 @@ impl Judge<'_> {
         }
         match shape {
             Shape::Any => {}
-            Shape::Later => self.found.push(
-                Problem::new(
-                    "E0132",
-                    entry.key_span.clone(),
-                    format!("`{}` is not supported yet", entry.key),
-                )
-                .label("this version would ignore it, so it refuses it")
-                .help("state the same as a `guarantee` until then"),
-            ),
             Shape::Text | Shape::Template => {
                 if node.written().is_none() {
                     self.wrong(entry, "a string");
@@ -230,6 +230,20 @@ impl Judge<'_> {
                     self.wrong(entry, "a JSON Schema");
                 }
             }
+            Shape::Rules => match node.list() {
+                Some(items) => {
+                    self.not_empty(entry, items);
+                    self.rules(items);
+                }
+                None if node.string().is_some() => self.value(entry, &Shape::Text),
+                None => self.wrong(entry, "a list of rules, or the name of a file of them"),
+            },
+            Shape::Params => {
+                if node.map().is_none() {
+                    self.wrong(entry, "a map");
+                }
+            }
+            Shape::Kind => self.name(entry, node, "the name of an outcome kind"),
             Shape::Identifier => self.identifier(entry),
             Shape::Map(table) => self.map(node, table, entry.key_span.clone()),
             Shape::Named(table) => self.named(entry, table),
@@ -242,6 +256,12 @@ impl Judge<'_> {
                 }
                 None => self.wrong(entry, "a list"),
             },
+        }
+    }
+
+    fn rules(&mut self, items: &[Rc<Node>]) {
+        for item in items {
+            self.map(item, &keys::RULE, item.span.clone());
         }
     }
 

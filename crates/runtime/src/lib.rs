@@ -9,6 +9,7 @@ pub mod git;
 pub mod holder;
 pub mod inspection;
 pub mod nested;
+pub mod outcome_kinds;
 pub mod playbook_file;
 pub mod process;
 pub mod providers;

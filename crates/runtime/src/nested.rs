@@ -233,7 +233,8 @@ fn rest_of(run: &Run) -> Rest {
         .flatten()
         .map(|(name, check)| (name.clone(), check["output"].clone()))
         .collect();
-    let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": [] });
+    let output =
+        json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": run.outcomes() });
     let mut answer = Answer::done(output);
     answer.record.insert("run_id".into(), json!(run.options().run));
     if status != RunStatus::Completed {

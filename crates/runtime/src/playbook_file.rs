@@ -1,13 +1,17 @@
-//! Reads playbooks from files, with a look at those that they nest: whether they change the world.
+//! Reads playbooks from files, with a look at what stands beside them: playbooks that they nest, rules, and the
+//! outcome kinds of the project.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use escrow_playbook::{Reading, read_bytes_beside};
+use escrow_playbook::{Beside, Reading, RulesText, read_bytes_beside};
+use serde_json::Value;
 
 use crate::catalog::catalog;
+use crate::outcome_kinds;
 
 /// Reads the playbook whose file has these bytes. What it nests is looked for beside it, then in `directory`,
 /// then among the playbooks of the project there.
@@ -35,8 +39,8 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn read(&self, path: &Path, bytes: &[u8]) -> Reading {
-        let nested = |name: &str| self.changes_the_world(name, path.parent());
-        read_bytes_beside(bytes, &path.display().to_string(), &catalog(), &nested)
+        let beside = Neighbours { look: self, beside: path.parent() };
+        read_bytes_beside(bytes, &path.display().to_string(), &catalog(), &beside)
     }
 
     /// What cannot be read may do anything.
@@ -55,4 +59,56 @@ impl Look<'_> {
         self.known.borrow_mut().insert(identity, changes);
         changes
     }
+}
+
+/// What stands beside one of the files.
+struct Neighbours<'a> {
+    look: &'a Look<'a>,
+    beside: Option<&'a Path>,
+}
+
+impl Beside for Neighbours<'_> {
+    fn changes_the_world(&self, playbook: &str) -> bool {
+        self.look.changes_the_world(playbook, self.beside)
+    }
+
+    fn outcome_kind(&self, name: &str) -> Option<Result<Value, String>> {
+        outcome_kinds::find(name, &self.projects())
+    }
+
+    fn outcome_kinds(&self) -> Vec<String> {
+        outcome_kinds::names(&self.projects())
+    }
+
+    fn rules(&self, name: &str) -> Option<RulesText> {
+        find_rules(name, self.beside, self.look.directory)
+    }
+}
+
+impl Neighbours<'_> {
+    fn projects(&self) -> Vec<PathBuf> {
+        outcome_kinds::projects([Some(self.look.directory), self.beside].into_iter().flatten())
+    }
+}
+
+/// A file of rules may be this long.
+const RULES_BYTES_MAX: u64 = 16 << 20;
+
+/// The file of rules that a name stands for: beside the playbook, in `directory`, or in `.escrow/rules/`.
+pub fn find_rules(name: &str, beside: Option<&Path>, directory: &Path) -> Option<RulesText> {
+    let above = directory.ancestors().map(|above| above.join(".escrow/rules")).find(|folder| folder.is_dir());
+    let path = [beside, Some(directory), above.as_deref()]
+        .into_iter()
+        .flatten()
+        .flat_map(|place| ["", ".yaml", ".yml", ".json"].map(|ending| place.join(format!("{name}{ending}"))))
+        .find(|path| path.is_file())?;
+    Some(RulesText { file: path.display().to_string(), text: read_text(&path, RULES_BYTES_MAX) })
+}
+
+/// The whole of a file that is text and not too long.
+pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String, String> {
+    let mut text = String::new();
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    let read = file.take(bytes_max + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if read as u64 > bytes_max { Err(format!("it is longer than {bytes_max} bytes")) } else { Ok(text) }
 }

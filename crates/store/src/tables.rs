@@ -4,9 +4,10 @@
 //!   entry ──▶ Applied { run, seq, at, event, change } ──▶ each table's `apply`
 //! ```
 //!
-//! **Invariant:** a table depends on entries alone, in the order of their commits. Dropping all tables and
-//! applying every entry again gives the same rows.
+//! **Invariant:** a table depends on entries alone, in the order of their commits; `artifacts` also on the outcomes that
+//! were added by hand. Dropping all tables and applying every entry again gives the same rows.
 
+pub(crate) mod artifacts;
 pub(crate) mod attempts;
 pub(crate) mod checks;
 pub(crate) mod invocations;
@@ -50,6 +51,7 @@ pub(crate) const TABLES: &[Table] = &[
     attempts::TABLE,
     waits::TABLE,
     warnings::TABLE,
+    artifacts::TABLE,
     runs::TABLE,
 ];
 
@@ -82,6 +84,7 @@ impl<'a> Applied<'a> {
             | Event::AttemptStarted { .. }
             | Event::AttemptAnswered { .. }
             | Event::CheckJudged { .. }
+            | Event::OutcomeStored { .. }
             | Event::CheckSettled { .. }
             | Event::RetryScheduled { .. }
             | Event::RetryDue { .. }
@@ -150,7 +153,7 @@ pub(crate) fn rebuild(connection: &Connection) -> Result<(), Trouble> {
         apply_late(&applied, connection)?;
     }
     connection.execute_batch("UPDATE journals SET projected = seq")?;
-    Ok(())
+    artifacts::refill(connection)
 }
 
 /// A value that serialises without fail, as a JSON column holds it.

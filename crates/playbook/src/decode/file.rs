@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use escrow_model::{Plan, ProviderSpec, Safety, Text};
+use escrow_model::{Plan, Safety, Text};
 use indexmap::IndexMap;
 
 use super::names::Names;
 use super::secrets::Secrets;
-use super::{Decoded, Decoder, artifacts, check, count, inputs, prompt};
+use super::{Decoded, Decoder, File, artifacts, check, count, inputs, prompt};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
 use crate::shape;
@@ -19,13 +19,8 @@ use crate::yaml::{Entry, Node};
 const CHECKS_MAX: usize = 10_000;
 
 /// Decodes a file whose top is a map.
-pub(crate) fn decode(
-    root: &Node,
-    text: &str,
-    file: &str,
-    catalog: &[ProviderSpec],
-    found: &mut Diagnostics,
-) -> Option<Decoded> {
+pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Option<Decoded> {
+    let File { text, name: file, catalog, beside } = file;
     let prompted = prompt::as_check(root, found);
     let entries: &[Entry] = match &prompted {
         Some(prompted) => std::slice::from_ref(&prompted.check),
@@ -46,8 +41,16 @@ pub(crate) fn decode(
         shape::judge_check(&prompted.check, catalog, found);
     }
     let sources = Sources { text, found, uses: Vec::new(), check: None };
-    let mut decoder = Decoder { sources, catalog, names: Names::of(entries), secrets: Secrets::of(root) };
+    let mut decoder = Decoder {
+        sources,
+        catalog,
+        names: Names::of(entries),
+        secrets: Secrets::of(root),
+        beside,
+        kinds: IndexMap::new(),
+    };
     let artifacts = artifacts::decode(root.get("artifacts"), decoder.found());
+    decoder.artifact_kinds(root);
     let mut inputs = inputs::decode(root.get("inputs"), decoder.found());
     for name in prompted.iter().flat_map(|prompted| &prompted.inputs) {
         inputs.entry(name.clone()).or_insert_with(inputs::named_in_a_prompt);
@@ -66,6 +69,7 @@ pub(crate) fn decode(
         env,
         secrets: std::mem::take(&mut decoder.secrets.declared),
         artifacts,
+        outcome_kinds: std::mem::take(&mut decoder.kinds),
         max_loops: count(root.get("routing").and_then(|routing| routing.get("max_loops"))),
         max_parallelism: count(root.get("max_parallelism")),
         safety: match root.get("safety").and_then(|safety| safety.string()) {
@@ -113,6 +117,16 @@ fn stem(file: &str) -> String {
 }
 
 impl Decoder<'_> {
+    /// Files of a kind must parse as one, so the kind must be known before anything runs.
+    fn artifact_kinds(&mut self, root: &Node) {
+        let expected = root.get("artifacts").and_then(|artifacts| artifacts.get("expected"));
+        for item in expected.and_then(|expected| expected.list()).unwrap_or_default() {
+            if let Some(kind) = item.get("kind") {
+                self.kind(kind);
+            }
+        }
+    }
+
     pub(super) fn environment(&mut self, node: Option<&Rc<Node>>) -> IndexMap<String, Text> {
         let entries = node.and_then(|node| node.map()).unwrap_or_default();
         entries

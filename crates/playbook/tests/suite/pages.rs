@@ -6,11 +6,21 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use escrow_playbook::{DIAGNOSTICS, page, read, read_bytes, render};
+use escrow_playbook::{Beside, DIAGNOSTICS, page, read_beside, read_bytes, render};
+use serde_json::{Value, json};
 
 /// The fenced YAML examples of a page, in order.
 fn examples(page: &str) -> Vec<String> {
     page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+}
+
+/// A project with one kind of its own, which is no JSON Schema.
+struct Project;
+
+impl Beside for Project {
+    fn outcome_kind(&self, name: &str) -> Option<Result<Value, String>> {
+        (name == "broken_kind").then(|| Ok(json!({"type": "objekt"})))
+    }
 }
 
 #[test]
@@ -33,7 +43,7 @@ fn the_first_example_has_the_problem_and_the_last_one_has_none() {
         // What is not UTF-8 cannot stand in a page.
         if known.code != "E0137" {
             assert_eq!(examples.len(), 2, "{}", known.code);
-            let broken = read(&examples[0], "example.yaml", support::CATALOG);
+            let broken = read_beside(&examples[0], "example.yaml", support::CATALOG, &Project);
             if !broken.diagnostics.iter().any(|found| found.code == known.code) {
                 wrong.push(format!(
                     "{} is not triggered:\n{}",
@@ -43,7 +53,7 @@ fn the_first_example_has_the_problem_and_the_last_one_has_none() {
             }
         }
         let mended = examples.last().expect("it has an example");
-        let reading = read(mended, "example.yaml", support::CATALOG);
+        let reading = read_beside(mended, "example.yaml", support::CATALOG, &Project);
         if !reading.diagnostics.is_empty() || reading.plan.is_none() {
             wrong.push(format!(
                 "{} is not mended:\n{}",
