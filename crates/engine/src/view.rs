@@ -64,6 +64,16 @@ impl<'a> View<'a> {
         View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None)
     }
 
+    /// While `reconcile` looks for the effect of the last attempt; with its answer, once it has one.
+    pub(crate) fn reconciling(
+        run: &'a Run,
+        check: CheckIndex,
+        scope: &ScopePath,
+        answer: Option<&'a Answer>,
+    ) -> View<'a> {
+        View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None)
+    }
+
     /// In a routing block. The `on_finish` of a `forEach` check sees the history of its last pass.
     pub(crate) fn routing(run: &'a Run, check: CheckIndex, scope: &ScopePath, block: BlockName) -> View<'a> {
         let cell = run.cell(check, scope);

@@ -13,6 +13,8 @@ mod loops;
 mod memory;
 mod names;
 mod outcomes;
+mod reconcile;
+mod reopened;
 mod resume;
 mod retries;
 mod routing;
