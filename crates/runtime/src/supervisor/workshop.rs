@@ -66,7 +66,7 @@ impl Workshop {
                 let surroundings = Rc::clone(&self.surroundings);
                 let contexts = Rc::clone(&self.contexts);
                 let at_work = Rc::clone(&self.at_work);
-                let context = serde_json::to_vec(&run.context(check, &scope)).unwrap_or_default();
+                let context = run.context(check, &scope);
                 let run_id = run.options().run.clone();
                 let granted = surroundings.secrets.granted(&run.plan_of().check(check).secrets);
                 let done = key.clone();
