@@ -1,14 +1,14 @@
 //! A run that failed, opened again: what failed and what depends on it is decided anew, in the same journal.
 //!
-//! **Invariant:** an external check that succeeded, or whose effect nobody knows, is not among what is opened
-//! again, nor is the fan-out whose item it is. An effect is never repeated because something else failed; about
-//! an unknown one a person is asked again.
+//! **Invariant:** an external check that succeeded is not among what is opened again. An effect that is
+//! confirmed is never repeated because something else failed; `kept` says how that is known of items. Of an effect
+//! that nobody knows a person is asked again, and neither it nor the list whose item had it is opened.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use escrow_model::{
-    CheckIndex, Criticality, Event, Millis, ReasonCode, Reopened, RunStatus, ScopePath, Severity, SkipReason,
+    CheckIndex, Event, Millis, ReasonCode, Reopened, RunStatus, ScopePath, Severity, SkipReason,
 };
 use thiserror::Error;
 
@@ -97,11 +97,15 @@ impl Run {
         self.state.halted.clear();
         self.state.loops.clear();
         self.state.agenda.0.inspection_asked = false;
-        for Reopened { check, scope } in places {
-            if let Some(check) = self.graph.find(check) {
-                self.open_again(check, scope);
-            }
+        let places: Vec<(CheckIndex, &ScopePath)> =
+            places.iter().filter_map(|place| Some((self.graph.find(&place.check)?, &place.scope))).collect();
+        let graph = Arc::clone(&self.graph);
+        let concerned = places.iter().flat_map(|(check, _)| graph.closure(*check)).copied().collect();
+        let confirmed = self.confirmed_items(&concerned);
+        for (check, scope) in places {
+            self.open_again(check, scope);
         }
+        self.keep(confirmed);
         self.put_everything_on_the_agenda();
     }
 
@@ -109,17 +113,20 @@ impl Run {
         let plan = self.plan();
         let graph = Arc::clone(&self.graph);
         let mut closure = graph.closure(target).clone();
-        closure.retain(|check| !self.has_items_with_effects(*check));
+        closure.retain(|check| !self.has_unknown_items(*check));
         let target_fan = &plan.check(target).fan;
         for check in &closure {
             let fan = &plan.check(*check).fan;
             let base = target_scope.truncated(shared_depth(target_fan, fan));
-            let collapse = fan.iter().position(|parent| closure.contains(parent));
             for scope in self.scopes_below(*check, &base) {
                 let Some(node) = self.node(*check, &scope) else { continue };
-                if self.has_effect(*check, node) {
+                if self.is_confirmed(*check, &scope) || is_unknown(node) {
                     continue;
                 }
+                // The items are no more where their parent is run again, which a confirmed one is not.
+                let parent = fan.get(scope.depth()).filter(|parent| closure.contains(*parent));
+                let collapse = parent.filter(|parent| !self.is_confirmed(**parent, &scope));
+                let collapse = collapse.map(|_| scope.depth());
                 // Whoever called it before calls it still.
                 let calling = node.cell().map(|cell| cell.calling.clone()).unwrap_or_else(|| Calling {
                     activated: plan.check(*check).starts,
@@ -131,20 +138,18 @@ impl Run {
         }
     }
 
-    /// Whether an external effect is confirmed here, or may have happened.
-    fn has_effect(&self, check: CheckIndex, node: &Node) -> bool {
-        self.state.plan.check(check).criticality == Criticality::External
-            && node.cell().is_some_and(|cell| cell.has_succeeded() || cell.unknown)
-    }
-
-    /// Opening a fan-out again makes its items anew, and with them what they did.
-    fn has_items_with_effects(&self, parent: CheckIndex) -> bool {
+    /// Opening a fan-out again makes its items anew, and with them what they may have done.
+    fn has_unknown_items(&self, parent: CheckIndex) -> bool {
         let plan = &self.state.plan;
         plan.indices().any(|check| {
             plan.check(check).fan.contains(&parent)
-                && self.state.checks[check.place()].nodes.values().any(|node| self.has_effect(check, node))
+                && self.state.checks[check.place()].nodes.values().any(is_unknown)
         })
     }
+}
+
+fn is_unknown(node: &Node) -> bool {
+    node.cell().is_some_and(|cell| cell.unknown)
 }
 
 impl Deciding<'_> {
@@ -152,13 +157,10 @@ impl Deciding<'_> {
     fn ask_about_unknown_effects(&mut self) {
         for check in self.plan().indices() {
             let nodes = &self.state.checks[check.place()].nodes;
-            let unknown: Vec<ScopePath> = nodes
-                .iter()
-                .filter(|(_, node)| node.cell().is_some_and(|cell| cell.unknown))
-                .map(|(scope, _)| scope.clone())
-                .collect();
+            let unknown: Vec<ScopePath> =
+                nodes.iter().filter(|(_, node)| is_unknown(node)).map(|(scope, _)| scope.clone()).collect();
             for scope in unknown {
-                self.ask_about_unknown_effect(&(check, scope));
+                self.ask_about_unknown_effect(&(check, scope), "");
             }
         }
     }

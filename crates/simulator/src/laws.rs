@@ -33,9 +33,12 @@ pub(crate) fn judge(
     if !case.reopens {
         Reader::read(&case.plan.0, options.run.parallelism, journal, &run);
     }
-    let asked = journal
-        .iter()
-        .any(|entry| matches!(entry.event, Event::WaitStarted { kind: WaitKind::UnknownEffect, .. }));
+    let asked = journal.iter().any(|entry| {
+        matches!(
+            entry.event,
+            Event::WaitStarted { kind: WaitKind::UnknownEffect, .. } | Event::ReconcileStarted { .. }
+        )
+    });
     if case.has_oracle() && !asked {
         oracle(case, options, &run)?;
     }
@@ -79,7 +82,20 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                 continue;
             }
             Event::LetterOpened { letter: Letter::Assume { check, scope, .. }, refused: None } => {
-                unknown.remove(&(check.clone(), scope.clone()));
+                let place = (check.clone(), scope.clone());
+                unknown.remove(&place);
+                kept.remove(&place);
+                continue;
+            }
+            // Somebody looks, and finds out or does not; then a person is asked.
+            Event::ReconcileStarted { check, scope, .. } => {
+                unknown.insert((check.clone(), scope.clone()), true);
+                continue;
+            }
+            Event::Reconciled { check, scope, finding: Some(_), .. } => {
+                let place = (check.clone(), scope.clone());
+                unknown.remove(&place);
+                kept.remove(&place);
                 continue;
             }
             Event::RunResumed {} => {

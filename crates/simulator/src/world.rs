@@ -140,6 +140,9 @@ impl Provider for Hands {
 
     fn perform<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a> {
         Box::pin(async move {
+            if attempt.label.ends_with("-reconcile") {
+                return self.look_for(request, attempt);
+            }
             let attempted = (attempt.check.clone(), attempt.scope.clone(), attempt.number);
             self.ledger.begins(self.life, &attempted);
             let answer = self.work(request, attempt, &attempted).await;
@@ -154,9 +157,17 @@ impl Provider for Hands {
 }
 
 impl Hands {
+    /// `reconcile` only looks, and changes nothing.
+    fn look_for(&self, request: &Request, attempt: &Attempt) -> Answer {
+        let (check, scope) = (attempt.check.as_str(), &attempt.scope);
+        let ask = Ask { check, scope, attempt: attempt.number, request, reconcile: true };
+        let unheard = || Answer::fault(ProviderFault::transient("signal", "silent"));
+        (self.answers.reply)(&ask).answer.unwrap_or_else(unheard)
+    }
+
     async fn work(&self, request: &Request, attempt: &Attempt, attempted: &Attempted) -> Answer {
         let (check, scope) = (attempt.check.as_str(), &attempt.scope);
-        let ask = Ask { check, scope, attempt: attempt.number, request };
+        let ask = Ask { check, scope, attempt: attempt.number, request, reconcile: false };
         let reply = (self.answers.reply)(&ask);
         let mut dice = Dice::new(self.answers.seed ^ fingerprint(attempted));
         let deaf = dice.chance(self.habits.deaf);

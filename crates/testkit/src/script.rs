@@ -2,6 +2,7 @@
 //!
 //!   gate: {"ok": false}            the check answers with this output
 //!   gate: 1 then exit 2 then 3     several answers in turn; the last one repeats
+//!   post?: "done"                  what `reconcile` finds out about its attempts
 //!   each[2]: exit 1                one item; other items answer as `each:` says, or with null
 //!   a: exit 3 | exit 3 {"n": 1}    a fault, with an output beside it when one is given
 //!   a: timeout | signal | lost     faults after which nobody knows whether an effect happened
@@ -26,6 +27,8 @@ pub struct Ask<'a> {
     pub scope: &'a ScopePath,
     pub attempt: u32,
     pub request: &'a Request,
+    /// `reconcile` asks whether the attempt took effect.
+    pub reconcile: bool,
 }
 
 /// An answer and the time it takes. `None`: it never comes, unless the attempt is stopped.
@@ -56,7 +59,7 @@ pub enum Step {
     Interrupt,
     WaitMs(u64),
     Crash,
-    /// What failed is to be run again.
+    /// Opens again what failed.
     Reopen,
 }
 
@@ -111,8 +114,9 @@ impl Script {
 
 impl World for Script {
     fn reply(&mut self, ask: &Ask<'_>) -> Reply {
-        let item = format!("{}{}", ask.check, ask.scope);
-        let replies = self.answers.get(&item).or_else(|| self.answers.get(ask.check));
+        let mark = if ask.reconcile { "?" } else { "" };
+        let item = format!("{}{}{mark}", ask.check, ask.scope);
+        let replies = self.answers.get(&item).or_else(|| self.answers.get(&format!("{}{mark}", ask.check)));
         let Some(replies) = replies else {
             return Reply { answer: Some(Answer::done(Value::Null)), after_ms: 0 };
         };

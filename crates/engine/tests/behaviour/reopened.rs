@@ -1,170 +1,216 @@
-//! A run that had ended is opened again: what failed runs anew, and no effect is repeated for it.
+//! A run that failed, opened again: no effect that is confirmed happens twice.
 
-use escrow_engine::NotReopened;
-use escrow_testkit::{Options, check, play, tells};
+use escrow_engine::Run;
+use escrow_model::Event;
+use escrow_testkit::{Options, Script, Stage, Step, check, plan, play, state, tells};
+
+/// `lint` fails and may be passed over, so everything behind it runs; then it is mended, and all of that runs again.
+const BEHIND_LINT: &str =
+    "lint policy {continue_on_failure: true}; list<lint forEach; post<list external; sum<post reduce";
 
 #[test]
-fn what_failed_runs_again_with_what_depends_on_it() {
-    tells(
-        "a; b<a; c<b",
-        &["b: exit 1 then 1", "reopen"],
+fn effects_of_equal_items_are_not_repeated() {
+    check(
+        BEHIND_LINT,
+        &["lint: exit 1 then 1", "list: [7, 8]", "reopen"],
         "
-        a succeeded x1
-        b succeeded x2
-        c succeeded x1
+        started lint #1
+        failed lint command/exit_nonzero
+        started list #1
+        succeeded list
+        started post[0] #1
+        succeeded post[0]
+        started post[1] #1
+        succeeded post[1]
+        started sum #1
+        succeeded sum
+        run.failed.exit_nonzero
+        reopened lint
+        started lint #2
+        succeeded lint
+        started list #2
+        succeeded list
+        started sum #2
+        succeeded sum
         run.completed.ok",
     );
 }
 
 #[test]
-fn a_confirmed_effect_is_not_repeated() {
-    tells(
-        "a {continue_on_failure: true, criticality: policy}; post<a external",
-        &["a: exit 1 then 1", "reopen"],
+fn an_item_is_known_by_its_value_and_not_by_its_place() {
+    let played = tells(
+        BEHIND_LINT,
+        &[
+            "lint: exit 1 then 1",
+            "list: [{\"id\": 7}, {\"id\": 8}] then [{\"id\": 8}, {\"id\": 7}, {\"id\": 9}]",
+            "reopen",
+        ],
         "
-        a succeeded x2
-        post succeeded x1
-        run.completed.ok",
-    );
-}
-
-/// The list itself did not fail; running it again would make new items, and post them once more.
-#[test]
-fn a_confirmed_effect_of_an_item_is_not_repeated_either() {
-    tells(
-        "a {continue_on_failure: true, criticality: policy}; list<a forEach; post<list external",
-        &["a: exit 1 then 1", "list: [0, 1]", "reopen"],
-        "
-        a succeeded x2
-        list succeeded x1
-        post succeeded x2
-        post[0] succeeded x1
-        post[1] succeeded x1
-        run.completed.ok",
-    );
-}
-
-#[test]
-fn a_list_without_effects_is_made_anew() {
-    tells(
-        "a {continue_on_failure: true, criticality: policy}; list<a forEach; each<list",
-        &["a: exit 1 then 1", "list: [0, 1] then [0]", "reopen"],
-        "
-        a succeeded x2
+        lint succeeded x2
         list succeeded x2
-        each succeeded x3
-        each[0] succeeded x2
+        post succeeded x3
+        post[0] succeeded x1
+        post[1] succeeded x1
+        post[2] succeeded x1
+        sum succeeded x2
         run.completed.ok",
     );
-}
-
-/// The run was cancelled while nobody knew. That nobody knows is no reason to do it again.
-#[test]
-fn an_effect_that_nobody_knows_of_is_asked_about_again() {
-    let story = check(
-        "a {continue_on_failure: true, criticality: policy}; post<a external",
-        &["a: exit 1 then 1", "post: lost then 1", "cancel", "reopen", "assume post done"],
-        "
-        started a #1
-        failed a command/exit_nonzero
-        started post #1
-        asks post unknown_effect
-        run.waiting.unknown_effect
-        run.cancelled.user
-        reopened a
-        asks post unknown_effect
-        started a #2
-        succeeded a
-        run.waiting.unknown_effect
-        succeeded post
-        run.completed.ok",
-    );
-    assert_eq!(story.check("post")["runs"], 1);
+    assert!(Run::replay(&played.journal).expect("it replays") == played.run);
 }
 
 #[test]
-fn an_effect_that_nobody_knows_of_may_be_tried_again_by_a_person() {
+fn another_item_in_the_place_of_a_confirmed_one_is_left_to_a_person() {
+    let answers = ["lint: exit 1 then 1", "list: [7, 8] then [7, 9]"];
     tells(
-        "post external; after<post",
-        &["post: lost then 1", "cancel", "reopen", "assume post retry"],
+        BEHIND_LINT,
+        &[answers[0], answers[1], "reopen"],
         "
-        post succeeded x2
-        after succeeded x1
-        run.completed.ok",
+        lint succeeded x2
+        list succeeded x2
+        post unknown x2
+        post[0] succeeded x1
+        post[1] unknown x1
+        sum pending x1
+        run.waiting.unknown_effect",
     );
+    for (word, status, runs) in [("done", "succeeded", 1), ("failed", "failed", 1), ("retry", "succeeded", 2)]
+    {
+        let said = format!("assume post[1] {word}");
+        let played = play(BEHIND_LINT, &[answers[0], answers[1], "reopen", &said], &Options::default());
+        let item = &played.check("post")["items"][1];
+        assert_eq!((item["status"].as_str(), item["runs"].as_u64()), (Some(status), Some(runs)), "{word}");
+    }
 }
 
 #[test]
-fn an_item_that_nobody_knows_of_is_asked_about_again() {
+fn reconcile_knows_about_another_item_too() {
+    for (found, runs) in [("done", 1), ("retry", 2)] {
+        let played = play(
+            "lint policy {continue_on_failure: true}; list<lint forEach; post<list external {reconcile: ./look}",
+            &["lint: exit 1 then 1", "list: [8] then [9]", &format!("post?: \"{found}\""), "reopen"],
+            &Options::default(),
+        );
+        assert_eq!(played.reason(), "run.completed.ok");
+        assert_eq!(played.check("post")["items"][0]["runs"], runs, "{found}");
+    }
+}
+
+#[test]
+fn equal_items_count_one_effect_each() {
     tells(
-        "list forEach; post<list external; sum<post",
-        &["list: [0, 1]", "post[0]: lost", "cancel", "reopen", "assume post[0] done"],
+        BEHIND_LINT,
+        &["lint: exit 1 then 1", "list: [7] then [7, 7]", "reopen"],
         "
-        list succeeded x1
+        lint succeeded x2
+        list succeeded x2
         post succeeded x2
         post[0] succeeded x1
         post[1] succeeded x1
-        sum succeeded x1
+        sum succeeded x2
         run.completed.ok",
     );
 }
 
 #[test]
-fn a_failure_that_is_tolerated_is_not_run_again() {
+fn a_list_that_fails_again_keeps_what_is_confirmed_for_the_next_time() {
     tells(
-        "a info {continue_on_failure: true}; b",
-        &["a: exit 1 then 1", "b: exit 1 then 1", "reopen"],
+        BEHIND_LINT,
+        &["lint: exit 1 then 1", "list: [7, 8] then exit 1 then [8, 7]", "reopen", "reopen"],
         "
-        a failed x1 command/exit_nonzero
-        b succeeded x2
-        run.completed.with_warnings",
-    );
-}
-
-#[test]
-fn what_the_end_of_the_run_kept_from_running_runs() {
-    tells(
-        "a; b<a",
-        &["a: 1 after 5s", "cancel", "reopen"],
-        "
-        a succeeded x2
-        b succeeded x1
+        lint succeeded x2
+        list succeeded x3
+        post succeeded x2
+        post[0] succeeded x1
+        post[1] succeeded x1
+        sum succeeded x2
         run.completed.ok",
     );
 }
 
 #[test]
-fn what_the_loop_budget_kept_from_running_runs() {
-    let played = play(
-        "@routing: {max_loops: 1}\na {fail_if: \"output === 0\", on_fail: {goto: a}}; b<a",
-        &["a: 0 then 0 then 1", "reopen"],
-        &Options::default(),
-    );
-    assert_eq!(played.reason(), "run.completed.ok");
-    assert_eq!(played.check("b")["runs"], 1);
-}
-
-#[test]
-fn a_gate_that_could_not_be_evaluated_is_asked_again() {
+fn items_of_a_nested_list_are_known_by_the_whole_way_to_them() {
     tells(
-        "a {criticality: policy, if: \"event.no.such\"}",
-        &["reopen"],
+        "lint policy {continue_on_failure: true}; list<lint forEach; sub<list forEach; post<sub external",
+        &["lint: exit 1 then 1", "list: [1, 2] then [2, 1]", "sub: [5]", "reopen"],
         "
-        a skipped x0 if_condition system/expression_error
-        run.failed.expression_error",
+        lint succeeded x2
+        list succeeded x2
+        sub succeeded x4
+        sub[0] succeeded x2
+        sub[1] succeeded x2
+        post succeeded x2
+        post[0][0] succeeded x1
+        post[1][0] succeeded x1
+        run.completed.ok",
     );
 }
 
 #[test]
-fn only_what_ended_without_success_can_be_opened_again() {
-    let refused = |text: &str, script: &[&str]| {
-        let mut played = play(text, script, &Options::default());
-        played.run.reopen_failed(played.now_ms, None).map(|_| ())
-    };
-    assert_eq!(refused("a", &[]), Err(NotReopened::Completed));
-    assert_eq!(refused("a {requires_approval: true}", &[]), Err(NotReopened::NotEnded));
-    assert_eq!(refused("a {requires_approval: true}", &["deny a"]), Err(NotReopened::Denied));
-    for script in [&["a: exit 1"][..], &["a: 1 after 5s", "cancel"]] {
-        assert_eq!(refused("a", script), Ok(()), "{script:?}");
+fn the_items_of_a_confirmed_list_stay() {
+    // The list itself changed the world, so it is not made again; what is behind it is.
+    tells(
+        "lint policy {continue_on_failure: true}; list<lint external forEach; each<list",
+        &["lint: exit 1 then 1", "list: [7, 8]", "reopen"],
+        "
+        lint succeeded x2
+        list succeeded x1
+        each succeeded x4
+        each[0] succeeded x2
+        each[1] succeeded x2
+        run.completed.ok",
+    );
+}
+
+#[test]
+fn an_item_that_failed_runs_again_beside_the_confirmed_ones() {
+    tells(
+        BEHIND_LINT,
+        &["lint: exit 1 then 1", "list: [7, 8]", "post[1]: exit 1 then 1", "reopen"],
+        "
+        lint succeeded x2
+        list succeeded x2
+        post succeeded x3
+        post[0] succeeded x1
+        post[1] succeeded x2
+        sum succeeded x2
+        run.completed.ok",
+    );
+}
+
+#[test]
+fn a_crash_at_any_commit_after_it_was_opened_again_changes_nothing() {
+    let script = || Script::parse(&["lint: exit 1 then 1", "list: [7, 8] then [8, 7, 9]"]);
+    let plan = plan(BEHIND_LINT);
+    let mut stage = Stage::start(&plan, &Options::default(), script());
+    stage.play(&[Step::Reopen]);
+    let whole = state(&stage.run);
+    let reopened = stage
+        .journal
+        .iter()
+        .position(|entry| matches!(entry.event, Event::RunReopened { .. }))
+        .expect("it was opened again");
+    for commit in stage.commits.iter().filter(|commit| **commit > reopened) {
+        let mut resumed = Stage::resume(&stage.journal[..*commit], script(), true);
+        resumed.play(&[]);
+        if resumed.run.waits().is_empty() {
+            assert_eq!(state(&resumed.run), whole, "after entry {commit}");
+        } else {
+            // Only the effect that was under way is unknown.
+            assert_eq!(resumed.run.waits()[0].scope.to_string(), "[2]", "after entry {commit}");
+        }
     }
+}
+
+#[test]
+fn a_route_still_repeats_what_it_is_told_to() {
+    tells(
+        "list forEach; post<list external; again<post reduce {on_success: {transitions: [{when: \"attempt < 2\", to: list}]}}",
+        &["list: [7]"],
+        "
+        list succeeded x2
+        post succeeded x2
+        post[0] succeeded x2
+        again succeeded x2
+        run.completed.ok",
+    );
 }
