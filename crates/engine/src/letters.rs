@@ -241,9 +241,11 @@ impl Run {
                 let cell = self.cell(index, scope).filter(|cell| cell.unknown);
                 match cell.map(|cell| &cell.phase) {
                     None => Some(format!("the effect of `{check}{scope}` is not unknown")),
-                    Some(Phase::Waiting(_)) => None,
                     // It was told before, or the run is stopping and does not wait for it.
-                    Some(_) => Some(format!("nobody is asked about the effect of `{check}{scope}` any more")),
+                    Some(Phase::Due | Phase::Settled) => {
+                        Some(format!("nobody is asked about the effect of `{check}{scope}` any more"))
+                    }
+                    Some(_) => None,
                 }
             }
             Letter::Cancel { .. } => {
