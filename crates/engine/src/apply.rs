@@ -146,6 +146,8 @@ impl Run {
                     }
                 }
                 self.state.waits.insert(id.clone(), wait);
+                // It may have been called because there was room, and does not take it.
+                self.leave_room(check, scope);
             }
             Event::ReconcileStarted { check, scope, request, .. } => {
                 let check = self.index(check);

@@ -1,6 +1,7 @@
 //! Who waits while a route may still send the run back.
 
-use escrow_testkit::{check, tells};
+use escrow_model::{Event, RunStatus};
+use escrow_testkit::{Options, Script, Stage, Step, check, plan, tells};
 
 #[test]
 fn what_stands_outside_the_items_waits_for_on_finish() {
@@ -76,4 +77,27 @@ fn dependents_wait_while_on_fail_may_run_the_check_again() {
         succeeded b
         run.completed.ok",
     );
+}
+
+/// Two items wait for room, the first of them for an approval too: it must not keep the second one out. A simulated
+/// run stood still over it.
+#[test]
+fn an_item_that_asks_a_person_leaves_its_room_to_the_next() {
+    let script = Script::parse(&["list: [0, 1, 2]", "each[1]: 1 after 2s", "post[0]: 1 after 5s"]);
+    let text = "list forEach; each<list; post<list,each external {requires_approval: true}";
+    let mut stage = Stage::start(&plan(text), &Options::default(), script);
+    let steps = [Step::Approve("post[0]".into()), Step::Approve("post[2]".into()), Step::WaitMs(6_000)];
+    for step in &steps {
+        stage.play_one(step);
+    }
+    let started: Vec<String> = stage
+        .journal
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::AttemptStarted { check, scope, .. } if check == "post" => Some(scope.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(started, ["[0]", "[2]"]);
+    assert_eq!(stage.run.status(), RunStatus::Waiting, "only a person can go on");
 }
