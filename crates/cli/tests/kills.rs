@@ -7,6 +7,7 @@
 
 mod desk;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -77,6 +78,9 @@ struct Victim {
     /// The journal as it was before the latest life.
     known: Vec<StoredEntry>,
     trace: Vec<String>,
+    lives: u32,
+    /// The life in which the answer of a check was committed.
+    confirmed_in: BTreeMap<String, u32>,
     unknown: u32,
 }
 
@@ -84,7 +88,8 @@ impl Victim {
     fn new(story: &str) -> Victim {
         let desk = Desk::new();
         desk.write("playbook.yaml", &playbook(story));
-        Victim { desk, run: None, known: Vec::new(), trace: Vec::new(), unknown: 0 }
+        let (known, trace) = (Vec::new(), Vec::new());
+        Victim { desk, run: None, known, trace, lives: 0, confirmed_in: BTreeMap::new(), unknown: 0 }
     }
 
     fn lives(&mut self, chance: &mut Chance, killed: &AtomicU32) {
@@ -121,9 +126,14 @@ impl Victim {
         let journal = store.journal(&row.id).expect("a journal");
         assert!(journal.starts_with(&self.known), "what was committed stays");
         let trace = self.trace_now();
-        for check in &before {
-            let line = if check == "post" { "posted" } else { check };
-            assert_eq!(count(&trace, line), count(&self.trace, line), "{check} was confirmed\n{trace:?}");
+        self.lives += 1;
+        for check in before {
+            let line = if check == "post" { "posted" } else { &check };
+            // Each life before the answer was committed may have begun it once; none after it.
+            let most = *self.confirmed_in.entry(check.clone()).or_insert(self.lives - 1);
+            let found = u32::try_from(count(&trace, line)).expect("a few lines");
+            assert!(found <= most, "{check} was confirmed in life {most}\n{trace:?}");
+            assert!(check != "post" || found == 1, "it was posted once\n{trace:?}");
         }
         (self.run, self.known, self.trace) = (Some(row.id.clone()), journal, trace);
     }
