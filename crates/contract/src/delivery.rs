@@ -1,5 +1,7 @@
 //! Judges the artifacts that were seen against those that were promised.
 
+use std::collections::BTreeMap;
+
 use escrow_model::{
     ArtifactContract, Delivery, DeliveryStatus, ExpectedArtifact, Location, Millis, MissingArtifact, Problem,
     ProducedArtifact, SeenFile, Sighting,
@@ -25,12 +27,12 @@ pub fn judge_delivery(
     if contract.expected.is_empty() {
         return delivery;
     }
+    let before = Before::of(before);
     for expected in &contract.expected {
-        let before = before.iter().find(|sighting| sighting.id == expected.id);
         let seen = seen.iter().find(|sighting| sighting.id == expected.id);
-        match judge_one(expected, before, seen) {
+        match judge_one(expected, &before, seen) {
             Ok(produced) => delivery.produced.extend(produced),
-            Err(problem) => {
+            Err(Lack { problem, detail }) => {
                 let missing = MissingArtifact {
                     id: expected.id.clone(),
                     path: expected.location.label().to_owned(),
@@ -38,6 +40,7 @@ pub fn judge_delivery(
                     description: expected.description.clone(),
                     source: expected.source,
                     problem,
+                    detail,
                 };
                 if expected.required {
                     delivery.missing_required.push(missing);
@@ -57,14 +60,48 @@ pub fn judge_delivery(
     delivery
 }
 
+/// Why something is not a delivery, and what was seen instead.
+struct Lack {
+    problem: Problem,
+    detail: String,
+}
+
+impl From<Problem> for Lack {
+    fn from(problem: Problem) -> Lack {
+        Lack { problem, detail: String::new() }
+    }
+}
+
+fn lack(problem: Problem, detail: impl Into<String>) -> Lack {
+    Lack { problem, detail: detail.into() }
+}
+
+/// The files that were there before the run, by path.
+struct Before<'a>(BTreeMap<&'a str, &'a SeenFile>);
+
+impl<'a> Before<'a> {
+    fn of(sightings: &'a [Sighting]) -> Before<'a> {
+        let files = sightings.iter().flat_map(|sighting| &sighting.files);
+        Before(files.map(|file| (file.path.as_str(), file)).collect())
+    }
+
+    /// Absent at the start, or another inode or change time than then.
+    fn lacks(&self, file: &SeenFile) -> bool {
+        match self.0.get(file.path.as_str()) {
+            None => true,
+            Some(old) => old.inode != file.inode || old.changed_ns != file.changed_ns,
+        }
+    }
+}
+
 fn judge_one(
     expected: &ExpectedArtifact,
-    before: Option<&Sighting>,
+    before: &Before<'_>,
     seen: Option<&Sighting>,
-) -> Result<Vec<ProducedArtifact>, Problem> {
-    let Some(seen) = seen else { return Err(Problem::Absent) };
-    if seen.refused.is_some() {
-        return Err(Problem::Outside);
+) -> Result<Vec<ProducedArtifact>, Lack> {
+    let Some(seen) = seen else { return Err(Problem::Absent.into()) };
+    if let Some(refused) = &seen.refused {
+        return Err(lack(refused.problem, refused.detail.clone()));
     }
     match &expected.location {
         Location::Path(_) => {
@@ -73,66 +110,62 @@ fn judge_one(
             Ok(vec![produced(expected, file)])
         }
         Location::Glob { count, .. } => {
-            let mut first_problem = None;
+            let mut first_lack = None;
             let mut good = Vec::new();
             for file in &seen.files {
                 match judge_file(expected, before, file) {
                     Ok(()) => good.push(produced(expected, file)),
-                    Err(problem) => first_problem = first_problem.or(Some(problem)),
+                    Err(lack) => first_lack = first_lack.or(Some((file, lack))),
                 }
             }
             let number = u32::try_from(good.len()).unwrap_or(u32::MAX);
             if number < count.min {
-                return Err(match (first_problem, seen.files.is_empty()) {
-                    (Some(problem), _) => problem,
-                    (None, true) => Problem::Absent,
-                    (None, false) => Problem::Count,
+                return Err(match first_lack {
+                    Some((file, Lack { problem, detail })) => {
+                        let what = if detail.is_empty() { problem.in_words().to_owned() } else { detail };
+                        lack(problem, format!("{}: {what}", file.path))
+                    }
+                    None if seen.files.is_empty() => Problem::Absent.into(),
+                    None => lack(Problem::Count, format!("{number} of at least {}", count.min)),
                 });
             }
             match count.max {
-                Some(max) if number > max => Err(Problem::Count),
+                Some(max) if number > max => Err(lack(Problem::Count, format!("{number}, at most {max}"))),
                 _ => Ok(good),
             }
         }
     }
 }
 
-fn judge_file(
-    expected: &ExpectedArtifact,
-    before: Option<&Sighting>,
-    file: &SeenFile,
-) -> Result<(), Problem> {
+fn judge_file(expected: &ExpectedArtifact, before: &Before<'_>, file: &SeenFile) -> Result<(), Lack> {
     if file.size == 0 && expected.min_size > 0 {
-        return Err(Problem::Empty);
+        return Err(Problem::Empty.into());
     }
-    if expected.fresh && !is_fresh(before, file) {
-        return Err(Problem::Stale);
+    if expected.fresh && !before.lacks(file) {
+        return Err(Problem::Stale.into());
     }
     if file.size < expected.min_size {
-        return Err(Problem::TooSmall);
+        return Err(lack(
+            Problem::TooSmall,
+            format!("{} of at least {} bytes", file.size, expected.min_size),
+        ));
     }
     if let Some(wanted) = &expected.mime_type
         && file.mime_type.as_deref() != Some(wanted.as_str())
     {
-        return Err(Problem::WrongType);
+        let is = file.mime_type.as_deref().unwrap_or("of no known type");
+        return Err(lack(Problem::WrongType, format!("{is}, not {wanted}")));
     }
     if let Some(schema) = &expected.schema {
-        let content = file.content.as_ref().ok_or(Problem::Schema)?;
-        let schema = Schema::compile(schema).map_err(|_| Problem::Schema)?;
-        if !schema.violations(content).is_empty() {
-            return Err(Problem::Schema);
+        let content = file.content.as_ref().ok_or_else(|| lack(Problem::Schema, "it is not JSON"))?;
+        let schema =
+            Schema::compile(schema).map_err(|_| lack(Problem::Schema, "the schema cannot be compiled"))?;
+        let violations = schema.violations(content);
+        if !violations.is_empty() {
+            return Err(lack(Problem::Schema, violations.into_iter().take(3).collect::<Vec<_>>().join("; ")));
         }
     }
     Ok(())
-}
-
-/// Absent at the start, or another inode or change time than then.
-fn is_fresh(before: Option<&Sighting>, file: &SeenFile) -> bool {
-    let earlier = before.and_then(|sighting| sighting.files.iter().find(|old| old.path == file.path));
-    match earlier {
-        None => true,
-        Some(old) => old.inode != file.inode || old.changed_ns != file.changed_ns,
-    }
 }
 
 fn produced(expected: &ExpectedArtifact, file: &SeenFile) -> ProducedArtifact {
@@ -147,7 +180,7 @@ fn produced(expected: &ExpectedArtifact, file: &SeenFile) -> ProducedArtifact {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use escrow_model::{ArtifactPath, Count, Source};
+    use escrow_model::{ArtifactPath, Count, Refused, Source};
 
     fn review() -> ExpectedArtifact {
         ExpectedArtifact {
@@ -161,6 +194,8 @@ mod tests {
             mime_type: None,
             schema: None,
             kind: None,
+            replaces: None,
+            check: None,
         }
     }
 
@@ -237,8 +272,11 @@ mod tests {
     #[test]
     fn a_place_that_leads_out_of_the_directory_is_refused() {
         let contract = ArtifactContract { expected: vec![review()] };
-        let outside =
-            Sighting { id: "review".into(), files: vec![], refused: Some("a link leads out".into()) };
+        let outside = Sighting {
+            id: "review".into(),
+            files: vec![],
+            refused: Some(Refused::outside("a link leads out")),
+        };
         let delivery = judge_delivery(&contract, &[], &[outside], 0);
         assert_eq!(delivery.missing_required[0].problem, Problem::Outside);
     }

@@ -58,7 +58,12 @@ impl Run {
         match left {
             Phase::RetryWait(at) => drop(self.state.retries.remove(&(at, check, scope.clone()))),
             Phase::Waiting(id) => drop(self.state.waits.remove(&id)),
-            Phase::Pending | Phase::Running | Phase::Judged | Phase::Due | Phase::Settled => {}
+            Phase::Pending
+            | Phase::Running
+            | Phase::Inspecting
+            | Phase::Judged
+            | Phase::Due
+            | Phase::Settled => {}
         }
         true
     }

@@ -1,5 +1,7 @@
 //! What a run promises to deliver, what was seen, and what that amounts to.
 
+mod namespace;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +9,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::Millis;
+
+pub use namespace::{folder_in_scope, folder_of};
 
 /// Everything a run must or may deliver, merged and validated before it starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,6 +36,12 @@ pub struct ExpectedArtifact {
     /// The outcome kind that the file must parse as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// Whose entry of the same id this one has replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<Source>,
+    /// The check that delivers it into a folder of its own; none for what the whole run delivers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
 }
 
 /// Who declared an artifact.
@@ -64,6 +74,26 @@ impl Location {
         match self {
             Location::Path(path) => path.as_str(),
             Location::Glob { pattern, .. } => pattern,
+        }
+    }
+
+    /// The same place, seen from a directory above.
+    fn below(&self, folder: &str) -> Result<Location, ArtifactPathError> {
+        let whole = format!("{folder}/{}", self.label());
+        match self {
+            Location::Path(_) => Ok(Location::Path(ArtifactPath::parse(&whole)?)),
+            Location::Glob { count, .. } => {
+                ArtifactPath::check_pattern(&whole)?;
+                Ok(Location::Glob { pattern: whole, count: *count })
+            }
+        }
+    }
+
+    /// A pattern that matches this place alone. Braces stand for themselves in a path.
+    fn as_pattern(&self) -> String {
+        match self {
+            Location::Path(path) => path.as_str().replace('{', "[{]").replace('}', "[}]"),
+            Location::Glob { pattern, .. } => pattern.clone(),
         }
     }
 }
@@ -175,7 +205,20 @@ pub struct Sighting {
     pub files: Vec<SeenFile>,
     /// Set when the place could not be read as a file beneath the directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused: Option<String>,
+    pub refused: Option<Refused>,
+}
+
+/// Why a place holds nothing that can be looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Refused {
+    pub problem: Problem,
+    pub detail: String,
+}
+
+impl Refused {
+    pub fn outside(detail: impl Into<String>) -> Refused {
+        Refused { problem: Problem::Outside, detail: detail.into() }
+    }
 }
 
 /// A file as it was when it was looked at.
@@ -209,6 +252,17 @@ pub struct Delivery {
     pub produced: Vec<ProducedArtifact>,
 }
 
+impl Delivery {
+    /// Whether it says anything of this artifact.
+    pub fn speaks_of(&self, id: &str) -> bool {
+        self.produced.iter().any(|produced| produced.id == id) || self.missing(id).is_some()
+    }
+
+    pub fn missing(&self, id: &str) -> Option<&MissingArtifact> {
+        self.missing_required.iter().chain(&self.missing_optional).find(|missing| missing.id == id)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
@@ -237,6 +291,9 @@ pub struct MissingArtifact {
     pub description: String,
     pub source: Source,
     pub problem: Problem,
+    /// What was seen instead, where there is more to say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
 }
 
 /// Why what was there is not a delivery.
@@ -265,6 +322,28 @@ impl Problem {
             Problem::Outside => "outside",
             Problem::Count => "count",
         }
+    }
+
+    /// As it follows "the file is".
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Problem::Absent => "absent",
+            Problem::Empty => "empty",
+            Problem::Stale => "stale: it was there before the run",
+            Problem::TooSmall => "too small",
+            Problem::WrongType => "of the wrong type",
+            Problem::Schema => "not what its schema says",
+            Problem::Outside => "outside of the artifact directory",
+            Problem::Count => "there in the wrong number",
+        }
+    }
+}
+
+impl MissingArtifact {
+    /// In one line: what it is, where it should be, what is wrong.
+    pub fn in_words(&self) -> String {
+        let detail = if self.detail.is_empty() { String::new() } else { format!(" ({})", self.detail) };
+        format!("`{}` ({}) is {}{detail}", self.id, self.path, self.problem.in_words())
     }
 }
 

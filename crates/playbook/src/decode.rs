@@ -4,7 +4,8 @@
 //!
 //! **Invariant:** shapes were judged before. What does not have its shape is passed over in silence.
 
-mod artifacts;
+mod agents;
+pub(crate) mod artifacts;
 mod check;
 mod fields;
 mod file;
@@ -17,12 +18,13 @@ mod secrets;
 
 use std::rc::Rc;
 
-use escrow_model::{Check, Criticality, Plan, ProviderSpec};
+use escrow_model::{Check, Criticality, ExpectedArtifact, Plan, ProviderSpec};
 
 use crate::diagnostic::Diagnostics;
 use crate::source::{Sources, Use};
 use crate::yaml::{Entry, Node};
 
+pub use agents::{AGENT, known_agents};
 pub(crate) use file::decode;
 
 /// A plan without its checks, the checks beside what was written about them, and every source.
@@ -43,6 +45,8 @@ pub(crate) struct Draft {
     pub(crate) criticality: Option<Criticality>,
     pub(crate) critical: Option<bool>,
     pub(crate) retry_max: Option<u32>,
+    /// What its own agent promises.
+    pub(crate) promises: Vec<ExpectedArtifact>,
 }
 
 impl Draft {
@@ -67,6 +71,9 @@ struct Decoder<'t> {
     catalog: &'t [ProviderSpec],
     names: names::Names,
     secrets: secrets::Secrets,
+    agents: agents::Agents<'t>,
+    /// `agent` stands at the top of the file.
+    names_an_agent: bool,
 }
 
 impl Decoder<'_> {

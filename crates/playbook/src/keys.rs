@@ -67,6 +67,10 @@ pub(crate) enum Shape {
     /// A JSON Schema, or the name of a card.
     SchemaOrCard,
     Schema,
+    /// Ids of expected artifacts.
+    ArtifactIds,
+    /// A shell script, or a program and its arguments.
+    Exec,
     /// An identifier: letters, digits, `_` and `-`.
     Identifier,
     Any,
@@ -109,7 +113,11 @@ pub(crate) static FILE: Table = Table {
         key("checks", Shape::Named(&CHECK), "The checks, by name."),
         key("prompt", Shape::Template, "What one agent is asked, in a playbook without `checks`."),
         key("model", Shape::Text, "`harness/model` for `prompt`, such as `claude/sonnet`."),
-        key("agent", Shape::Text, "The agent profile for `prompt`."),
+        key(
+            "agent",
+            Shape::Identifier,
+            "The agent whose profile the run follows, with the artifacts it promises.",
+        ),
     ],
 };
 
@@ -175,6 +183,38 @@ pub(crate) static ARTIFACT: Table = Table {
     ],
 };
 
+pub(crate) static PROFILE: Table = Table {
+    what: "an agent profile",
+    keys: &[
+        key("name", Shape::Identifier, "What the agent is called; as its file."),
+        key("description", Shape::Text, "What it is good at, for people."),
+        key("command", Shape::Exec, "The program that is the agent; it reads the prompt from its input."),
+        key("harness", Shape::Word(HARNESSES), "The AI program that is the agent."),
+        key("model", Shape::Text, "The model of the harness, or `harness/model`."),
+        key("permission", Shape::Word(&["read", "edit", "full"]), "What the harness may do."),
+        key("budget", Shape::Map(&BUDGET), "How much the harness may use."),
+        key("auth", Shape::Word(&["key", "login"]), "How the harness proves who it is."),
+        key("timeout", Shape::Duration, "How long one attempt may take."),
+        key("env", Shape::Environment, "Environment variables; values are templates."),
+        key(
+            "artifact_defaults",
+            Shape::Map(&ARTIFACTS),
+            "The files that it delivers unless a playbook says otherwise.",
+        ),
+    ],
+};
+
+pub(crate) const HARNESSES: &[&str] = &["claude", "codex", "gemini", "opencode", "copilot", "qwen"];
+
+pub(crate) static BUDGET: Table = Table {
+    what: "`budget`",
+    keys: &[
+        key("usd", Shape::Any, "US dollars."),
+        key("turns", COUNT, "Turns of the conversation."),
+        key("tokens", COUNT, "Tokens, in and out."),
+    ],
+};
+
 pub(crate) static ARTIFACT_COUNT: Table = Table {
     what: "`count`",
     keys: &[
@@ -196,6 +236,7 @@ pub(crate) static CHECK: Table = Table {
         key("output_schema", Shape::Schema, "Deprecated: write `schema`."),
         key("rules", Shape::Later, "Rules over fields of the output."),
         key("fail_if", Shape::Expression, "Which output counts as a failure."),
+        key("artifacts", Shape::ArtifactIds, "The artifacts that must be there when its provider is done."),
         key("outcome", Shape::Later, "The outcome kind that the output is stored as."),
         key("depends_on", Shape::Needs, "The checks that it needs; `'a|b'` is any of them."),
         key("forEach", Shape::Bool, "Whether its output is a list whose items its dependents run for."),
@@ -299,6 +340,8 @@ mod tests {
             &ARTIFACTS,
             &ARTIFACT,
             &ARTIFACT_COUNT,
+            &PROFILE,
+            &BUDGET,
             &CHECK,
             &ROUTING,
             &ON_FAIL,

@@ -14,6 +14,8 @@ mod editor;
 mod foreign;
 mod keys;
 mod lines;
+mod neighbours;
+mod profile;
 mod render;
 mod report;
 mod resolve;
@@ -25,12 +27,15 @@ mod yaml;
 
 pub use as_json::yaml_to_json;
 pub use codes::{Code, DIAGNOSTICS, page};
+pub use decode::{AGENT, known_agents};
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use duration::parse_duration;
 pub use editor::json_schema;
 pub use lines::check_lines;
+pub use neighbours::{Alone, FoundAgent, Neighbours, Nested};
+pub use profile::{AgentProfile, ProfileReading, read_profile};
 pub use render::render;
-pub use report::{ArtifactReport, CheckReport, Report, report};
+pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use test_file::{
     Answers, Expectation, ExpectedCheck, LetterAct, Place, TestAnswer, TestArtifact, TestCase, TestFile,
     TestInput, TestLetter, TestReading, read_tests,
@@ -48,37 +53,44 @@ pub struct Reading {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Whether a nested playbook, as the file names it, changes the world: only who can read files can tell.
-pub type NestedChanges<'a> = &'a dyn Fn(&str) -> bool;
-
 /// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`. Playbooks
-/// that it nests are taken to change nothing.
+/// that it nests are taken to change nothing, and there are no agents.
 pub fn read(text: &str, file: &str, catalog: &[ProviderSpec]) -> Reading {
-    read_beside(text, file, catalog, &|_| false)
+    read_beside(text, file, catalog, &Alone)
 }
 
-/// Reads a playbook that may nest others.
-pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], nested: NestedChanges<'_>) -> Reading {
+/// Reads a playbook that may nest others and name agents.
+pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], neighbours: &dyn Neighbours) -> Reading {
     let mut found = Diagnostics::default();
-    let plan = plan(text, file, catalog, nested, &mut found);
+    let plan = plan(text, file, catalog, neighbours, &mut found);
     let plan = plan.filter(|_| !found.has_errors());
     Reading { plan, diagnostics: found.finish(text, file) }
 }
 
-/// Reads a playbook that may not be text.
-pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading {
-    read_bytes_beside(bytes, file, catalog, &|_| false)
+/// The playbook that giving one task to an agent stands for. The task is its input `prompt`.
+pub fn read_agent(agent: &str, catalog: &[ProviderSpec], neighbours: &dyn Neighbours) -> Reading {
+    let text = format!(
+        "name: {agent}\nagent: {agent}\n\
+         inputs: {{ prompt: {{ type: string, required: true }} }}\n\
+         checks: {{ main: {{ type: agent, prompt: \"{{{{ inputs.prompt }}}}\" }} }}\n"
+    );
+    read_beside(&text, agent, catalog, neighbours)
 }
 
-/// Reads a playbook that may not be text, and may nest others.
+/// Reads a playbook that may not be text.
+pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading {
+    read_bytes_beside(bytes, file, catalog, &Alone)
+}
+
+/// Reads a playbook that may not be text, may nest others and name agents.
 pub fn read_bytes_beside(
     bytes: &[u8],
     file: &str,
     catalog: &[ProviderSpec],
-    nested: NestedChanges<'_>,
+    neighbours: &dyn Neighbours,
 ) -> Reading {
     match std::str::from_utf8(bytes) {
-        Ok(text) => read_beside(text, file, catalog, nested),
+        Ok(text) => read_beside(text, file, catalog, neighbours),
         Err(error) => {
             let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             let mut found = Diagnostics::default();
@@ -96,7 +108,7 @@ fn plan(
     text: &str,
     file: &str,
     catalog: &[ProviderSpec],
-    nested: NestedChanges<'_>,
+    neighbours: &dyn Neighbours,
     found: &mut Diagnostics,
 ) -> Option<Plan> {
     let Some(root) = yaml::parse(text, found) else {
@@ -118,8 +130,8 @@ fn plan(
         return None;
     }
     shape::judge(&root, catalog, found);
-    let decoded = decode::decode(&root, text, file, catalog, found)?;
-    Some(resolve::resolve(decoded, text, nested, found))
+    let decoded = decode::decode(&root, text, file, catalog, neighbours, found)?;
+    Some(resolve::resolve(decoded, text, neighbours, found))
 }
 
 fn empty(text: &str, found: &mut Diagnostics) {

@@ -10,6 +10,7 @@ mod cycles;
 mod fans;
 mod graph;
 mod loops;
+mod promises;
 mod reach;
 mod safety;
 mod scope;
@@ -17,23 +18,23 @@ mod starts;
 
 use escrow_model::Plan;
 
-use crate::NestedChanges;
 use crate::decode::Decoded;
 use crate::diagnostic::Diagnostics;
+use crate::neighbours::Neighbours;
 use graph::Graph;
 
 /// The plan, finished. What is wrong or unwise is in `found`.
 pub(crate) fn resolve(
     decoded: Decoded,
     text: &str,
-    nested: NestedChanges<'_>,
+    neighbours: &dyn Neighbours,
     found: &mut Diagnostics,
 ) -> Plan {
     let Decoded { mut plan, mut drafts, uses } = decoded;
     let graph = Graph::of(&drafts);
     let order = cycles::order(&drafts, &graph, found);
     let alive = starts::resolve(&mut drafts, &graph);
-    criticality::resolve(&mut drafts, &graph, nested);
+    criticality::resolve(&mut drafts, &graph, neighbours);
     if let Some(order) = &order {
         fans::resolve(&mut drafts, &graph, order, found);
         starts::check(&drafts, &graph, &alive, found);
@@ -42,6 +43,7 @@ pub(crate) fn resolve(
     let known = scope::Known { plan: &plan, drafts: &drafts, graph: &graph, fans: order.is_some() };
     scope::check(&known, &uses, text, found);
     safety::check(&drafts, plan.safety, found);
+    promises::resolve(&mut plan.artifacts, &mut drafts, neighbours, found);
     plan.checks = drafts.into_iter().map(|draft| draft.check).collect();
     plan
 }

@@ -71,6 +71,7 @@ impl<'a> Applied<'a> {
             Event::CheckSkipped { .. }
             | Event::AttemptStarted { .. }
             | Event::AttemptAnswered { .. }
+            | Event::CheckInspected { .. }
             | Event::CheckJudged { .. }
             | Event::CheckSettled { .. }
             | Event::RetryScheduled { .. }

@@ -78,6 +78,9 @@ fn line(event: &Event) -> Option<String> {
         }
         Event::RunWaiting { reason } => reason.code.as_str().to_owned(),
         Event::DeadlinePassed {} => "deadline".to_owned(),
+        Event::CheckInspected { check, scope, delivery, .. } => {
+            format!("inspected {check}{scope} {}", delivery.status.as_str())
+        }
         Event::ArtifactsVerified { delivery } => format!("delivery {}", delivery.status.as_str()),
         Event::RunEnded { reason } => reason.code.as_str().to_owned(),
     })

@@ -13,6 +13,8 @@ pub(super) struct Record {
     pub(super) letters: BTreeMap<Asked, VecDeque<(Letter, Millis)>>,
     pub(super) cancellations: Vec<(Millis, Letter)>,
     pub(super) reopenings: VecDeque<(Millis, Option<String>)>,
+    /// What attempts had delivered when they were done.
+    pub(super) inspections: BTreeMap<(String, ScopePath, u32), Delivery>,
     /// The last look at the artifacts.
     pub(super) delivery: Option<Delivery>,
 }
@@ -56,6 +58,9 @@ impl Record {
                     record.note_letter(letter, entry.at, &waits);
                 }
                 Event::RunReopened { by, .. } => record.reopenings.push_back((entry.at, by.clone())),
+                Event::CheckInspected { check, scope, attempt, delivery } => {
+                    record.inspections.insert((check.clone(), scope.clone(), *attempt), delivery.clone());
+                }
                 Event::ArtifactsVerified { delivery } => record.delivery = Some(delivery.clone()),
                 _ => {}
             }

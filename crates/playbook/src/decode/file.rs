@@ -2,14 +2,16 @@
 
 use std::rc::Rc;
 
-use escrow_model::{Plan, ProviderSpec, Safety, Text};
+use escrow_model::{Plan, ProviderSpec, Safety, Source, Text};
 use indexmap::IndexMap;
 
+use super::agents::Agents;
 use super::names::Names;
 use super::secrets::Secrets;
 use super::{Decoded, Decoder, artifacts, check, count, inputs, prompt};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
+use crate::neighbours::Neighbours;
 use crate::shape;
 use crate::source::Sources;
 use crate::suggest::nearest;
@@ -24,9 +26,13 @@ pub(crate) fn decode(
     text: &str,
     file: &str,
     catalog: &[ProviderSpec],
+    neighbours: &dyn Neighbours,
     found: &mut Diagnostics,
 ) -> Option<Decoded> {
-    let prompted = prompt::as_check(root, found);
+    let agents = Agents::of(root, neighbours, found);
+    let has_harnesses = catalog.iter().any(|provider| provider.name == "ai");
+    let is_command = agents.of_the_run.as_ref().is_some_and(|profile| profile.command.is_some());
+    let prompted = prompt::as_check(root, is_command || !has_harnesses, found);
     let entries: &[Entry] = match &prompted {
         Some(prompted) => std::slice::from_ref(&prompted.check),
         None => root.get("checks").and_then(|checks| checks.map()).unwrap_or_default(),
@@ -46,8 +52,19 @@ pub(crate) fn decode(
         shape::judge_check(&prompted.check, catalog, found);
     }
     let sources = Sources { text, found, uses: Vec::new(), check: None };
-    let mut decoder = Decoder { sources, catalog, names: Names::of(entries), secrets: Secrets::of(root) };
-    let artifacts = artifacts::decode(root.get("artifacts"), decoder.found());
+    let mut decoder = Decoder {
+        sources,
+        catalog,
+        names: Names::of(entries),
+        secrets: Secrets::of(root),
+        agents,
+        names_an_agent: root.entry("agent").is_some(),
+    };
+    let artifacts = artifacts::decode(root.get("artifacts"), Source::Playbook, decoder.found());
+    let artifacts = match &decoder.agents.of_the_run {
+        Some(profile) => artifacts::merge(&profile.artifacts, artifacts),
+        None => artifacts,
+    };
     let mut inputs = inputs::decode(root.get("inputs"), decoder.found());
     for name in prompted.iter().flat_map(|prompted| &prompted.inputs) {
         inputs.entry(name.clone()).or_insert_with(inputs::named_in_a_prompt);

@@ -1,11 +1,12 @@
 //! Performs effects, each on a task of its own, and reports what came of them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use escrow_engine::{Effect, Input, Run};
-use escrow_model::{Answer, CheckIndex, ProviderFault, ScopePath};
+use escrow_model::{Answer, CheckIndex, ProviderFault, ScopePath, folder_in_scope};
 use escrow_store::Store;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -59,6 +60,7 @@ impl Workshop {
                 let run_id = run.options().run.clone();
                 let granted = surroundings.secrets.granted(&run.plan_of().check(check).secrets);
                 let done = key.clone();
+                let artifacts = self.artifacts_of(run, check, &scope);
                 let nest = Nest {
                     parent: run.options().clone(),
                     parent_started_at: run.started_at(),
@@ -92,7 +94,7 @@ impl Workshop {
                         scope: scope.clone(),
                         number: attempt,
                         directory: surroundings.directory.clone(),
-                        artifacts: surroundings.artifacts.clone(),
+                        artifacts,
                         context: Box::new(move || context.clone()),
                         environment: surroundings.environment.clone(),
                         secrets: granted,
@@ -134,8 +136,7 @@ impl Workshop {
                     work.canceller.cancel();
                 }
             }
-            Effect::Inspect => {
-                let expected = run.plan_of().artifacts.expected.clone();
+            Effect::Inspect { expected, attempt } => {
                 let directory = self.surroundings.artifacts.clone();
                 let redactor = Arc::clone(self.surroundings.secrets.redactor());
                 let reports = self.reports.clone();
@@ -143,10 +144,28 @@ impl Workshop {
                 tokio::task::spawn_blocking(move || {
                     let mut seen = inspect_for_secrets(&directory, &expected, &redactor);
                     redactor.sightings(&mut seen);
-                    drop(reports.send(Report::Input(Input::Seen(seen))));
+                    let input = match attempt {
+                        None => Input::Seen(seen),
+                        Some((check, scope, attempt)) => Input::SeenAt { check, scope, attempt, seen },
+                    };
+                    drop(reports.send(Report::Input(input)));
                 });
             }
         }
+    }
+}
+
+impl Workshop {
+    /// Where a check delivers. A folder that cannot be made is noticed when nothing is in it.
+    fn artifacts_of(&self, run: &Run, check: CheckIndex, scope: &ScopePath) -> PathBuf {
+        let whole = &self.surroundings.artifacts;
+        let spec = run.plan_of().check(check);
+        if !spec.own_folder {
+            return whole.clone();
+        }
+        let own = whole.join(folder_in_scope(&spec.name, scope));
+        drop(std::fs::create_dir_all(&own));
+        own
     }
 }
 
