@@ -1,10 +1,12 @@
 //! Judges what came back against what was promised. Never fetches it.
 //!
-//!   SeenFile, output, expressions ──> judge ──> Delivery, Issues
+//!   SeenFile, output, rules ──> judge ──> Delivery, Outcome, BrokenRule
 //!
 //! **Invariant:** no I/O and no clock. What cannot be judged counts as broken, never as kept.
 
 mod delivery;
+pub mod outcome;
+pub mod rules;
 mod schema;
 
 pub use delivery::judge_delivery;

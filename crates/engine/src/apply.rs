@@ -61,6 +61,9 @@ impl Run {
                     self.settle(check, scope);
                 }
             }
+            Event::OutcomeStored { outcome } => {
+                self.state.outcomes.push((at, Arc::new((**outcome).clone())));
+            }
             Event::CheckSettled { check, scope } => {
                 let check = self.index(check);
                 self.settle(check, scope);

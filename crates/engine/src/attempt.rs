@@ -153,7 +153,11 @@ impl Deciding<'_> {
         let (check, scope) = place;
         let plan = self.plan();
         let spec = plan.check(*check);
-        let Judgement { attempt, verdict, issues, fault, violation } = judgement;
+        let Judgement { attempt, verdict, issues, fault, violation, outcome } = judgement;
+        if let Some(outcome) = outcome {
+            let name = format!("{}{scope}", spec.name);
+            self.store_outcome(name, outcome, Some(place), None);
+        }
         if let (Verdict::Failed, Some(class)) = (verdict, fault) {
             let code = issues.first().map(|issue| issue.rule_id.clone()).unwrap_or_default();
             self.record(Event::FaultDetected { check: spec.name.clone(), scope: scope.clone(), class, code });

@@ -17,8 +17,16 @@ impl Run {
             "run": self.run_document(),
             "checks": checks,
             "artifacts": self.artifacts_document(),
-            "outcomes": [],
+            "outcomes": self.outcomes(),
         })
+    }
+
+    /// What the run stored as typed results, newest first.
+    pub fn outcomes(&self) -> Vec<Value> {
+        let options = &self.state.options;
+        let invocation = options.invocation.as_deref();
+        let all = self.state.outcomes.iter().rev();
+        all.map(|(at, outcome)| outcome.document(*at, Some(options.run.as_str()), invocation)).collect()
     }
 
     pub fn run_document(&self) -> Value {

@@ -4,8 +4,41 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use escrow_contract::Schema;
+use escrow_contract::outcome::Kind;
+use escrow_contract::rules::RuleSet;
 use escrow_model::{Check, CheckIndex, EnvTemplates, Plan, Routing, ScopePath};
 use serde_json::{Map, Value};
+
+/// What judges the output of a check, compiled once. A plan was checked when it was read; a part that no longer
+/// compiles is absent, and judges nothing as kept.
+#[derive(Debug, Default)]
+pub(crate) struct Contract {
+    pub(crate) schema: Option<Shape>,
+    pub(crate) rules: Option<RuleSet>,
+    pub(crate) outcome: Option<Kind>,
+}
+
+/// A JSON Schema, or the kind that `schema` names.
+#[derive(Debug)]
+pub(crate) enum Shape {
+    Schema(Box<Schema>),
+    Kind(Kind),
+}
+
+impl Contract {
+    fn of(plan: &Plan, check: &Check) -> Contract {
+        let kind = |name: &str| Kind::find(name, |own| plan.outcome_kinds.get(own));
+        Contract {
+            schema: match &check.schema {
+                None => None,
+                Some(Value::String(name)) => kind(name).map(Shape::Kind),
+                Some(schema) => Schema::compile(schema).ok().map(|schema| Shape::Schema(Box::new(schema))),
+            },
+            rules: RuleSet::compile(&check.rules).ok().filter(|_| !check.rules.is_empty()),
+            outcome: check.outcome.as_deref().and_then(kind),
+        }
+    }
+}
 
 /// Derived once per run, never stored.
 #[derive(Debug)]
@@ -17,7 +50,7 @@ pub(crate) struct Graph {
     mapped_over: Vec<Vec<CheckIndex>>,
     /// A routing block of this check may re-run it or something it depends on, so its dependents wait.
     may_loop: Vec<[bool; 3]>,
-    schemas: Vec<Option<Schema>>,
+    contracts: Vec<Contract>,
     constant_env: Vec<Map<String, Value>>,
     /// Names that `outputs` offers.
     order: Vec<String>,
@@ -33,12 +66,7 @@ impl Graph {
             dependents: vec![Vec::new(); size],
             mapped_over: vec![Vec::new(); size],
             may_loop: vec![[false; 3]; size],
-            // A plan was checked when it was read; a schema that no longer compiles judges nothing as kept.
-            schemas: plan
-                .checks
-                .iter()
-                .map(|check| check.schema.as_ref().and_then(|schema| Schema::compile(schema).ok()))
-                .collect(),
+            contracts: plan.checks.iter().map(|check| Contract::of(plan, check)).collect(),
             constant_env: plan.checks.iter().map(|check| constants(&check.env)).collect(),
             order: plan.checks.iter().map(|check| check.name.clone()).collect(),
             closures: vec![OnceLock::new(); size],
@@ -82,8 +110,8 @@ impl Graph {
         self.may_loop[check.place()][block as usize]
     }
 
-    pub(crate) fn schema(&self, check: CheckIndex) -> Option<&Schema> {
-        self.schemas[check.place()].as_ref()
+    pub(crate) fn contract(&self, check: CheckIndex) -> &Contract {
+        &self.contracts[check.place()]
     }
 
     /// The values of `env:` that need no rendering: expressions see them.

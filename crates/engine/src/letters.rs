@@ -66,6 +66,7 @@ impl Deciding<'_> {
             issues,
             fault: None,
             violation: false,
+            outcome: None,
         };
         match assumption {
             Assumption::Retry => {}

@@ -16,6 +16,7 @@ mod graph;
 mod halt;
 mod inspect;
 mod letters;
+mod outcome;
 mod pure;
 mod redecide;
 mod reopen;

@@ -241,6 +241,7 @@ impl Run {
             issues: Vec::new(),
             warnings: Vec::new(),
             delivery: None,
+            outcomes: Vec::new(),
             agenda: Aside(agenda),
         };
         let left_out = left_out(plan, options);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Delivery, Facts, FaultClass, Issue, Millis, Plan, Reason, ReasonCode, Request,
-    RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    Answer, CheckIndex, Delivery, Facts, FaultClass, Issue, Millis, Plan, Reason, ReasonCode,
+    RecordedOutcome, Request, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
@@ -65,6 +65,8 @@ pub(crate) struct State {
     pub(crate) issues: Vec<(CheckIndex, ScopePath, Issue)>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) delivery: Option<Delivery>,
+    /// Typed results, in the order in which they came.
+    pub(crate) outcomes: Vec<(Millis, Arc<RecordedOutcome>)>,
 
     /// What is worth a look. A superset does no harm: looking decides nothing by itself.
     pub(crate) agenda: Aside<Agenda>,

@@ -1,15 +1,20 @@
 //! What the contracts make of an answer. All of them speak; none stops the others.
 
 use escrow_model::{
-    CheckIndex, Delivery, Ending, FaultClass, Issue, ReasonCode, RunStatus, ScopePath, Severity, Verdict,
+    Answer, Check, CheckIndex, Delivery, Ending, FaultClass, Issue, Outcome, ReasonCode, RunStatus, ScopePath,
+    Severity, Verdict,
 };
 use serde_json::Value;
 
+use crate::graph::{Contract, Shape};
 use crate::run::Run;
 use crate::view::{BUDGET, View};
 
 /// The most items a `forEach` may have.
 const ITEMS_MAX: usize = 10_000;
+
+/// How many broken rules one judgement lists.
+const ISSUES_MAX: usize = 1_000;
 
 /// What an attempt came to, or what was decided without one.
 pub(crate) struct Judgement {
@@ -19,18 +24,20 @@ pub(crate) struct Judgement {
     pub(crate) issues: Vec<Issue>,
     pub(crate) fault: Option<FaultClass>,
     pub(crate) violation: bool,
+    /// What the output is stored as, whatever else is said against it.
+    pub(crate) outcome: Option<Outcome>,
 }
 
 impl Judgement {
     /// Failed without an attempt: a template, an assumption, a denial.
     pub(crate) fn without_attempt(issues: Vec<Issue>, fault: Option<FaultClass>) -> Judgement {
-        Judgement { attempt: 0, verdict: Verdict::Failed, issues, fault, violation: false }
+        Judgement { attempt: 0, verdict: Verdict::Failed, issues, fault, violation: false, outcome: None }
     }
 }
 
 impl Run {
-    /// Judges the last answer of a cell: `schema`, `guarantee`, `artifacts`, `fail_if`. When the provider faulted only
-    /// `fail_if` is judged, and makes the fault logical.
+    /// Judges the last answer of a cell: `schema`, `rules`, `guarantee`, `artifacts`, `fail_if`, `outcome`. When the
+    /// provider faulted only `fail_if` is judged, and makes the fault logical.
     pub(crate) fn judge(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> Judgement {
         let plan = &self.state.plan;
         let spec = plan.check(check);
@@ -45,6 +52,7 @@ impl Run {
                 issues: vec![Issue::error("system/no_answer", "the provider gave no answer")],
                 fault: Some(FaultClass::Transient),
                 violation: false,
+                outcome: None,
             };
         };
         let view = View::after(self, check, scope);
@@ -55,18 +63,12 @@ impl Run {
                 issues.push(Issue::error(rule, provider_fault.message.clone()));
             }
             Ending::Done => {
-                if spec.schema.as_ref().is_some_and(Value::is_object) {
-                    let broken = match self.graph.schema(check) {
-                        Some(schema) => schema.violations(&answer.output),
-                        None => vec!["the schema cannot be compiled".to_owned()],
-                    };
-                    if !broken.is_empty() {
-                        violation = true;
-                        let hint = text_hint(&answer.output);
-                        let message = format!("{}{hint}", broken.join("; "));
-                        issues.push(Issue::error("contract/schema_validation_failed", message));
-                    }
-                }
+                let contract = self.graph.contract(check);
+                let broken = shape_issues(spec, contract, answer)
+                    .into_iter()
+                    .chain(rule_issues(spec, contract, answer));
+                issues.extend(broken);
+                violation = !issues.is_empty();
                 for guarantee in &spec.guarantee {
                     let message = match guarantee.test(&view, BUDGET) {
                         Ok(true) => continue,
@@ -116,6 +118,18 @@ impl Run {
                 }
             }
         }
+        let outcome = match (&spec.outcome, &answer.ending) {
+            (Some(kind), Ending::Done) => match self.graph.contract(check).outcome.as_ref() {
+                Some(kind) => kind.judge(&answer.output).map_err(|refused| refused.to_string()),
+                None => Err(format!("the kind `{kind}` cannot be compiled")),
+            }
+            .map_err(|message| {
+                fault = Some(FaultClass::Logical);
+                issues.push(Issue::error("contract/outcome_invalid", message));
+            })
+            .ok(),
+            _ => None,
+        };
         if violation || (unsure && fault.is_none()) {
             fault = Some(FaultClass::Logical);
         }
@@ -126,6 +140,7 @@ impl Run {
             issues,
             fault,
             violation: violation || unsure,
+            outcome,
         }
     }
 }
@@ -140,6 +155,40 @@ fn artifact_issues(delivery: Option<&Delivery>) -> Vec<Issue> {
         Issue::warning("contract/artifact_missing", format!("optional artifact {}", missing.in_words()))
     });
     required.chain(optional).collect()
+}
+
+/// What `schema` says of an output.
+fn shape_issues(spec: &Check, contract: &Contract, answer: &Answer) -> Option<Issue> {
+    let broken = match (&spec.schema, &contract.schema) {
+        (None, _) => return None,
+        (Some(_), Some(Shape::Schema(schema))) => schema.violations(&answer.output),
+        (Some(_), Some(Shape::Kind(kind))) => kind.violations(&answer.output),
+        // A card without a kind says how the output is shown, and asks nothing of it.
+        (Some(Value::String(_)), None) => return None,
+        (Some(_), None) => vec!["the schema cannot be compiled".to_owned()],
+    };
+    if broken.is_empty() {
+        return None;
+    }
+    let message = format!("{}{}", broken.join("; "), text_hint(&answer.output));
+    Some(Issue::error("contract/schema_validation_failed", message))
+}
+
+/// What `rules` say of an output, an issue for each that is broken.
+fn rule_issues(spec: &Check, contract: &Contract, answer: &Answer) -> Vec<Issue> {
+    match &contract.rules {
+        _ if spec.rules.is_empty() => Vec::new(),
+        Some(rules) => rules
+            .judge(&answer.output)
+            .into_iter()
+            .take(ISSUES_MAX)
+            .map(|mut broken| {
+                broken.message.push_str(text_hint(&answer.output));
+                Issue::rule(broken)
+            })
+            .collect(),
+        None => vec![Issue::error("contract/rule_failed", "the rules cannot be compiled")],
+    }
 }
 
 fn array_issue(output: &Value) -> Option<Issue> {

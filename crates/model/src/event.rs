@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, Delivery, Facts, FaultClass, Issue, Letter, Millis, Plan, Reason, Request, RunOptions, ScopePath,
-    SkipReason, Verdict, Warning,
+    Answer, Delivery, Facts, FaultClass, Issue, Letter, Millis, Plan, Reason, RecordedOutcome, Request,
+    RunOptions, ScopePath, SkipReason, Verdict, Warning,
 };
 
 /// The version that new entries carry.
@@ -84,6 +84,11 @@ pub enum Event {
         /// The verdict stands and dependents may go on; otherwise routing comes first, then `CheckSettled`
         /// or a `RoutingDone`.
         settled: bool,
+    },
+
+    /// A typed result: the output of a check with `outcome`, or a delivered file of a `kind`.
+    OutcomeStored {
+        outcome: Box<RecordedOutcome>,
     },
 
     /// The verdict stands although routing is not over: dependents may go on.
@@ -286,6 +291,7 @@ impl Event {
             | Event::RecoverySucceeded { check, .. }
             | Event::RecoveryExhausted { check, .. }
             | Event::WaitStarted { check, .. } => Some(check),
+            Event::OutcomeStored { outcome } => outcome.check.as_deref(),
             Event::RunStarted { .. }
             | Event::WarningRaised { .. }
             | Event::LetterOpened { .. }

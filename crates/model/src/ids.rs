@@ -16,12 +16,7 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 impl RunId {
     /// Builds an id from its start and 52 bits of chance.
     pub fn new(started_at_ms: u64, chance: u64) -> RunId {
-        let bits = (u128::from(started_at_ms) & ((1 << 48) - 1)) << 52 | u128::from(chance) & ((1 << 52) - 1);
-        let digits = (0..20).rev().map(|place| {
-            let digit = (bits >> (place * 5)) & 31;
-            char::from(ALPHABET[usize::try_from(digit).expect("five bits fit")])
-        });
-        RunId(std::iter::once('r').chain(std::iter::once('_')).chain(digits).collect())
+        RunId(sortable("r_", started_at_ms, chance))
     }
 
     /// Takes a stored id as it is.
@@ -38,6 +33,43 @@ impl fmt::Display for RunId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
+}
+
+/// An outcome, `o_` and 20 characters like those of a run. Ids sort by age.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OutcomeId(String);
+
+impl OutcomeId {
+    /// Builds an id from the time and 52 bits of chance.
+    pub fn new(at_ms: u64, chance: u64) -> OutcomeId {
+        OutcomeId(sortable("o_", at_ms, chance))
+    }
+
+    /// Takes a stored id as it is.
+    pub fn from_stored(text: impl Into<String>) -> OutcomeId {
+        OutcomeId(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for OutcomeId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// 48 bits of time and 52 of chance, as text that sorts by time.
+fn sortable(prefix: &str, at_ms: u64, chance: u64) -> String {
+    let bits = (u128::from(at_ms) & ((1 << 48) - 1)) << 52 | u128::from(chance) & ((1 << 52) - 1);
+    let digits = (0..20).rev().map(|place| {
+        let digit = (bits >> (place * 5)) & 31;
+        char::from(ALPHABET[usize::try_from(digit).expect("five bits fit")])
+    });
+    prefix.chars().chain(digits).collect()
 }
 
 /// The items of `forEach` that a check runs for, outermost first. The root scope is empty.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::BrokenRule;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -15,15 +17,24 @@ pub struct Issue {
     pub rule_id: String,
     pub severity: Severity,
     pub message: String,
+    /// The rule that was broken, of a `contract/rule_failed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<BrokenRule>,
 }
 
 impl Issue {
     pub fn error(rule_id: impl Into<String>, message: impl Into<String>) -> Issue {
-        Issue { rule_id: rule_id.into(), severity: Severity::Error, message: message.into() }
+        Issue { rule_id: rule_id.into(), severity: Severity::Error, message: message.into(), rule: None }
+    }
+
+    /// A rule over the output was broken.
+    pub fn rule(broken: BrokenRule) -> Issue {
+        let message = broken.message.clone();
+        Issue { rule: Some(broken), ..Issue::error("contract/rule_failed", message) }
     }
 
     pub fn warning(rule_id: impl Into<String>, message: impl Into<String>) -> Issue {
-        Issue { rule_id: rule_id.into(), severity: Severity::Warning, message: message.into() }
+        Issue { rule_id: rule_id.into(), severity: Severity::Warning, message: message.into(), rule: None }
     }
 }
 

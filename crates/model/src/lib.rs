@@ -11,11 +11,13 @@ mod facts;
 mod ids;
 mod issue;
 mod letter;
+pub mod outcome;
 mod plan;
 mod reads;
 mod reason;
 mod request;
 mod routing;
+mod rule;
 mod secret;
 mod source;
 mod status;
@@ -30,9 +32,10 @@ pub use artifact::{
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
 pub use event::{Entry, Event, JOURNAL_VERSION, Reopened, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
-pub use ids::{RunId, ScopePath, ScopeStep};
+pub use ids::{OutcomeId, RunId, ScopePath, ScopeStep};
 pub use issue::{FaultClass, Issue, Severity, Warning};
 pub use letter::{Assumption, Letter};
+pub use outcome::{Outcome, RecordedOutcome};
 pub use plan::{
     AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, EnvTemplates, Fan, Field, Input,
     InputKind, Need, Plan, Safety, Tree,
@@ -41,6 +44,7 @@ pub use reads::PlanReads;
 pub use reason::{Evidence, Reason, ReasonCode};
 pub use request::Request;
 pub use routing::{Backoff, BackoffMode, Retry, Routing, Transition};
+pub use rule::{BrokenRule, Rule, RuleCheck};
 pub use secret::{Secret, SecretSource};
 pub use source::{Block, Expression, Shell, SourceError, Text};
 pub use status::{CheckStatus, RunStatus, SkipReason, Verdict};

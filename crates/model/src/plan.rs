@@ -4,7 +4,9 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ArtifactContract, Block, ExpectedArtifact, Expression, Retry, Routing, Secret, Shell, Text};
+use crate::{
+    ArtifactContract, Block, ExpectedArtifact, Expression, Retry, Routing, Rule, Secret, Shell, Text,
+};
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub struct Plan {
     pub secrets: Vec<Secret>,
     #[serde(default)]
     pub artifacts: ArtifactContract,
+    /// The own outcome kinds that the plan names, each with its JSON Schema.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub outcome_kinds: IndexMap<String, Value>,
     /// `routing.max_loops`; without it 10, or 8 for critical sources.
     #[serde(default)]
     pub max_loops: Option<u32>,
@@ -85,6 +90,8 @@ pub struct Check {
     pub guarantee: Vec<Expression>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_if: Option<Expression>,
     /// The ids of the artifacts that must be there as soon as its provider is done.
@@ -93,6 +100,9 @@ pub struct Check {
     /// Its provider delivers into a folder of the check's own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_folder: bool,
+    /// The kind of outcome that its output is stored as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
 
     /// All of these, each satisfied by any of its alternatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

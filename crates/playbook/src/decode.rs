@@ -10,6 +10,7 @@ mod check;
 mod fields;
 mod file;
 mod inputs;
+mod kinds;
 mod names;
 mod prompt;
 mod routing;
@@ -20,12 +21,17 @@ use std::rc::Rc;
 
 use escrow_model::{Check, Criticality, ExpectedArtifact, Plan, ProviderSpec};
 
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::Beside;
 use crate::diagnostic::Diagnostics;
 use crate::source::{Sources, Use};
 use crate::yaml::{Entry, Node};
 
 pub use agents::{AGENT, known_agents};
 pub(crate) use file::decode;
+pub(crate) use kinds::is_layout;
 
 /// A plan without its checks, the checks beside what was written about them, and every source.
 pub(crate) struct Decoded {
@@ -65,6 +71,15 @@ pub(crate) enum Fanout {
     Reduce,
 }
 
+/// The file that is decoded, and what there is around it.
+#[derive(Clone, Copy)]
+pub(crate) struct File<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) name: &'t str,
+    pub(crate) catalog: &'t [ProviderSpec],
+    pub(crate) beside: &'t dyn Beside,
+}
+
 /// What decoding needs at hand.
 struct Decoder<'t> {
     sources: Sources<'t>,
@@ -74,6 +89,9 @@ struct Decoder<'t> {
     agents: agents::Agents<'t>,
     /// `agent` stands at the top of the file.
     names_an_agent: bool,
+    beside: &'t dyn Beside,
+    /// Own outcome kinds that were named so far.
+    kinds: IndexMap<String, Value>,
 }
 
 impl Decoder<'_> {

@@ -16,6 +16,16 @@ pub fn json_schema(catalog: &[ProviderSpec]) -> Value {
     schema
 }
 
+/// A map with the keys of a table that knows no providers.
+pub(crate) fn map_schema(table: &Table) -> Value {
+    table_schema(table, &[])
+}
+
+/// A list of such maps.
+pub(crate) fn list_schema(table: &Table) -> Value {
+    json!({"type": "array", "items": map_schema(table)})
+}
+
 fn table_schema(table: &Table, catalog: &[ProviderSpec]) -> Value {
     let mut properties = Map::new();
     for key in table.keys.iter().filter(|key| !matches!(key.shape, Shape::Later)) {
@@ -101,6 +111,9 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
             "propertyNames": {"pattern": VARIABLE},
             "additionalProperties": text(),
         }),
+        Shape::Rules => json!({"oneOf": [string(), list_schema(&keys::RULE)]}),
+        Shape::Kind => string(),
+        Shape::Params => json!({"type": "object"}),
         Shape::SchemaOrCard => json!({"type": ["object", "string"]}),
         Shape::Schema => json!({"type": "object"}),
         Shape::Identifier => json!({"type": "string", "pattern": "^[\\p{L}\\p{N}_-]+$"}),

@@ -79,6 +79,12 @@ pub(crate) enum Shape {
     Named(&'static Table),
     /// A list of maps with these keys.
     List(&'static Table),
+    /// A map whose names and values depend on what stands beside it.
+    Params,
+    /// A list of rules, or the name of a file of them.
+    Rules,
+    /// The name of an outcome kind.
+    Kind,
     /// A key that this version knows and cannot serve yet.
     Later,
 }
@@ -171,7 +177,7 @@ pub(crate) static ARTIFACT: Table = Table {
         ),
         key("required", Shape::Bool, "Whether a run without it fails; true without it."),
         key("description", Shape::Text, "What it is, for people."),
-        key("kind", Shape::Text, "The outcome kind that it must parse as."),
+        key("kind", Shape::Kind, "The outcome kind that it must parse as."),
         key("schema", Shape::Schema, "The JSON Schema that its content must satisfy."),
         key("min_size", Shape::Count { min: 0, max: u64::MAX }, "The least size in bytes; 1 without it."),
         key("mime_type", Shape::Text, "The media type that its content must have."),
@@ -214,6 +220,34 @@ pub(crate) static BUDGET: Table = Table {
         key("tokens", COUNT, "Tokens, in and out."),
     ],
 };
+/// A file of rules that says more than its rules.
+pub(crate) static RULES: Table = Table {
+    what: "a file of rules",
+    keys: &[
+        key("version", Shape::Text, "The version of the format; `1.0`."),
+        key("name", Shape::Text, "What the rules are called."),
+        key("description", Shape::Text, "What they are for, for people."),
+        required("rules", Shape::List(&RULE), "The rules, in the order in which they speak."),
+    ],
+};
+
+pub(crate) static RULE: Table = Table {
+    what: "a rule",
+    keys: &[
+        required("rule_id", Shape::Text, "Its name, unique among the rules it is applied with."),
+        required("field", Shape::Text, "The path of the value, such as `findings[0].file`."),
+        required("check", Shape::Word(RULE_CHECKS), "What is asked of the value."),
+        key(
+            "params",
+            Shape::Params,
+            "`type`; `min`, `max`; `pattern`, `flags`, `max_length`; `expr`, `error`.",
+        ),
+        key("message", Shape::Text, "What is said instead of the usual message."),
+        key("enabled", Shape::Bool, "Whether it is applied; true without it."),
+    ],
+};
+
+pub(crate) const RULE_CHECKS: &[&str] = &["required", "type", "range", "pattern", "custom"];
 
 pub(crate) static ARTIFACT_COUNT: Table = Table {
     what: "`count`",
@@ -234,10 +268,10 @@ pub(crate) static CHECK: Table = Table {
         key("guarantee", Shape::Expressions, "What must hold of the output."),
         key("schema", Shape::SchemaOrCard, "The JSON Schema of the output, or the name of a card."),
         key("output_schema", Shape::Schema, "Deprecated: write `schema`."),
-        key("rules", Shape::Later, "Rules over fields of the output."),
+        key("rules", Shape::Rules, "Rules over fields of the output, or the file that they stand in."),
         key("fail_if", Shape::Expression, "Which output counts as a failure."),
         key("artifacts", Shape::ArtifactIds, "The artifacts that must be there when its provider is done."),
-        key("outcome", Shape::Later, "The outcome kind that the output is stored as."),
+        key("outcome", Shape::Kind, "The outcome kind that the output is stored as."),
         key("depends_on", Shape::Needs, "The checks that it needs; `'a|b'` is any of them."),
         key("forEach", Shape::Bool, "Whether its output is a list whose items its dependents run for."),
         key("fanout", Shape::Word(&["map", "reduce"]), "Whether it runs for each item or once for all."),
@@ -342,6 +376,8 @@ mod tests {
             &ARTIFACT_COUNT,
             &PROFILE,
             &BUDGET,
+            &RULES,
+            &RULE,
             &CHECK,
             &ROUTING,
             &ON_FAIL,

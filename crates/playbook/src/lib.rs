@@ -6,6 +6,7 @@
 //! The only room that knows YAML.
 
 mod as_json;
+mod beside;
 mod codes;
 mod decode;
 mod diagnostic;
@@ -14,11 +15,11 @@ mod editor;
 mod foreign;
 mod keys;
 mod lines;
-mod neighbours;
 mod profile;
 mod render;
 mod report;
 mod resolve;
+mod rules;
 mod shape;
 mod source;
 mod suggest;
@@ -26,16 +27,17 @@ mod test_file;
 mod yaml;
 
 pub use as_json::yaml_to_json;
+pub use beside::{Alone, Beside, FoundAgent, RulesText};
 pub use codes::{Code, DIAGNOSTICS, page};
 pub use decode::{AGENT, known_agents};
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use duration::parse_duration;
 pub use editor::json_schema;
 pub use lines::check_lines;
-pub use neighbours::{Alone, FoundAgent, Neighbours, Nested};
 pub use profile::{AgentProfile, ProfileReading, read_profile};
 pub use render::render;
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
+pub use rules::{RulesReading, read_rules, rules_schema};
 pub use test_file::{
     Answers, Expectation, ExpectedCheck, LetterAct, Place, TestAnswer, TestArtifact, TestCase, TestFile,
     TestInput, TestLetter, TestReading, read_tests,
@@ -53,28 +55,28 @@ pub struct Reading {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`. Playbooks
-/// that it nests are taken to change nothing, and there are no agents.
+/// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`. Nothing stands
+/// beside it: playbooks that it nests are taken to change nothing, and there are no agents.
 pub fn read(text: &str, file: &str, catalog: &[ProviderSpec]) -> Reading {
     read_beside(text, file, catalog, &Alone)
 }
 
-/// Reads a playbook that may nest others and name agents.
-pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], neighbours: &dyn Neighbours) -> Reading {
+/// Reads a playbook that may nest others, and name agents, rules and outcome kinds that stand beside it.
+pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
     let mut found = Diagnostics::default();
-    let plan = plan(text, file, catalog, neighbours, &mut found);
+    let plan = plan(text, file, catalog, beside, &mut found);
     let plan = plan.filter(|_| !found.has_errors());
     Reading { plan, diagnostics: found.finish(text, file) }
 }
 
 /// The playbook that giving one task to an agent stands for. The task is its input `prompt`.
-pub fn read_agent(agent: &str, catalog: &[ProviderSpec], neighbours: &dyn Neighbours) -> Reading {
+pub fn read_agent(agent: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
     let text = format!(
         "name: {agent}\nagent: {agent}\n\
          inputs: {{ prompt: {{ type: string, required: true }} }}\n\
          checks: {{ main: {{ type: agent, prompt: \"{{{{ inputs.prompt }}}}\" }} }}\n"
     );
-    read_beside(&text, agent, catalog, neighbours)
+    read_beside(&text, agent, catalog, beside)
 }
 
 /// Reads a playbook that may not be text.
@@ -82,15 +84,10 @@ pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading
     read_bytes_beside(bytes, file, catalog, &Alone)
 }
 
-/// Reads a playbook that may not be text, may nest others and name agents.
-pub fn read_bytes_beside(
-    bytes: &[u8],
-    file: &str,
-    catalog: &[ProviderSpec],
-    neighbours: &dyn Neighbours,
-) -> Reading {
+/// Reads a playbook that may not be text, with what stands beside it.
+pub fn read_bytes_beside(bytes: &[u8], file: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
     match std::str::from_utf8(bytes) {
-        Ok(text) => read_beside(text, file, catalog, neighbours),
+        Ok(text) => read_beside(text, file, catalog, beside),
         Err(error) => {
             let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             let mut found = Diagnostics::default();
@@ -108,7 +105,7 @@ fn plan(
     text: &str,
     file: &str,
     catalog: &[ProviderSpec],
-    neighbours: &dyn Neighbours,
+    beside: &dyn Beside,
     found: &mut Diagnostics,
 ) -> Option<Plan> {
     let Some(root) = yaml::parse(text, found) else {
@@ -130,8 +127,8 @@ fn plan(
         return None;
     }
     shape::judge(&root, catalog, found);
-    let decoded = decode::decode(&root, text, file, catalog, neighbours, found)?;
-    Some(resolve::resolve(decoded, text, neighbours, found))
+    let decoded = decode::decode(&root, decode::File { text, name: file, catalog, beside }, found)?;
+    Some(resolve::resolve(decoded, text, beside, found))
 }
 
 fn empty(text: &str, found: &mut Diagnostics) {

@@ -18,23 +18,18 @@ mod starts;
 
 use escrow_model::Plan;
 
+use crate::Beside;
 use crate::decode::Decoded;
 use crate::diagnostic::Diagnostics;
-use crate::neighbours::Neighbours;
 use graph::Graph;
 
 /// The plan, finished. What is wrong or unwise is in `found`.
-pub(crate) fn resolve(
-    decoded: Decoded,
-    text: &str,
-    neighbours: &dyn Neighbours,
-    found: &mut Diagnostics,
-) -> Plan {
+pub(crate) fn resolve(decoded: Decoded, text: &str, beside: &dyn Beside, found: &mut Diagnostics) -> Plan {
     let Decoded { mut plan, mut drafts, uses } = decoded;
     let graph = Graph::of(&drafts);
     let order = cycles::order(&drafts, &graph, found);
     let alive = starts::resolve(&mut drafts, &graph);
-    criticality::resolve(&mut drafts, &graph, neighbours);
+    criticality::resolve(&mut drafts, &graph, beside);
     if let Some(order) = &order {
         fans::resolve(&mut drafts, &graph, order, found);
         starts::check(&drafts, &graph, &alive, found);
@@ -43,7 +38,7 @@ pub(crate) fn resolve(
     let known = scope::Known { plan: &plan, drafts: &drafts, graph: &graph, fans: order.is_some() };
     scope::check(&known, &uses, text, found);
     safety::check(&drafts, plan.safety, found);
-    promises::resolve(&mut plan.artifacts, &mut drafts, neighbours, found);
+    promises::resolve(&mut plan.artifacts, &mut drafts, beside, found);
     plan.checks = drafts.into_iter().map(|draft| draft.check).collect();
     plan
 }

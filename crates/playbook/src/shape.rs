@@ -37,6 +37,15 @@ pub(crate) fn judge_profile(front: &Node, found: &mut Diagnostics) {
     Judge { catalog: &[], found }.map(front, &keys::PROFILE, front.span.clone());
 }
 
+/// Judges a file of rules: a list of them, or a map that has one.
+pub(crate) fn judge_rules(file: &Node, found: &mut Diagnostics) {
+    let mut judge = Judge { catalog: &[], found };
+    match file.list() {
+        Some(items) => judge.rules(items),
+        None => judge.map(file, &keys::RULES, file.span.clone()),
+    }
+}
+
 struct Judge<'a> {
     catalog: &'a [ProviderSpec],
     found: &'a mut Diagnostics,
@@ -236,6 +245,20 @@ impl Judge<'_> {
                     self.wrong(entry, "a JSON Schema");
                 }
             }
+            Shape::Rules => match node.list() {
+                Some(items) => {
+                    self.not_empty(entry, items);
+                    self.rules(items);
+                }
+                None if node.string().is_some() => self.value(entry, &Shape::Text),
+                None => self.wrong(entry, "a list of rules, or the name of a file of them"),
+            },
+            Shape::Params => {
+                if node.map().is_none() {
+                    self.wrong(entry, "a map");
+                }
+            }
+            Shape::Kind => self.name(entry, node, "the name of an outcome kind"),
             Shape::Identifier => self.identifier(entry),
             Shape::Map(table) => self.map(node, table, entry.key_span.clone()),
             Shape::Named(table) => self.named(entry, table),
@@ -248,6 +271,12 @@ impl Judge<'_> {
                 }
                 None => self.wrong(entry, "a list"),
             },
+        }
+    }
+
+    fn rules(&mut self, items: &[Rc<Node>]) {
+        for item in items {
+            self.map(item, &keys::RULE, item.span.clone());
         }
     }
 

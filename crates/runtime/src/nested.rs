@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use escrow_engine::Run;
@@ -13,17 +14,16 @@ use escrow_model::{
     Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
 };
 use escrow_playbook::Severity;
-use escrow_store::{Created, Durability, LeaseError, LookupError, NewRun, Store};
+use escrow_store::{Created, Durability, Holder, Keeper, LeaseError, NewRun};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::cancellation::Cancellation;
-use crate::chance::now_ms;
-use crate::holder::{liveness, this_process};
 use crate::playbook_file;
 use crate::process::Stream;
 use crate::secrets::Secrets;
 use crate::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
+use crate::world::World;
 
 /// How deep runs may nest.
 const DEPTH_MAX: u32 = 8;
@@ -48,7 +48,8 @@ pub(crate) struct Nest {
     pub(crate) scope: ScopePath,
     pub(crate) attempt: u32,
     pub(crate) surroundings: Surroundings,
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<dyn Keeper>,
+    pub(crate) world: Rc<dyn World>,
     pub(crate) cancellation: Cancellation,
 }
 
@@ -68,13 +69,13 @@ impl Nest {
 
     async fn run_to_rest(self, request: &Request) -> Result<Run, ProviderFault> {
         let id = self.child_id();
-        let (run, lease, beginning) = match self.store.run(id.as_str()) {
-            Ok(_) => {
-                let run = self.known(&id)?;
+        let (run, lease, beginning) = match self.known(&id)? {
+            Some(run) => {
                 if run.status().is_terminal() {
                     return Ok(run);
                 }
-                let lease = match self.store.acquire(&id, &this_process(), liveness) {
+                let judge = |holder: &Holder| self.world.liveness(holder);
+                let lease = match self.store.acquire(&id, &self.world.holder(), &judge) {
                     Ok(lease) => lease,
                     // Somebody else drives it, perhaps right now by an approval: it waits as far as we know.
                     Err(LeaseError::Held { .. }) => return Ok(run),
@@ -82,8 +83,7 @@ impl Nest {
                 };
                 (run, lease, Beginning::Resumed)
             }
-            Err(LookupError::None(_)) => self.begin(&id, request)?,
-            Err(error) => return Err(world(&error.to_string())),
+            None => self.begin(&id, request)?,
         };
         let secrets = self.secrets(run.plan_of())?;
         let surroundings = Surroundings {
@@ -97,6 +97,7 @@ impl Nest {
             run,
             lease,
             store: self.store,
+            world: self.world,
             surroundings,
             observer: &mut Silent,
             interruption: self.cancellation,
@@ -116,10 +117,14 @@ impl Nest {
         RunId::new(self.parent_started_at, chance)
     }
 
-    fn known(&self, id: &RunId) -> Result<Run, ProviderFault> {
+    /// The nested run as its journal has it, if somebody began it before.
+    fn known(&self, id: &RunId) -> Result<Option<Run>, ProviderFault> {
         let entries = self.store.entries(id, 0).map_err(|error| world(&error.to_string()))?;
-        let entries: Vec<Entry> = entries.into_iter().map(|(_, entry)| entry).collect();
-        Run::replay(&entries).map_err(|error| world(&error.to_string()))
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let replayed = Run::replay(entries.iter().map(|(_, entry)| entry));
+        replayed.map(Some).map_err(|error| world(&error.to_string()))
     }
 
     fn begin(
@@ -153,9 +158,10 @@ impl Nest {
             artifacts: artifacts.display().to_string(),
             ..self.parent.clone()
         };
-        let (run, turn) = supervisor::begin(Arc::new(plan), options, facts, secrets.redactor(), now_ms())
-            .map_err(|error| world(&error.to_string()))?;
-        let holder = this_process();
+        let (run, turn) =
+            supervisor::begin(Arc::new(plan), options, facts, secrets.redactor(), self.world.now_ms())
+                .map_err(|error| world(&error.to_string()))?;
+        let holder = self.world.holder();
         let new =
             NewRun { run: id, holder: &holder, entries: &turn.entries, durability: Durability::Grouped };
         match self.store.create_run(new).map_err(|error| world(&error.to_string()))? {
@@ -227,7 +233,8 @@ fn rest_of(run: &Run) -> Rest {
         .flatten()
         .map(|(name, check)| (name.clone(), check["output"].clone()))
         .collect();
-    let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": [] });
+    let output =
+        json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": run.outcomes() });
     let mut answer = Answer::done(output);
     answer.record.insert("run_id".into(), json!(run.options().run));
     if status != RunStatus::Completed {

@@ -1,15 +1,19 @@
-//! Reads playbooks from files, with a look at what they need of others: playbooks that they nest, and agents.
+//! Reads playbooks from files, with a look at what stands beside them: playbooks that they nest, agents, rules, and
+//! the outcome kinds of the project.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, Plan};
-use escrow_playbook::{FoundAgent, Neighbours, Nested, Reading, read_agent, read_bytes_beside};
+use escrow_playbook::{Beside, FoundAgent, Reading, RulesText, read_agent, read_bytes_beside};
+use serde_json::Value;
 
 use crate::agents;
 use crate::catalog::catalog;
+use crate::outcome_kinds;
 
 /// Reads the playbook whose file has these bytes. What it nests is looked for beside it, then in `directory`,
 /// then among the playbooks of the project there.
@@ -41,26 +45,9 @@ struct Look<'a> {
     known: RefCell<BTreeMap<PathBuf, Nested>>,
 }
 
-/// The files beside one playbook.
-struct Beside<'a> {
-    look: &'a Look<'a>,
-    folder: Option<&'a Path>,
-}
-
-impl Neighbours for Beside<'_> {
-    fn playbook(&self, name: &str) -> Nested {
-        self.look.nested(name, self.folder)
-    }
-
-    fn agent(&self, name: &str) -> FoundAgent {
-        let from: Vec<&Path> = self.folder.into_iter().chain([self.look.directory]).collect();
-        agents::find(name, &from)
-    }
-}
-
 impl Look<'_> {
-    fn beside<'b>(&'b self, folder: Option<&'b Path>) -> Beside<'b> {
-        Beside { look: self, folder }
+    fn beside<'b>(&'b self, beside: Option<&'b Path>) -> Neighbours<'b> {
+        Neighbours { look: self, beside }
     }
 
     fn read(&self, path: &Path, bytes: &[u8]) -> Reading {
@@ -89,12 +76,81 @@ impl Look<'_> {
     }
 }
 
-/// What a nested run promises to the one around it. What its items deliver only it can know: it verifies that
-/// itself.
+/// What a nested run promises to the one around it. What its items deliver only it can know, and outcomes are its
+/// own: it verifies those itself.
 fn promises(plan: &Plan) -> Vec<ExpectedArtifact> {
     let is_of_items = |one: &&ExpectedArtifact| {
         let check = one.check.as_deref().and_then(|check| plan.find(check));
         check.is_some_and(|check| !plan.check(check).fan.is_empty())
     };
-    plan.artifacts.expected.iter().filter(|one| !is_of_items(one)).cloned().collect()
+    let promised = plan.artifacts.expected.iter().filter(|one| !is_of_items(one));
+    promised.map(|one| ExpectedArtifact { kind: None, ..one.clone() }).collect()
+}
+
+/// What is known of a nested playbook before it runs.
+#[derive(Clone, Debug, Default)]
+struct Nested {
+    changes: bool,
+    artifacts: Vec<ExpectedArtifact>,
+}
+
+/// What stands beside one of the files.
+struct Neighbours<'a> {
+    look: &'a Look<'a>,
+    beside: Option<&'a Path>,
+}
+
+impl Beside for Neighbours<'_> {
+    fn changes_the_world(&self, playbook: &str) -> bool {
+        self.look.nested(playbook, self.beside).changes
+    }
+
+    fn promises(&self, playbook: &str) -> Vec<ExpectedArtifact> {
+        self.look.nested(playbook, self.beside).artifacts
+    }
+
+    fn agent(&self, name: &str) -> FoundAgent {
+        let from: Vec<&Path> = self.beside.into_iter().chain([self.look.directory]).collect();
+        agents::find(name, &from)
+    }
+
+    fn outcome_kind(&self, name: &str) -> Option<Result<Value, String>> {
+        outcome_kinds::find(name, &self.projects())
+    }
+
+    fn outcome_kinds(&self) -> Vec<String> {
+        outcome_kinds::names(&self.projects())
+    }
+
+    fn rules(&self, name: &str) -> Option<RulesText> {
+        find_rules(name, self.beside, self.look.directory)
+    }
+}
+
+impl Neighbours<'_> {
+    fn projects(&self) -> Vec<PathBuf> {
+        outcome_kinds::projects([Some(self.look.directory), self.beside].into_iter().flatten())
+    }
+}
+
+/// A file of rules may be this long.
+const RULES_BYTES_MAX: u64 = 16 << 20;
+
+/// The file of rules that a name stands for: beside the playbook, in `directory`, or in `.escrow/rules/`.
+pub fn find_rules(name: &str, beside: Option<&Path>, directory: &Path) -> Option<RulesText> {
+    let project = directory.join(".escrow/rules");
+    let path = [beside, Some(directory), Some(&project)]
+        .into_iter()
+        .flatten()
+        .flat_map(|place| ["", ".yaml", ".yml", ".json"].map(|ending| place.join(format!("{name}{ending}"))))
+        .find(|path| path.is_file())?;
+    Some(RulesText { file: path.display().to_string(), text: read_text(&path, RULES_BYTES_MAX) })
+}
+
+/// The whole of a file that is text and not too long.
+pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String, String> {
+    let mut text = String::new();
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    let read = file.take(bytes_max + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if read as u64 > bytes_max { Err(format!("it is longer than {bytes_max} bytes")) } else { Ok(text) }
 }

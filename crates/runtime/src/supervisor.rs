@@ -11,22 +11,23 @@ mod seal;
 mod workshop;
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use escrow_engine::{Effect, Input, Run, Turn};
 use escrow_model::{Entry, Letter, ScopePath};
-use escrow_store::{Lease, LeaseError, Store, StoreError};
+use escrow_store::{Keeper, Lease, LeaseError, StoreError};
 use thiserror::Error;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::cancellation::Cancellation;
-use crate::chance::now_ms;
-use crate::holder::{liveness, this_process};
-use crate::process::{Stream, end_orphans_of};
+use crate::process::Stream;
 use crate::providers::Environment;
 use crate::redaction::Inseparable;
 use crate::secrets::Secrets;
+use crate::world::World;
 use commit::Committer;
 use inbox::Inbox;
 use workshop::Workshop;
@@ -89,7 +90,8 @@ pub enum Beginning {
 pub struct Drive<'a> {
     pub run: Run,
     pub lease: Lease,
-    pub store: Arc<Store>,
+    pub store: Arc<dyn Keeper>,
+    pub world: Rc<dyn World>,
     pub surroundings: Surroundings,
     pub observer: &'a mut dyn Observer,
     /// Says that a person or a signal wants the run to end.
@@ -106,7 +108,12 @@ impl Drive<'_> {
     pub async fn to_rest(mut self, mut beginning: Beginning) -> Result<Run, DriveError> {
         loop {
             let (sender, mut reports) = mpsc::unbounded_channel();
-            let workshop = Workshop::new(sender, self.surroundings.clone(), Arc::clone(&self.store));
+            let workshop = Workshop::new(
+                sender,
+                self.surroundings.clone(),
+                Arc::clone(&self.store),
+                Rc::clone(&self.world),
+            );
             let outcome = self.work(beginning, workshop, &mut reports).await;
             let released = self.store.release(&self.lease);
             outcome?;
@@ -115,7 +122,8 @@ impl Drive<'_> {
             if self.run.status().is_terminal() || self.store.unopened(self.lease.run())?.is_empty() {
                 return Ok(self.run);
             }
-            match self.store.acquire(self.lease.run(), &this_process(), liveness) {
+            let judge = |holder: &escrow_store::Holder| self.world.liveness(holder);
+            match self.store.acquire(self.lease.run(), &self.world.holder(), &judge) {
                 Ok(lease) => self.lease = lease,
                 Err(LeaseError::Held { .. } | LeaseError::NoSuchRun(_)) => return Ok(self.run),
                 Err(LeaseError::Store(error)) => return Err(error.into()),
@@ -143,22 +151,22 @@ impl Drive<'_> {
             }
             Beginning::Resumed => {
                 let run = self.lease.run();
-                let orphans = end_orphans_of(run.as_str(), self.surroundings.grace).await;
-                if orphans.left > 0 {
-                    return Err(DriveError::Orphans { run: run.clone(), left: orphans.left });
+                let left = self.world.end_orphans_of(run.clone(), self.surroundings.grace).await;
+                if left > 0 {
+                    return Err(DriveError::Orphans { run: run.clone(), left });
                 }
-                let mut turn = self.run.handle(now_ms(), Input::Resume);
+                let mut turn = self.run.handle(self.world.now_ms(), Input::Resume);
                 let mut opened = Vec::new();
                 for mut sent in self.store.unopened(self.lease.run())? {
                     self.surroundings.secrets.redactor().letter(&mut sent.letter);
-                    let next = self.run.handle(now_ms(), Input::Letter(sent.letter));
+                    let next = self.run.handle(self.world.now_ms(), Input::Letter(sent.letter));
                     turn.entries.extend(next.entries);
                     turn.effects.extend(next.effects);
                     opened.push(sent.id);
                 }
                 // After the letters: an approval that came in time counts, though nobody opened it until now.
-                if self.run.wake_at().is_some_and(|at| at <= now_ms()) {
-                    let due = self.run.handle(now_ms(), Input::Wake);
+                if self.run.wake_at().is_some_and(|at| at <= self.world.now_ms()) {
+                    let due = self.run.handle(self.world.now_ms(), Input::Wake);
                     turn.entries.extend(due.entries);
                     turn.effects.extend(due.effects);
                 }
@@ -175,7 +183,8 @@ impl Drive<'_> {
             }
             let mut inputs = Vec::new();
             let mut opened = Vec::new();
-            let wake_in = self.run.wake_at().map(|at| Duration::from_millis(at.saturating_sub(now_ms())));
+            let wake_in =
+                self.run.wake_at().map(|at| Duration::from_millis(at.saturating_sub(self.world.now_ms())));
             tokio::select! {
                 biased;
                 report = reports.recv() => if let Some(report) = report {
@@ -202,7 +211,7 @@ impl Drive<'_> {
             }
             let mut turn = Turn::default();
             for input in inputs {
-                let next = self.run.handle(now_ms(), input);
+                let next = self.run.handle(self.world.now_ms(), input);
                 turn.entries.extend(next.entries);
                 turn.effects.extend(next.effects);
             }

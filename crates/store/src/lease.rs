@@ -46,11 +46,16 @@ pub struct Lease {
 }
 
 impl Lease {
+    /// A lease that another keeper than SQLite gives.
+    pub fn new(run: RunId, token: Vec<u8>) -> Lease {
+        Lease { run, token }
+    }
+
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    pub(crate) fn token(&self) -> &[u8] {
+    pub fn token(&self) -> &[u8] {
         &self.token
     }
 }

@@ -73,6 +73,7 @@ impl<'a> Applied<'a> {
             | Event::AttemptAnswered { .. }
             | Event::CheckInspected { .. }
             | Event::CheckJudged { .. }
+            | Event::OutcomeStored { .. }
             | Event::CheckSettled { .. }
             | Event::RetryScheduled { .. }
             | Event::RetryDue { .. }

@@ -4,6 +4,7 @@
 //! touches shared memory only, so looking every few milliseconds costs less than any file watcher.
 
 use crate::fault::StoreError;
+use crate::keeper::Keeper;
 use crate::store::Store;
 
 /// Remembers what was seen; each reader has its own.
@@ -19,15 +20,15 @@ impl Watch {
     }
 
     /// Whether anything was committed since the last look: an entry, a letter or a lease, of any run.
-    pub fn changed(&mut self, store: &Store) -> Result<bool, StoreError> {
-        let version = store.data_version()?;
+    pub fn changed(&mut self, store: &dyn Keeper) -> Result<bool, StoreError> {
+        let version = store.version()?;
         Ok(self.seen.replace(version) != Some(version))
     }
 }
 
 impl Store {
     /// Only comparable with other values of the same `Store`; 0 while there is no database.
-    fn data_version(&self) -> Result<u64, StoreError> {
+    pub(crate) fn data_version(&self) -> Result<u64, StoreError> {
         self.read(|connection| {
             Ok(connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
         })

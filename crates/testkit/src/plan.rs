@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use escrow_model::Plan;
-use escrow_playbook::{Alone, FoundAgent, Neighbours, Nested};
+use escrow_model::{ExpectedArtifact, Plan};
+use escrow_playbook::Beside;
 
 use crate::catalog;
 
@@ -27,18 +27,14 @@ pub fn try_plan(text: &str) -> Result<Arc<Plan>, String> {
 /// A nested playbook that is called `promises.yaml` promises `notes` at `notes.md`; no other promises anything.
 struct Promising;
 
-impl Neighbours for Promising {
-    fn playbook(&self, name: &str) -> Nested {
+impl Beside for Promising {
+    fn promises(&self, name: &str) -> Vec<ExpectedArtifact> {
         if name != "promises.yaml" {
-            return Nested::default();
+            return Vec::new();
         }
         let text = "artifacts: {expected: [{id: notes, path: notes.md}]}\nchecks: {a: {type: noop}}";
         let plan = escrow_playbook::read(text, name, &catalog()).plan.expect("it is good");
-        Nested { changes: false, artifacts: plan.artifacts.expected }
-    }
-
-    fn agent(&self, name: &str) -> FoundAgent {
-        Alone.agent(name)
+        plan.artifacts.expected
     }
 }
 

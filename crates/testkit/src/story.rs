@@ -5,8 +5,10 @@ use escrow_model::{Entry, Event, Issue, Letter, ScopePath, Verdict, WaitKind};
 use serde_json::Value;
 
 /// Kinds of lines that are told only to those who ask: a test names one to see all of its kind.
-const QUIET: &[&str] =
-    &["answered", "done", "fault", "isolated", "recovery", "settled", "memory", "letter", "due", "delivery"];
+const QUIET: &[&str] = &[
+    "answered", "done", "fault", "isolated", "recovery", "settled", "memory", "letter", "due", "delivery",
+    "outcome",
+];
 
 /// The journal as lines, `kind place detail`, without the quiet kinds that `expected` does not mention.
 pub fn story(journal: &[Entry], expected: &str) -> Vec<String> {
@@ -82,6 +84,7 @@ fn line(event: &Event) -> Option<String> {
             format!("inspected {check}{scope} {}", delivery.status.as_str())
         }
         Event::ArtifactsVerified { delivery } => format!("delivery {}", delivery.status.as_str()),
+        Event::OutcomeStored { outcome } => format!("outcome {} {}", outcome.name, outcome.outcome.kind),
         Event::RunEnded { reason } => reason.code.as_str().to_owned(),
     })
 }

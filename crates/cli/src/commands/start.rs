@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -13,6 +14,7 @@ use escrow_runtime::providers::Environment;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
+use escrow_runtime::world::RealWorld;
 use escrow_store::{Created, Durability, NewRun, Store};
 use serde_json::{Map, Value};
 
@@ -148,6 +150,7 @@ impl Begun {
                 run: self.run,
                 lease: self.lease,
                 store: self.store,
+                world: Rc::new(RealWorld),
                 surroundings,
                 observer,
                 interruption,

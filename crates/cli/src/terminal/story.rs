@@ -177,6 +177,7 @@ impl Story {
             }
             Event::RunStarted { .. }
             | Event::RetryDue { .. }
+            | Event::OutcomeStored { .. }
             | Event::WarningRaised { .. }
             | Event::FaultDetected { .. }
             | Event::FaultIsolated { .. }

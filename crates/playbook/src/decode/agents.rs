@@ -8,8 +8,9 @@ use escrow_expr::Template;
 use escrow_model::{Check, Field, Home, KeyKind, KeySpec, Mutates, ProviderSpec, Text};
 
 use super::Decoder;
+use crate::beside::{Beside, FoundAgent};
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::neighbours::{FoundAgent, Neighbours};
+
 use crate::profile::AgentProfile;
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Node};
@@ -29,15 +30,15 @@ pub const AGENT: ProviderSpec = ProviderSpec {
 
 /// The profiles that were asked for, each once.
 pub(super) struct Agents<'t> {
-    neighbours: &'t dyn Neighbours,
+    beside: &'t dyn Beside,
     known: BTreeMap<String, Option<Rc<AgentProfile>>>,
     /// `agent` at the top of the file.
     pub(super) of_the_run: Option<Rc<AgentProfile>>,
 }
 
 impl<'t> Agents<'t> {
-    pub(super) fn of(root: &Node, neighbours: &'t dyn Neighbours, found: &mut Diagnostics) -> Agents<'t> {
-        let mut agents = Agents { neighbours, known: BTreeMap::new(), of_the_run: None };
+    pub(super) fn of(root: &Node, beside: &'t dyn Beside, found: &mut Diagnostics) -> Agents<'t> {
+        let mut agents = Agents { beside, known: BTreeMap::new(), of_the_run: None };
         if let Some(node) = root.get("agent")
             && let Some(name) = node.written()
         {
@@ -55,7 +56,7 @@ impl<'t> Agents<'t> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
         }
-        let profile = match self.neighbours.agent(name) {
+        let profile = match self.beside.agent(name) {
             FoundAgent::Profile(profile) => Some(Rc::from(profile)),
             FoundAgent::Broken { file, diagnostics } => {
                 found.push(
@@ -110,7 +111,7 @@ impl Decoder<'_> {
             },
         };
         let Some(command) = profile.command.clone() else {
-            self.found().push(cannot_run(&profile, span));
+            self.found().push(cannot_run(&profile, span.clone()));
             return None;
         };
         check.provider = "command".to_owned();
@@ -127,7 +128,17 @@ impl Decoder<'_> {
             check.timeout_ms = profile.timeout_ms.unwrap_or(AGENT.timeout_ms);
         }
         check.own_folder = own.is_some();
+        if own.is_some() {
+            self.profile_kinds(&profile, &span);
+        }
         own.map(|_| profile)
+    }
+
+    /// The outcome kinds of what a profile promises join the plan, as those of the file do.
+    pub(super) fn profile_kinds(&mut self, profile: &AgentProfile, span: &Range<usize>) {
+        for kind in profile.artifacts.expected.iter().filter_map(|one| one.kind.as_ref()) {
+            self.kind(&Rc::new(Node::text_at(span.clone(), kind.clone())));
+        }
     }
 
     fn no_agent(&mut self, entry: &Entry) {

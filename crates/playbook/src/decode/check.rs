@@ -38,6 +38,8 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
     let fail_if =
         node.get("fail_if").and_then(|node| decoder.sources.expression("fail_if", node, Stage::After));
     let schema = decoder.schema(node);
+    let rules = decoder.rules(node);
+    let outcome = node.get("outcome").and_then(|node| decoder.kind(node));
     let env = decoder.environment(node.get("env"));
     decoder.conflicts(node);
     let provider = decoder.provider(node).unwrap_or(NO_PROVIDER);
@@ -60,9 +62,11 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
         assume_mode: if word("assume_mode") == Some("fail") { AssumeMode::Fail } else { AssumeMode::Skip },
         guarantee,
         schema,
+        rules,
         fail_if,
         artifacts: texts(node.get("artifacts")),
         own_folder: false,
+        outcome,
         needs,
         after: Vec::new(),
         for_each: flag("forEach").unwrap_or(false),
@@ -186,7 +190,12 @@ impl Decoder<'_> {
         }
         let validated =
             new.filter(|new| new.value.map().is_some()).or(old.filter(|old| old.value.map().is_some()));
-        validated.or(new).map(|entry| entry.value.json())
+        if validated.is_none()
+            && let Some(card) = new
+        {
+            return self.card(&card.value).map(Value::String);
+        }
+        validated.map(|entry| entry.value.json())
     }
 
     /// Keys that exclude each other, and keys that mean nothing without another.

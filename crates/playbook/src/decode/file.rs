@@ -2,16 +2,15 @@
 
 use std::rc::Rc;
 
-use escrow_model::{Plan, ProviderSpec, Safety, Source, Text};
+use escrow_model::{Plan, Safety, Source, Text};
 use indexmap::IndexMap;
 
 use super::agents::Agents;
 use super::names::Names;
 use super::secrets::Secrets;
-use super::{Decoded, Decoder, artifacts, check, count, inputs, prompt};
+use super::{Decoded, Decoder, File, artifacts, check, count, inputs, prompt};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
-use crate::neighbours::Neighbours;
 use crate::shape;
 use crate::source::Sources;
 use crate::suggest::nearest;
@@ -21,15 +20,9 @@ use crate::yaml::{Entry, Node};
 const CHECKS_MAX: usize = 10_000;
 
 /// Decodes a file whose top is a map.
-pub(crate) fn decode(
-    root: &Node,
-    text: &str,
-    file: &str,
-    catalog: &[ProviderSpec],
-    neighbours: &dyn Neighbours,
-    found: &mut Diagnostics,
-) -> Option<Decoded> {
-    let agents = Agents::of(root, neighbours, found);
+pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Option<Decoded> {
+    let File { text, name: file, catalog, beside } = file;
+    let agents = Agents::of(root, beside, found);
     let has_harnesses = catalog.iter().any(|provider| provider.name == "ai");
     let is_command = agents.of_the_run.as_ref().is_some_and(|profile| profile.command.is_some());
     let prompted = prompt::as_check(root, is_command || !has_harnesses, found);
@@ -57,13 +50,19 @@ pub(crate) fn decode(
         catalog,
         names: Names::of(entries),
         secrets: Secrets::of(root),
+        beside,
+        kinds: IndexMap::new(),
         agents,
         names_an_agent: root.entry("agent").is_some(),
     };
     let artifacts = artifacts::decode(root.get("artifacts"), Source::Playbook, decoder.found());
-    let artifacts = match &decoder.agents.of_the_run {
-        Some(profile) => artifacts::merge(&profile.artifacts, artifacts),
-        None => artifacts,
+    decoder.artifact_kinds(root);
+    let artifacts = match (decoder.agents.of_the_run.clone(), root.get("agent")) {
+        (Some(profile), Some(node)) => {
+            decoder.profile_kinds(&profile, &node.span);
+            artifacts::merge(&profile.artifacts, artifacts)
+        }
+        (_, _) => artifacts,
     };
     let mut inputs = inputs::decode(root.get("inputs"), decoder.found());
     for name in prompted.iter().flat_map(|prompted| &prompted.inputs) {
@@ -83,6 +82,7 @@ pub(crate) fn decode(
         env,
         secrets: std::mem::take(&mut decoder.secrets.declared),
         artifacts,
+        outcome_kinds: std::mem::take(&mut decoder.kinds),
         max_loops: count(root.get("routing").and_then(|routing| routing.get("max_loops"))),
         max_parallelism: count(root.get("max_parallelism")),
         safety: match root.get("safety").and_then(|safety| safety.string()) {
@@ -130,6 +130,16 @@ fn stem(file: &str) -> String {
 }
 
 impl Decoder<'_> {
+    /// Files of a kind must parse as one, so the kind must be known before anything runs.
+    fn artifact_kinds(&mut self, root: &Node) {
+        let expected = root.get("artifacts").and_then(|artifacts| artifacts.get("expected"));
+        for item in expected.and_then(|expected| expected.list()).unwrap_or_default() {
+            if let Some(kind) = item.get("kind") {
+                self.kind(kind);
+            }
+        }
+    }
+
     pub(super) fn environment(&mut self, node: Option<&Rc<Node>>) -> IndexMap<String, Text> {
         let entries = node.and_then(|node| node.map()).unwrap_or_default();
         entries

@@ -4,16 +4,16 @@ use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, Routing};
 use serde_json::Value;
 
 use super::graph::Graph;
+use crate::Beside;
 use crate::decode::Draft;
-use crate::neighbours::Neighbours;
 
 const RETRIES: u32 = 3;
 const RETRIES_CRITICAL: u32 = 2;
 
-pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, neighbours: &dyn Neighbours) {
+pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, beside: &dyn Beside) {
     // First what a check says or is by itself, then what it is because of what stands behind it.
     for draft in drafts.iter_mut() {
-        let mutates = mutates(draft, neighbours);
+        let mutates = mutates(draft, beside);
         let (criticality, origin) = stated(draft, own(draft, mutates));
         draft.check.criticality = criticality;
         draft.check.criticality_origin = origin;
@@ -65,12 +65,12 @@ fn own(draft: &Draft, mutates: bool) -> (Criticality, CriticalityOrigin) {
     }
 }
 
-fn mutates(draft: &Draft, neighbours: &dyn Neighbours) -> bool {
+fn mutates(draft: &Draft, beside: &dyn Beside) -> bool {
     match draft.provider.mutates {
         Mutates::Never => false,
         Mutates::Always => true,
         Mutates::AsNested => match draft.check.fields.get("playbook") {
-            Some(Field::Plain(Value::String(file))) => neighbours.playbook(file).changes,
+            Some(Field::Plain(Value::String(file))) => beside.changes_the_world(file),
             Some(_) | None => false,
         },
         Mutates::UnlessKeyIs { key, words, default } => {

@@ -4,19 +4,19 @@
 use escrow_model::{ArtifactContract, ExpectedArtifact, Field, Mutates, folder_of};
 use serde_json::Value;
 
+use crate::Beside;
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::neighbours::Neighbours;
 use crate::suggest::did_you_mean;
 
 pub(super) fn resolve(
     contract: &mut ArtifactContract,
     drafts: &mut [Draft],
-    neighbours: &dyn Neighbours,
+    beside: &dyn Beside,
     found: &mut Diagnostics,
 ) {
     for draft in drafts.iter() {
-        for promise in promises(draft, neighbours) {
+        for promise in promises(draft, beside) {
             fold(contract, draft, &promise, found);
         }
     }
@@ -26,9 +26,9 @@ pub(super) fn resolve(
 }
 
 /// What a check promises beyond the file: what its agent delivers, or the playbook that it nests.
-fn promises(draft: &Draft, neighbours: &dyn Neighbours) -> Vec<ExpectedArtifact> {
+fn promises(draft: &Draft, beside: &dyn Beside) -> Vec<ExpectedArtifact> {
     match (draft.provider.mutates, draft.check.fields.get("playbook")) {
-        (Mutates::AsNested, Some(Field::Plain(Value::String(file)))) => neighbours.playbook(file).artifacts,
+        (Mutates::AsNested, Some(Field::Plain(Value::String(file)))) => beside.promises(file),
         _ => draft.promises.clone(),
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
         let check = &draft.check;
         let name = &check.name;
         let gated = check.condition.is_some() || !check.assume.is_empty();
-        let judged = !check.guarantee.is_empty() || check.schema.as_ref().is_some_and(Value::is_object);
+        let judged = !check.guarantee.is_empty() || check.schema.as_ref().is_some_and(asks_something);
         let why = origin(check.criticality_origin);
         match check.criticality {
             Criticality::External if !(gated && judged) => {
@@ -73,4 +73,9 @@ fn origin(origin: CriticalityOrigin) -> &'static str {
         CriticalityOrigin::GuardsExternal => "because an external check stands behind it",
         CriticalityOrigin::Default => "by default",
     }
+}
+
+/// A JSON Schema and an outcome kind ask something of the output; a layout does not.
+fn asks_something(schema: &Value) -> bool {
+    schema.as_str().is_none_or(|name| !crate::decode::is_layout(name))
 }

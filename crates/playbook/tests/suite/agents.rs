@@ -3,16 +3,16 @@
 use escrow_model::{Field, Plan, Source};
 use escrow_playbook::{read_agent, read_beside, read_profile, render, report};
 
-use crate::support::{Beside, CATALOG, REVIEWER};
+use crate::support::{Project, CATALOG, REVIEWER};
 
 fn plan(text: &str) -> Plan {
-    let reading = read_beside(text, "x.yaml", CATALOG, &Beside);
+    let reading = read_beside(text, "x.yaml", CATALOG, &Project);
     reading.plan.unwrap_or_else(|| panic!("{}", render(&reading.diagnostics, text, false)))
 }
 
 /// What a person is told, in one line per problem: code, file, line, message.
 fn told(text: &str) -> Vec<String> {
-    let reading = read_beside(text, "x.yaml", CATALOG, &Beside);
+    let reading = read_beside(text, "x.yaml", CATALOG, &Project);
     let line =
         |one: &escrow_playbook::Diagnostic| format!("{} {}:{} {}", one.code, one.file, one.line, one.message);
     reading.diagnostics.iter().map(line).collect()
@@ -167,7 +167,7 @@ fn an_agent_that_there_is_not_is_told_with_those_that_there_are() {
         "agent: reveiwer\nchecks: { a: { type: agent, agent: nobody, prompt: x } }",
         "x.yaml",
         CATALOG,
-        &Beside,
+        &Project,
     );
     let helps: Vec<_> = reading.diagnostics.iter().map(|one| one.help.clone().unwrap_or_default()).collect();
     assert_eq!(
@@ -190,7 +190,7 @@ fn a_broken_profile_is_told_once_with_its_own_lines() {
             "E0125 .escrow/agents/broken.md:3 two artifacts are called `a`",
         ]
     );
-    let reading = read_beside(text, "x.yaml", CATALOG, &Beside);
+    let reading = read_beside(text, "x.yaml", CATALOG, &Project);
     let shown = render(&reading.diagnostics, text, false);
     assert!(shown.contains("2 | comand: x"), "{shown}");
     assert!(shown.contains("did you mean `command`?"), "{shown}");
@@ -198,7 +198,7 @@ fn a_broken_profile_is_told_once_with_its_own_lines() {
 
 #[test]
 fn an_agent_without_a_command_is_refused_clearly() {
-    let reading = read_agent("thinker", CATALOG, &Beside);
+    let reading = read_agent("thinker", CATALOG, &Project);
     assert_eq!(reading.diagnostics[0].code, "E0163");
     assert!(reading.diagnostics[0].help.as_deref().unwrap_or_default().contains("harness `claude`"));
     assert_eq!(
@@ -209,7 +209,7 @@ fn an_agent_without_a_command_is_refused_clearly() {
 
 #[test]
 fn one_task_for_an_agent_is_a_plan_of_one_check() {
-    let reading = read_agent("reviewer", CATALOG, &Beside);
+    let reading = read_agent("reviewer", CATALOG, &Project);
     assert_eq!(reading.diagnostics, []);
     let plan = reading.plan.expect("it is good");
     assert_eq!((plan.name.as_str(), plan.checks.len()), ("reviewer", 1));

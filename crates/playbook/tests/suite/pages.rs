@@ -24,7 +24,7 @@ fn read(example: &str, page: &str) -> (Vec<Diagnostic>, bool) {
         let reading = read_profile(example.as_bytes(), "reviewer.md", "reviewer");
         return (reading.diagnostics, reading.profile.is_some());
     }
-    let reading = read_beside(example, "example.yaml", support::CATALOG, &support::Beside);
+    let reading = read_beside(example, "example.yaml", support::CATALOG, &support::Project);
     (reading.diagnostics, reading.plan.is_some())
 }
 

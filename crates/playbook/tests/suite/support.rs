@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use escrow_model::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
-use escrow_playbook::{AGENT, FoundAgent, Neighbours, Nested, read_profile};
+use escrow_model::{ExpectedArtifact, Home, KeyKind, KeySpec, Mutates, ProviderSpec};
+use escrow_playbook::{AGENT, Beside, FoundAgent, read_profile};
+use serde_json::{Value, json};
 
 const fn key(name: &'static str, kind: KeyKind) -> KeySpec {
     KeySpec { name, kind, required: false }
@@ -101,8 +102,9 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
     AGENT,
 ];
 
-/// Files beside a playbook: three agents of which one is good, and a nested playbook that promises a file.
-pub(crate) struct Beside;
+/// Files beside a playbook: three agents of which one is good, a nested playbook that promises a file, and an own
+/// kind that is no JSON Schema.
+pub(crate) struct Project;
 
 pub(crate) const REVIEWER: &str = "---
 name: reviewer
@@ -118,11 +120,15 @@ artifact_defaults:
 You are a reviewer. Write {{ braces }} as they are: {% raw %}.
 ";
 
-impl Neighbours for Beside {
-    fn playbook(&self, _: &str) -> Nested {
+impl Beside for Project {
+    fn outcome_kind(&self, name: &str) -> Option<Result<Value, String>> {
+        (name == "broken_kind").then(|| Ok(json!({"type": "objekt"})))
+    }
+
+    fn promises(&self, _: &str) -> Vec<ExpectedArtifact> {
         let text = "artifacts: { expected: [{ id: notes, path: notes.md }] }\nchecks: { a: { type: noop } }";
         let plan = escrow_playbook::read(text, "nested.yaml", CATALOG).plan.expect("it is good");
-        Nested { changes: false, artifacts: plan.artifacts.expected }
+        plan.artifacts.expected
     }
 
     fn agent(&self, name: &str) -> FoundAgent {

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{Entry, Event};
-use escrow_store::{Commit, Committed, Durability, Lease, LetterId, Store, StoreError, StoreErrorKind};
+use escrow_store::{Commit, Committed, Durability, Keeper, Lease, LetterId, StoreError, StoreErrorKind};
 use tokio::sync::oneshot;
 
 use super::DriveError;
 
 pub(super) struct Committer {
-    store: Arc<Store>,
+    store: Arc<dyn Keeper>,
     lease: Lease,
 }
 
 impl Committer {
-    pub(super) fn new(store: Arc<Store>, lease: Lease) -> Committer {
+    pub(super) fn new(store: Arc<dyn Keeper>, lease: Lease) -> Committer {
         Committer { store, lease }
     }
 
@@ -29,7 +29,7 @@ impl Committer {
         let (sender, answer) = oneshot::channel();
         let durability = durability_of(run, entries);
         let commit = Commit { lease: &self.lease, expected_seq, entries, opened, durability };
-        self.store.commit_with(commit, move |result| drop(sender.send(result)));
+        self.store.commit_with(commit, Box::new(move |result| drop(sender.send(result))));
         let committed = answer.await.map_err(|_| {
             DriveError::Store(StoreError::new(StoreErrorKind::Internal, "the writer of the journal is gone"))
         })??;

@@ -7,21 +7,22 @@ use std::sync::Arc;
 
 use escrow_engine::{Effect, Input, Run};
 use escrow_model::{Answer, CheckIndex, ProviderFault, ScopePath, folder_in_scope};
-use escrow_store::Store;
+use escrow_store::Keeper;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::{Report, Surroundings};
 use crate::cancellation::{Canceller, cancellation};
-use crate::inspection::inspect_for_secrets;
 use crate::nested::{self, Nest, Rest};
-use crate::providers::{self, Attempt, Contexts};
+use crate::providers::{Attempt, Contexts};
+use crate::world::{Door, Look, World};
 
 pub(super) struct Workshop {
     reports: mpsc::UnboundedSender<Report>,
     surroundings: Rc<Surroundings>,
     contexts: Rc<Contexts>,
-    store: Arc<Store>,
+    store: Arc<dyn Keeper>,
+    world: Rc<dyn World>,
     at_work: Rc<std::cell::RefCell<BTreeMap<Key, Work>>>,
 }
 
@@ -36,10 +37,18 @@ impl Workshop {
     pub(super) fn new(
         reports: mpsc::UnboundedSender<Report>,
         surroundings: Surroundings,
-        store: Arc<Store>,
+        store: Arc<dyn Keeper>,
+        world: Rc<dyn World>,
     ) -> Workshop {
         let contexts = Rc::new(Contexts::new(surroundings.spool.clone()));
-        Workshop { reports, surroundings: Rc::new(surroundings), contexts, store, at_work: Rc::default() }
+        Workshop {
+            reports,
+            surroundings: Rc::new(surroundings),
+            contexts,
+            store,
+            world,
+            at_work: Rc::default(),
+        }
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -53,6 +62,8 @@ impl Workshop {
                 let name = run.plan_of().check(check).name.clone();
                 let (canceller, cancellation) = cancellation();
                 let reports = self.reports.clone();
+                let door = self.door();
+                let world = Rc::clone(&self.world);
                 let surroundings = Rc::clone(&self.surroundings);
                 let contexts = Rc::clone(&self.contexts);
                 let at_work = Rc::clone(&self.at_work);
@@ -69,11 +80,12 @@ impl Workshop {
                     attempt,
                     surroundings: (*self.surroundings).clone(),
                     store: Arc::clone(&self.store),
+                    world: Rc::clone(&self.world),
                     cancellation: cancellation.clone(),
                 };
                 let task = tokio::task::spawn_local(async move {
                     let live = {
-                        let (reports, name, scope) = (reports.clone(), name.clone(), scope.clone());
+                        let (name, scope) = (name.clone(), scope.clone());
                         move |stream, bytes: &[u8]| {
                             let report = Report::Output {
                                 check: name.clone(),
@@ -114,10 +126,10 @@ impl Workshop {
                                 Input::NestedWaits { check, scope, attempt, child, reason }
                             }
                         };
-                        drop(reports.send(Report::Input(input)));
+                        world.bring(input, &door);
                         return;
                     }
-                    let mut answer = match providers::find(&request.provider) {
+                    let mut answer = match world.provider(&request.provider) {
                         Some(provider) => provider.perform(&request, &place).await,
                         None => Answer::fault(ProviderFault::logical(
                             "exception",
@@ -126,7 +138,7 @@ impl Workshop {
                     };
                     surroundings.secrets.redactor().answer(&mut answer);
                     at_work.borrow_mut().remove(&done);
-                    drop(reports.send(Report::Input(Input::Answered { check, scope, attempt, answer })));
+                    world.bring(Input::Answered { check, scope, attempt, answer }, &door);
                 });
                 let work = Work { canceller, task: task.abort_handle() };
                 self.at_work.borrow_mut().insert(key, work);
@@ -137,21 +149,27 @@ impl Workshop {
                 }
             }
             Effect::Inspect { expected, attempt } => {
-                let directory = self.surroundings.artifacts.clone();
-                let redactor = Arc::clone(self.surroundings.secrets.redactor());
-                let reports = self.reports.clone();
-                // Hashing a large file takes a while; the hands go on meanwhile.
-                tokio::task::spawn_blocking(move || {
-                    let mut seen = inspect_for_secrets(&directory, &expected, &redactor);
-                    redactor.sightings(&mut seen);
+                let look = self.world.look(Look {
+                    directory: self.surroundings.artifacts.clone(),
+                    expected,
+                    redactor: Arc::clone(self.surroundings.secrets.redactor()),
+                });
+                let (world, door) = (Rc::clone(&self.world), self.door());
+                tokio::task::spawn_local(async move {
+                    let seen = look.await;
                     let input = match attempt {
                         None => Input::Seen(seen),
                         Some((check, scope, attempt)) => Input::SeenAt { check, scope, attempt, seen },
                     };
-                    drop(reports.send(Report::Input(input)));
+                    world.bring(input, &door);
                 });
             }
         }
+    }
+
+    fn door(&self) -> Door {
+        let reports = self.reports.clone();
+        Rc::new(move |input| drop(reports.send(Report::Input(input))))
     }
 }
 

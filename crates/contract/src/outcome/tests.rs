@@ -1,0 +1,211 @@
+use super::*;
+use serde_json::json;
+
+/// What reading it comes to: `passed`, or every reason against it.
+fn check(kind: &str, value: &Value) -> Result<Option<bool>, String> {
+    let kind = Kind::registered(kind).expect("a registered kind");
+    kind.read(value.to_string().as_bytes()).map(|outcome| outcome.passed).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_schema_of_every_kind_compiles() {
+    assert_eq!(REGISTERED.len(), KINDS.len());
+}
+
+#[test]
+fn passed_follows_from_the_verdict() {
+    for (verdict, passed) in [
+        ("APPROVE", true),
+        ("APPROVE_WITH_SUGGESTIONS", true),
+        ("APPROVE-WITH-SUGGESTIONS", true),
+        ("REQUEST CHANGES", false),
+        ("REJECT", false),
+    ] {
+        assert_eq!(check("review_verdict", &json!({"verdict": verdict})), Ok(Some(passed)), "{verdict}");
+    }
+    assert!(check("review_verdict", &json!({"verdict": "approve"})).is_err(), "case is not forgiven");
+}
+
+#[test]
+fn contradictory_outcomes_are_refused() {
+    for (kind, content, why) in [
+        (
+            "review_verdict",
+            json!({"verdict": "REQUEST_CHANGES", "passed": true}),
+            "`passed` is true, but the verdict is REQUEST_CHANGES",
+        ),
+        (
+            "review_verdict",
+            json!({"verdict": "APPROVE", "passed": false}),
+            "`passed` is false, but the verdict is APPROVE",
+        ),
+        (
+            "gate_verdict",
+            json!({"gate_passed": true, "passed": false}),
+            "`passed` is false, but `gate_passed` is true",
+        ),
+        (
+            "gate_verdict",
+            json!({"gate_passed": true, "criteria": [{"name": "lint clean", "passed": false}]}),
+            "`gate_passed` is true, but the criterion \"lint clean\" is not met",
+        ),
+        (
+            "ci_result",
+            json!({"tests_passed": false, "passed": true}),
+            "`passed` is true, but `Tests` did not pass",
+        ),
+        (
+            "ci_result",
+            json!({"lint_passed": true, "passed": false}),
+            "`passed` is false, but every check passed",
+        ),
+        (
+            "ci_result",
+            json!({"checks": [{"name": "e2e", "passed": false}], "passed": true}),
+            "`passed` is true, but `e2e` did not pass",
+        ),
+        ("ci_result", json!({"test_count": 3, "test_failures": 4}), "4 tests failed of 3"),
+        (
+            "ci_result",
+            json!({"tests_passed": true, "test_count": 3, "test_failures": 1}),
+            "`tests_passed` is true, but `test_failures` is 1",
+        ),
+    ] {
+        let refused = check(kind, &content).expect_err(why);
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[test]
+fn a_ci_result_without_checks_has_not_passed() {
+    assert_eq!(check("ci_result", &json!({})), Ok(None));
+    assert_eq!(check("ci_result", &json!({"commands": [{"command": "make", "passed": true}]})), Ok(None));
+    let digest = outcome::digest("ci_result", &json!({})).expect("it is one");
+    assert_eq!(digest.card.title, "CI RESULT: NOTHING CHECKED");
+    assert_eq!(check("ci_result", &json!({"test_failures": 2})), Ok(Some(false)));
+    assert_eq!(check("ci_result", &json!({"lint_passed": null, "build_passed": true})), Ok(Some(true)));
+}
+
+#[test]
+fn what_a_kind_does_not_know_is_refused() {
+    for (kind, content) in [
+        ("review_verdict", json!({"verdict": "APPROVE", "stars": 5})),
+        (
+            "review_verdict",
+            json!({"verdict": "APPROVE", "findings": [{"severity": "high", "category": "x", "description": "y", "fix": "z"}]}),
+        ),
+        (
+            "review_verdict",
+            json!({"verdict": "APPROVE", "findings": [{"severity": "major", "category": "x", "description": "y"}]}),
+        ),
+        ("review_verdict", json!({"verdict": "APPROVE", "round": 0})),
+        ("review_verdict", json!({})),
+        ("gate_verdict", json!({"gate_passed": "yes"})),
+        ("gate_verdict", json!({"gate_passed": null})),
+        ("ci_result", json!({"test_count": -1})),
+        ("ci_result", json!({"commands": [{"duration_seconds": 1}]})),
+        ("ci_result", json!({"outcome_kind": "gate_verdict"})),
+        ("ci_result", json!(["a"])),
+        ("ci_result", json!("all good")),
+    ] {
+        assert!(check(kind, &content).is_err(), "{kind} {content}");
+    }
+}
+
+#[test]
+fn every_problem_is_said_at_once() {
+    let content = json!({"verdict": "MAYBE", "round": 0, "stars": 5, "findings": [{"severity": "high", "category": "x", "description": 1}]});
+    let refused = check("review_verdict", &content).expect_err("four problems");
+    for part in ["stars", "/verdict", "/round", "/findings/0/description"] {
+        assert!(refused.contains(part), "{part} in {refused}");
+    }
+}
+
+#[test]
+fn a_finding_points_into_the_repository_and_nowhere_else() {
+    let at = |file: &str| {
+        let finding =
+            json!({"severity": "low", "category": "style", "description": "d", "file": file, "line": 3});
+        check("review_verdict", &json!({"verdict": "APPROVE", "findings": [finding]}))
+    };
+    for good in ["src/main.rs", "./src/main.rs", "app/[id]/page.tsx", "a b.md"] {
+        assert!(at(good).is_ok(), "{good}");
+    }
+    for bad in
+        ["", "/etc/passwd", "../x", "a/../../x", "~/.ssh/id_rsa", "C:\\x", "a\\..\\b", "a\0b", "a\u{1b}[2Jb"]
+    {
+        assert!(at(bad).is_err(), "{bad:?}");
+    }
+}
+
+#[test]
+fn what_is_kept_is_put_right_and_complete() {
+    let kind = Kind::registered("review_verdict").expect("registered");
+    let outcome = kind.judge(&json!({"verdict": "REQUEST CHANGES"})).expect("an outcome");
+    assert_eq!(
+        outcome.content,
+        json!({"verdict": "REQUEST_CHANGES", "outcome_kind": "review_verdict", "passed": false})
+    );
+    assert_eq!(outcome.summary, "REQUEST_CHANGES");
+}
+
+#[test]
+fn an_own_kind_is_a_schema_that_need_not_repeat_the_common_fields() {
+    let schema = json!({
+        "type": "object", "required": ["score"], "additionalProperties": false,
+        "properties": {"score": {"type": "integer"}},
+    });
+    let kind = Kind::own("load_test", &schema).expect("a schema");
+    let outcome = kind
+        .judge(&json!({"outcome_kind": "load_test", "passed": true, "summary": "fast\nenough", "score": 3}));
+    let outcome = outcome.expect("an outcome");
+    assert_eq!((outcome.passed, outcome.summary.as_str()), (Some(true), "fast enough"));
+    assert!(kind.judge(&json!({"score": "3"})).is_err());
+    assert!(kind.judge(&json!({"score": 3, "passed": "yes"})).is_err());
+    assert!(kind.judge(&json!({"score": 3, "other": 1})).is_err());
+}
+
+#[test]
+fn hostile_texts_are_refused_and_harm_nobody() {
+    let kind = Kind::registered("ci_result").expect("registered");
+    let deep = format!("{{\"checks\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let many = format!("{{\"checks\":[{}]}}", vec!["{\"name\":1}"; 100_000].join(","));
+    let wide: String = (0..50_000).map(|n| format!("\"k{n}\":1,")).collect();
+    for text in [
+        String::new(),
+        " \n".to_owned(),
+        deep,
+        many,
+        format!("{{{wide}\"k\":1}}"),
+        "{\"test_count\": NaN}".to_owned(),
+        "{\"test_count\": 1e999}".to_owned(),
+        "{\"summary\": \"\u{0}".to_owned(),
+        "{} {}".to_owned(),
+        " ".repeat(BYTES_MAX + 1),
+    ] {
+        let refused = kind.read(text.as_bytes()).expect_err("refused").to_string();
+        assert!(refused.len() < 20_000, "{} bytes of refusal", refused.len());
+    }
+    assert!(kind.read(&[0xff, 0xfe, 0x00]).is_err());
+    let big = json!({"summary": "x".repeat(1 << 20)});
+    assert!(kind.judge(&big).expect("long, and an outcome").summary.len() < 2_000);
+}
+
+#[test]
+fn an_outcome_says_itself_which_kind_it_is() {
+    let read = |text: &str| read_any(text.as_bytes(), Kind::registered);
+    assert_eq!(
+        read(r#"{"outcome_kind": "gate_verdict", "gate_passed": true}"#).expect("one").kind,
+        "gate_verdict"
+    );
+    for (text, why) in [
+        (r#"{"gate_passed": true}"#, "`outcome_kind` is missing"),
+        (r#"{"outcome_kind": "gate_verdikt"}"#, "no kind is called `gate_verdikt`"),
+        (r#"{"outcome_kind": "../../etc/passwd"}"#, "no kind is called"),
+        (r#"{"outcome_kind": 3}"#, "not a name"),
+        ("[]", "an outcome is an object"),
+    ] {
+        let refused = read(text).expect_err(why).to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
+}
