@@ -20,15 +20,16 @@ impl Deciding<'_> {
             Some((check, scope)) => (Some(plan.check(*check).name.clone()), scope.clone()),
             None => (None, ScopePath::root()),
         };
-        // The id follows from the run and the place in its journal, so that a replay gives the same one.
-        let seed = format!("{}\0outcome\0{}", self.state.options.run, self.state.entries);
-        let id = OutcomeId::new(self.at, chance_of(&seed));
+        let id = OutcomeId::new(self.at, chance_of(self.state.options.run.as_str(), self.state.entries));
         let outcome = Box::new(RecordedOutcome { id, name, outcome, check, scope, file_path });
         self.record(Event::OutcomeStored { outcome });
     }
 }
 
-fn chance_of(seed: &str) -> u64 {
-    let digest = Sha256::digest(seed.as_bytes());
-    digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+/// An id follows from the run and the place in its journal, so that a replay gives the same one. The place stands
+/// before the chance: of two in the same millisecond the later one sorts behind.
+fn chance_of(run: &str, entry: u64) -> u64 {
+    let digest = Sha256::digest(format!("{run}\0outcome\0{entry}").as_bytes());
+    let chance = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
+    (entry & 0xf_ffff) << 32 | u64::from(chance)
 }

@@ -5,11 +5,12 @@
 //!   Commit ──▶ writer thread ──one transaction──▶ entries (hash chain)
 //!                (group commit)                ├─▶ TABLES: runs, checks, attempts, waits, …
 //!                                              └─▶ inbox: letters marked opened
+//!   AddedOutcome ──▶ added_outcomes ──▶ artifacts
 //!   queries, feed, watch ──▶ a second connection that only reads
 //! ```
 //!
-//! **Invariant:** an entry is stored as the bytes that were hashed and never changes. Every table can be
-//! dropped and rebuilt from the entries alone. A commit that reports an error has written nothing, except when
+//! **Invariant:** an entry is stored as the bytes that were hashed and never changes. Every table of `TABLES` can be
+//! dropped and rebuilt from the entries and from what was added by hand. A commit that reports an error has written nothing, except when
 //! the disk itself failed during the sync; repeating it then answers [`Committed::AlreadyDone`] or does it.
 //!
 //! ```
@@ -50,6 +51,7 @@ mod keeper;
 mod lease;
 mod ledger;
 mod lookup;
+mod outcomes;
 mod remove;
 mod schema;
 mod size;
@@ -70,7 +72,9 @@ pub use keeper::{Keeper, Reply};
 pub use lease::{Holder, Lease, LeaseError, Liveness};
 pub use ledger::ReceiptLedger;
 pub use lookup::{LookupError, RunFilter};
+pub use outcomes::AddedOutcome;
 pub use store::{Mode, Options, Store};
+pub use tables::artifacts::{OutcomeFilter, OutcomeRow};
 pub use tables::attempts::AttemptRow;
 pub use tables::checks::CheckRow;
 pub use tables::invocations::InvocationRow;

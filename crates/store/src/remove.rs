@@ -4,11 +4,12 @@ use escrow_model::RunId;
 
 use crate::commit::Durability;
 use crate::fault::StoreError;
+use crate::outcomes;
 use crate::store::Store;
 use crate::tables;
 
 impl Store {
-    /// Removes these runs, their letters and all that was derived from them; says how many there were. A
+    /// Removes these runs, their letters, the outcomes that were added to them and all that was derived from them; says how many there were. A
     /// process that still holds one finds that it is gone.
     ///
     /// The tables are rebuilt, because a row may speak for several runs. That takes some microseconds for each
@@ -24,6 +25,7 @@ impl Store {
                     );
                     connection.prepare_cached(&sql)?.execute([run.as_str()])?;
                 }
+                outcomes::remove(run, connection)?;
                 let gone = connection
                     .prepare_cached("DELETE FROM journals WHERE run = ?1")?
                     .execute([run.as_str()])?;

@@ -5,7 +5,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::fault::{StoreErrorKind, Trouble};
-use crate::{ledger, tables};
+use crate::{ledger, outcomes, tables};
 
 /// Marks a file as Escrow's: "escr" in ASCII.
 const APPLICATION_ID: i32 = 0x6573_6372;
@@ -44,6 +44,7 @@ CREATE TABLE inbox (
 CREATE INDEX inbox_unopened ON inbox (journal, id) WHERE opened_seq IS NULL;
 ",
     ledger::TABLES,
+    outcomes::TABLES,
 ];
 
 /// The version that this Escrow reads and writes.
@@ -104,7 +105,7 @@ mod tests {
     use crate::tables::TABLES;
 
     /// What the tables look like at each version, shortened.
-    const LOOKS: &[&str] = &["19614466", "8a0dbf19"];
+    const LOOKS: &[&str] = &["19614466", "8a0dbf19", "c84ca3f3"];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_look() {

@@ -4,9 +4,10 @@
 //!   entry ──▶ Applied { run, seq, at, event, change } ──▶ each table's `apply`, in the entry's transaction
 //! ```
 //!
-//! **Invariant:** a table depends on entries alone, in the order of their commits. Dropping all tables and
-//! applying every entry again gives the same rows.
+//! **Invariant:** a table depends on entries alone, in the order of their commits; `artifacts` also on the outcomes that
+//! were added by hand. Dropping all tables and applying every entry again gives the same rows.
 
+pub(crate) mod artifacts;
 pub(crate) mod attempts;
 pub(crate) mod checks;
 pub(crate) mod invocations;
@@ -40,6 +41,7 @@ pub(crate) const TABLES: &[Table] = &[
     attempts::TABLE,
     waits::TABLE,
     warnings::TABLE,
+    artifacts::TABLE,
     runs::TABLE,
 ];
 
@@ -121,7 +123,7 @@ pub(crate) fn rebuild(connection: &Connection) -> Result<(), Trouble> {
         let entry = journal::decode(&run, seq, row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?)?;
         apply(&Applied::new(&run, seq, entry.at, &entry.event), connection)?;
     }
-    Ok(())
+    artifacts::refill(connection)
 }
 
 /// A value that serialises without fail, as a JSON column holds it.

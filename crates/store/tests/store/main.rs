@@ -10,5 +10,6 @@ mod inbox;
 mod journal;
 mod lease;
 mod lookup;
+mod outcomes;
 mod support;
 mod tables;

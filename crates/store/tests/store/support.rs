@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Entry, Event, Facts, JOURNAL_VERSION, Plan, Reason, ReasonCode, Request, RunId, RunOptions,
-    ScopePath, Verdict,
+    Answer, Entry, Event, Facts, JOURNAL_VERSION, Outcome, OutcomeId, Plan, Reason, ReasonCode,
+    RecordedOutcome, Request, RunId, RunOptions, ScopePath, Verdict,
 };
 use escrow_store::{
-    Commit, Committed, Created, Durability, Holder, Lease, LetterId, Mode, NewRun, Store, StoreError,
-    Verification,
+    AddedOutcome, Commit, Committed, Created, Durability, Holder, Lease, LetterId, Mode, NewRun, Store,
+    StoreError, Verification,
 };
 use serde_json::{Map, json};
 use tempfile::TempDir;
@@ -198,5 +198,33 @@ pub(crate) fn check_intact(store: &Store, run: &RunId, entries: u64) {
     match store.verify(run).unwrap() {
         Verification::Intact { entries: found, .. } => assert_eq!(found, entries),
         other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn recorded(at: u64, chance: u64, kind: &str, passed: Option<bool>) -> RecordedOutcome {
+    let summary = format!("outcome {chance}");
+    let content = serde_json::json!({"outcome_kind": kind, "n": chance});
+    RecordedOutcome {
+        id: OutcomeId::new(at, chance),
+        name: "verdict".into(),
+        outcome: Outcome { kind: kind.into(), summary, passed, content },
+        check: None,
+        scope: ScopePath::root(),
+        file_path: None,
+    }
+}
+
+pub(crate) fn added(
+    at: u64,
+    chance: u64,
+    kind: &str,
+    passed: Option<bool>,
+    run: Option<&str>,
+) -> AddedOutcome {
+    AddedOutcome {
+        created_at: at,
+        run_id: run.map(RunId::from_stored),
+        invocation_id: None,
+        outcome: recorded(at, chance, kind, passed),
     }
 }

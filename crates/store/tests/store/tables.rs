@@ -9,7 +9,8 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{collection, prop_assert_eq};
 
 use crate::support::{
-    House, Tenant, answered, attempt, ended, entry, holder, judged, note, reason, run_id, started,
+    House, Tenant, added, answered, attempt, ended, entry, holder, judged, note, reason, recorded, run_id,
+    started,
 };
 
 /// `check[scope] status skip_reason runs`, a line for each.
@@ -278,6 +279,10 @@ fn dump(house: &House) -> Vec<String> {
     lines
 }
 
+fn outcome(number: u8, kind: &str, passed: Option<bool>) -> Event {
+    Event::OutcomeStored { outcome: Box::new(recorded(u64::from(number), number.into(), kind, passed)) }
+}
+
 fn events() -> impl Strategy<Value = Event> {
     let name = || prop_oneof![Just("lint"), Just("list"), Just("post")];
     let scope = || collection::vec(0..3_u32, 0..3);
@@ -309,6 +314,8 @@ fn events() -> impl Strategy<Value = Event> {
         ".{0,8}".prop_map(|text| Event::WarningRaised {
             warning: Warning { code: text, message: "hm".into(), check: None }
         }),
+        (any::<u8>(), "[a-z_]{1,8}", any::<Option<bool>>())
+            .prop_map(|(number, kind, passed)| outcome(number, &kind, passed)),
         Just(Event::RunResumed {}),
         Just(Event::RunWaiting { reason: reason(ReasonCode::WaitingApproval) }),
         Just(ended(ReasonCode::FailedCheck)),
@@ -338,6 +345,8 @@ proptest! {
                 Err(error) => prop_assert_eq!(error.kind, StoreErrorKind::FinalStatus),
             }
         }
+        house.store.add_outcome(&added(5_000, 1, "ci_result", None, Some("r_a"))).unwrap();
+        house.store.add_outcome(&added(5_001, 1, "ci_result", Some(true), None)).unwrap();
         let grown = dump(&house);
         for tenant in &tenants {
             crate::support::check_intact(&house.store, tenant.run(), tenant.seq);
