@@ -3,20 +3,38 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{
-    ArtifactContract, Delivery, DeliveryStatus, ExpectedArtifact, Location, Millis, MissingArtifact, Problem,
-    ProducedArtifact, SeenFile, Sighting,
+    ArtifactContract, Delivery, DeliveryStatus, ExpectedArtifact, Location, Millis, MissingArtifact, Outcome,
+    Problem, ProducedArtifact, SeenFile, Sighting,
 };
 
 use crate::Schema;
+use crate::outcome::Kind;
+
+/// What became of a contract.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verified {
+    pub delivery: Delivery,
+    /// The outcomes that delivered files hold, where their `kind` was promised.
+    pub outcomes: Vec<DeliveredOutcome>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeliveredOutcome {
+    pub id: String,
+    pub path: String,
+    pub outcome: Outcome,
+}
 
 /// A file counts as delivered when it is there, large enough, of the promised type, and new since `before`.
-/// An expected artifact that nobody looked for counts as absent.
+/// An expected artifact that nobody looked for counts as absent. `kinds` knows the outcome kinds by name.
 pub fn judge_delivery(
     contract: &ArtifactContract,
+    kinds: &dyn Fn(&str) -> Option<Kind>,
     before: &[Sighting],
     seen: &[Sighting],
     checked_at_ms: Millis,
-) -> Delivery {
+) -> Verified {
+    let mut outcomes = Vec::new();
     let mut delivery = Delivery {
         status: DeliveryStatus::Skipped,
         checked_at_ms,
@@ -25,13 +43,22 @@ pub fn judge_delivery(
         produced: Vec::new(),
     };
     if contract.expected.is_empty() {
-        return delivery;
+        return Verified { delivery, outcomes };
     }
     let before = Before::of(before);
     for expected in &contract.expected {
         let seen = seen.iter().find(|sighting| sighting.id == expected.id);
-        match judge_one(expected, &before, seen) {
-            Ok(produced) => delivery.produced.extend(produced),
+        match judge_one(expected, kinds, &before, seen) {
+            Ok(files) => {
+                for (file, outcome) in files {
+                    delivery.produced.push(produced(expected, file));
+                    outcomes.extend(outcome.map(|outcome| DeliveredOutcome {
+                        id: expected.id.clone(),
+                        path: file.path.clone(),
+                        outcome,
+                    }));
+                }
+            }
             Err(Lack { problem, detail }) => {
                 let missing = MissingArtifact {
                     id: expected.id.clone(),
@@ -57,7 +84,7 @@ pub fn judge_delivery(
     } else {
         DeliveryStatus::Passed
     };
-    delivery
+    Verified { delivery, outcomes }
 }
 
 /// Why something is not a delivery, and what was seen instead.
@@ -94,11 +121,15 @@ impl<'a> Before<'a> {
     }
 }
 
-fn judge_one(
+/// Files that count, each with the outcome that it holds.
+type Files<'s> = Vec<(&'s SeenFile, Option<Outcome>)>;
+
+fn judge_one<'s>(
     expected: &ExpectedArtifact,
+    kinds: &dyn Fn(&str) -> Option<Kind>,
     before: &Before<'_>,
-    seen: Option<&Sighting>,
-) -> Result<Vec<ProducedArtifact>, Lack> {
+    seen: Option<&'s Sighting>,
+) -> Result<Files<'s>, Lack> {
     let Some(seen) = seen else { return Err(Problem::Absent.into()) };
     if let Some(refused) = &seen.refused {
         return Err(lack(refused.problem, refused.detail.clone()));
@@ -106,15 +137,15 @@ fn judge_one(
     match &expected.location {
         Location::Path(_) => {
             let file = seen.files.first().ok_or(Problem::Absent)?;
-            judge_file(expected, before, file)?;
-            Ok(vec![produced(expected, file)])
+            let outcome = judge_file(expected, kinds, before, file)?;
+            Ok(vec![(file, outcome)])
         }
         Location::Glob { count, .. } => {
             let mut first_lack = None;
             let mut good = Vec::new();
             for file in &seen.files {
-                match judge_file(expected, before, file) {
-                    Ok(()) => good.push(produced(expected, file)),
+                match judge_file(expected, kinds, before, file) {
+                    Ok(outcome) => good.push((file, outcome)),
                     Err(lack) => first_lack = first_lack.or(Some((file, lack))),
                 }
             }
@@ -137,7 +168,12 @@ fn judge_one(
     }
 }
 
-fn judge_file(expected: &ExpectedArtifact, before: &Before<'_>, file: &SeenFile) -> Result<(), Lack> {
+fn judge_file(
+    expected: &ExpectedArtifact,
+    kinds: &dyn Fn(&str) -> Option<Kind>,
+    before: &Before<'_>,
+    file: &SeenFile,
+) -> Result<Option<Outcome>, Lack> {
     if file.size == 0 && expected.min_size > 0 {
         return Err(Problem::Empty.into());
     }
@@ -165,7 +201,11 @@ fn judge_file(expected: &ExpectedArtifact, before: &Before<'_>, file: &SeenFile)
             return Err(lack(Problem::Schema, violations.into_iter().take(3).collect::<Vec<_>>().join("; ")));
         }
     }
-    Ok(())
+    let Some(name) = &expected.kind else { return Ok(None) };
+    let content = file.content.as_ref().ok_or_else(|| lack(Problem::Schema, "it is not JSON"))?;
+    let kind =
+        kinds(name).ok_or_else(|| lack(Problem::Schema, format!("no outcome kind is called `{name}`")))?;
+    kind.judge(content).map(Some).map_err(|error| lack(Problem::Schema, error.to_string()))
 }
 
 fn produced(expected: &ExpectedArtifact, file: &SeenFile) -> ProducedArtifact {
@@ -216,10 +256,14 @@ mod tests {
         Sighting { id: "review".into(), files, refused: None }
     }
 
+    fn judge(contract: &ArtifactContract, before: &[Sighting], seen: &[Sighting]) -> Delivery {
+        judge_delivery(contract, &Kind::registered, before, seen, 0).delivery
+    }
+
     /// What judging this one artifact comes to: `passed`, or the problem.
     fn check(expected: &ExpectedArtifact, before: Vec<SeenFile>, seen: Vec<SeenFile>) -> String {
         let contract = ArtifactContract { expected: vec![expected.clone()] };
-        let delivery = judge_delivery(&contract, &[sighting(before)], &[sighting(seen)], 0);
+        let delivery = judge(&contract, &[sighting(before)], &[sighting(seen)]);
         match delivery.missing_required.first() {
             Some(missing) => missing.problem.as_str().to_owned(),
             None => delivery.status.as_str().to_owned(),
@@ -270,6 +314,42 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_a_kind_must_parse_as_one_and_its_outcome_is_handed_on() {
+        let typed = ExpectedArtifact { kind: Some("gate_verdict".into()), ..review() };
+        let with = |content: Option<serde_json::Value>| SeenFile { content, ..file("review.md", 10, 1) };
+        let verify = |seen: SeenFile| {
+            let contract = ArtifactContract { expected: vec![typed.clone()] };
+            judge_delivery(&contract, &Kind::registered, &[], &[sighting(vec![seen])], 0)
+        };
+        let good = verify(with(Some(serde_json::json!({"gate_passed": true, "summary": "fine"}))));
+        assert_eq!(good.delivery.status, DeliveryStatus::Passed);
+        assert_eq!(
+            (good.outcomes[0].path.as_str(), good.outcomes[0].outcome.passed),
+            ("review.md", Some(true))
+        );
+        for (content, says) in [
+            (None, "it is not JSON"),
+            (Some(serde_json::json!({"gate_passed": "yes"})), "gate_passed"),
+            (Some(serde_json::json!({"gate_passed": true, "passed": false})), "passed"),
+        ] {
+            let bad = verify(with(content));
+            let missing = &bad.delivery.missing_required[0];
+            assert_eq!(missing.problem, Problem::Schema);
+            assert!(missing.detail.contains(says), "{}", missing.detail);
+            assert_eq!(bad.outcomes, []);
+        }
+        let unknown = ExpectedArtifact { kind: Some("nothing".into()), ..review() };
+        let contract = ArtifactContract { expected: vec![unknown] };
+        let seen = [sighting(vec![with(Some(serde_json::json!({})))])];
+        let refused = judge_delivery(&contract, &Kind::registered, &[], &seen, 0).delivery;
+        assert_eq!(
+            refused.missing_required[0].problem,
+            Problem::Schema,
+            "a kind that nobody knows is not met"
+        );
+    }
+
+    #[test]
     fn a_place_that_leads_out_of_the_directory_is_refused() {
         let contract = ArtifactContract { expected: vec![review()] };
         let outside = Sighting {
@@ -277,7 +357,7 @@ mod tests {
             files: vec![],
             refused: Some(Refused::outside("a link leads out")),
         };
-        let delivery = judge_delivery(&contract, &[], &[outside], 0);
+        let delivery = judge(&contract, &[], &[outside]);
         assert_eq!(delivery.missing_required[0].problem, Problem::Outside);
     }
 
@@ -290,7 +370,7 @@ mod tests {
 
     #[test]
     fn without_a_contract_nothing_is_judged() {
-        let delivery = judge_delivery(&ArtifactContract::default(), &[], &[], 0);
+        let delivery = judge(&ArtifactContract::default(), &[], &[]);
         assert_eq!(delivery.status, DeliveryStatus::Skipped);
     }
 }

@@ -3,7 +3,8 @@
 //! Twice: after the provider of a check that names artifacts, before its dependents go on; and once for the whole
 //! run, before its end, whatever end that is. The workshop looks, `contract` judges.
 
-use escrow_contract::judge_delivery;
+use escrow_contract::outcome::Kind;
+use escrow_contract::{DeliveredOutcome, Verified, judge_delivery};
 use escrow_model::{
     Answer, ArtifactContract, CheckIndex, Delivery, Ending, Event, ExpectedArtifact, ScopePath, Sighting,
     Verdict, Warning,
@@ -29,8 +30,8 @@ impl Deciding<'_> {
             return;
         }
         let contract = ArtifactContract { expected: self.artifacts_of(*check, scope) };
-        let delivery = judge_delivery(&contract, &self.state.facts.before, seen, self.at);
-        self.record_inspection(place, attempt, delivery);
+        let verified = self.verify(&contract, seen);
+        self.record_inspection(place, attempt, verified.delivery);
     }
 
     pub(crate) fn record_inspection(&mut self, place: &Place, attempt: u32, delivery: Delivery) {
@@ -47,11 +48,33 @@ impl Deciding<'_> {
             return;
         }
         let contract = ArtifactContract { expected: self.expected_artifacts() };
-        let delivery = judge_delivery(&contract, &self.state.facts.before, seen, self.at);
+        let Verified { delivery, outcomes } = self.verify(&contract, seen);
         let warnings = secrets_delivered(&delivery, seen);
+        for delivered in outcomes {
+            self.store_delivered(delivered);
+        }
         self.record(Event::ArtifactsVerified { delivery });
         for warning in warnings {
             self.record(Event::WarningRaised { warning });
+        }
+    }
+}
+
+impl Deciding<'_> {
+    fn verify(&self, contract: &ArtifactContract, seen: &[Sighting]) -> Verified {
+        let plan = self.plan();
+        let kinds = |name: &str| Kind::find(name, |own| plan.outcome_kinds.get(own));
+        judge_delivery(contract, &kinds, &self.state.facts.before, seen, self.at)
+    }
+
+    /// A run that was opened again is looked at again; what it had stored already is not stored twice.
+    fn store_delivered(&mut self, delivered: DeliveredOutcome) {
+        let DeliveredOutcome { id, path, outcome } = delivered;
+        let known = self.state.outcomes.iter().any(|(_, stored)| {
+            stored.name == id && stored.file_path.as_deref() == Some(&path) && stored.outcome == outcome
+        });
+        if !known {
+            self.store_outcome(id, outcome, None, Some(path));
         }
     }
 }

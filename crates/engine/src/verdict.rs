@@ -1,8 +1,8 @@
 //! What the contracts make of an answer. All of them speak; none stops the others.
 
 use escrow_model::{
-    Answer, Check, CheckIndex, Delivery, Ending, FaultClass, Issue, Outcome, ReasonCode, RunStatus, ScopePath,
-    Severity, Verdict,
+    Answer, Check, CheckIndex, Delivery, Ending, FaultClass, Issue, Outcome, ReasonCode, RunStatus,
+    ScopePath, Severity, Verdict,
 };
 use serde_json::Value;
 

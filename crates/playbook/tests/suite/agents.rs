@@ -3,7 +3,7 @@
 use escrow_model::{Field, Plan, Source};
 use escrow_playbook::{read_agent, read_beside, read_profile, render, report};
 
-use crate::support::{Project, CATALOG, REVIEWER};
+use crate::support::{CATALOG, Project, REVIEWER};
 
 fn plan(text: &str) -> Plan {
     let reading = read_beside(text, "x.yaml", CATALOG, &Project);
