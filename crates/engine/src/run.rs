@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Criticality, Entry, Event, ExpectedArtifact, Facts, JOURNAL_VERSION, Letter, Millis,
-    Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
+    Answer, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts, JOURNAL_VERSION,
+    Letter, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason,
+    WaitKind,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -254,6 +255,11 @@ impl Run {
 
     pub fn reason(&self) -> Option<&Reason> {
         self.state.reason.as_ref()
+    }
+
+    /// What became of the artifact contract, once it was looked at.
+    pub fn delivery(&self) -> Option<&Delivery> {
+        self.state.delivery.as_ref()
     }
 
     pub fn options(&self) -> &RunOptions {

@@ -13,6 +13,7 @@
 
 mod beneath;
 mod media;
+mod opened;
 mod reading;
 mod walk;
 
@@ -29,6 +30,7 @@ use crate::redaction::Redactor;
 use beneath::{Refusal, Resolver};
 use reading::read;
 
+pub use opened::{OpenedFile, open_beneath};
 pub use reading::{CONTENT_BYTES_MAX, HASHED_BYTES_MAX};
 pub use walk::{DEPTH_MAX, ENTRIES_MAX};
 
