@@ -174,3 +174,7 @@ fn sighting(
 #[cfg(test)]
 #[path = "inspection/tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "inspection/hostile.rs"]
+mod hostile;
