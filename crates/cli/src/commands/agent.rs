@@ -33,16 +33,15 @@ pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, talk: &Talk) ->
     };
     let reading = escrow_runtime::playbook_file::of_agent(name, &directory);
     let Some(plan) = reading.plan else {
-        let rendered = render(&reading.diagnostics, "", talk.paint.is_coloured());
+        // The playbook that it stands for is nobody's file: its lines would only puzzle.
+        let code = if profile.command.is_none() { "agent_without_command" } else { "bad_profile" };
         let first = reading.diagnostics.first();
-        let (message, help) = match first {
-            Some(one) => (one.message.clone(), one.help.clone()),
-            None => (format!("the agent `{name}` cannot be run"), None),
-        };
-        // Without a command there is no line to point at: the profile lacks one.
-        return Err(match profile.command {
-            None => Failure::author("agent_without_command", message).help(help.unwrap_or_default()),
-            Some(_) => Failure::diagnosed(message, reading.diagnostics, rendered),
+        let message =
+            first.map_or_else(|| format!("the agent `{name}` cannot be run"), |one| one.message.clone());
+        let failure = Failure::author(code, message);
+        return Err(match first.and_then(|one| one.help.clone()) {
+            Some(help) => failure.help(help),
+            None => failure,
         }
         .into());
     };
