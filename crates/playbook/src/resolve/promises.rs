@@ -37,7 +37,14 @@ fn promises(draft: &Draft, beside: &dyn Beside) -> Vec<ExpectedArtifact> {
 fn fold(contract: &mut ArtifactContract, draft: &Draft, promise: &ExpectedArtifact, found: &mut Diagnostics) {
     match promise.namespaced(&draft.check.name) {
         Ok(promise) => match contract.expected.iter_mut().find(|one| one.id == promise.id) {
-            Some(own) => own.replaces = Some(promise.source),
+            Some(own) => {
+                own.replaces = Some(promise.source);
+                // In the folder of the check it is still the check that delivers it.
+                let folder = format!("{}/", folder_of(&draft.check.name));
+                if own.location.label().starts_with(&folder) {
+                    own.check = promise.check;
+                }
+            }
             None => contract.expected.push(promise),
         },
         Err(error) => found.push(
