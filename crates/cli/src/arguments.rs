@@ -1,5 +1,7 @@
 //! The command line.
 
+mod outcomes;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,6 +9,11 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit::Exit;
+
+pub(crate) use outcomes::{
+    AddArguments, OutcomesAction, OutcomesArguments, OutcomesExport, OutcomesList, OutcomesWhich,
+    RulesAction, RulesArguments, RulesCheck,
+};
 
 /// Runs agent work under contract, and releases it only when the contract is met.
 #[derive(Debug, Parser)]
@@ -67,6 +74,10 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     /// Remove runs that have ended, with their artifacts and output
     Gc(GcArguments),
+    /// List outcomes, show one, or keep one
+    Outcomes(OutcomesArguments),
+    /// Judge items by rules
+    Rules(RulesArguments),
     /// List what waits for a person
     Approvals,
     /// Let a check that waits for approval go on
@@ -384,12 +395,8 @@ pub(crate) struct GcArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArguments {
-    pub(crate) subject: SchemaSubject,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemaSubject {
-    Playbook,
+    /// `playbook`, `rules`, or an outcome kind such as `review_verdict`
+    pub(crate) subject: String,
 }
 
 #[derive(Debug, Args)]

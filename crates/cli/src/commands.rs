@@ -13,10 +13,12 @@ mod init;
 mod letters;
 pub(crate) mod lifecycle;
 mod logs;
+mod outcomes;
 mod playbook_file;
 mod replay;
 mod resume;
 mod resume_all;
+mod rules;
 mod run;
 mod runs;
 mod schema;
@@ -43,6 +45,8 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Logs(logs) => logs::logs(&logs, shared),
         Command::Cancel(cancel) => cancel::cancel(&cancel, shared, talk),
         Command::Resume(resume) => resume::resume(&resume, shared, talk),
+        Command::Outcomes(outcomes) => outcomes::outcomes(outcomes, shared, talk),
+        Command::Rules(rules) => rules::rules(&rules, talk),
         Command::Approvals => letters::approvals(shared, talk),
         Command::Approve(approve) => letters::approve(&approve, shared, talk),
         Command::Deny(deny) => letters::deny(&deny, shared, talk),

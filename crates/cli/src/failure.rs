@@ -58,7 +58,17 @@ impl Failure {
     }
 
     pub(crate) fn diagnosed(message: String, diagnostics: Vec<Diagnostic>, rendered: String) -> Failure {
-        let mut failure = Failure::author("bad_playbook", message);
+        Failure::diagnosed_as("bad_playbook", message, diagnostics, rendered)
+    }
+
+    /// The same, of a file that is no playbook.
+    pub(crate) fn diagnosed_as(
+        code: &'static str,
+        message: String,
+        diagnostics: Vec<Diagnostic>,
+        rendered: String,
+    ) -> Failure {
+        let mut failure = Failure::author(code, message);
         failure.diagnostics = diagnostics;
         failure.rendered = Some(rendered);
         failure

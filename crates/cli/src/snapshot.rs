@@ -7,13 +7,14 @@
 //! artifacts by the digests that the journal recorded; paths are checked before anything is written.
 
 mod files;
+mod outcomes;
 
 use std::fmt;
 use std::path::Path;
 
 use escrow_engine::Run;
 use escrow_model::{Entry, RunId};
-use escrow_store::{Break, Hash, StoredEntry, Verification, verify_entries};
+use escrow_store::{AddedOutcome, Break, Hash, StoredEntry, Verification, verify_entries};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use files::Carried;
@@ -40,6 +41,9 @@ pub(crate) struct Snapshot {
     pub(crate) artifacts: Vec<Carried>,
     /// What commands printed, where it was too long for the journal.
     pub(crate) outputs: Vec<Carried>,
+    /// Outcomes that were added to the run by hand; the journal tells of all others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) outcomes: Vec<AddedOutcome>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -68,6 +72,10 @@ pub(crate) enum Unsound {
         path: String,
         problem: String,
     },
+    Outcome {
+        id: String,
+        problem: String,
+    },
     Replay(String),
 }
 
@@ -85,6 +93,7 @@ impl fmt::Display for Unsound {
                 entries + 1
             ),
             Unsound::Artifact { path, problem } => write!(formatter, "`{path}` {problem}"),
+            Unsound::Outcome { id, problem } => write!(formatter, "outcome `{id}` {problem}"),
             Unsound::Replay(why) => write!(formatter, "its journal cannot be replayed: {why}"),
         }
     }
@@ -120,6 +129,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
         return Err(Unsound::Replay("it tells of another run".into()));
     }
     files::check(&snapshot, &run)?;
+    outcomes::check(&snapshot, &run)?;
     Ok(Sound { snapshot, entries, run, hash })
 }
 
@@ -158,6 +168,7 @@ pub(crate) fn take(
     run: &Run,
     entries: &[StoredEntry],
     spool: &Path,
+    outcomes: Vec<AddedOutcome>,
     exported_at: String,
 ) -> Result<Snapshot, Unsound> {
     let last = entries.last().ok_or_else(|| Unsound::NotASnapshot("it has no entries".into()))?;
@@ -179,5 +190,6 @@ pub(crate) fn take(
         entries: carried,
         artifacts: files::artifacts(run),
         outputs: files::outputs(spool),
+        outcomes,
     })
 }

@@ -1,6 +1,7 @@
 //! What people see. Data goes to stdout, talk to stderr, and both are readable without colour.
 
 mod account;
+mod card;
 mod comparison;
 mod fan;
 mod live;
@@ -13,9 +14,10 @@ mod talk;
 mod words;
 
 pub(crate) use account::show_account;
+pub(crate) use card::show_card;
 pub(crate) use comparison::{show_comparison, show_comparisons};
 pub(crate) use live::Live;
 pub(crate) use summary::{closing, show_run};
 pub(crate) use table::Table;
 pub(crate) use talk::Talk;
-pub(crate) use words::{bytes_words, count, duration_words, parse_bytes, parse_duration};
+pub(crate) use words::{bytes_words, count, duration_words, parse_bytes, parse_duration, printable};

@@ -189,6 +189,8 @@ const WORK: &[Case] = &[
     guide(&["playbook.yaml", "--event", "pr_opened=events/member.json"], 0, OK).of("pr-review-gate").with(&[
         ("/checks/comment/output/id", "1"),
         ("/checks/verdict/output/findings/0/severity", "\"low\""),
+        ("/outcomes/0/kind", "\"gate_verdict\""),
+        ("/outcomes/1/passed", "true"),
         ("/artifacts/status", "\"passed\""),
     ]),
     guide(
@@ -200,6 +202,8 @@ const WORK: &[Case] = &[
     .with(&[
         ("/checks/comment/skip_reason", "\"contract_blocked\""),
         ("/checks/verdict/output/findings/0/line", "2"),
+        ("/outcomes/0/passed", "false"),
+        ("/outcomes/1/content/verdict", "\"REQUEST_CHANGES\""),
         ("/artifacts/status", "\"passed\""),
     ]),
     guide(&["playbook.yaml"], 4, "run.waiting.approval").of("release-gate"),

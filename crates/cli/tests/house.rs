@@ -27,7 +27,7 @@ const SPECIALISTS: &[(&str, &[&str])] = &[
     ("granit-parser", &["playbook"]),
     ("jsonschema", &["contract"]),
     ("minijinja", &["expr"]),
-    ("regex", &["expr"]),
+    ("regex", &["expr", "contract"]),
     ("clap", &["cli"]),
     ("anyhow", &["cli"]),
     ("rustix", &["runtime", "cli"]),

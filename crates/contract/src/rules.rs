@@ -262,4 +262,5 @@ fn whole(number: &Number) -> Option<i128> {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "tests hand in literals")]
 mod tests;

@@ -311,6 +311,7 @@ fn scope_of(event: &Event) -> Option<&ScopePath> {
         | Event::IssueRaised { scope, .. }
         | Event::RecoveryExhausted { scope, .. }
         | Event::WaitStarted { scope, .. } => Some(scope),
+        Event::OutcomeStored { outcome } => Some(&outcome.scope),
         _ => None,
     }
 }

@@ -56,6 +56,18 @@ impl OutcomeId {
     }
 }
 
+impl OutcomeId {
+    /// The time that it was made from.
+    pub fn at_ms(&self) -> u64 {
+        let digits = self.0.trim_start_matches("o_").bytes();
+        let bits = digits.fold(0_u128, |sum, digit| {
+            let value = ALPHABET.iter().position(|known| *known == digit).unwrap_or(0);
+            sum << 5 | value as u128
+        });
+        u64::try_from(bits >> 52 & ((1 << 48) - 1)).unwrap_or(0)
+    }
+}
+
 impl fmt::Display for OutcomeId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)

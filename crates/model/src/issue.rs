@@ -19,7 +19,7 @@ pub struct Issue {
     pub message: String,
     /// The rule that was broken, of a `contract/rule_failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<BrokenRule>,
+    pub rule: Option<Box<BrokenRule>>,
 }
 
 impl Issue {
@@ -30,7 +30,7 @@ impl Issue {
     /// A rule over the output was broken.
     pub fn rule(broken: BrokenRule) -> Issue {
         let message = broken.message.clone();
-        Issue { rule: Some(broken), ..Issue::error("contract/rule_failed", message) }
+        Issue { rule: Some(Box::new(broken)), ..Issue::error("contract/rule_failed", message) }
     }
 
     pub fn warning(rule_id: impl Into<String>, message: impl Into<String>) -> Issue {

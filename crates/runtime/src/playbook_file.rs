@@ -138,8 +138,8 @@ const RULES_BYTES_MAX: u64 = 16 << 20;
 
 /// The file of rules that a name stands for: beside the playbook, in `directory`, or in `.escrow/rules/`.
 pub fn find_rules(name: &str, beside: Option<&Path>, directory: &Path) -> Option<RulesText> {
-    let project = directory.join(".escrow/rules");
-    let path = [beside, Some(directory), Some(&project)]
+    let above = directory.ancestors().map(|above| above.join(".escrow/rules")).find(|folder| folder.is_dir());
+    let path = [beside, Some(directory), above.as_deref()]
         .into_iter()
         .flatten()
         .flat_map(|place| ["", ".yaml", ".yml", ".json"].map(|ending| place.join(format!("{name}{ending}"))))

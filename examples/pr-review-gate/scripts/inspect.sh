@@ -2,9 +2,9 @@
 #   inspect.sh PATCH FILE
 set -eu
 awk -v wanted="$2" '
-  function found(severity, description) {
-    printf "%s{\"file\": \"%s\", \"line\": %d, \"severity\": \"%s\", \"description\": \"%s\"}",
-      (n++ ? ", " : ""), wanted, line, severity, description
+  function found(severity, category, description) {
+    printf "%s{\"file\": \"%s\", \"line\": %d, \"severity\": \"%s\", \"category\": \"%s\", \"description\": \"%s\"}",
+      (n++ ? ", " : ""), wanted, line, severity, category, description
   }
   BEGIN { printf "[" }
   /^\+\+\+ b\// { here = (substr($0, 7) == wanted); next }
@@ -13,9 +13,9 @@ awk -v wanted="$2" '
   /^-/ { next }
   { line++ }
   !here || !/^\+/ { next }
-  /(password|secret|token)=["\x27]?[^"\x27$ ]/ { found("critical", "a credential in the text") }
-  /set -x/ { found("high", "traces every command, credentials included") }
-  /TODO|FIXME/ { found("low", "left to do") }
-  /[ \t]$/ { found("low", "blanks at the end of the line") }
+  /(password|secret|token)=["\x27]?[^"\x27$ ]/ { found("critical", "security", "a credential in the text") }
+  /set -x/ { found("high", "security", "traces every command, credentials included") }
+  /TODO|FIXME/ { found("low", "scope", "left to do") }
+  /[ \t]$/ { found("low", "style", "blanks at the end of the line") }
   END { print "]" }
 ' "$1"

@@ -1,5 +1,7 @@
 //! `escrow cancel`: a letter to the process that drives the run; if nobody does, the run is ended here.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use escrow_model::Letter;
 use escrow_runtime::holder::liveness;
@@ -30,7 +32,8 @@ pub(crate) fn cancel(arguments: &CancelArguments, shared: &Shared, talk: &Talk) 
         talk.say(&format!("asked process {} to end run {}", holder.pid, row.id));
         talk.data_if_machine(&json!({ "run": { "id": row.id }, "asked": holder.pid }));
     } else {
-        report(&drive(&row, store, &state, talk, Wish::End)?, talk);
+        let run = drive(&row, Arc::clone(&store), &state, talk, Wish::End)?;
+        report(&run, &store, talk);
     }
     Ok(Exit::Completed)
 }

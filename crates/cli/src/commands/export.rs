@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use escrow_model::rfc3339;
 use escrow_runtime::chance::now_ms;
-use escrow_store::Imported;
+use escrow_store::{Durability, Imported};
 use serde_json::json;
 
 use super::runs::replay;
@@ -23,9 +23,10 @@ pub(crate) fn export(arguments: &ExportArguments, state: &StateDirectory, talk: 
     let row = store.run(&arguments.run).map_err(Failure::from)?;
     let run = replay(&store, &row)?;
     let entries = store.journal(&row.id).map_err(Failure::from)?;
+    let added = store.added_to(&row.id).map_err(Failure::from)?;
     let unsound = |why: Unsound| Failure::world("broken_journal", format!("run `{}`: {why}", row.id));
     let snapshot =
-        snapshot::take(&run, &entries, &state.spool(&row.id), rfc3339(now_ms())).map_err(unsound)?;
+        snapshot::take(&run, &entries, &state.spool(&row.id), added, rfc3339(now_ms())).map_err(unsound)?;
     let mut text = serde_json::to_vec_pretty(&snapshot)
         .map_err(|error| Failure::world("export", format!("the run cannot be written as JSON: {error}")))?;
     text.push(b'\n');
@@ -81,6 +82,7 @@ pub(crate) fn import(arguments: &ImportArguments, state: &StateDirectory, talk: 
             return Err(Failure::person("differs", message).into());
         }
     };
+    store.add_outcomes(&snapshot.outcomes, Durability::Full).map_err(Failure::from)?;
     let files = [(&snapshot.artifacts, state.artifacts(id)), (&snapshot.outputs, state.spool(id))];
     for (carried, directory) in files {
         for file in carried {
@@ -110,6 +112,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Sound, Failure> {
             Unsound::UnknownVersion(_) => "unknown_version",
             Unsound::Broken { .. } | Unsound::CutOff { .. } | Unsound::Replay(_) => "broken_journal",
             Unsound::Artifact { .. } => "broken_artifact",
+            Unsound::Outcome { .. } => "broken_outcome",
         };
         let failure = Failure::world(code, format!("`{file}`: {why}"));
         match why {

@@ -69,7 +69,7 @@ fn send(
     }
     let wish = if matches!(letter, Letter::Deny { .. }) { Wish::End } else { Wish::GoOn };
     let run = drive_upward(&row, &store, &state, talk, wish)?;
-    report(&run, talk);
+    report(&run, &store, talk);
     // Denied is what was asked for.
     Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { exit_of(&run) })
 }

@@ -35,11 +35,11 @@ pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, talk: &Talk) 
         store.send(&row.id, &read_assumption(assumption)?, "cli").map_err(Failure::from)?;
     }
     let run = if arguments.failed {
-        reopen(&row, store, &state, talk)?
+        reopen(&row, Arc::clone(&store), &state, talk)?
     } else {
-        drive(&row, store, &state, talk, Wish::GoOn)?
+        drive(&row, Arc::clone(&store), &state, talk, Wish::GoOn)?
     };
-    report(&run, talk);
+    report(&run, &store, talk);
     Ok(exit_of(&run))
 }
 

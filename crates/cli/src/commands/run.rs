@@ -7,8 +7,8 @@ use anyhow::Result;
 use escrow_model::{Plan, RunOptions};
 use escrow_runtime::chance::new_run_id;
 use escrow_runtime::secrets::Secrets;
-use escrow_store::Store;
-use serde_json::json;
+use escrow_store::{OutcomeFilter, OutcomeRow, Store};
+use serde_json::{Value, json};
 
 use super::{playbook_file, start};
 use crate::arguments::{Output, RunArguments, Shared};
@@ -79,7 +79,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
     let mut live = Live::new(talk, &begun.run);
     let run = begun.drive(&state, &mut live)?;
     live.finish();
-    report(&run, talk);
+    report(&run, &store, talk);
     if write_reports(arguments, &run, &store, talk)? {
         Ok(start::exit_of(&run))
     } else {
@@ -109,13 +109,23 @@ fn write_reports(
 }
 
 /// How a run came to rest: talk for people, the document for tools.
-pub(crate) fn report(run: &escrow_engine::Run, talk: &Talk) {
+pub(crate) fn report(run: &escrow_engine::Run, store: &Store, talk: &Talk) {
     talk.say(closing(run, talk.paint).trim_end());
     match talk.output() {
         Output::Human => {}
-        Output::Json => drop(talk.data(&run.document())),
-        Output::Jsonl => drop(talk.data(&json!({ "document": run.document() }))),
+        Output::Json => drop(talk.data(&document(run, store))),
+        Output::Jsonl => drop(talk.data(&json!({ "document": document(run, store) }))),
     }
+}
+
+/// The document of a run, with the outcomes that were added to it by hand: its journal does not tell of those.
+pub(crate) fn document(run: &escrow_engine::Run, store: &Store) -> Value {
+    let mut document = run.document();
+    let filter = OutcomeFilter { run: Some(run.options().run.clone()), ..OutcomeFilter::default() };
+    if let Ok(rows) = store.outcomes(&filter) {
+        document["outcomes"] = rows.iter().map(OutcomeRow::document).collect();
+    }
+    document
 }
 
 fn timeout(text: &str) -> Result<u64, Failure> {

@@ -110,7 +110,7 @@ fn show(name: &str, store: &Store, talk: &Talk) -> Result<Exit> {
     let row = store.run(name).map_err(Failure::from)?;
     let run = replay(store, &row)?;
     if talk.output() != Output::Human {
-        talk.data(&run.document());
+        talk.data(&super::run::document(&run, store));
         return Ok(Exit::Completed);
     }
     let mut text = show_run(&run, talk.page);

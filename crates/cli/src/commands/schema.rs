@@ -1,18 +1,43 @@
-//! `escrow schema`: the shape of a playbook as JSON Schema, for editors.
+//! `escrow schema`: the shape of a playbook, a file of rules or an outcome kind as JSON Schema, for editors.
 
 use anyhow::Result;
-
-use crate::arguments::{Output, SchemaArguments, SchemaSubject, Shared};
-use crate::exit::Exit;
-use crate::terminal::Talk;
+use escrow_model::outcome::{KINDS, Kind};
 use escrow_runtime::catalog::catalog;
+use escrow_runtime::outcome_kinds;
+use serde_json::Value;
+
+use crate::arguments::{Output, SchemaArguments, Shared};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal::Talk;
 
 pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exit> {
-    let schema = match arguments.subject {
-        SchemaSubject::Playbook => escrow_playbook::json_schema(&catalog()),
+    let schema = match arguments.subject.as_str() {
+        "playbook" => escrow_playbook::json_schema(&catalog()),
+        "rules" => escrow_playbook::rules_schema(),
+        kind => kind_schema(kind)?,
     };
     // A schema is JSON in every format; people get it indented.
     let output = if shared.output == Output::Jsonl { Output::Jsonl } else { Output::Json };
     Talk::new(&Shared { output, ..shared.clone() }).data(&schema);
     Ok(Exit::Completed)
+}
+
+fn kind_schema(name: &str) -> Result<Value, Failure> {
+    if let Some(kind) = Kind::find(name) {
+        return Ok((kind.schema)());
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    let folders = outcome_kinds::projects(std::iter::once(here.as_path()));
+    match outcome_kinds::find(name, &folders) {
+        Some(Ok(schema)) => Ok(schema),
+        Some(Err(why)) => Err(Failure::author("bad_kind", why)),
+        None => {
+            let own = outcome_kinds::names(&folders);
+            let kinds = KINDS.iter().map(|kind| kind.name).chain(own.iter().map(String::as_str));
+            let known: Vec<&str> = ["playbook", "rules"].into_iter().chain(kinds).collect();
+            Err(Failure::author("usage", format!("there is no schema of `{name}`"))
+                .help(format!("one of {}", known.join(", "))))
+        }
+    }
 }

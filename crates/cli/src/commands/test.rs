@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use escrow_model::Plan;
-use escrow_playbook::{Diagnostic, TestCase, TestFile, read_bytes, read_tests, render};
+use escrow_playbook::{Diagnostic, TestCase, TestFile, read_tests, render};
 use escrow_runtime::rehearsal::{Difference, differences, rehearsal_of};
 use serde_json::{Value, json};
 
@@ -14,7 +14,6 @@ use crate::arguments::{Output, TestArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::Talk;
-use escrow_runtime::catalog::catalog;
 
 /// A name that ends so is a test file, when a folder is searched for them.
 const SUFFIX: &str = ".test.yaml";
@@ -163,7 +162,8 @@ fn load(path: &Path, talk: &Talk) -> Result<(TestFile, Plan), BadFile> {
     let playbook = path.parent().unwrap_or(Path::new("")).join(&tests.playbook);
     let playbook_bytes = read(&playbook)?;
     let name = playbook.display().to_string();
-    let reading = read_bytes(&playbook_bytes, &name, &catalog());
+    let here = std::env::current_dir().unwrap_or_default();
+    let reading = escrow_runtime::playbook_file::read(&playbook, &playbook_bytes, &here);
     let Some(plan) = reading.plan else {
         let text = String::from_utf8_lossy(&playbook_bytes);
         return Err(BadFile::told(&name, &text, reading.diagnostics, talk));

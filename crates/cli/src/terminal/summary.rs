@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::paint::Paint;
 use super::table::Table;
-use super::words::{count, duration_words};
+use super::words::{self, count, duration_words};
 
 /// Lines of output that are repeated for a failed check.
 const OUTPUT_LINES_MAX: usize = 20;
@@ -25,6 +25,7 @@ pub(crate) fn closing(run: &Run, paint: Paint) -> String {
         let message = warning["message"].as_str().unwrap_or_default();
         text.push_str(&format!("{}: {message}\n", paint.yellow("warning")));
     }
+    text.push_str(&outcomes(&document, paint));
     text.push_str(&missing(run, &document, paint));
     text.push_str(&verdict(run, &document, paint));
     for wait in run.waits() {
@@ -101,6 +102,32 @@ fn printable(line: &str) -> String {
     const LENGTH_MAX: usize = 400;
     line.chars().filter(|c| !c.is_control() || *c == '\t').take(LENGTH_MAX).collect()
 }
+
+/// Typed results of the run, the newest last, as one reads them.
+fn outcomes(document: &Value, paint: Paint) -> String {
+    let all: Vec<&Value> = document["outcomes"].as_array().into_iter().flatten().collect();
+    let mut text = String::new();
+    if all.len() > OUTCOMES_MAX {
+        text.push_str(&format!(
+            "{}\n",
+            paint.dim(&format!("… {} before", count(all.len() - OUTCOMES_MAX, "outcome")))
+        ));
+    }
+    for outcome in all.iter().take(OUTCOMES_MAX).rev() {
+        let field = |name: &str| words::printable(outcome[name].as_str().unwrap_or_default());
+        let mark = match outcome["passed"].as_bool() {
+            Some(true) => paint.green("✓"),
+            Some(false) => paint.red("✗"),
+            None => paint.dim("-"),
+        };
+        let (name, summary, id) = (paint.bold(&field("name")), field("summary"), paint.dim(&field("id")));
+        text.push_str(&format!("{} {mark} {name}  {summary}  {id}\n", field("kind")));
+    }
+    text
+}
+
+/// Outcomes that are repeated at the end of a run.
+const OUTCOMES_MAX: usize = 10;
 
 fn missing(run: &Run, document: &Value, paint: Paint) -> String {
     let rows: Vec<&Value> =

@@ -53,7 +53,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
 }
 
 /// What others wrote must not drive the reader's terminal.
-pub(super) fn printable(line: &str) -> String {
+pub(crate) fn printable(line: &str) -> String {
     const LENGTH_MAX: usize = 400;
     let plain = |c: char| if matches!(c, '\n' | '\t') { ' ' } else { c };
     line.chars().map(plain).filter(|c| !c.is_control()).take(LENGTH_MAX).collect()

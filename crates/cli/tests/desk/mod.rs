@@ -45,10 +45,29 @@ impl Desk {
         let mut command = Command::new(env!("CARGO_BIN_EXE_escrow"));
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
         // What the tests run in must not leak into what they test.
-        for name in ["ESCROW_STATE", "ESCROW_INVOCATION", "NO_COLOR", "CLICOLOR_FORCE"] {
+        for name in ["ESCROW_STATE", "ESCROW_INVOCATION", "ESCROW_RUN", "NO_COLOR", "CLICOLOR_FORCE"] {
             command.env_remove(name);
         }
         command
+    }
+
+    /// With something on stdin.
+    pub(crate) fn escrow_given(&self, arguments: &[&str], input: &str) -> Done {
+        use std::io::Write;
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut stdin = child.stdin.take().expect("its stdin");
+        let input = input.to_owned();
+        // A binary that refuses its arguments may be gone before it has read everything.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+        let output = child.wait_with_output().expect("it ends");
+        writer.join().expect("the writer ends");
+        Done::from(output)
     }
 
     pub(crate) fn escrow(&self, arguments: &[&str]) -> Done {

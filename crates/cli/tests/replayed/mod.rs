@@ -6,18 +6,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 use escrow_engine::Run;
-use escrow_model::{Entry, Event, ScopePath};
-use escrow_playbook::{read, read_tests};
-use escrow_runtime::catalog::catalog;
+use escrow_model::{Entry, Event, Plan, ScopePath};
+use escrow_playbook::read_tests;
 use escrow_runtime::inspection::{Depth, inspect};
+use escrow_runtime::playbook_file;
 use escrow_runtime::rehearsal::{Rehearsal, Replies, Reply, Script, Takes, differences, rehearsal_of};
 use serde_json::Value;
+
+/// A playbook, with what stands beside it.
+fn plan_of(playbook: &Path) -> Arc<Plan> {
+    let bytes = fs::read(playbook).expect("a file");
+    let folder = playbook.parent().expect("its folder");
+    Arc::new(playbook_file::read(playbook, &bytes, folder).plan.expect("a plan"))
+}
 
 /// Every test of a file. Says how many crashes there were.
 pub(crate) fn scripted(playbook: &Path, tests: &Path) -> usize {
     let text = |path: &Path| fs::read_to_string(path).expect("a file");
-    let plan = read(&text(playbook), "playbook.yaml", &catalog()).plan.expect("a plan");
-    let plan = Arc::new(plan);
+    let plan = plan_of(playbook);
     let tests = read_tests(&text(tests), "x.test.yaml").file.expect("a test file").tests;
     tests.iter().map(|case| survives(&case.name, &rehearsal_of(case, &plan))).sum()
 }
@@ -25,8 +31,7 @@ pub(crate) fn scripted(playbook: &Path, tests: &Path) -> usize {
 /// Test files that end early are refused or played, and nothing panics. Says how many there were.
 pub(crate) fn cut_short(playbook: &Path, tests: &Path) -> usize {
     let text = |path: &Path| fs::read_to_string(path).expect("a file");
-    let playbook = text(playbook);
-    let plan = Arc::new(read(&playbook, "playbook.yaml", &catalog()).plan.expect("a plan"));
+    let plan = plan_of(playbook);
     let text = text(tests);
     let ends: Vec<usize> = (0..text.len()).step_by(13).filter(|end| text.is_char_boundary(*end)).collect();
     for end in &ends {
@@ -110,6 +115,10 @@ fn timeless(run: &Run, cut_off: &[String]) -> Value {
         document["run"][key] = Value::Null;
     }
     document["artifacts"]["checked_at"] = Value::Null;
+    for outcome in document["outcomes"].as_array_mut().into_iter().flatten() {
+        outcome["id"] = Value::Null;
+        outcome["created_at"] = Value::Null;
+    }
     for evidence in document["run"]["reason"]["evidence"].as_array_mut().into_iter().flatten() {
         if evidence["kind"] == "wait" {
             evidence["id"] = Value::Null;

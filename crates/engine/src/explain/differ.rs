@@ -86,6 +86,16 @@ fn of_issue(check: &str, issue: &Issue) -> Option<String> {
         "timeout" => format!("`{check}` would have to end sooner, or its `timeout` be longer"),
         "spawn" => format!("the program of `{check}` would have to start"),
         "schema_validation_failed" => format!("the output of `{check}` would have to match its `schema`"),
+        "rule_failed" => match &issue.rule {
+            Some(rule) => {
+                format!(
+                    "`{}` in the output of `{check}` would have to keep the rule `{}`",
+                    rule.field, rule.rule_id
+                )
+            }
+            None => format!("the output of `{check}` would have to keep its `rules`"),
+        },
+        "outcome_invalid" => format!("the output of `{check}` would have to be what its `outcome` admits"),
         "not_an_array" => format!("the output of `{check}` would have to be an array"),
         "template_error" => format!("every template of `{check}` would have to find its values"),
         _ => return None,

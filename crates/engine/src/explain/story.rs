@@ -83,6 +83,9 @@ fn tell(event: &Event, at: u64) -> Option<String> {
         Event::CheckInspected { attempt, delivery, .. } => {
             format!("artifacts of attempt {attempt}: {}", delivery.status.as_str())
         }
+        Event::OutcomeStored { outcome } => {
+            format!("stored as {}: {}", outcome.outcome.kind, outcome.outcome.summary)
+        }
         Event::CheckSkipped { reason, .. } => format!("skipped: {}", reason.as_str()),
         Event::RetryScheduled { retry, at: due, .. } => {
             format!("retry {retry} in {} ms", due.saturating_sub(at))

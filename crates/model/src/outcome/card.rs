@@ -54,7 +54,7 @@ pub enum Block {
     /// What was found, one after another. Folded ones show their first line.
     Findings { heading: String, folded: bool, items: Vec<Finding> },
     /// What no block fits.
-    Json { value: Value },
+    Json { heading: String, value: Value },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

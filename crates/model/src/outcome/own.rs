@@ -49,8 +49,7 @@ pub fn own_digest(kind: &str, content: &Value) -> Result<Digest, Vec<String>> {
             Value::String(text) => text.clone(),
             Value::Bool(_) | Value::Number(_) => value.to_string(),
             Value::Array(_) | Value::Object(_) => {
-                blocks.push(Block::Text { heading: Some(name.clone()), text: String::new() });
-                blocks.push(Block::Json { value: value.clone() });
+                blocks.push(Block::Json { heading: name.clone(), value: value.clone() });
                 continue;
             }
         };

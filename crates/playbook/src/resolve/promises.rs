@@ -5,7 +5,7 @@ use escrow_model::{ArtifactContract, ExpectedArtifact, Field, Mutates, folder_of
 use serde_json::Value;
 
 use crate::Beside;
-use crate::decode::Draft;
+use crate::decode::{AGENT, Draft};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::suggest::did_you_mean;
 
@@ -56,6 +56,10 @@ fn fold(contract: &mut ArtifactContract, draft: &Draft, promise: &ExpectedArtifa
 
 /// `artifacts` of a check names ids of the contract; its own part's by their short name too.
 fn named(contract: &ArtifactContract, draft: &mut Draft, found: &mut Diagnostics) {
+    // Whose agent could not be found, nobody knows what it promises.
+    if draft.check.provider == AGENT.name {
+        return;
+    }
     let folder = folder_of(&draft.check.name);
     let known = |id: &str| contract.expected.iter().any(|one| one.id == id);
     let mut ids = Vec::new();

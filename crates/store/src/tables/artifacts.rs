@@ -61,6 +61,9 @@ pub struct OutcomeFilter {
     pub since: Option<Millis>,
     pub run: Option<RunId>,
     pub invocation: Option<String>,
+    /// Those behind this one.
+    pub after: Option<OutcomeId>,
+    pub oldest_first: bool,
     pub limit: Option<usize>,
 }
 
@@ -154,8 +157,10 @@ fn query(filter: &OutcomeFilter) -> (String, Vec<Value>) {
     narrow("kind = ?", filter.kind.as_deref().map(text));
     narrow("passed = ?", filter.passed.map(|passed| Value::Integer(passed.into())));
     narrow("id >= ?", filter.since.map(|since| text(OutcomeId::new(since, 0).as_str())));
+    narrow("id > ?", filter.after.as_ref().map(|after| text(after.as_str())));
+    let order = if filter.oldest_first { "ASC" } else { "DESC" };
     let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));
-    (format!("SELECT {COLUMNS} FROM artifacts WHERE {conditions} ORDER BY id DESC LIMIT {limit}"), values)
+    (format!("SELECT {COLUMNS} FROM artifacts WHERE {conditions} ORDER BY id {order} LIMIT {limit}"), values)
 }
 
 impl Store {

@@ -1,0 +1,153 @@
+//! `escrow outcomes`: typed results of runs and of people, every version.
+
+mod add;
+mod export;
+
+use anyhow::Result;
+use escrow_model::outcome::{self, KINDS};
+use escrow_model::{Millis, rfc3339};
+use escrow_runtime::chance::now_ms;
+use escrow_runtime::outcome_kinds;
+use escrow_store::{OutcomeFilter, OutcomeRow, Store};
+use serde_json::{Value, json};
+
+use crate::arguments::{OutcomesAction, OutcomesArguments, OutcomesList, OutcomesWhich, Output, Shared};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::state::StateDirectory;
+use crate::terminal::{Table, Talk, parse_duration, printable, show_card};
+
+pub(crate) fn outcomes(arguments: OutcomesArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+    let state = StateDirectory::find(shared.state.as_deref())?;
+    let exit = match arguments.action {
+        None => list(&arguments.list, &*state.read()?, talk),
+        Some(OutcomesAction::List(list)) => self::list(&list, &*state.read()?, talk),
+        Some(OutcomesAction::Show(which)) => show(&which.outcome, &*state.read()?, talk),
+        Some(OutcomesAction::Add(add)) => add::add(&add, &state, talk),
+        Some(OutcomesAction::Export(export)) => export::export(&export, &*state.read()?, talk),
+    };
+    Ok(exit?)
+}
+
+fn list(arguments: &OutcomesList, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
+    let filter = OutcomeFilter { limit: Some(arguments.limit), ..filter(&arguments.which, store)? };
+    let rows = store.outcomes(&filter)?;
+    match talk.output() {
+        Output::Human => human(&rows, &filter, talk),
+        Output::Json => {
+            let documents: Vec<Value> = rows.iter().map(OutcomeRow::document).collect();
+            talk.data(&json!({ "outcomes": documents }));
+        }
+        Output::Jsonl => drop(rows.iter().all(|row| talk.data(&json!({ "outcome": row.document() })))),
+    }
+    Ok(Exit::Completed)
+}
+
+fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, talk: &Talk) {
+    if rows.is_empty() {
+        talk.page("no outcomes");
+        if let Some(kind) = filter.kind.as_deref().filter(|kind| !is_known(kind)) {
+            let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+            talk.say(&format!("no kind is called `{kind}`; there are {}", known.join(", ")));
+        }
+        return;
+    }
+    let page = talk.page;
+    let mut table = Table::new();
+    for row in rows {
+        let recorded = &row.outcome;
+        let (mark, painted) = match recorded.outcome.passed {
+            Some(true) => ("✓", page.green("✓")),
+            Some(false) => ("✗", page.red("✗")),
+            None => ("-", page.dim("-")),
+        };
+        let created = rfc3339(row.created_at).replace('T', " ");
+        let created = &created[..19];
+        let name = printable(&recorded.name);
+        table.row(&[
+            (recorded.id.as_str(), page.cyan(recorded.id.as_str())),
+            (mark, painted),
+            (created, page.dim(created)),
+            (&recorded.outcome.kind, recorded.outcome.kind.clone()),
+            (&name, page.bold(&name)),
+            ("", printable(&recorded.outcome.summary)),
+        ]);
+    }
+    talk.page(&table.render());
+}
+
+fn is_known(kind: &str) -> bool {
+    let here = std::env::current_dir().unwrap_or_default();
+    let folders = outcome_kinds::projects(std::iter::once(here.as_path()));
+    outcome::Kind::find(kind).is_some() || outcome_kinds::find(kind, &folders).is_some()
+}
+
+fn show(name: &str, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
+    let row = find(name, store)?;
+    let recorded = &row.outcome;
+    let digest = outcome::digest(&recorded.outcome.kind, &recorded.outcome.content);
+    let card = digest.map(|digest| digest.card);
+    if talk.output() != Output::Human {
+        talk.data(&json!({ "outcome": row.document(), "card": card.ok() }));
+        return Ok(Exit::Completed);
+    }
+    let paint = talk.page;
+    let mut text =
+        format!("{}  {}\n", paint.cyan(recorded.id.as_str()), paint.bold(&printable(&recorded.name)));
+    let run = row.run_id.as_ref().map(|run| format!("   run {run}"));
+    let invocation = row.invocation_id.as_ref().map(|id| format!("   invocation {}", printable(id)));
+    let file = recorded.file_path.as_ref().map(|path| format!("   file {}", printable(path)));
+    let more: String = [run, invocation, file].into_iter().flatten().collect();
+    text.push_str(&format!("{}   {}{more}\n\n", recorded.outcome.kind, rfc3339(row.created_at)));
+    match card {
+        Ok(card) => text.push_str(&show_card(&card, paint)),
+        // Its kind may have changed since; what was kept is shown as it is.
+        Err(_) => text.push_str(&serde_json::to_string_pretty(&recorded.outcome.content).unwrap_or_default()),
+    }
+    talk.page(&text);
+    Ok(Exit::Completed)
+}
+
+fn find(name: &str, store: &Store) -> Result<OutcomeRow, Failure> {
+    let unknown = || {
+        Failure::author("unknown_outcome", format!("no outcome is called `{name}`"))
+            .help("`escrow outcomes` lists them")
+    };
+    if name.is_empty() {
+        return Err(unknown());
+    }
+    let mut found = match name {
+        "last" => store.outcomes(&OutcomeFilter { limit: Some(1), ..OutcomeFilter::default() })?,
+        name => store.outcomes_named(name)?,
+    };
+    match (found.pop(), found.is_empty()) {
+        (Some(row), true) => Ok(row),
+        (None, _) => Err(unknown()),
+        (Some(_), false) => {
+            Err(Failure::author("ambiguous_outcome", format!("`{name}` could be one of several"))
+                .help("give more of the id"))
+        }
+    }
+}
+
+/// What the arguments ask for.
+fn filter(which: &OutcomesWhich, store: &Store) -> Result<OutcomeFilter, Failure> {
+    let since: Option<Millis> = match which.since.as_deref() {
+        None => None,
+        Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
+            Failure::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
+        })?)),
+    };
+    Ok(OutcomeFilter {
+        kind: which.kind.clone(),
+        passed: match (which.passed, which.failed) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            (false, false) => None,
+        },
+        since,
+        run: which.run.as_deref().map(|name| store.run(name)).transpose()?.map(|row| row.id),
+        invocation: which.invocation.clone(),
+        ..OutcomeFilter::default()
+    })
+}

@@ -1,0 +1,50 @@
+//! `escrow outcomes export`: as many as there are, in constant memory.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+use escrow_store::{OutcomeFilter, Store};
+
+use super::filter;
+use crate::arguments::OutcomesExport;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal::{Talk, count};
+
+/// How many are read at once.
+const PAGE: usize = 1_000;
+
+pub(super) fn export(arguments: &OutcomesExport, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
+    let asked = filter(&arguments.which, store)?;
+    let unwritable = |error: io::Error| match &arguments.out {
+        Some(path) => Failure::world("export", format!("cannot write `{}`: {error}", path.display())),
+        None => Failure::world("export", format!("cannot write: {error}")),
+    };
+    let mut output: Box<dyn Write> = match &arguments.out {
+        None => Box::new(BufWriter::new(io::stdout().lock())),
+        Some(path) => Box::new(BufWriter::new(File::create(path).map_err(unwritable)?)),
+    };
+    let mut number = 0;
+    let mut after = None;
+    loop {
+        let page =
+            OutcomeFilter { after: after.clone(), oldest_first: true, limit: Some(PAGE), ..asked.clone() };
+        let rows = store.outcomes(&page)?;
+        for row in &rows {
+            match writeln!(output, "{}", row.document()) {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Completed),
+                written => written.map_err(unwritable)?,
+            }
+        }
+        number += rows.len();
+        match rows.last() {
+            Some(last) if rows.len() == PAGE => after = Some(last.outcome.id.clone()),
+            Some(_) | None => break,
+        }
+    }
+    output.flush().map_err(unwritable)?;
+    if let Some(path) = &arguments.out {
+        talk.say(&format!("wrote {} to {}", count(number, "outcome"), path.display()));
+    }
+    Ok(Exit::Completed)
+}

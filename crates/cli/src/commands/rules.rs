@@ -1,0 +1,229 @@
+//! `escrow rules check`: whether items keep rules, one item or a stream of lines in constant memory.
+
+use std::io::{self, BufRead, BufWriter, IsTerminal, Read, Write};
+
+use anyhow::Result;
+use escrow_contract::rules::RuleSet;
+use escrow_model::BrokenRule;
+use escrow_playbook::{read_rules, render};
+use escrow_runtime::playbook_file::find_rules;
+use serde_json::{Value, json};
+
+use crate::arguments::{Output, RulesAction, RulesArguments, RulesCheck};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal::{Talk, count, printable};
+
+/// An item may be this long.
+const ITEM_BYTES_MAX: usize = 64 << 20;
+
+pub(crate) fn rules(arguments: &RulesArguments, talk: &Talk) -> Result<Exit> {
+    match &arguments.action {
+        RulesAction::Check(check) => Ok(self::check(check, talk)?),
+    }
+}
+
+fn check(arguments: &RulesCheck, talk: &Talk) -> Result<Exit, Failure> {
+    let rules = load(&arguments.rules, talk)?;
+    if io::stdin().is_terminal() {
+        talk.say(&format!(
+            "{} make sense; give items on stdin to have them judged",
+            count(rules.len(), "rule")
+        ));
+        return Ok(Exit::Completed);
+    }
+    let mut desk = Desk::new(&rules, talk);
+    let mut items = Items { input: io::stdin().lock(), line: Vec::new(), number: 0 };
+    while let Some(item) = items.next()? {
+        let goes_on = match item {
+            Ok(item) => desk.judge(items.number, &item),
+            Err(why) => desk.refuse(items.number, &why),
+        };
+        if !goes_on {
+            return Ok(desk.exit()); // nobody reads any more
+        }
+    }
+    if items.number == 0 {
+        return Err(Failure::author("no_item", "there is no item on stdin")
+            .help(format!("escrow rules check {} < item.json", arguments.rules)));
+    }
+    desk.finish();
+    Ok(desk.exit())
+}
+
+/// The rules of a file, or everything that is wrong with them.
+fn load(name: &str, talk: &Talk) -> Result<RuleSet, Failure> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let nothing = || {
+        Failure::author("no_such_file", format!("there is no file of rules `{name}`"))
+            .help("give a path, or the name of a file in `.escrow/rules/`")
+    };
+    let found = find_rules(name, None, &here).ok_or_else(nothing)?;
+    let text = found
+        .text
+        .map_err(|why| Failure::world("unreadable", format!("cannot read `{}`: {why}", found.file)))?;
+    let file = found.file.strip_prefix(&format!("{}/", here.display())).unwrap_or(&found.file).to_owned();
+    let reading = read_rules(&text, &file);
+    let rendered = render(&reading.diagnostics, &text, talk.paint.is_coloured());
+    let rules = reading.rules.and_then(|rules| RuleSet::compile(&rules).ok());
+    rules.ok_or_else(|| {
+        let message =
+            format!("`{file}` has {}; nothing was judged", count(reading.diagnostics.len(), "problem"));
+        Failure::diagnosed_as("bad_rules", message, reading.diagnostics, rendered)
+    })
+}
+
+/// Items from stdin: a line each, or one that takes several lines.
+struct Items<R> {
+    input: R,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl<R: BufRead> Items<R> {
+    /// The next item, or why it is none; nothing at the end.
+    fn next(&mut self) -> Result<Option<Result<Value, String>>, Failure> {
+        loop {
+            self.line.clear();
+            if self.more(true)? == 0 {
+                return Ok(None);
+            }
+            if !self.line.iter().all(u8::is_ascii_whitespace) {
+                break;
+            }
+        }
+        self.number += 1;
+        let parsed = match serde_json::from_slice(&self.line) {
+            // One item that is spread over lines: it is the only one.
+            Err(error) if error.is_eof() && self.number == 1 => {
+                self.more(false)?;
+                serde_json::from_slice(&self.line)
+            }
+            parsed => parsed,
+        };
+        if self.line.len() > ITEM_BYTES_MAX {
+            return Err(Failure::author(
+                "bad_input",
+                format!("item {} is longer than {ITEM_BYTES_MAX} bytes", self.number),
+            ));
+        }
+        Ok(Some(parsed.map_err(|error| error.to_string())))
+    }
+
+    /// Reads on, to the end of the line or of everything, and never more than an item may have.
+    fn more(&mut self, line: bool) -> Result<usize, Failure> {
+        let room = (ITEM_BYTES_MAX + 1).saturating_sub(self.line.len());
+        let mut limited = self.input.by_ref().take(room as u64);
+        let read = if line {
+            limited.read_until(b'\n', &mut self.line)
+        } else {
+            limited.read_to_end(&mut self.line)
+        };
+        read.map_err(|error| Failure::world("io", format!("cannot read stdin: {error}")))
+    }
+}
+
+/// Says what the rules say.
+struct Desk<'a> {
+    rules: &'a RuleSet,
+    talk: &'a Talk,
+    output: BufWriter<io::StdoutLock<'static>>,
+    /// In JSON, the first answer, until it is known whether it is the only one.
+    first: Option<Value>,
+    items: u64,
+    failed: u64,
+    bad: u64,
+}
+
+impl<'a> Desk<'a> {
+    fn new(rules: &'a RuleSet, talk: &'a Talk) -> Desk<'a> {
+        let output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        Desk { rules, talk, output, first: None, items: 0, failed: 0, bad: 0 }
+    }
+
+    /// False when nobody reads the answers any more.
+    fn judge(&mut self, number: u64, item: &Value) -> bool {
+        let broken = self.rules.judge(item);
+        self.failed += u64::from(!broken.is_empty());
+        if broken.is_empty() && self.talk.output() == Output::Jsonl {
+            // Most lines of a good file, so they are not built up.
+            self.items += 1;
+            return writeln!(self.output, "{{\"item\":{number},\"passed\":true,\"errors\":[]}}").is_ok();
+        }
+        self.answer(number, &broken, None)
+    }
+
+    fn refuse(&mut self, number: u64, why: &str) -> bool {
+        self.bad += 1;
+        self.answer(number, &[], Some(why))
+    }
+
+    fn answer(&mut self, number: u64, broken: &[BrokenRule], bad: Option<&str>) -> bool {
+        self.items += 1;
+        if self.talk.output() == Output::Human {
+            return self.tell(number, broken, bad).is_ok();
+        }
+        let document = match bad {
+            Some(why) => {
+                json!({ "item": number, "passed": null, "errors": [], "error": format!("not JSON: {why}") })
+            }
+            None => json!({ "item": number, "passed": broken.is_empty(), "errors": broken }),
+        };
+        let written = match (self.talk.output(), self.items) {
+            (Output::Jsonl | Output::Human, _) => writeln!(self.output, "{document}"),
+            (Output::Json, 1) => {
+                self.first = Some(document);
+                Ok(())
+            }
+            (Output::Json, _) => match self.first.take() {
+                Some(first) => writeln!(self.output, "{{\"results\": [\n{first},\n{document}"),
+                None => writeln!(self.output, ",{document}"),
+            },
+        };
+        written.is_ok()
+    }
+
+    fn tell(&mut self, number: u64, broken: &[BrokenRule], bad: Option<&str>) -> io::Result<()> {
+        let page = self.talk.page;
+        if let Some(why) = bad {
+            return writeln!(self.output, "{} item {number}: not JSON: {}", page.red("✗"), printable(why));
+        }
+        for one in broken {
+            let rule = page.dim(&format!("({}, {})", printable(&one.rule_id), one.check.as_str()));
+            writeln!(self.output, "{} item {number}: {} {rule}", page.red("✗"), printable(&one.message))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) {
+        let written = match (self.first.take(), self.talk.output()) {
+            (Some(only), _) => {
+                let text = serde_json::to_string_pretty(&only).unwrap_or_default();
+                writeln!(self.output, "{text}")
+            }
+            (None, Output::Json) => {
+                let (items, failed, bad) = (self.items, self.failed, self.bad);
+                writeln!(self.output, "], \"items\": {items}, \"failed\": {failed}, \"bad\": {bad}}}")
+            }
+            (None, Output::Human | Output::Jsonl) => Ok(()),
+        };
+        drop(written.and_then(|()| self.output.flush()));
+        let paint = self.talk.paint;
+        let items = usize::try_from(self.items).unwrap_or(usize::MAX);
+        let judged = format!("{} judged by {}", count(items, "item"), count(self.rules.len(), "rule"));
+        let verdict = match (self.failed, self.bad) {
+            (0, 0) => paint.green("all passed"),
+            (failed, 0) => paint.red(&format!("{failed} failed")),
+            (failed, bad) => paint.red(&format!("{failed} failed, {bad} not JSON")),
+        };
+        self.talk.say(&format!("{judged}: {verdict}"));
+    }
+
+    fn exit(&self) -> Exit {
+        match (self.bad, self.failed) {
+            (0, 0) => Exit::Completed,
+            (0, _) => Exit::WorkFailed,
+            (_, _) => Exit::AuthorMustAct,
+        }
+    }
+}
