@@ -33,7 +33,7 @@ fn steady(text: &str) -> String {
                 .any(|unit| bare.strip_suffix(unit).is_some_and(|number| number.parse::<f64>().is_ok()));
         if is_id {
             format!("ID{rest}")
-        } else if bare.starts_with('/') && bare.contains("/.escrow/artifacts/") {
+        } else if bare.starts_with('/') && bare.ends_with("/out") {
             format!("DIRECTORY{rest}")
         } else if is_time {
             format!("TIME{rest}")
