@@ -9,6 +9,7 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use sha2::{Digest, Sha256};
 
 use super::beneath::{Refusal, Resolver};
+use super::reading::hex;
 
 #[derive(Debug)]
 pub struct OpenedFile(File);
@@ -51,7 +52,6 @@ impl OpenedFile {
             to.write_all(&buffer[..count])?;
             copied += count as u64;
         }
-        let digest = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok((copied, digest))
+        Ok((copied, hex(&hasher.finalize())))
     }
 }
