@@ -8,14 +8,14 @@ check:
 test:
     cargo test --workspace --quiet
 
-# Measure Escrow beside GNU make and lionagi, and its expressions beside QuickJS
+# Measure Escrow beside GNU make, its expressions beside QuickJS, rules, outcomes and artifacts beside lionagi
 bench:
     cargo build --release -p escrow
     bash bench/make.sh
     bash bench/journal.sh
-    bash bench/lionagi/verify.sh
     cargo bench -p escrow-expr
     cargo run --release --manifest-path bench/quickjs/Cargo.toml
+    bash bench/lionagi.sh
 
 # Look at snapshots that changed
 review:

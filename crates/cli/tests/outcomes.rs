@@ -36,7 +36,7 @@ fn what_is_added_is_listed_with_every_field() {
     assert_eq!(list(&desk, &[]), Vec::<Value>::new());
     let added = add(&desk, REVIEW, &["--invocation", "i_1"]);
     let listed = list(&desk, &["--kind", "review_verdict"]);
-    assert_eq!(listed, [added.clone()]);
+    assert_eq!(listed, std::slice::from_ref(&added));
     let keys: Vec<&str> = added.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
     assert_eq!(
         keys,
@@ -142,7 +142,7 @@ fn a_check_stores_its_output_and_the_run_tells_of_it_now_and_later() {
         (&json!("review_verdict"), &json!("verdict"), &json!(false))
     );
     assert_eq!((&stored["run_id"], &stored["invocation_id"]), (&document["run"]["id"], &json!("i_7")));
-    assert_eq!(list(&desk, &[]), [stored.clone()]);
+    assert_eq!(list(&desk, &[]), std::slice::from_ref(&stored));
     assert_eq!(desk.show("last")["outcomes"], json!([stored]));
     let explained = desk.escrow(&["explain", "last", "verdict"]).stdout;
     assert!(explained.contains("stored as review_verdict: two things"), "{explained}");

@@ -27,15 +27,17 @@ mod resident;
 mod spawn;
 #[cfg(target_os = "linux")]
 mod table;
+mod watch;
 
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::pin::Pin;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
@@ -158,24 +160,19 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
     let mut stdout = capture(Stream::Stdout, process.stdout_tail_bytes_max);
     let mut stderr = capture(Stream::Stderr, process.stderr_tail_bytes_max);
     let stdin = if process.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
-    let (mut child, mut tree) = spawn(process.command, stdin, Stdio::piped())?;
+    let (out, its_out) = io::pipe()?;
+    let (err, its_err) = io::pipe()?;
+    let (mut child, mut tree) = spawn(process.command, stdin, its_out.into(), its_err.into())?;
     let input_problem = Cell::new(None);
-    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let input = child.stdin.take();
+    let has_ended = Cell::new(false);
     let mut talk = Talk::new(async {
-        let (input, out, err) = pipes;
-        tokio::join!(
-            async {
-                if let Some(out) = out {
-                    stdout.pump(out).await
-                }
-            },
-            async {
-                if let Some(err) = err {
-                    stderr.pump(err).await
-                }
-            },
-            async { input_problem.set(feed(input, process.stdin.unwrap_or_default()).await.err()) },
-        );
+        if input.is_none() {
+            head_start(&has_ended).await;
+        }
+        tokio::join!(stdout.pump(out.into()), stderr.pump(err.into()), async {
+            input_problem.set(feed(input, process.stdin.unwrap_or_default()).await.err());
+        });
     });
 
     let stop = talk
@@ -190,6 +187,7 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
         .await;
     let mut end = match stop {
         Stop::Exited(status) => {
+            has_ended.set(true);
             tree.child_was_reaped();
             end_of(status)
         }
@@ -230,15 +228,10 @@ enum Stop {
     Cancelled,
 }
 
-fn spawn(mut command: Command, stdin: Stdio, stderr: Stdio) -> io::Result<(Child, Tree)> {
+fn spawn(mut command: Command, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> io::Result<(Child, Tree)> {
     let mut known = Known::lock();
     let token = known.begin();
-    command
-        .env(TOKEN_VARIABLE, token.text())
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(stderr)
-        .process_group(0);
+    command.env(TOKEN_VARIABLE, token.text()).stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);
     match command.spawn() {
@@ -254,6 +247,16 @@ fn spawn(mut command: Command, stdin: Stdio, stderr: Stdio) -> io::Result<(Child
         }
     }
 }
+
+/// Most commands end before anybody could read along. Then what they have said lies in their pipes, and one look
+/// takes it all: being woken for every piece costs more.
+async fn head_start(has_ended: &Cell<bool>) {
+    let mut over = std::pin::pin!(tokio::time::sleep(HEAD_START));
+    poll_fn(|context| if has_ended.get() { Poll::Ready(()) } else { over.as_mut().poll(context) }).await;
+}
+
+/// Shorter than anybody who watches would notice.
+const HEAD_START: Duration = Duration::from_millis(5);
 
 /// Writes all the input, or as much as the process wants, and closes the pipe.
 async fn feed(pipe: Option<ChildStdin>, input: &[u8]) -> io::Result<()> {

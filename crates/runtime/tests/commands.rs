@@ -11,7 +11,7 @@ use std::rc::Rc;
 use escrow_model::{Ending, FaultClass};
 use escrow_runtime::cancellation::cancellation;
 use escrow_runtime::process::Stream;
-use escrow_runtime::providers::Environment;
+use escrow_runtime::providers::{Contexts, Environment};
 use serde_json::{Value, json};
 use support::{Room, block_on, fault, unique};
 
@@ -360,6 +360,7 @@ fn a_spool_that_cannot_be_made_is_a_fault_and_not_a_panic() {
     let mut room = Room::shell("true");
     std::fs::write(room.path().join("file"), "").unwrap();
     room.attempt.spool = room.path().join("file/spool");
+    room.attempt.contexts = Rc::new(Contexts::new(&room.attempt.spool));
     assert_eq!(fault(&room.run()).code, "spawn");
 }
 

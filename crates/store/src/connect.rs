@@ -88,6 +88,8 @@ fn prepare(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Res
     connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // Else a statement whose parameter meets a partial index is planned anew for every value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // The log stays when the last process leaves. Folding it into the database there, and beginning a new one in
     // the next process, would cost every short run several syncs.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;

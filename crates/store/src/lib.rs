@@ -48,6 +48,7 @@ mod import;
 mod inbox;
 mod journal;
 mod keeper;
+mod late;
 mod lease;
 mod ledger;
 mod lookup;

@@ -1,7 +1,7 @@
 //! What is derived from the journals: one file per table, one line in [`TABLES`].
 //!
 //! ```text
-//!   entry ──▶ Applied { run, seq, at, event, change } ──▶ each table's `apply`, in the entry's transaction
+//!   entry ──▶ Applied { run, seq, at, event, change } ──▶ each table's `apply`
 //! ```
 //!
 //! **Invariant:** a table depends on entries alone, in the order of their commits; `artifacts` also on the outcomes that
@@ -31,6 +31,16 @@ pub(crate) struct Table {
     /// The table with its indexes.
     pub(crate) create: &'static str,
     pub(crate) apply: fn(&Applied<'_>, &Connection) -> rusqlite::Result<()>,
+    pub(crate) when: When,
+}
+
+/// When an entry reaches a table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// In the entry's own transaction.
+    Prompt,
+    /// Some time after it, together with others: see [`crate::late`].
+    Late,
 }
 
 /// Every projection. `runs` comes last, because the others ask it where the run stood before the entry.
@@ -101,8 +111,24 @@ impl<'a> Applied<'a> {
 }
 
 pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
-    for table in TABLES {
+    apply_when(When::Prompt, applied, connection)
+}
+
+pub(crate) fn apply_late(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
+    apply_when(When::Late, applied, connection)
+}
+
+fn apply_when(when: When, applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
+    for table in TABLES.iter().filter(|table| table.when == when) {
         (table.apply)(applied, connection)?;
+    }
+    Ok(())
+}
+
+/// Makes the late tables in a database that has nothing else.
+pub(crate) fn create_late(connection: &Connection) -> Result<(), Trouble> {
+    for table in TABLES.iter().filter(|table| table.when == When::Late) {
+        connection.execute_batch(table.create)?;
     }
     Ok(())
 }
@@ -121,8 +147,11 @@ pub(crate) fn rebuild(connection: &Connection) -> Result<(), Trouble> {
         let run: String = row.get(0)?;
         let seq = row.get(1)?;
         let entry = journal::decode(&run, seq, row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?)?;
-        apply(&Applied::new(&run, seq, entry.at, &entry.event), connection)?;
+        let applied = Applied::new(&run, seq, entry.at, &entry.event);
+        apply(&applied, connection)?;
+        apply_late(&applied, connection)?;
     }
+    connection.execute_batch("UPDATE journals SET projected = seq")?;
     artifacts::refill(connection)
 }
 

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -77,7 +78,8 @@ struct Thread {
 
 impl Writer {
     pub(crate) fn new(connection: Connection, path: PathBuf) -> Writer {
-        let desk = Desk { connection, path, synced: None };
+        // As it was opened.
+        let desk = Desk { connection, path, synced: Some(Durability::Grouped) };
         Writer { desk: Arc::new(Mutex::new(desk)), thread: OnceLock::new(), queued: Arc::default() }
     }
 
@@ -176,6 +178,21 @@ struct Desk {
     synced: Option<Durability>,
 }
 
+/// Who opens the database must read the whole log. More pages than this are folded in by who leaves.
+const WAL_BYTES_LEFT: u64 = 256 * 4096;
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        if std::fs::metadata(log).is_ok_and(|log| log.len() > WAL_BYTES_LEFT) {
+            // Nobody waits for it: what another process still uses stays, and the next one tries again.
+            let _ = self.connection.busy_timeout(Duration::ZERO);
+            let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
+    }
+}
+
 impl Desk {
     fn write(&mut self, mut batch: Vec<Box<dyn Job>>) -> Done {
         match self.try_batch(&mut batch) {
@@ -201,6 +218,29 @@ impl Desk {
         self.sync_as(durability)?;
         self.execute("BEGIN IMMEDIATE")?;
         let mut failures = Vec::with_capacity(batch.len());
+        if let [only] = batch {
+            // What it leaves behind when it fails goes with the transaction.
+            if let Err(trouble) = only.attempt(&self.connection) {
+                self.roll_back();
+                return Err(trouble);
+            }
+            failures.push(None);
+        } else {
+            self.try_jobs(batch, &mut failures)?;
+        }
+        if let Err(trouble) = self.execute("COMMIT") {
+            self.roll_back();
+            return Err(trouble);
+        }
+        Ok(failures)
+    }
+
+    /// Runs each job in a savepoint of its own. `Err` means that the whole transaction is lost.
+    fn try_jobs(
+        &self,
+        batch: &mut [Box<dyn Job>],
+        failures: &mut Vec<Option<Trouble>>,
+    ) -> Result<(), Trouble> {
         for job in batch.iter_mut() {
             match self.try_job(job.as_mut()) {
                 Ok(failure) => failures.push(failure),
@@ -210,11 +250,7 @@ impl Desk {
                 }
             }
         }
-        if let Err(trouble) = self.execute("COMMIT") {
-            self.roll_back();
-            return Err(trouble);
-        }
-        Ok(failures)
+        Ok(())
     }
 
     /// Runs one job in a savepoint. `Err` means that the whole transaction is lost.
@@ -264,7 +300,6 @@ impl Desk {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
-    use std::time::Duration;
 
     use super::*;
     use crate::connect;

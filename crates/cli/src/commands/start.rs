@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use escrow_engine::Run;
-use escrow_model::{InputKind, Plan, RunId, RunOptions, RunStatus};
+use escrow_model::{InputKind, Plan, ReasonCode, RunId, RunOptions};
 use escrow_runtime::cancellation::{Cancellation, cancellation};
 use escrow_runtime::holder::this_process;
 use escrow_runtime::providers::Environment;
@@ -203,6 +203,6 @@ pub(crate) fn only_filtered(document: &Value) -> bool {
 
 pub(crate) fn exit_of(run: &Run) -> crate::exit::Exit {
     let reason = run.reason().map(|reason| reason.code);
-    let filtered = run.status() == RunStatus::Completed && only_filtered(&run.document());
+    let filtered = reason == Some(ReasonCode::CompletedNothingRan) && only_filtered(&run.document());
     crate::exit::Exit::of_run(run.status(), reason, filtered)
 }

@@ -5,12 +5,15 @@
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
 
+use super::watch::watch;
 use crate::redaction::{self, Redactor};
 
 /// One of the two ways in which a process talks.
@@ -80,7 +83,18 @@ pub(super) struct Capture<'a> {
     total_bytes: u64,
     file: Whole<'a>,
     redaction: redaction::Stream,
+    /// Room for what redaction leaves.
+    clean: Vec<u8>,
     live: Option<Watcher<'a>>,
+}
+
+/// How reading what there is came to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Drained {
+    /// The other side has closed.
+    Closed,
+    Empty,
+    More,
 }
 
 /// The file that has all of it.
@@ -107,6 +121,7 @@ impl<'a> Capture<'a> {
             total_bytes: 0,
             file: Whole::Unwanted,
             redaction: redaction::Stream::new(Redactor::none()),
+            clean: Vec::new(),
             live: None,
         }
     }
@@ -124,25 +139,50 @@ impl<'a> Capture<'a> {
     }
 
     /// Reads until the other side closes. A read error is the end as well: nothing more can come.
-    pub(super) async fn pump(&mut self, mut reader: impl AsyncRead + Unpin) {
-        let mut chunk = Vec::with_capacity(CHUNK_BYTES);
-        let mut clean = Vec::new();
+    pub(super) async fn pump(&mut self, pipe: OwnedFd) {
+        let mut chunk = vec![0; CHUNK_BYTES_FIRST];
+        if fcntl_setfl(&pipe, OFlags::NONBLOCK).is_err() || self.drain(&pipe, &mut chunk) == Drained::Closed {
+            return;
+        }
+        let Ok(pipe) = watch(pipe) else { return };
         let mut patience = std::pin::pin!(tokio::time::sleep(PATIENCE));
         loop {
             tokio::select! {
                 biased;
-                count = reader.read_buf(&mut chunk) => match count {
-                    Ok(0) | Err(_) => return,
-                    Ok(_) => {
-                        self.redaction.push(&chunk, &mut clean);
-                        self.take(&clean);
-                        clean.clear();
-                        chunk.clear();
+                ready = pipe.readable() => {
+                    let Ok(mut ready) = ready else { return };
+                    match self.drain(pipe.get_ref(), &mut chunk) {
+                        Drained::Closed => return,
+                        Drained::Empty => ready.clear_ready(),
+                        Drained::More => tokio::task::yield_now().await,
                     }
                 },
                 () = &mut patience, if self.holds_back() => self.open(),
             }
         }
+    }
+
+    /// Takes what lies in the pipe, but not so much that others would have to wait.
+    fn drain(&mut self, pipe: &OwnedFd, chunk: &mut Vec<u8>) -> Drained {
+        for _ in 0..CHUNKS_AT_ONCE {
+            match rustix::io::read(pipe, chunk.as_mut_slice()) {
+                Ok(0) => return Drained::Closed,
+                Ok(count) => {
+                    let mut clean = std::mem::take(&mut self.clean);
+                    self.redaction.push(&chunk[..count], &mut clean);
+                    self.take(&clean);
+                    clean.clear();
+                    self.clean = clean;
+                    if count == chunk.len() {
+                        chunk.resize(CHUNK_BYTES, 0);
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Drained::Empty,
+                Err(_) => return Drained::Closed,
+            }
+        }
+        Drained::More
     }
 
     fn take(&mut self, chunk: &[u8]) {
@@ -194,6 +234,12 @@ impl<'a> Capture<'a> {
         Captured { tail: self.tail.into(), total_bytes: self.total_bytes, file, spool_problem }
     }
 }
+
+/// Enough for most commands; who fills it says more.
+const CHUNK_BYTES_FIRST: usize = 4 * 1024;
+
+/// How often a pipe is read before others have their turn.
+const CHUNKS_AT_ONCE: usize = 16;
 
 /// As much as a pipe holds.
 const CHUNK_BYTES: usize = 64 * 1024;

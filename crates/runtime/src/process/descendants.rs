@@ -20,11 +20,10 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, kill_process,
     kill_process_group, pidfd_open, pidfd_send_signal, set_child_subreaper, waitid, waitpid,
 };
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 
 use super::known::{Known, Token, serial_in};
-use super::table::{Row, every_row, row, rows_after, token_text};
+use super::table::{Row, children, every_row, row, rows_after, token_text};
+use super::watch::watch;
 
 /// Makes orphans come to us, and spares the children that are there already.
 pub(super) fn prepare(known: &mut Known) {
@@ -135,7 +134,7 @@ impl Tree {
     /// The living descendants of the child, without it. Reaps the dead among our orphans on the way.
     fn members(&mut self, look: Look) -> Vec<Member> {
         let known = Known::lock();
-        if self.child_is_reaped && we_have_no_children() {
+        if self.child_is_reaped && (we_have_no_children() || we_have_no_orphans(&known)) {
             return Vec::new();
         }
         let rows = match look {
@@ -231,6 +230,11 @@ fn we_have_no_children() -> bool {
     matches!(waitid(WaitId::All, peek), Err(Errno::CHILD))
 }
 
+/// Whoever is left of a process that was reaped is our child, or descends from one that is.
+fn we_have_no_orphans(known: &Known) -> bool {
+    children().is_some_and(|pids| pids.iter().all(|pid| known.is_child(*pid) || known.spared.contains(pid)))
+}
+
 fn reap(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = waitpid(Some(pid), WaitOptions::NOHANG);
@@ -251,13 +255,4 @@ async fn wait_for_end_of(members: Vec<Member>) {
         // No descriptor could be had, or all of them have parents that are ending. Look again soon.
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-}
-
-#[allow(
-    deprecated,
-    reason = "deprecated for types that may give another descriptor each time; an `OwnedFd` does not, and the \
-              successor is `unsafe`"
-)]
-fn watch(handle: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(handle, Interest::READABLE)
 }

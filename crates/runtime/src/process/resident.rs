@@ -36,7 +36,7 @@ pub enum NoLine {
 
 impl Resident {
     pub fn start(command: Command) -> io::Result<Resident> {
-        let (mut child, tree) = spawn(command, Stdio::piped(), Stdio::inherit())?;
+        let (mut child, tree) = spawn(command, Stdio::piped(), Stdio::piped(), Stdio::inherit())?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         Ok(Resident { child, tree, input, output, pending: Vec::new(), searched: 0 })
     }

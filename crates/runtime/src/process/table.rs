@@ -35,6 +35,16 @@ pub(super) fn rows_after(first: i32) -> Option<Vec<Row>> {
     few.then(|| (first + 1..=last).filter_map(row).collect())
 }
 
+/// The processes that have us as their parent, or `None` where the system does not tell. Orphans come to the
+/// first thread, so its list has them all; only we take processes off it, so none is passed over while it is read.
+pub(super) fn children() -> Option<Vec<i32>> {
+    let mut buffer = [0; 4_096];
+    let mut file = File::open(format!("/proc/self/task/{}/children", std::process::id())).ok()?;
+    let length = file.read(&mut buffer).ok().filter(|length| *length < buffer.len())?;
+    let list = std::str::from_utf8(&buffer[..length]).ok()?;
+    list.split_ascii_whitespace().map(|pid| pid.parse().ok()).collect()
+}
+
 pub(super) fn row(pid: i32) -> Option<Row> {
     let mut buffer = [0; 1_024];
     let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;

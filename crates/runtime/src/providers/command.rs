@@ -180,7 +180,6 @@ struct Places {
 impl Places {
     fn prepare(attempt: &Attempt) -> io::Result<Places> {
         let spool = std::path::absolute(&attempt.spool)?;
-        fs::create_dir_all(&spool)?;
         let places = Places {
             context: attempt.contexts.file(&(attempt.context)())?,
             handback: spool.join(format!("{}.env", attempt.label)),
@@ -188,15 +187,15 @@ impl Places {
             spool,
         };
         // A crash may have left one here, of the same attempt before it was begun again.
-        let _ = fs::remove_file(&places.handback);
+        if !attempt.contexts.is_fresh() {
+            let _ = fs::remove_file(&places.handback);
+        }
         Ok(places)
     }
 }
 
 fn answer(exec: &Exec<'_>, request: &Request, finished: Finished, places: &Places) -> Answer {
-    let (env, env_problems) = handback::read(&places.handback);
-    // It may hold secrets, and has served.
-    let _ = fs::remove_file(&places.handback);
+    let (env, env_problems) = handback::take(&places.handback);
     let mut record = record(&finished);
     if !env_problems.is_empty() {
         record.insert("env_problems".into(), env_problems.into());

@@ -13,12 +13,14 @@ use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 
-/// The contexts of one run, beneath its spool directory.
+/// The contexts of one run, beneath its spool directory, which is made with the first.
 #[derive(Debug)]
 pub struct Contexts {
     directory: PathBuf,
     files: RefCell<Vec<Rc<ContextFile>>>,
     made: Cell<u32>,
+    /// The directory was not there before.
+    fresh: Cell<bool>,
 }
 
 /// A file with the context of those who hold it.
@@ -26,6 +28,7 @@ pub struct Contexts {
 pub struct ContextFile {
     path: PathBuf,
     file: File,
+    length: Cell<u64>,
     digest: Cell<[u8; 32]>,
     identity: Cell<Identity>,
 }
@@ -35,7 +38,17 @@ type Identity = (u64, i64, i64);
 
 impl Contexts {
     pub fn new(directory: impl Into<PathBuf>) -> Contexts {
-        Contexts { directory: directory.into(), files: RefCell::default(), made: Cell::new(0) }
+        Contexts {
+            directory: directory.into(),
+            files: RefCell::default(),
+            made: Cell::new(0),
+            fresh: Cell::new(false),
+        }
+    }
+
+    /// Whether nobody was in the directory before.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh.get()
     }
 
     /// A file with this content, which stays as long as it is held. It may be read only: another command may be
@@ -54,7 +67,15 @@ impl Contexts {
         }
         let number = self.made.replace(self.made.get() + 1);
         let path = std::path::absolute(&self.directory)?.join(format!("context-{number}.json"));
-        let file = Rc::new(ContextFile::make(path)?);
+        let file = match ContextFile::make(path.clone()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(&self.directory)?;
+                self.fresh.set(number == 0);
+                ContextFile::make(path)?
+            }
+            other => other?,
+        };
+        let file = Rc::new(file);
         file.fill(content, digest)?;
         files.push(Rc::clone(&file));
         Ok(file)
@@ -76,12 +97,17 @@ impl ContextFile {
             }
             other => other?,
         };
-        Ok(ContextFile { path, file, digest: Cell::default(), identity: Cell::default() })
+        let (length, digest, identity) = (Cell::default(), Cell::default(), Cell::default());
+        Ok(ContextFile { path, file, length, digest, identity })
     }
 
     fn fill(&self, content: &[u8], digest: [u8; 32]) -> io::Result<()> {
-        self.file.set_len(0)?;
+        let length = content.len() as u64;
         self.file.write_all_at(content, 0)?;
+        // Cutting a file costs more than filling it, and contexts mostly grow.
+        if length < self.length.replace(length) {
+            self.file.set_len(length)?;
+        }
         self.identity.set(identity(&self.file.metadata()?));
         self.digest.set(digest);
         Ok(())

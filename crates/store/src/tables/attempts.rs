@@ -3,8 +3,9 @@
 use escrow_model::{Ending, Event, FaultClass, Millis, RunId, ScopePath, Verdict};
 use rusqlite::Connection;
 
-use super::{Applied, Table, optional_word};
+use super::{Applied, Table, When, optional_word};
 use crate::fault::StoreError;
+use crate::late;
 use crate::store::Store;
 
 pub(crate) const TABLE: Table = Table {
@@ -27,6 +28,7 @@ CREATE TABLE attempts (
 ) STRICT, WITHOUT ROWID;
 ",
     apply,
+    when: When::Late,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +124,7 @@ impl Store {
     /// The attempts of a run, in the order in which they began.
     pub fn attempts(&self, run: &RunId) -> Result<Vec<AttemptRow>, StoreError> {
         self.read(|connection| {
+            late::ask(connection, run, |connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT name, scope, attempt, started_seq, started_at, ended_at, ending, verdict, fault_class, external
                  FROM attempts WHERE run = ?1 ORDER BY started_seq",
@@ -141,6 +144,7 @@ impl Store {
                 })
             })?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
+            })
         })
     }
 }

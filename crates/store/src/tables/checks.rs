@@ -4,8 +4,9 @@
 use escrow_model::{CheckStatus, Criticality, Event, Issue, RunId, ScopePath, SkipReason, Verdict, WaitKind};
 use rusqlite::Connection;
 
-use super::{Applied, Table, from_json, json, optional_word, word};
+use super::{Applied, Table, When, from_json, json, optional_word, word};
 use crate::fault::StoreError;
+use crate::late;
 use crate::store::Store;
 
 pub(crate) const TABLE: Table = Table {
@@ -29,6 +30,7 @@ CREATE TABLE checks (
 CREATE INDEX checks_failed_items ON checks (run, name) WHERE verdict = 'failed' AND scope <> '';
 ",
     apply,
+    when: When::Late,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,23 +156,25 @@ impl Store {
     /// The checks of a run in the order of its playbook, each followed by its items.
     pub fn checks(&self, run: &RunId) -> Result<Vec<CheckRow>, StoreError> {
         self.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT name, scope, criticality, status, skip_reason, runs, attempt, issues
+            late::ask(connection, run, |connection| {
+                let mut statement = connection.prepare_cached(
+                    "SELECT name, scope, criticality, status, skip_reason, runs, attempt, issues
                  FROM checks WHERE run = ?1 ORDER BY place, length(scope), scope",
-            )?;
-            let rows = statement.query_map([run.as_str()], |row| {
-                Ok(CheckRow {
-                    check: row.get(0)?,
-                    scope: row.get(1)?,
-                    criticality: word(row, 2)?,
-                    status: word(row, 3)?,
-                    skip_reason: optional_word(row, 4)?,
-                    runs: row.get(5)?,
-                    attempt: row.get(6)?,
-                    issues: from_json(row, 7)?,
-                })
-            })?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+                )?;
+                let rows = statement.query_map([run.as_str()], |row| {
+                    Ok(CheckRow {
+                        check: row.get(0)?,
+                        scope: row.get(1)?,
+                        criticality: word(row, 2)?,
+                        status: word(row, 3)?,
+                        skip_reason: optional_word(row, 4)?,
+                        runs: row.get(5)?,
+                        attempt: row.get(6)?,
+                        issues: from_json(row, 7)?,
+                    })
+                })?;
+                Ok(rows.collect::<rusqlite::Result<_>>()?)
+            })
         })
     }
 }

@@ -5,7 +5,7 @@
 use escrow_model::{Event, Evidence, Millis, RunStatus};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Applied, Table, from_json, json, runs};
+use super::{Applied, Table, When, from_json, json, runs};
 use crate::fault::StoreError;
 use crate::store::Store;
 
@@ -28,6 +28,7 @@ CREATE TABLE invocations (
 CREATE INDEX invocations_newest ON invocations (started_at DESC, id DESC);
 ",
     apply,
+    when: When::Prompt,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]

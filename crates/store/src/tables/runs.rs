@@ -3,7 +3,7 @@
 use escrow_model::{DeliveryStatus, Event, Letter, Millis, Reason, RunId, RunStatus, Warning};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::{Applied, Table, from_json, json, optional_word, word};
+use super::{Applied, Table, When, from_json, json, optional_word, word};
 
 pub(crate) const TABLE: Table = Table {
     name: "runs",
@@ -24,9 +24,7 @@ CREATE TABLE runs (
     artifacts_status TEXT,
     last_letter_by TEXT,
     started_at INTEGER NOT NULL,
-    ended_at INTEGER,
-    updated_at INTEGER NOT NULL,
-    seq INTEGER NOT NULL
+    ended_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX runs_newest ON runs (started_at DESC, id DESC);
 CREATE INDEX runs_by_status ON runs (status, started_at DESC, id DESC);
@@ -34,6 +32,7 @@ CREATE INDEX runs_by_playbook ON runs (playbook, started_at DESC, id DESC);
 CREATE INDEX runs_by_invocation ON runs (invocation_id, started_at DESC, id DESC) WHERE invocation_id IS NOT NULL;
 ",
     apply,
+    when: When::Prompt,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +53,6 @@ pub struct RunRow {
     pub warnings: Vec<Warning>,
     pub started_at: Millis,
     pub ended_at: Option<Millis>,
-    pub updated_at: Millis,
     /// The last entry.
     pub seq: u64,
 }
@@ -64,7 +62,7 @@ pub(crate) const COLUMNS: &str = "id, playbook, status, reason_code, reason_summ
     invocation_id, event, depth, safe_mode, directory, artifacts_directory, artifacts_status, \
     (SELECT json_group_array(json(warning)) FROM \
         (SELECT warning FROM warnings WHERE warnings.run = runs.id ORDER BY seq)), \
-    started_at, ended_at, updated_at, seq";
+    started_at, ended_at, (SELECT seq FROM journals WHERE journals.run = runs.id)";
 
 pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     Ok(RunRow {
@@ -82,8 +80,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         warnings: from_json(row, 13)?,
         started_at: row.get(14)?,
         ended_at: row.get(15)?,
-        updated_at: row.get(16)?,
-        seq: row.get(17)?,
+        seq: row.get(16)?,
     })
 }
 
@@ -113,8 +110,8 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         connection
             .prepare_cached(
                 "INSERT INTO runs (id, playbook, status, invocation_id, event, depth, safe_mode, directory,
-                                   artifacts_directory, started_at, updated_at, seq)
-                 VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)",
+                                   artifacts_directory, started_at)
+                 VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             )?
             .execute((
                 applied.run,
@@ -126,7 +123,6 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 &options.directory,
                 &options.artifacts,
                 applied.at,
-                applied.seq,
             ))?;
         return Ok(());
     }
@@ -154,11 +150,6 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
             .prepare_cached("UPDATE runs SET last_letter_by = ?2 WHERE id = ?1")?
             .execute((applied.run, sender(letter)))?;
     }
-    connection.prepare_cached("UPDATE runs SET updated_at = ?2, seq = ?3 WHERE id = ?1")?.execute((
-        applied.run,
-        applied.at,
-        applied.seq,
-    ))?;
     Ok(())
 }
 

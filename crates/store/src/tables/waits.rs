@@ -3,7 +3,7 @@
 use escrow_model::{Assumption, Event, Letter, Millis, RunId, WaitKind};
 use rusqlite::{Connection, Row};
 
-use super::{Applied, Table, from_json, json, runs, word};
+use super::{Applied, Table, When, from_json, json, runs, word};
 use crate::fault::StoreError;
 use crate::store::Store;
 
@@ -30,6 +30,7 @@ CREATE INDEX waits_open ON waits (started_at, run, id) WHERE resolved_at IS NULL
 CREATE INDEX waits_by_id ON waits (id);
 ",
     apply,
+    when: When::Prompt,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -245,6 +245,10 @@ fn a_removed_run_leaves_nothing_behind_and_the_feed_goes_on() {
     let mut left = dump(&house);
     // The chain of receipts has a head before it has a receipt; it is no part of a run.
     left.retain(|row| !row.starts_with("receipt_head "));
+    // An empty entry of no journal keeps the last place of the feed.
+    left.retain(|row| {
+        row != &format!("entries [Integer({before}), Integer(0), Integer(1), Blob([]), Blob([])]")
+    });
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(tenant.try_commit(&[note(1)], &[]).unwrap_err().kind, StoreErrorKind::NoSuchRun);
 
@@ -345,6 +349,7 @@ proptest! {
                 Err(error) => prop_assert_eq!(error.kind, StoreErrorKind::FinalStatus),
             }
         }
+        house.store.catch_up().unwrap();
         house.store.add_outcome(&added(5_000, 1, "ci_result", None, Some("r_a"))).unwrap();
         house.store.add_outcome(&added(5_001, 1, "ci_result", Some(true), None)).unwrap();
         let grown = dump(&house);

@@ -8,13 +8,17 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
 
-/// Reads the file if the command made one. Good lines count, also beside bad ones; every problem is told.
-pub(super) fn read(path: &Path) -> (BTreeMap<String, String>, Vec<String>) {
-    match read_bytes(path) {
+/// Reads the file if the command made one, and removes it. Good lines count, also beside bad ones; every problem
+/// is told.
+pub(super) fn take(path: &Path) -> (BTreeMap<String, String>, Vec<String>) {
+    let read = match read_bytes(path) {
+        Ok(None) => return (BTreeMap::new(), Vec::new()),
         Ok(Some(bytes)) => parse(&bytes),
-        Ok(None) => (BTreeMap::new(), Vec::new()),
         Err(problem) => (BTreeMap::new(), vec![problem]),
-    }
+    };
+    // It may hold secrets, and has served.
+    let _ = std::fs::remove_file(path);
+    read
 }
 
 const BYTES_MAX: u64 = 1024 * 1024;
@@ -110,10 +114,10 @@ mod tests {
     #[test]
     fn a_place_that_is_no_file_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(read(&folder.path().join("nothing")), (BTreeMap::new(), vec![]));
+        assert_eq!(take(&folder.path().join("nothing")), (BTreeMap::new(), vec![]));
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).unwrap();
         for name in ["link", "."] {
-            let (values, problems) = read(&folder.path().join(name));
+            let (values, problems) = take(&folder.path().join(name));
             assert!(values.is_empty());
             assert_eq!(problems, ["ESCROW_ENV is not a regular file"]);
         }
@@ -124,6 +128,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("env");
         std::fs::write(&path, "A=".to_owned() + &"x".repeat(1024 * 1024)).unwrap();
-        assert_eq!(read(&path).1, ["ESCROW_ENV has more than 1 MiB: nothing of it was taken"]);
+        assert_eq!(take(&path).1, ["ESCROW_ENV has more than 1 MiB: nothing of it was taken"]);
     }
 }

@@ -1,0 +1,15 @@
+//! Waits for descriptors of our own.
+
+use std::os::fd::OwnedFd;
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+#[allow(
+    deprecated,
+    reason = "deprecated for types that may give another descriptor each time; an `OwnedFd` does not, and the \
+              successor is `unsafe`"
+)]
+pub(super) fn watch(handle: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(handle, Interest::READABLE)
+}
