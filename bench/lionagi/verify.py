@@ -1,14 +1,10 @@
-"""How often lionagi verifies an artifact contract of five files in a second. Its verifier looks at existence and size;
-ours (crates/runtime/examples/verify_cost.rs) also opens each file beneath the directory and hashes it."""
-import json
+"""How often an artifact contract of five files is verified. Theirs looks at existence and size; ours also opens each
+file beneath the directory and hashes it."""
 import os
-import statistics
 import tempfile
-import time
 
 from lionagi.state.artifact_verifier import verify_artifact_contract
-
-TIMES, ROUNDS = 2000, 5
+from measure import rate
 
 directory = tempfile.mkdtemp(prefix="lionagi-verify-")
 for number in range(5):
@@ -27,12 +23,9 @@ for name, contract, status in [
     ("verify_3_present_2_missing", something, "failed"),
 ]:
     assert verify_artifact_contract(contract, artifacts_root=directory)["status"] == status
-    wall, cpu = [], []
-    for _ in range(ROUNDS):
-        began, processor = time.perf_counter(), time.process_time()
-        for _ in range(TIMES):
+
+    def verify(_, n, contract=contract):
+        for _ in range(n):
             verify_artifact_contract(contract, artifacts_root=directory)
-        wall.append(TIMES / (time.perf_counter() - began))
-        cpu.append(TIMES / (time.process_time() - processor))
-    print(json.dumps({"bench": name, "wall_per_s_median": round(statistics.median(wall)),
-                      "cpu_per_s_median": round(statistics.median(cpu))}))
+
+    rate(name, verify, 2000, "verifications")

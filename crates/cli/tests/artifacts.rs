@@ -455,3 +455,52 @@ fn what_went_wrong_elsewhere_goes_right_here() {
         told("artifacts: {expected: [{id: a, path: x}, {id: b, path: x}]}\nchecks: {a: {type: noop}}");
     assert!(stderr.contains("two artifacts are one file"), "{stderr}");
 }
+
+#[test]
+fn what_was_missing_may_be_delivered_when_what_failed_is_run_again() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        "
+artifacts: {expected: [{id: review, path: review.md}, {id: gate, path: gate.json, kind: gate_verdict}]}
+checks:
+  write: {type: command, exec: 'echo {} > $ESCROW_ARTIFACTS/x; test ! -e ready || echo fine > $ESCROW_ARTIFACTS/review.md', artifacts: review}
+  gate: {type: command, exec: \"echo '{\\\"gate_passed\\\": true}' > $ESCROW_ARTIFACTS/gate.json\"}
+",
+    );
+    assert_eq!(code, Some(1), "{document}");
+    assert_eq!(document["artifacts"]["status"], "failed");
+    desk.write("ready", "");
+    let done = desk.escrow(&["resume", "last", "--failed", "--quiet"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let document = desk.show("last");
+    assert_eq!(document["artifacts"]["status"], "passed", "it is looked at again, before the new end");
+    assert_eq!(document["checks"]["write"]["runs"], 2);
+    assert_eq!(
+        document["outcomes"].as_array().map(Vec::len),
+        Some(1),
+        "an outcome that was stored is not stored twice"
+    );
+}
+
+#[test]
+fn a_replay_knows_what_was_delivered_and_makes_nothing_up() {
+    let desk = Desk::new();
+    let playbook = "
+artifacts: {expected: [{id: review, path: review.md}, {id: notes, path: notes.md, required: false}]}
+checks:
+  write: {type: command, exec: 'echo fine > $ESCROW_ARTIFACTS/review.md', artifacts: review}
+  after: {type: noop, depends_on: write}
+";
+    assert_eq!(desk.run(playbook).0, Some(0));
+    let replay = |edited: &str| {
+        desk.write("edited.yaml", edited);
+        desk.escrow(&["replay", "last", "--with", "edited.yaml", "--fail-on-diff"])
+    };
+    let same = replay(playbook);
+    assert_eq!(same.code, Some(0), "{}{}", same.stdout, same.stderr);
+    let stricter = replay(&playbook.replace("path: review.md}", "path: review.md, min_size: 100}"));
+    assert_eq!(stricter.code, Some(1), "{}", stricter.stdout);
+    assert!(stricter.stdout.contains("artifact_missing"), "{}", stricter.stdout);
+    let unseen = replay(&playbook.replace("artifacts: review}", "artifacts: [review, notes]}"));
+    assert!(unseen.stdout.contains("`notes` was not looked for"), "{}", unseen.stdout);
+}
