@@ -1,9 +1,9 @@
 //! What holds whatever the text.
 
-use escrow_playbook::{Severity, json_schema, read, read_bytes, render, report};
+use escrow_playbook::{Severity, json_schema, read, read_bytes, read_profile, render, report};
 use proptest::prelude::*;
 
-use crate::support::{CATALOG, texts_of};
+use crate::support::{CATALOG, REVIEWER, texts_of};
 
 /// Reads, renders and reports; whatever comes of it, nothing may panic and the promises must hold.
 fn survive(bytes: &[u8]) {
@@ -52,6 +52,35 @@ proptest! {
         let start = text.char_indices().map(|(offset, _)| offset).nth(at.index(text.chars().count())).unwrap_or(0);
         let end = text[start..].char_indices().map(|(offset, _)| start + offset).nth(length).unwrap_or(text.len());
         survive(format!("{}{instead}{}", &text[..start], &text[end..]).as_bytes());
+    }
+}
+
+/// A profile of an agent: read or refused, and then with a reason.
+fn survive_as_profile(bytes: &[u8]) {
+    let reading = read_profile(bytes, "any.md", "any");
+    let errors = reading.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    assert_eq!(reading.profile.is_none(), errors > 0, "a profile goes with no errors");
+    render(&reading.diagnostics, "", true);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_bytes_are_answered_as_a_profile(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        survive_as_profile(&bytes);
+        survive_as_profile(&[b"---\n", bytes.as_slice(), b"\n---\n"].concat());
+    }
+
+    #[test]
+    fn any_change_of_a_profile_is_answered(
+        at in any::<prop::sample::Index>(),
+        length in 0usize..12,
+        instead in "[-a-z:{}\\[\\],&*!|>'\"# \n\t<=.0-9é]{0,12}",
+    ) {
+        let start = at.index(REVIEWER.len());
+        let end = (start + length).min(REVIEWER.len());
+        survive_as_profile(format!("{}{instead}{}", &REVIEWER[..start], &REVIEWER[end..]).as_bytes());
     }
 }
 
