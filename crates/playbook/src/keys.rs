@@ -1,6 +1,10 @@
 //! Every key of a playbook, once. The decoder, the help for unknown keys and the JSON Schema for editors
 //! all read these tables.
 
+mod profile;
+
+pub(crate) use profile::PROFILE;
+
 /// The keys that one kind of map may have.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -189,37 +193,6 @@ pub(crate) static ARTIFACT: Table = Table {
     ],
 };
 
-pub(crate) static PROFILE: Table = Table {
-    what: "an agent profile",
-    keys: &[
-        key("name", Shape::Identifier, "What the agent is called; as its file."),
-        key("description", Shape::Text, "What it is good at, for people."),
-        key("command", Shape::Exec, "The program that is the agent; it reads the prompt from its input."),
-        key("harness", Shape::Word(HARNESSES), "The AI program that is the agent."),
-        key("model", Shape::Text, "The model of the harness, or `harness/model`."),
-        key("permission", Shape::Word(&["read", "edit", "full"]), "What the harness may do."),
-        key("budget", Shape::Map(&BUDGET), "How much the harness may use."),
-        key("auth", Shape::Word(&["key", "login"]), "How the harness proves who it is."),
-        key("timeout", Shape::Duration, "How long one attempt may take."),
-        key("env", Shape::Environment, "Environment variables; values are templates."),
-        key(
-            "artifact_defaults",
-            Shape::Map(&ARTIFACTS),
-            "The files that it delivers unless a playbook says otherwise.",
-        ),
-    ],
-};
-
-pub(crate) const HARNESSES: &[&str] = &["claude", "codex", "gemini", "opencode", "copilot", "qwen"];
-
-pub(crate) static BUDGET: Table = Table {
-    what: "`budget`",
-    keys: &[
-        key("usd", Shape::Any, "US dollars."),
-        key("turns", COUNT, "Turns of the conversation."),
-        key("tokens", COUNT, "Tokens, in and out."),
-    ],
-};
 /// A file of rules that says more than its rules.
 pub(crate) static RULES: Table = Table {
     what: "a file of rules",
@@ -375,7 +348,7 @@ mod tests {
             &ARTIFACT,
             &ARTIFACT_COUNT,
             &PROFILE,
-            &BUDGET,
+            &profile::BUDGET,
             &RULES,
             &RULE,
             &CHECK,

@@ -40,7 +40,10 @@ pub(super) fn read(
         return Ok(seen(path, &told));
     }
     let mut file = File::from(file);
-    for _ in 0..READINGS_MAX {
+    for reading in 0..READINGS_MAX {
+        if reading > 0 {
+            file.rewind().map_err(|error| unreadable(&error))?;
+        }
         let reading = Reading::of(&mut file, size_of(&told), expected, Search::new(redactor))?;
         let after = fstat(&file)?;
         let is_the_same = identity(&told) == identity(&after) && reading.length == size_of(&after);
@@ -76,7 +79,6 @@ impl Reading {
             true if size <= CONTENT_BYTES_MAX => CONTENT_BYTES_MAX,
             true => media::HEAD_BYTES,
         };
-        file.rewind().map_err(|error| unreadable(&error))?;
         let mut hasher = Sha256::new();
         let mut head = Vec::new();
         let mut length = 0;
@@ -97,8 +99,13 @@ impl Reading {
             }
             hasher.update(&buffer[..count]);
             search.feed(&buffer[..count]);
+            let is_short = count < buffer.len();
             let room = usize::try_from(head_bytes_max).unwrap_or(usize::MAX).saturating_sub(head.len());
             head.extend_from_slice(&buffer[..count.min(room)]);
+            if length == size && is_short {
+                // All of it, and there was room for more: asking again would only say so.
+                break;
+            }
         }
         Ok(Reading { length, sha256: hex(&hasher.finalize()), head, holds_secret: search.found() })
     }
