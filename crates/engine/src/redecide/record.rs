@@ -17,6 +17,8 @@ pub(super) struct Record {
     /// Where time itself led on: the first retry or deadline of each such moment.
     pub(super) wakes: BTreeMap<Millis, usize>,
     pub(super) reopenings: VecDeque<(Millis, Option<String>)>,
+    /// What attempts had delivered when they were done.
+    pub(super) inspections: BTreeMap<(String, ScopePath, u32), Delivery>,
     /// The last look at the artifacts.
     pub(super) delivery: Option<Delivery>,
 }
@@ -147,6 +149,9 @@ impl Record {
                     }
                 }
                 Event::RunReopened { by, .. } => record.reopenings.push_back((entry.at, by.clone())),
+                Event::CheckInspected { check, scope, attempt, delivery } => {
+                    record.inspections.insert((check.clone(), scope.clone(), *attempt), delivery.clone());
+                }
                 Event::ArtifactsVerified { delivery } => record.delivery = Some(delivery.clone()),
                 _ => {}
             }
