@@ -12,7 +12,7 @@ test:
 simulate *arguments:
     cargo run --profile simulation --quiet -p escrow-simulator -- {{arguments}}
 
-# Measure Escrow beside GNU make, its expressions beside QuickJS, rules and outcomes beside lionagi
+# Measure Escrow beside GNU make, its expressions beside QuickJS, rules, outcomes and artifacts beside lionagi
 bench:
     cargo build --release -p escrow
     bash bench/make.sh

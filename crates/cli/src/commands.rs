@@ -1,5 +1,7 @@
 //! The verbs, a file each.
 
+mod agent;
+mod artifacts;
 mod cancel;
 mod check;
 mod completions;
@@ -37,6 +39,8 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
     match arguments.command {
         Command::Run(run) => run::run(&run, shared, talk),
         Command::Check(check) => check::check(&check, talk),
+        Command::Agent(agent) => agent::agent(&agent, shared, talk),
+        Command::Artifacts(artifacts) => artifacts::artifacts(&artifacts, shared, talk),
         Command::Runs(runs) => runs::runs(runs, shared, talk),
         Command::Logs(logs) => logs::logs(&logs, shared),
         Command::Cancel(cancel) => cancel::cancel(&cancel, shared, talk),

@@ -14,6 +14,7 @@ mod finish;
 mod gate;
 mod graph;
 mod halt;
+mod inspect;
 mod kept;
 mod letters;
 mod outcome;

@@ -16,7 +16,10 @@ mod record;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use escrow_model::{Answer, Entry, Event, Letter, Millis, Plan, ProviderFault, Request, ScopePath, WaitKind};
+use escrow_model::{
+    Answer, ArtifactContract, CheckIndex, Delivery, Entry, Event, ExpectedArtifact, Letter, Millis, Plan,
+    ProviderFault, Request, ScopePath, WaitKind,
+};
 use serde::Serialize;
 
 use crate::run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
@@ -82,7 +85,7 @@ struct Driver {
     recorded_plan: Arc<Plan>,
     now: Millis,
     /// What will have happened, by its time.
-    queue: BTreeMap<(Moment, u64), Input>,
+    queue: BTreeMap<(Moment, u64), Due>,
     serial: u64,
     entries: Vec<Entry>,
     /// Waits of the last turn, in order, with what came of them then.
@@ -91,6 +94,13 @@ struct Driver {
     expiring: BTreeSet<String>,
     unknown: Vec<Unknown>,
     assumed: BTreeSet<String>,
+}
+
+/// What will have happened.
+enum Due {
+    Input(Box<Input>),
+    /// The artifacts were looked at, for an attempt or for the run.
+    Seen(Delivery, Option<(CheckIndex, ScopePath, u32)>),
 }
 
 impl Driver {
@@ -114,10 +124,11 @@ impl Driver {
                 (None, None) => return,
                 (Some((moment, _)), Some(wake)) if wake < moment => self.handle(wake.at, Input::Wake),
                 (None, Some(wake)) => self.handle(wake.at, Input::Wake),
-                (Some(key), _) => {
-                    let Some(input) = self.queue.remove(&key) else { return };
-                    self.handle(key.0.at, input);
-                }
+                (Some(key), _) => match self.queue.remove(&key) {
+                    Some(Due::Input(input)) => self.handle(key.0.at, *input),
+                    Some(Due::Seen(delivery, attempt)) => self.see(key.0.at, delivery, attempt),
+                    None => return,
+                },
             }
         }
         self.unknown.push(Unknown {
@@ -147,7 +158,7 @@ impl Driver {
 
     fn schedule(&mut self, moment: Moment, input: Input) {
         self.serial += 1;
-        self.queue.insert((moment, self.serial), input);
+        self.queue.insert((moment, self.serial), Due::Input(Box::new(input)));
     }
 
     /// So long after now; among all that comes in the same millisecond, in the recorded order.
@@ -220,7 +231,7 @@ impl Driver {
                     };
                     self.schedule(self.later(0, usize::MAX), input);
                 }
-                Effect::Inspect => self.inspect(),
+                Effect::Inspect { expected, attempt } => self.inspect(expected, attempt),
             }
         }
         self.look_at_waits();
@@ -290,16 +301,28 @@ impl Driver {
         true
     }
 
-    fn inspect(&mut self) {
-        let plan = self.run.plan();
-        let seen = self.record.delivery.as_ref();
-        match delivery::delivered(&plan.artifacts, &self.recorded_plan.artifacts, seen, self.now) {
+    /// What was seen then, as far as it was looked for alike.
+    fn inspect(&mut self, expected: Vec<ExpectedArtifact>, attempt: Option<(CheckIndex, ScopePath, u32)>) {
+        let contract = ArtifactContract { expected };
+        let seen = match &attempt {
+            None => self.record.delivery.clone(),
+            Some((check, scope, number)) => {
+                let name = self.run.state.plan.check(*check).name.clone();
+                self.record.inspections.get(&(name, scope.clone(), *number)).cloned()
+            }
+        };
+        let moment =
+            seen.as_ref().map_or(self.later(0, usize::MAX), |look| self.later(look.took_ms, look.entry));
+        let seen = seen.as_ref().map(|look| &look.delivery);
+        let mut recorded = self.recorded_artifacts();
+        if attempt.is_some() {
+            // An attempt was looked at for what its check named, and for nothing else.
+            recorded.expected.retain(|one| seen.is_some_and(|seen| seen.speaks_of(&one.id)));
+        }
+        match delivery::delivered(&contract, &recorded, seen, moment.at) {
             Ok(delivery) => {
-                let mut deciding = Deciding::new(&mut self.run, self.now);
-                deciding.record(Event::ArtifactsVerified { delivery });
-                deciding.decide();
-                let turn = deciding.into_turn();
-                self.follow(turn);
+                self.serial += 1;
+                self.queue.insert((moment, self.serial), Due::Seen(delivery, attempt));
             }
             Err(ids) => self.unknown.extend(ids.into_iter().map(|id| Unknown {
                 check: None,
@@ -307,6 +330,45 @@ impl Driver {
                 what: format!("artifact `{id}` was not looked for like this"),
             })),
         }
+    }
+
+    /// Takes a look as it was judged then, unless the run has gone on without it.
+    fn see(&mut self, at: Millis, delivery: Delivery, attempt: Option<(CheckIndex, ScopePath, u32)>) {
+        self.now = self.now.max(at);
+        let awaited = match &attempt {
+            None => self.run.state.delivery.is_none(),
+            Some((check, scope, number)) => {
+                let cell = self.run.cell(*check, scope);
+                cell.is_some_and(|cell| cell.phase == Phase::Inspecting)
+                    && number + 1 == self.run.next_attempt(*check, scope)
+            }
+        };
+        if !awaited {
+            return;
+        }
+        let mut deciding = Deciding::new(&mut self.run, self.now);
+        match attempt {
+            None => deciding.record(Event::ArtifactsVerified { delivery }),
+            Some((check, scope, number)) => deciding.record_inspection(&(check, scope), number, delivery),
+        }
+        deciding.decide();
+        let turn = deciding.into_turn();
+        self.follow(turn);
+    }
+
+    /// What the recorded run promised, item by item as this one does.
+    fn recorded_artifacts(&self) -> ArtifactContract {
+        let mut expected = Vec::new();
+        for one in &self.recorded_plan.artifacts.expected {
+            match one.check.as_deref().and_then(|check| self.run.graph.find(check)) {
+                None => expected.push(one.clone()),
+                Some(check) => {
+                    let scopes = self.run.state.checks[check.place()].nodes.keys();
+                    expected.extend(scopes.map(|scope| one.in_scope(scope)));
+                }
+            }
+        }
+        ArtifactContract { expected }
     }
 }
 

@@ -3,6 +3,7 @@
 mod anew;
 mod answers;
 mod approvals;
+mod artifacts;
 mod contracts;
 mod criticality;
 mod dependencies;
