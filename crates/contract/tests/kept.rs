@@ -16,6 +16,8 @@ fn report() -> ExpectedArtifact {
         mime_type: None,
         schema: None,
         kind: None,
+        check: None,
+        replaces: None,
     }
 }
 
@@ -32,7 +34,8 @@ fn check(expected: ExpectedArtifact, size: u64, mime_type: Option<&str>, content
         holds_secret: false,
     };
     let seen = Sighting { id: "report".into(), files: vec![file], refused: None };
-    let delivery = judge_delivery(&ArtifactContract { expected: vec![expected] }, &[], &[seen], 0);
+    let delivery =
+        judge_delivery(&ArtifactContract { expected: vec![expected] }, &|_| None, &[], &[seen], 0).delivery;
     match delivery.missing_required.first() {
         Some(missing) => missing.problem.as_str().to_owned(),
         None => delivery.status.as_str().to_owned(),
