@@ -8,6 +8,10 @@ check:
 test:
     cargo test --workspace --quiet
 
+# Drive engine, supervisor and store through simulated trouble: `just simulate --seed 1 --runs 100000`
+simulate *arguments:
+    cargo run --profile simulation --quiet -p escrow-simulator -- {{arguments}}
+
 # Measure Escrow beside GNU make, its expressions beside QuickJS, rules, outcomes and artifacts beside lionagi
 bench:
     cargo build --release -p escrow

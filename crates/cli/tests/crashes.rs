@@ -3,11 +3,9 @@
 mod desk;
 
 use std::process::Command;
-use std::time::Duration;
 
 use desk::{Desk, is_running, signal};
 use rustix::process::Signal;
-use serde_json::json;
 
 const SLOW: &str = r#"
 checks:
@@ -118,41 +116,6 @@ fn a_run_that_nobody_drives_can_be_cancelled() {
     let document = desk.show("last");
     assert_eq!(document["run"]["status"], "cancelled", "{document}");
     assert_eq!(document["checks"]["third"]["skip_reason"], "run_ended");
-}
-
-#[test]
-fn kills_at_random_moments_lose_nothing() {
-    let desk = Desk::new();
-    desk.write(
-        "playbook.yaml",
-        r#"
-checks:
-  a: {type: command, exec: "echo a >> trace"}
-  b: {type: command, exec: "echo b >> trace"}
-  c: {type: command, depends_on: [a, b], exec: "echo c >> trace"}
-  d: {type: command, depends_on: c, exec: "echo d >> trace"}
-"#,
-    );
-    for round in 0..12_u64 {
-        let mut child = desk.start(&["run", "playbook.yaml"]);
-        std::thread::sleep(Duration::from_millis(round * 7 % 60));
-        child.kill().expect("it can be killed");
-        child.wait().expect("it is gone");
-    }
-    let runs = desk.escrow(&["runs", "--output", "json"]).json();
-    for run in runs["runs"].as_array().expect("runs") {
-        let id = run["id"].as_str().expect("an id");
-        if run["status"] == json!("running") {
-            let resumed = desk.escrow(&["resume", id, "--output", "json"]);
-            assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-        }
-        assert_eq!(desk.escrow(&["verify", id]).code, Some(0), "{id}");
-        let document = desk.show(id);
-        assert_eq!(document["run"]["status"], "completed", "{document}");
-        for check in ["a", "b", "c", "d"] {
-            assert_eq!(document["checks"][check]["status"], "succeeded");
-        }
-    }
 }
 
 /// A small file system of its own, gone when dropped; `None` where this process may not mount one.

@@ -248,12 +248,13 @@ const WORK: &[Case] = &[
         .with(&[("/artifacts/missing_required/0/id", "\"report\"")]),
 ];
 
-/// Runs a case for real, compares what it came to, and then breaks it off after every commit.
-fn check(case: &Case) {
-    check_in(&copy(case.folder), case);
+/// Runs a case for real, compares what it came to, and breaks it off after every commit: as a play, and with the
+/// real supervisor, which is killed there. Says how many kills there were.
+fn check(case: &Case) -> u64 {
+    check_in(&copy(case.folder), case)
 }
 
-fn check_in(desk: &Desk, case: &Case) {
+fn check_in(desk: &Desk, case: &Case) -> u64 {
     let mut arguments = vec!["run", "--output", "jsonl", "--quiet"];
     arguments.extend(case.arguments);
     let mut command = desk.command(&arguments);
@@ -273,12 +274,13 @@ fn check_in(desk: &Desk, case: &Case) {
         let expected: Value = serde_json::from_str(expected).expect("JSON");
         assert_eq!(document.pointer(pointer), Some(&expected), "{told} {pointer}: {document:#}");
     }
-    replayed::recorded(&told, &lines, document);
+    replayed::recorded(&told, &lines, document)
 }
 
 #[test]
 fn every_block_of_the_guide_shows_what_it_promises() {
-    GUIDE.iter().for_each(check);
+    let kills: u64 = GUIDE.iter().map(check).sum();
+    assert!(kills > 90, "{kills} kills");
     for (_, name) in playbooks().into_iter().filter(|(folder, _)| folder.ends_with("guide")) {
         assert!(GUIDE.iter().any(|case| case.arguments[0] == name), "`{name}` is not run");
     }
@@ -286,7 +288,8 @@ fn every_block_of_the_guide_shows_what_it_promises() {
 
 #[test]
 fn every_other_example_does_its_work() {
-    WORK.iter().for_each(check);
+    let kills: u64 = WORK.iter().map(check).sum();
+    assert!(kills > 90, "{kills} kills");
     for (folder, name) in playbooks() {
         let folder = folder.file_name().expect("a name").to_string_lossy().into_owned();
         let run = folder == "guide" || folder == "review" || WORK.iter().any(|case| case.folder == folder);

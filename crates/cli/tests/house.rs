@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Every edge between rooms that ARCHITECTURE.md allows. `testkit` is for tests only.
+/// Every edge between rooms that ARCHITECTURE.md allows. `testkit` and `simulator` are for tests only.
 const WALLS: &[(&str, &[&str])] = &[
     ("expr", &[]),
     ("model", &["expr"]),
@@ -18,11 +18,12 @@ const WALLS: &[(&str, &[&str])] = &[
     ("runtime", &["expr", "model", "contract", "playbook", "engine", "protocol", "store"]),
     ("cli", &["expr", "model", "contract", "playbook", "engine", "protocol", "store", "runtime"]),
     ("testkit", &["expr", "model", "contract", "playbook", "engine", "store"]),
+    ("simulator", &["model", "engine", "store", "runtime", "testkit"]),
 ];
 
 /// Outside crates that belong into these rooms and no others.
 const SPECIALISTS: &[(&str, &[&str])] = &[
-    ("tokio", &["runtime", "cli"]),
+    ("tokio", &["runtime", "cli", "simulator"]),
     ("rusqlite", &["store"]),
     ("granit-parser", &["playbook"]),
     ("jsonschema", &["contract"]),
@@ -43,7 +44,8 @@ fn rooms_depend_only_on_the_rooms_they_may() {
             assert!(allowed.contains(&dependency), "`{room}` must not depend on `{dependency}`");
         }
         assert!(!dependencies.normal.contains("escrow"), "nothing depends on the binary, but `{room}` does");
-        assert!(!dependencies.normal.contains("escrow-testkit"), "`{room}` ships the testkit");
+        let ships = |kit: &str| room != "simulator" && dependencies.normal.contains(kit);
+        assert!(!ships("escrow-testkit") && !ships("escrow-simulator"), "`{room}` ships what is for tests");
     }
 }
 

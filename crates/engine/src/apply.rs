@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::graph::BlockName;
 use crate::run::Run;
-use crate::state::{Failure, History, Phase, Remembered, Route, RunFailure, Stopping, Wait};
+use crate::state::{Failure, History, Node, Phase, Remembered, Route, RunFailure, Stopping, Wait};
 use crate::verdict::failure_code;
 
 impl Run {
@@ -132,6 +132,10 @@ impl Run {
                     choices: choices.clone(),
                     expires_at: *expires_at,
                 };
+                if self.node(check, scope).is_some_and(Node::is_settled) {
+                    // A run that was opened again asks once more about what nobody knows.
+                    self.uncount(check, scope);
+                }
                 self.set_phase(check, scope, Phase::Waiting(id.clone()));
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.unknown = *kind == WaitKind::UnknownEffect;
@@ -142,6 +146,8 @@ impl Run {
                     }
                 }
                 self.state.waits.insert(id.clone(), wait);
+                // It may have been called because there was room, and does not take it.
+                self.leave_room(check, scope);
             }
             Event::ReconcileStarted { check, scope, request, .. } => {
                 let check = self.index(check);
@@ -334,6 +340,23 @@ impl Run {
         let judged = self.cell(check, scope).is_some_and(|cell| cell.phase == Phase::Judged);
         if judged && (!finish || spec.for_each || !self.graph.may_loop(check, BlockName::Finish)) {
             self.settle(check, scope);
+        }
+        if spec.for_each && block == BlockName::Finish.as_str() {
+            self.let_go(check, scope);
+        }
+    }
+
+    /// What stands outside the items of a `forEach` check waited for its `on_finish`, and is worth a look now.
+    fn let_go(&mut self, parent: CheckIndex, scope: &ScopePath) {
+        let plan = self.plan();
+        let inside = |check: &CheckIndex| *check == parent || plan.check(*check).fan.contains(&parent);
+        for dependency in plan.indices().filter(inside) {
+            for held in self.graph.dependents(dependency).to_vec() {
+                let above = scope.truncated(plan.check(held).fan.len());
+                for below in self.scopes_below(held, &above) {
+                    self.state.agenda.0.checks.insert((held, below));
+                }
+            }
         }
     }
 

@@ -241,8 +241,15 @@ impl Run {
                 let Some(index) = self.graph.find(check) else {
                     return Some(format!("no check is called `{check}`"));
                 };
-                let unknown = self.cell(index, scope).is_some_and(|cell| cell.unknown);
-                (!unknown).then(|| format!("the effect of `{check}{scope}` is not unknown"))
+                let cell = self.cell(index, scope).filter(|cell| cell.unknown);
+                match cell.map(|cell| &cell.phase) {
+                    None => Some(format!("the effect of `{check}{scope}` is not unknown")),
+                    // It was told before, or the run is stopping and does not wait for it.
+                    Some(Phase::Due | Phase::Settled) => {
+                        Some(format!("nobody is asked about the effect of `{check}{scope}` any more"))
+                    }
+                    Some(_) => None,
+                }
             }
             Letter::Cancel { .. } => {
                 self.state.stopping.is_some().then(|| "the run is already stopping".to_owned())

@@ -1,7 +1,8 @@
 //! A run that failed, opened again: what failed and what depends on it is decided anew, in the same journal.
 //!
 //! **Invariant:** an external check that succeeded is not among what is opened again. An effect that is
-//! confirmed is never repeated because something else failed; `kept` says how that is known of items.
+//! confirmed is never repeated because something else failed; `kept` says how that is known of items. Of an effect
+//! that nobody knows a person is asked again, and neither it nor the list whose item had it is opened.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ impl Run {
         let event = Event::RunReopened { places: places.collect(), by };
         let mut deciding = Deciding::new(self, at);
         deciding.record(event);
+        deciding.ask_about_unknown_effects();
         deciding.decide();
         Ok(deciding.into_turn())
     }
@@ -110,14 +112,15 @@ impl Run {
     fn open_again(&mut self, target: CheckIndex, target_scope: &ScopePath) {
         let plan = self.plan();
         let graph = Arc::clone(&self.graph);
-        let closure = graph.closure(target);
+        let mut closure = graph.closure(target).clone();
+        closure.retain(|check| !self.has_unknown_items(*check));
         let target_fan = &plan.check(target).fan;
-        for check in closure {
+        for check in &closure {
             let fan = &plan.check(*check).fan;
             let base = target_scope.truncated(shared_depth(target_fan, fan));
             for scope in self.scopes_below(*check, &base) {
                 let Some(node) = self.node(*check, &scope) else { continue };
-                if self.is_confirmed(*check, &scope) {
+                if self.is_confirmed(*check, &scope) || is_unknown(node) {
                     continue;
                 }
                 // The items are no more where their parent is run again, which a confirmed one is not.
@@ -131,6 +134,33 @@ impl Run {
                 });
                 self.reopen(*check, &scope, collapse, calling);
                 self.state.issues.retain(|(raised, at, _)| !(raised == check && *at == scope));
+            }
+        }
+    }
+
+    /// Opening a fan-out again makes its items anew, and with them what they may have done.
+    fn has_unknown_items(&self, parent: CheckIndex) -> bool {
+        let plan = &self.state.plan;
+        plan.indices().any(|check| {
+            plan.check(check).fan.contains(&parent)
+                && self.state.checks[check.place()].nodes.values().any(is_unknown)
+        })
+    }
+}
+
+fn is_unknown(node: &Node) -> bool {
+    node.cell().is_some_and(|cell| cell.unknown)
+}
+
+impl Deciding<'_> {
+    /// The run ended before a person said what had happened: the question stands.
+    fn ask_about_unknown_effects(&mut self) {
+        for check in self.plan().indices() {
+            let nodes = &self.state.checks[check.place()].nodes;
+            let unknown: Vec<ScopePath> =
+                nodes.iter().filter(|(_, node)| is_unknown(node)).map(|(scope, _)| scope.clone()).collect();
+            for scope in unknown {
+                self.ask_about_unknown_effect(&(check, scope), "");
             }
         }
     }

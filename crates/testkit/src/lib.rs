@@ -9,7 +9,9 @@
 
 mod catalog;
 mod checks;
+mod laws;
 mod plan;
+mod plans;
 mod script;
 mod stage;
 mod story;
@@ -17,7 +19,9 @@ mod weather;
 
 pub use catalog::catalog;
 pub use checks::{Played, check, play, tells};
+pub use laws::Reader;
 pub use plan::{plan, try_plan, yaml};
+pub use plans::{Flavour, random_plan};
 pub use script::{Ask, Reply, Script, Step, World};
 pub use stage::{Options, Stage};
 pub use story::{state, story};

@@ -133,6 +133,12 @@ impl<W: World> Stage<W> {
         while self.run.status() == RunStatus::Running && self.advance(Millis::MAX) {}
     }
 
+    /// Lets everything happen that is due, and then this.
+    pub fn play_one(&mut self, step: &Step) {
+        self.quieten();
+        self.step(step);
+    }
+
     /// Delivers everything that is due now.
     fn quieten(&mut self) {
         while self.advance(self.now_ms) {}

@@ -11,6 +11,7 @@ use escrow_playbook::read_tests;
 use escrow_runtime::inspection::{Depth, inspect};
 use escrow_runtime::playbook_file;
 use escrow_runtime::rehearsal::{Rehearsal, Replies, Reply, Script, Takes, differences, rehearsal_of};
+use escrow_simulator::Recorded;
 use serde_json::Value;
 
 /// A playbook, with what stands beside it.
@@ -46,8 +47,8 @@ pub(crate) fn cut_short(playbook: &Path, tests: &Path) -> usize {
     ends.len()
 }
 
-/// A real run, as it printed itself: its answers are the world of the plays.
-pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) {
+/// A real run, as it printed itself: its answers are the world of the plays. Says how many kills it survived.
+pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) -> u64 {
     let entries: Vec<Entry> = lines
         .iter()
         .filter_map(|line| line.get("entry"))
@@ -73,6 +74,38 @@ pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) {
     assert_eq!(played.problems, Vec::<String>::new(), "{told}");
     assert_eq!(timeless(&played.run, &[]), timeless(&replayed, &[]), "{told}: played as it was run");
     survives(told, &rehearsal);
+    let answers = entries.iter().filter_map(|entry| match &entry.event {
+        Event::AttemptAnswered { check, scope, answer, .. } => Some(((check, scope), answer)),
+        _ => None,
+    });
+    let mut recorded = Recorded {
+        plan: plan.clone(),
+        options: options.as_ref().clone(),
+        facts: facts.as_ref().clone(),
+        answers: BTreeMap::new(),
+        seen: rehearsal.script.sightings.clone(),
+    };
+    for ((check, scope), answer) in answers {
+        let turns = recorded.answers.entry((check.clone(), scope.clone())).or_default();
+        turns.push(answer.as_ref().clone());
+    }
+    survives_kills(told, &recorded, &replayed)
+}
+
+/// The real supervisor drives the run, and is killed at every commit: before it is written, and after.
+fn survives_kills(told: &str, recorded: &Recorded, run: &Run) -> u64 {
+    let whole = recorded.drive(None).unwrap_or_else(|problem| panic!("{told}: {problem}"));
+    assert_eq!(timeless(&whole.run, &[]), timeless(run, &[]), "{told}: driven as it was run");
+    for commit in 1..=whole.commits {
+        for written in [false, true] {
+            let place = format!("{told}: killed at commit {commit}, written: {written}");
+            let rest = recorded.drive(Some((commit, written)));
+            let rest = rest.unwrap_or_else(|problem| panic!("{place}: {problem}"));
+            let (cut_off, found) = (&rest.cut_off, &rest.run);
+            assert_eq!(timeless(found, cut_off), timeless(&whole.run, cut_off), "{place}");
+        }
+    }
+    2 * whole.commits
 }
 
 /// Breaks a play off after every commit. Says how often.

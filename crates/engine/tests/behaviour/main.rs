@@ -1,5 +1,7 @@
 //! Every promise about the flow of a run, as a sentence that can be checked.
 
+mod anew;
+mod answers;
 mod approvals;
 mod artifacts;
 mod contracts;
@@ -8,11 +10,14 @@ mod dependencies;
 mod endings;
 mod events;
 mod fan_out;
+mod faults;
 mod gates;
 mod guide;
+mod held;
 mod loops;
 mod memory;
 mod names;
+mod opened_again;
 mod outcomes;
 mod reconcile;
 mod reopened;

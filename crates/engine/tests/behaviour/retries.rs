@@ -319,3 +319,33 @@ fn a_fail_if_that_cannot_be_evaluated_on_a_crash_does_not_keep_it_from_being_tri
     assert_eq!(played.run.document()["checks"]["a"]["runs"], 3);
     assert_eq!(played.reason(), "run.completed.ok");
 }
+
+#[test]
+fn jitter_spreads_over_the_whole_fifth() {
+    let items: Vec<String> = (0..60).map(|index| index.to_string()).collect();
+    let list = format!("list: [{}]", items.join(", "));
+    let played = play(
+        "list forEach; each<list {on_fail: {retry: {max: 1}}}",
+        &[&list, "each: exit 1"],
+        &Options::default(),
+    );
+    let delays = delays_ms(&played);
+    assert_eq!(delays.len(), 60);
+    assert!(delays.iter().all(|delay| (900..=1_100).contains(delay)), "{delays:?}");
+    assert!(delays.iter().any(|delay| *delay < 930), "{delays:?}");
+    assert!(delays.iter().any(|delay| (970..1_030).contains(delay)), "{delays:?}");
+    assert!(delays.iter().any(|delay| *delay > 1_070), "{delays:?}");
+}
+
+#[test]
+fn no_backoff_is_longer_than_an_hour() {
+    let played = play(
+        "a {on_fail: {retry: {max: 3, backoff: {mode: exponential, delay_ms: 3000000}}}}",
+        &["a: exit 1"],
+        &Options::default(),
+    );
+    let delays = delays_ms(&played);
+    let hour = 60 * 60 * 1_000;
+    assert!(delays[0] < hour, "{delays:?}");
+    assert!(delays[1..].iter().all(|delay| (hour * 9 / 10..=hour * 11 / 10).contains(delay)), "{delays:?}");
+}

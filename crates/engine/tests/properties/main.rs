@@ -5,9 +5,6 @@
 
 #![allow(clippy::print_stderr, reason = "a failure prints its seed and its plan")]
 
-mod laws;
-mod plans;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -16,9 +13,7 @@ use escrow_engine::{Change, Run, compare, redecide};
 use escrow_model::{
     Assumption, Criticality, Ending, Entry, Event, Letter, Plan, RunStatus, ScopePath, Verdict, WaitKind,
 };
-use escrow_testkit::{Dice, Options, Stage, Weather, try_plan};
-use laws::Reader;
-use plans::Flavour;
+use escrow_testkit::{Dice, Flavour, Options, Reader, Stage, Weather, random_plan, try_plan};
 use serde_json::Value;
 
 const CASES: u64 = 100_000;
@@ -84,7 +79,7 @@ fn finish(stage: &mut Stage<Weather>, dice: &mut Dice) {
 
 fn one_case(seed: u64, flavour: Flavour) {
     let mut dice = Dice::new(seed);
-    let text = plans::plan(&mut dice, flavour);
+    let text = random_plan(&mut dice, flavour);
     let Ok(plan) = try_plan(&text) else { return };
     for number in 0..WEATHERS {
         let weather = weather(seed ^ number << 50, flavour.unknown);
@@ -122,7 +117,7 @@ fn plans_with_unknown_effects_and_people_keep_every_law() {
 fn the_same_inputs_write_the_same_journal() {
     let flavour = Flavour { routes: true, unknown: true, people: true };
     cases(3, 1, 4, |seed| {
-        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let text = random_plan(&mut Dice::new(seed), flavour);
         let Ok(plan) = try_plan(&text) else { return };
         let journal = || {
             let mut stage = Stage::start(&plan, &options(), weather(seed, true));
@@ -138,7 +133,7 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
     let flavour = Flavour { routes: true, unknown: true, people: true };
     cases(1, 1, 6, |seed| {
         let mut dice = Dice::new(seed);
-        let text = plans::plan(&mut dice, flavour);
+        let text = random_plan(&mut dice, flavour);
         let Ok(plan) = try_plan(&text) else { return };
         let mut stage = Stage::start(&plan, &options(), weather(seed, true));
         for _ in 0..dice.below(12) {
@@ -169,7 +164,7 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
 fn a_crash_after_any_commit_changes_nothing_in_the_end() {
     let flavour = Flavour { routes: true, unknown: false, people: false };
     cases(1, 1, 5, |seed| {
-        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let text = random_plan(&mut Dice::new(seed), flavour);
         let Ok(plan) = try_plan(&text) else { return };
         let world = || Weather { uneven: false, ..weather(seed, false) };
         let mut stage = Stage::start(&plan, &options(), world());
@@ -191,7 +186,7 @@ fn a_crash_after_any_commit_changes_nothing_in_the_end() {
 fn a_run_that_is_opened_again_repeats_no_confirmed_effect() {
     let flavour = Flavour { routes: false, unknown: true, people: true };
     cases(3, 1, 9, |seed| {
-        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let text = random_plan(&mut Dice::new(seed), flavour);
         let Ok(plan) = try_plan(&text) else { return };
         let mut stage = Stage::start(&plan, &options(), weather(seed, true));
         let mut dice = Dice::new(seed);
@@ -238,7 +233,7 @@ fn confirmed(plan: &Plan, journal: &[Entry]) -> BTreeSet<(String, ScopePath)> {
 fn deciding_a_recorded_run_again_under_the_same_plan_gives_the_same_journal() {
     let flavour = Flavour { routes: true, unknown: true, people: true };
     cases(3, 1, 7, |seed| {
-        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let text = random_plan(&mut Dice::new(seed), flavour);
         let Ok(plan) = try_plan(&text) else { return };
         let mut stage = Stage::start(&plan, &options(), weather(seed, true));
         let mut dice = Dice::new(seed);
@@ -266,7 +261,7 @@ fn deciding_a_recorded_run_again_under_another_plan_ends_and_makes_nothing_up() 
     let flavour = Flavour { routes: true, unknown: true, people: true };
     cases(3, 1, 8, |seed| {
         let mut dice = Dice::new(seed);
-        let (text, other) = (plans::plan(&mut dice, flavour), plans::plan(&mut dice, flavour));
+        let (text, other) = (random_plan(&mut dice, flavour), random_plan(&mut dice, flavour));
         let (Ok(plan), Ok(other_plan)) = (try_plan(&text), try_plan(&other)) else { return };
         let mut stage = Stage::start(&plan, &options(), weather(seed, true));
         finish(&mut stage, &mut Dice::new(seed));

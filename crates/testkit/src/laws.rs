@@ -12,7 +12,7 @@ type Place = (String, ScopePath);
 
 /// Reads a journal from its beginning and says what it breaks.
 #[derive(Default)]
-pub(crate) struct Reader {
+pub struct Reader {
     running: BTreeSet<Place>,
     /// Where `reconcile` looks.
     looking: BTreeSet<Place>,
@@ -29,7 +29,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn read(plan: &Plan, parallelism: u32, journal: &[Entry], run: &Run) {
+    pub fn read(plan: &Plan, parallelism: u32, journal: &[Entry], run: &Run) {
         let mut reader = Reader::default();
         let limit = plan.max_parallelism.map_or(parallelism, |limit| limit.min(parallelism));
         for entry in journal {

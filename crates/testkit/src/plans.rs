@@ -1,18 +1,18 @@
 //! Small plans by chance: a bit of everything that playbooks can say.
 
-use escrow_testkit::Dice;
+use crate::Dice;
 
 /// What a family of plans may contain.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flavour {
-    pub(crate) routes: bool,
+pub struct Flavour {
+    pub routes: bool,
     /// External checks whose unknown effects wait for a person, or are looked for.
-    pub(crate) unknown: bool,
-    pub(crate) people: bool,
+    pub unknown: bool,
+    pub people: bool,
 }
 
 /// A plan in shorthand. Not every one loads: some join two fan-outs.
-pub(crate) fn plan(dice: &mut Dice, flavour: Flavour) -> String {
+pub fn random_plan(dice: &mut Dice, flavour: Flavour) -> String {
     let size = 2 + dice.below(5);
     let mut names: Vec<String> = Vec::new();
     for place in 0..size {

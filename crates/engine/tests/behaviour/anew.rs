@@ -1,0 +1,59 @@
+//! What a route or a new driver finds of fan-outs and nested runs.
+
+use escrow_engine::Input;
+use escrow_model::{Reason, ReasonCode, RunId, ScopePath};
+use escrow_testkit::{Options, Script, Stage, plan, tells};
+
+#[test]
+fn a_route_to_the_items_of_a_list_that_stays_runs_each_of_them_again() {
+    tells(
+        "list forEach; each<list; after<each reduce {fail_if: \"output === 0\", on_fail: {goto: each}}",
+        &["list: [0, 1]", "after: 0 then 1"],
+        "
+        list succeeded x1
+        each succeeded x4
+        each[0] succeeded x2
+        each[1] succeeded x2
+        after succeeded x2
+        run.completed.ok",
+    );
+}
+
+#[test]
+fn items_that_were_skipped_together_are_there_when_they_may_run_after_all() {
+    tells(
+        "list forEach; gate {start: true}; each<list,gate; mender {on_success: {goto: gate}}",
+        &["list: [0, 1]", "gate: exit 1 then 1", "mender: 1 after 5s"],
+        "
+        list succeeded x1
+        gate succeeded x2
+        each succeeded x2
+        each[0] succeeded x1
+        each[1] succeeded x1
+        mender succeeded x1
+        run.completed.ok",
+    );
+}
+
+fn nested() -> Stage<Script> {
+    let plan = plan("sub {type: playbook, playbook: other.yaml}; ask {type: human-input, prompt: Sure?}");
+    let script = Script::parse(&["sub: never"]);
+    let mut stage = Stage::start(&plan, &Options::default(), script);
+    let check = plan.find("sub").expect("it is in the plan");
+    let reason =
+        Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
+    let child = RunId::new(1, 2);
+    stage.input(Input::NestedWaits { check, scope: ScopePath::root(), attempt: 1, child, reason });
+    stage
+}
+
+/// The nested run may have ended meanwhile; only looking tells. The question is a person's, and nobody performs it.
+#[test]
+fn a_new_driver_looks_after_nested_runs_that_waited() {
+    let mut stage = nested();
+    assert_eq!(stage.run.waits().len(), 2);
+    let before = stage.running();
+    stage.crash();
+    assert_eq!(stage.running(), before, "the nested run is looked at, and nothing else");
+    assert_eq!(before, 1);
+}

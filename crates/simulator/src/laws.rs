@@ -1,0 +1,218 @@
+//! What must be true of a run when all is over, whatever happened to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use escrow_engine::Run;
+use escrow_model::{Criticality, Ending, Entry, Event, Letter, Plan, ScopePath, Verdict, WaitKind};
+use escrow_store::{LetterId, Verification};
+use escrow_testkit::{Options, Reader, Stage, Weather};
+use serde_json::{Value, json};
+
+use crate::case::Case;
+use crate::people::{Posted, signature};
+
+type Place = (String, ScopePath);
+
+/// Reads the journal as an auditor would who trusts nobody.
+pub(crate) fn judge(
+    case: &Case,
+    options: &Options,
+    journal: &[Entry],
+    live: Option<&Run>,
+) -> Result<Run, String> {
+    let run = Run::replay(journal).map_err(|error| format!("the journal does not replay: {error}"))?;
+    if let Some(live) = live
+        && *live != run
+    {
+        return Err("the run is not what its journal says".into());
+    }
+    if !run.status().is_terminal() {
+        return Err(format!("the run is {:?} for ever", run.status()));
+    }
+    effects(&case.plan.0, journal)?;
+    if !case.reopens {
+        Reader::read(&case.plan.0, options.run.parallelism, journal, &run);
+    }
+    let asked = journal.iter().any(|entry| {
+        matches!(
+            entry.event,
+            Event::WaitStarted { kind: WaitKind::UnknownEffect, .. } | Event::ReconcileStarted { .. }
+        )
+    });
+    if case.has_oracle() && !asked {
+        oracle(case, options, &run)?;
+    }
+    Ok(run)
+}
+
+pub(crate) fn chain_holds(verification: &Verification, entries: usize) -> Result<(), String> {
+    match verification {
+        Verification::Intact { entries: found, .. } if *found == entries as u64 => Ok(()),
+        other => Err(format!("the chain does not hold: {other:?}")),
+    }
+}
+
+/// An external effect that may have happened is unknown until a person says otherwise.
+fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
+    let careful = |check: &str| {
+        plan.find(check).is_some_and(|index| {
+            let spec = plan.check(index);
+            spec.criticality == Criticality::External && !spec.idempotent
+        })
+    };
+    let mut open: BTreeSet<Place> = BTreeSet::new();
+    let mut cut_off: BTreeSet<Place> = BTreeSet::new();
+    let mut unknown: BTreeMap<Place, bool> = BTreeMap::new();
+    let mut confirmed: BTreeSet<Place> = BTreeSet::new();
+    let mut kept: BTreeSet<Place> = BTreeSet::new();
+    for entry in journal {
+        let place = match &entry.event {
+            Event::AttemptStarted { check, scope, .. }
+            | Event::AttemptAnswered { check, scope, .. }
+            | Event::CheckJudged { check, scope, .. }
+            | Event::WaitStarted { check, scope, .. } => (check.clone(), scope.clone()),
+            // What a route re-runs was meant to be repeated.
+            Event::Routed { .. } => {
+                confirmed.clear();
+                kept.clear();
+                continue;
+            }
+            Event::RunReopened { .. } => {
+                kept.clone_from(&confirmed);
+                continue;
+            }
+            Event::LetterOpened { letter: Letter::Assume { check, scope, .. }, refused: None } => {
+                let place = (check.clone(), scope.clone());
+                unknown.remove(&place);
+                kept.remove(&place);
+                continue;
+            }
+            // Somebody looks, and finds out or does not; then a person is asked.
+            Event::ReconcileStarted { check, scope, .. } => {
+                unknown.insert((check.clone(), scope.clone()), true);
+                continue;
+            }
+            Event::Reconciled { check, scope, finding: Some(_), .. } => {
+                let place = (check.clone(), scope.clone());
+                unknown.remove(&place);
+                kept.remove(&place);
+                continue;
+            }
+            Event::RunResumed {} => {
+                cut_off.extend(open.iter().cloned());
+                continue;
+            }
+            _ => continue,
+        };
+        if !careful(&place.0) {
+            continue;
+        }
+        match &entry.event {
+            Event::AttemptStarted { .. } => {
+                if unknown.contains_key(&place) || cut_off.contains(&place) {
+                    return Err(format!("{place:?} is tried again though nobody knows what it did"));
+                }
+                if kept.contains(&place) {
+                    return Err(format!("{place:?} was confirmed, and is done again with what failed"));
+                }
+                open.insert(place);
+            }
+            Event::AttemptAnswered { answer, .. } => {
+                open.remove(&place);
+                let says_unknown = matches!(&answer.ending, Ending::Fault(fault) if fault.effect_unknown);
+                if cut_off.remove(&place) && !says_unknown {
+                    return Err(format!("{place:?} was cut off and is not unknown"));
+                }
+                if says_unknown {
+                    unknown.insert(place, false);
+                }
+            }
+            Event::CheckJudged { verdict: Verdict::Succeeded, .. } => drop(confirmed.insert(place)),
+            Event::CheckJudged { verdict: Verdict::Failed, .. } => drop(confirmed.remove(&place)),
+            Event::WaitStarted { kind: WaitKind::UnknownEffect, .. } => {
+                unknown.insert(place, true);
+            }
+            _ => {}
+        }
+    }
+    if let Some((place, _)) = unknown.iter().find(|(_, asked)| !**asked) {
+        return Err(format!("the effect of {place:?} is unknown and nobody was asked"));
+    }
+    match cut_off.first() {
+        Some(place) => Err(format!("{place:?} was cut off and nobody said so")),
+        None => Ok(()),
+    }
+}
+
+/// A letter is opened once, with an entry that says so, unless the run had ended. One that lay there when the
+/// run was taken over was opened then.
+pub(crate) fn letters(
+    journal: &[Entry],
+    posted: &[Posted],
+    opened: &BTreeMap<LetterId, bool>,
+) -> Result<(), String> {
+    let mut told: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut last_resumed = 0;
+    for (entry, seq) in journal.iter().zip(1_u64..) {
+        match &entry.event {
+            Event::LetterOpened { letter, .. } => {
+                if let Some(by) = signature(letter) {
+                    *told.entry(by).or_default() += 1;
+                }
+            }
+            Event::RunResumed {} => last_resumed = seq,
+            _ => {}
+        }
+    }
+    for Posted { id, by, after_entry } in posted {
+        let times = told.remove(by.as_str()).unwrap_or(0);
+        match (times, opened.get(id)) {
+            (0, None) if *after_entry < last_resumed => return Err(format!("the letter of {by} is lost")),
+            (0, None) | (1, Some(_)) | (0, Some(true)) => {}
+            (_, opened) => {
+                return Err(format!("the letter of {by} is told {times} times, and opened: {opened:?}"));
+            }
+        }
+    }
+    match told.keys().next() {
+        Some(nobody) => Err(format!("a letter of {nobody} is opened that was never sent")),
+        None => Ok(()),
+    }
+}
+
+/// The same plan in the same weather, with nothing that goes wrong.
+fn oracle(case: &Case, options: &Options, run: &Run) -> Result<(), String> {
+    let mut stage = Stage::start(&case.plan.0, options, case.weather.clone());
+    for _ in 0..ANSWERS_MAX {
+        stage.play(&[]);
+        let Some(wait) = stage.run.waits().into_iter().next() else { break };
+        stage.letter(match wait.kind {
+            WaitKind::UnknownEffect => return Ok(()),
+            WaitKind::Input => Letter::Answer { id: wait.id, text: "yes".into(), by: None },
+            WaitKind::Approval | WaitKind::Nested => Letter::Approve { id: wait.id, by: None, note: None },
+        });
+    }
+    let (expected, found) = (outcome(&stage), outcome_of(run));
+    if expected != found {
+        return Err(format!("without trouble it ends as\n{expected:#}\nand with it as\n{found:#}"));
+    }
+    Ok(())
+}
+
+const ANSWERS_MAX: u32 = 100;
+
+fn outcome(stage: &Stage<Weather>) -> Value {
+    outcome_of(&stage.run)
+}
+
+/// Where everything stands, without times and without the order in which things failed.
+fn outcome_of(run: &Run) -> Value {
+    let document = run.document();
+    let mut checks = document["checks"].clone();
+    for check in checks.as_object_mut().into_iter().flatten().map(|(_, check)| check) {
+        if let Some(items) = check["items"].as_array_mut() {
+            items.sort_by_key(|item| item["scope"].to_string());
+        }
+    }
+    json!({ "status": document["run"]["status"], "checks": checks })
+}

@@ -1,0 +1,92 @@
+//! `simulate --seed N --runs N [--store memory|sqlite] [--case N] [--jobs N]`
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it says what it found")]
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use escrow_simulator::{Kept, Order, one, simulate};
+
+const USAGE: &str = "usage: simulate [--seed N] [--runs N] [--store memory|sqlite] [--jobs N] [--case N]
+
+  --seed N    where chance begins (1)
+  --runs N    how many runs to simulate (10000)
+  --store S   memory, or sqlite with real files below $TMPDIR
+  --jobs N    how many at once (the cores)
+  --case N    play this one alone, and tell everything about it";
+
+fn main() -> ExitCode {
+    let (order, case) = match read(std::env::args().skip(1)) {
+        Ok(read) => read,
+        Err(problem) => {
+            eprintln!("{problem}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    if let Some(number) = case {
+        return match one(order.seed, number) {
+            Some((told, true)) => {
+                println!("{told}");
+                ExitCode::SUCCESS
+            }
+            Some((told, false)) => {
+                println!("{told}");
+                ExitCode::FAILURE
+            }
+            None => {
+                println!("case {number} has a plan that does not load; it counts as played");
+                ExitCode::SUCCESS
+            }
+        };
+    }
+    // What panics is caught, played again and told.
+    std::panic::set_hook(Box::new(|_| {}));
+    let started = Instant::now();
+    let found = simulate(&order);
+    let seconds = started.elapsed().as_secs_f64();
+    println!(
+        "{} runs ({} lives, {} entries) from seed {} on {} with {} at once: {seconds:.1} s",
+        found.runs,
+        found.lives,
+        found.entries,
+        order.seed,
+        order.kept.as_str(),
+        order.jobs,
+    );
+    for (status, count) in &found.endings {
+        println!("  {count:>9} {status}");
+    }
+    match found.failure {
+        None => ExitCode::SUCCESS,
+        Some(failure) => {
+            println!("\ncase {} fails: {}", failure.number, failure.told);
+            println!("again: just simulate --seed {} --case {}", order.seed, failure.number);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn read(mut words: impl Iterator<Item = String>) -> Result<(Order, Option<u64>), String> {
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut order = Order { seed: 1, runs: 10_000, kept: Kept::Memory, jobs };
+    let mut case = None;
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or_else(|| format!("`{word}` wants a value"))?;
+        let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is not a number"));
+        match word.as_str() {
+            "--seed" => order.seed = number()?,
+            "--runs" => order.runs = number()?,
+            "--jobs" => order.jobs = usize::try_from(number()?).unwrap_or(1).clamp(1, 256),
+            "--case" => case = Some(number()?),
+            "--store" => {
+                order.kept = match value.as_str() {
+                    "memory" => Kept::Memory,
+                    "sqlite" => Kept::Sqlite,
+                    other => return Err(format!("there is no store `{other}`")),
+                }
+            }
+            other => return Err(format!("there is no option `{other}`")),
+        }
+    }
+    Ok((order, case))
+}

@@ -1,0 +1,146 @@
+//! The crash matrix: a run whose answers are known, driven by the real supervisor and killed at every commit.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use escrow_engine::Run;
+use escrow_model::{
+    Answer, Assumption, Facts, Letter, Plan, ProviderFault, RunOptions, ScopePath, Sighting, WaitKind,
+};
+use escrow_runtime::redaction::Redactor;
+use escrow_runtime::supervisor::{self, Beginning};
+use escrow_store::{Created, Durability, Holder, Keeper, Liveness, NewRun};
+use escrow_testkit::{Ask, Reply};
+
+use crate::case::Habits;
+use crate::clock::Clock;
+use crate::disk::Disk;
+use crate::laws;
+use crate::ledger::Ledger;
+use crate::memory::{Backing, Memory, decode};
+use crate::process::{Process, Task};
+use crate::world::{Answers, Simulated, holder};
+
+/// A run that was recorded: what every attempt answered, and what was seen at the end.
+pub struct Recorded {
+    pub plan: Arc<Plan>,
+    pub options: RunOptions,
+    pub facts: Facts,
+    /// By check and scope: the answers to the first attempt, the second, and so on.
+    pub answers: BTreeMap<(String, ScopePath), Vec<Answer>>,
+    pub seen: Vec<Sighting>,
+}
+
+/// Where a run came to rest.
+pub struct Rest {
+    pub run: Run,
+    /// External checks that the kill cut off, and that a person had tried again.
+    pub cut_off: Vec<String>,
+    pub commits: u64,
+}
+
+/// Attempts that were cut off do not use up an answer.
+type Lost = Arc<Mutex<BTreeMap<(String, ScopePath), u32>>>;
+
+impl Recorded {
+    /// Drives the run until it ends or waits for a person; killed once, at a commit, before it is written or after.
+    pub fn drive(&self, kill_at: Option<(u64, bool)>) -> Result<Rest, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.map_err(|error| error.to_string())?.block_on(self.lives(kill_at))
+    }
+
+    async fn lives(&self, kill_at: Option<(u64, bool)>) -> Result<Rest, String> {
+        let clock = Arc::new(Clock::new());
+        let memory: Arc<dyn Backing> = Arc::new(Memory::new(Arc::clone(&clock)));
+        let ledger = Arc::new(Ledger::new(&self.plan));
+        let disk = Disk::that_kills(Arc::clone(&memory), Arc::clone(&ledger), kill_at);
+        let lost = Lost::default();
+        let answers = self.answers(&lost);
+        let id = &self.options.run;
+        let mut task = self.begin(&disk, &clock)?;
+        let mut cut_off = Vec::new();
+        for life in 0.. {
+            let world = Simulated::new(&clock, &ledger, &answers, Habits::default(), life);
+            let mut process = Process::start(task, life, disk.anew(), Rc::new(world), &ledger, true);
+            let killed = Arc::clone(&process.disk);
+            let rested = tokio::select! {
+                biased;
+                () = killed.crashed() => None,
+                outcome = process.rest() => Some(outcome.map_err(|error| error.to_string())?),
+            };
+            drop(process);
+            if let Some(run) = rested {
+                let Some(wait) = lost_effect(&run) else {
+                    audit(&memory, &ledger, &run)?;
+                    return Ok(Rest { run, cut_off, commits: disk.commits() });
+                };
+                cut_off.push(wait.0.clone());
+                *lost.lock().unwrap_or_else(PoisonError::into_inner).entry(wait.clone()).or_default() += 1;
+                let (check, scope) = wait;
+                let letter = Letter::Assume { check, scope, assumption: Assumption::Retry, by: None };
+                memory.send(id, &letter, "a person").map_err(|error| error.to_string())?;
+            }
+            let dead = |_: &Holder| Liveness::Dead;
+            let lease = disk.acquire(id, &holder(life + 1), &dead).map_err(|error| error.to_string())?;
+            let entries = memory.entries(id, 0).map_err(|error| error.to_string())?;
+            let run =
+                Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|error| error.to_string())?;
+            if run.status().is_terminal() {
+                audit(&memory, &ledger, &run)?;
+                return Ok(Rest { run, cut_off, commits: disk.commits() });
+            }
+            task = Task { run, lease, beginning: Beginning::Resumed };
+        }
+        Err("it does not settle".into())
+    }
+
+    fn begin(&self, disk: &Disk, clock: &Clock) -> Result<Task, String> {
+        let (plan, options, facts) = (Arc::clone(&self.plan), self.options.clone(), self.facts.clone());
+        let (run, turn) = supervisor::begin(plan, options, facts, &Redactor::none(), clock.now_ms())
+            .map_err(|error| error.to_string())?;
+        let (holder, entries) = (holder(0), &turn.entries);
+        let new =
+            NewRun { run: &self.options.run, holder: &holder, entries, durability: Durability::Grouped };
+        match disk.create_run(new).map_err(|error| error.to_string())? {
+            Created::Done { lease, .. } => Ok(Task { run, lease, beginning: Beginning::New(turn) }),
+            Created::AlreadyExists => Err("the run exists before it is begun".into()),
+        }
+    }
+
+    fn answers(&self, lost: &Lost) -> Answers {
+        let (recorded, lost) = (self.answers.clone(), Arc::clone(lost));
+        let reply = move |ask: &Ask<'_>| {
+            let place = (ask.check.to_owned(), ask.scope.clone());
+            let cut_off =
+                lost.lock().unwrap_or_else(PoisonError::into_inner).get(&place).copied().unwrap_or(0);
+            let turn = usize::try_from(ask.attempt.saturating_sub(cut_off + 1)).unwrap_or(usize::MAX);
+            let answer = recorded.get(&place).and_then(|answers| answers.get(turn)).cloned();
+            let unheard = || Answer::fault(ProviderFault::logical("unrecorded", "nothing was recorded"));
+            Reply { answer: Some(answer.unwrap_or_else(unheard)), after_ms: 1 }
+        };
+        Answers { seed: 0, reply: Arc::new(reply), seen: Arc::new(self.seen.clone()) }
+    }
+}
+
+/// An effect that the kill made unknown, and not the record.
+fn lost_effect(run: &Run) -> Option<(String, ScopePath)> {
+    let wait = run.waits().into_iter().find(|wait| wait.kind == WaitKind::UnknownEffect)?;
+    Some((wait.check, wait.scope))
+}
+
+fn audit(memory: &Arc<dyn Backing>, ledger: &Ledger, run: &Run) -> Result<(), String> {
+    if let Some(problem) = ledger.problems().first() {
+        return Err(problem.clone());
+    }
+    let id = &run.options().run;
+    let journal = memory.journal(id).map_err(|error| error.to_string())?;
+    let verification = memory.verify(id).map_err(|error| error.to_string())?;
+    laws::chain_holds(&verification, journal.len())?;
+    let entries: Result<Vec<_>, _> = journal.iter().map(decode).collect();
+    let replayed = Run::replay(&entries.map_err(|error| error.to_string())?);
+    if replayed.map_err(|error| error.to_string())? != *run {
+        return Err("the run is not what its journal says".into());
+    }
+    Ok(())
+}

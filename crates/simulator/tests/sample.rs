@@ -1,0 +1,37 @@
+//! A small share of what `just simulate` plays, with every change.
+
+use escrow_simulator::{Cases, Found, Kept, Order, Shelf, play, simulate};
+
+#[track_caller]
+fn nothing_is_wrong(found: &Found, runs: u64) {
+    if let Some(failure) = &found.failure {
+        panic!("case {}: {}", failure.number, failure.told);
+    }
+    assert_eq!(found.runs, runs);
+    assert!(found.lives > runs, "somebody was killed");
+    for ending in ["completed", "failed", "cancelled", "timed_out"] {
+        assert!(found.endings.contains_key(ending), "no run is {ending}");
+    }
+}
+
+#[test]
+fn runs_in_memory_keep_every_promise() {
+    let order = Order { seed: 2, runs: 2_000, kept: Kept::Memory, jobs: 2 };
+    nothing_is_wrong(&simulate(&order), order.runs);
+}
+
+#[test]
+fn runs_on_sqlite_keep_every_promise() {
+    let order = Order { seed: 3, runs: 128, kept: Kept::Sqlite, jobs: 2 };
+    nothing_is_wrong(&simulate(&order), order.runs);
+}
+
+#[test]
+fn a_case_is_the_same_whenever_it_is_played() {
+    let mut cases = Cases::new(4);
+    for case in (0..200).filter_map(|number| cases.case(number)) {
+        let (one, other) = (play(&case, &Shelf::Memory), play(&case, &Shelf::Memory));
+        assert_eq!(one.story, other.story, "case {}", case.number);
+        assert!(one.journal == other.journal, "case {}", case.number);
+    }
+}
