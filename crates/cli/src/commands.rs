@@ -1,5 +1,6 @@
 //! The verbs, a file each.
 
+mod attention;
 mod cancel;
 mod check;
 mod completions;
@@ -7,11 +8,14 @@ mod eval;
 mod explain;
 mod export;
 mod gc;
+mod history;
 mod init;
+pub(crate) mod invocation;
 mod letters;
 pub(crate) mod lifecycle;
 mod logs;
 mod outcomes;
+mod override_run;
 mod playbook_file;
 mod replay;
 mod resume;
@@ -23,6 +27,7 @@ mod schema;
 mod start;
 mod test;
 mod verify;
+mod wait;
 
 pub(crate) use replay::{Replayed, status_word};
 
@@ -38,6 +43,9 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Run(run) => run::run(&run, shared, talk),
         Command::Check(check) => check::check(&check, talk),
         Command::Runs(runs) => runs::runs(runs, shared, talk),
+        Command::Wait(wait) => wait::wait(&wait, shared, talk),
+        Command::Invocation(invocation) => invocation::invocation(&invocation, shared, talk),
+        Command::Attention(attention) => attention::attention(attention, shared, talk),
         Command::Logs(logs) => logs::logs(&logs, shared),
         Command::Cancel(cancel) => cancel::cancel(&cancel, shared, talk),
         Command::Resume(resume) => resume::resume(&resume, shared, talk),

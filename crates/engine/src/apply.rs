@@ -176,6 +176,7 @@ impl Run {
             Event::DeadlinePassed {} => self.stop(Stopping::Deadline),
             Event::ArtifactsVerified { delivery } => self.state.delivery = Some(delivery.clone()),
             Event::RunEnded { reason } => self.ended(at, reason),
+            Event::RunOverridden { reason, by, why } => self.overridden(at, reason, by, why),
         }
     }
 

@@ -189,7 +189,8 @@ impl Story {
             | Event::MemoryChanged { .. }
             | Event::RunWaiting { .. }
             | Event::ArtifactsVerified { .. }
-            | Event::RunEnded { .. } => {}
+            | Event::RunEnded { .. }
+            | Event::RunOverridden { .. } => {}
         }
     }
 

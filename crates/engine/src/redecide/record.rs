@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use escrow_model::{Answer, Delivery, Entry, Event, Letter, Millis, Request, ScopePath};
+use escrow_model::{Answer, Delivery, Entry, Event, Letter, Millis, ReasonCode, Request, ScopePath};
+
+use crate::overridden::Override;
 
 type Asked = (String, ScopePath);
 
@@ -12,9 +14,22 @@ pub(super) struct Record {
     /// For each check that people were asked about: what they said, and how long after they were asked.
     pub(super) letters: BTreeMap<Asked, VecDeque<(Letter, Millis)>>,
     pub(super) cancellations: Vec<(Millis, Letter)>,
-    pub(super) reopenings: VecDeque<(Millis, Option<String>)>,
+    /// What people did with the run after it had ended.
+    pub(super) afterwards: VecDeque<(Millis, Afterwards)>,
     /// The last look at the artifacts.
     pub(super) delivery: Option<Delivery>,
+}
+
+#[derive(Debug)]
+pub(super) enum Afterwards {
+    Reopened {
+        by: Option<String>,
+    },
+    /// The word was about a run that had ended for this reason.
+    Overridden {
+        about: Option<ReasonCode>,
+        word: Override,
+    },
 }
 
 #[derive(Debug)]
@@ -55,7 +70,15 @@ impl Record {
                 Event::LetterOpened { letter, refused: None } => {
                     record.note_letter(letter, entry.at, &waits);
                 }
-                Event::RunReopened { by, .. } => record.reopenings.push_back((entry.at, by.clone())),
+                Event::RunReopened { by, .. } => {
+                    record.afterwards.push_back((entry.at, Afterwards::Reopened { by: by.clone() }));
+                }
+                Event::RunOverridden { reason, by, why } => {
+                    let earlier = reason.evidence.iter().find(|evidence| evidence.kind == "earlier_reason");
+                    let about = earlier.and_then(|evidence| ReasonCode::parse(&evidence.id));
+                    let word = Override { status: reason.code.status(), by: by.clone(), why: why.clone() };
+                    record.afterwards.push_back((entry.at, Afterwards::Overridden { about, word }));
+                }
                 Event::ArtifactsVerified { delivery } => record.delivery = Some(delivery.clone()),
                 _ => {}
             }

@@ -68,6 +68,7 @@ impl Workshop {
                 let at_work = Rc::clone(&self.at_work);
                 let context = serde_json::to_vec(&run.context(check, &scope)).unwrap_or_default();
                 let run_id = run.options().run.clone();
+                let invocation = run.options().invocation.clone();
                 let granted = surroundings.secrets.granted(&run.plan_of().check(check).secrets);
                 let done = key.clone();
                 let nest = Nest {
@@ -96,6 +97,7 @@ impl Workshop {
                     };
                     let place = Attempt {
                         run: run_id,
+                        invocation,
                         check: name.clone(),
                         spool: surroundings.spool.clone(),
                         label: spool_label(&name, &scope, attempt),
