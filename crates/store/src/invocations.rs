@@ -134,10 +134,15 @@ fn ending(row: InvocationRow, wish: &EndInvocation) -> Result<Ended, InvocationE
     if row.ended_by_hand && !overrides {
         return Err(InvocationEnd::EndedBefore(row));
     }
+    let of_runs = row.health;
+    if let Some(status) = wish.status.filter(|status| Some(*status) != of_runs)
+        && InvocationCode::by_hand(status).is_none()
+    {
+        return Err(InvocationEnd::NotForPeople(status));
+    }
     if row.is_open() {
         return Err(InvocationEnd::StillOpen(row));
     }
-    let of_runs = row.health;
     let status = match (wish.status, of_runs) {
         (Some(status), _) => status,
         (None, Some(of_runs)) => of_runs,

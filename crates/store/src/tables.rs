@@ -112,7 +112,26 @@ impl<'a> Applied<'a> {
 }
 
 pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
+    let waited = |run: &str| -> Result<bool, Trouble> {
+        Ok(runs::before(run, connection)?.is_some_and(|before| before.status == RunStatus::Waiting.as_str()))
+    };
+    if applied.change.is_none() && ends_a_wait(applied.event) && waited(applied.run)? {
+        let change = Some(Change { to: RunStatus::Running, reason: None });
+        let goes_on = Applied { change, ..*applied };
+        return apply_when(When::Prompt, &goes_on, connection);
+    }
     apply_when(When::Prompt, applied, connection)
+}
+
+/// Whether a run that waits goes on with this. If somebody is still waited for, the run says so again.
+fn ends_a_wait(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::LetterOpened { refused: None, .. }
+            | Event::WaitExpired { .. }
+            | Event::RetryDue { .. }
+            | Event::DeadlinePassed {}
+    )
 }
 
 pub(crate) fn apply_late(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {

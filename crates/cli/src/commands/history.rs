@@ -19,19 +19,22 @@ pub(crate) struct Change {
 }
 
 pub(crate) fn of_run(row: &RunRow, store: &Store, talk: &Talk) -> Result<Exit> {
-    let mut changes: Vec<Change> = Vec::new();
     let journal = entries(store, row)?;
     let checks = escrow_engine::history(&journal).map_err(|error| {
         Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })?;
-    changes.extend(store.transitions("run", row.id.as_str()).map_err(Failure::from)?.iter().map(transition));
+    let of_run = store.transitions("run", row.id.as_str()).map_err(Failure::from)?;
+    // Of what happened in one moment, a run starts first and ends last.
+    let (start, rest) = of_run.split_at(of_run.len().min(1));
+    let mut changes: Vec<Change> = start.iter().map(transition).collect();
+    changes.extend(checks.iter().map(check));
     for wait in store.waits(&row.id).map_err(Failure::from)? {
         if wait.kind != WaitKind::Nested {
             let told = store.transitions("approval", &wait.id).map_err(Failure::from)?;
             changes.extend(told.iter().map(transition));
         }
     }
-    changes.extend(checks.iter().map(check));
+    changes.extend(rest.iter().map(transition));
     tell(changes, &json!({ "run": { "id": row.id } }), talk);
     Ok(Exit::Completed)
 }

@@ -161,6 +161,8 @@ fn settle(invocation: &str, at: Millis, known: bool, connection: &Connection) ->
     if known && status == row.status {
         return Ok(());
     }
+    // Why one run failed is not why another runs.
+    let reason = reason.filter(|_| Some(status) == worst);
     status_transitions::insert(
         &Transition {
             entity: ("invocation", invocation),
@@ -253,9 +255,9 @@ fn apply_ended(invocation: &str, ended: &Ended, connection: &Connection) -> rusq
     connection
         .prepare_cached(
             "UPDATE invocations SET status = ?2, reason_code = ?3, reason_summary = ?4, reason_evidence = ?5,
-                    ended_at = ?6, ended_by_hand = 1 WHERE id = ?1",
+                    ended_at = ?6, ended_by_hand = 1, decisive_run = iif(?7, decisive_run, NULL) WHERE id = ?1",
         )?
-        .execute((invocation, ended.status.as_str(), code, summary, json(evidence)?, ended.at))?;
+        .execute((invocation, ended.status.as_str(), code, summary, json(evidence)?, ended.at, ReasonCode::parse(code).is_some()))?;
     status_transitions::insert(
         &Transition {
             entity: ("invocation", invocation),

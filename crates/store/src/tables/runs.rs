@@ -195,7 +195,8 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         connection
             .prepare_cached("UPDATE runs SET artifacts_status = ?2 WHERE id = ?1")?
             .execute((applied.run, delivery.status.as_str()))?;
-    } else if let Event::LetterOpened { letter, refused: None } = applied.event {
+    }
+    if let Event::LetterOpened { letter, refused: None } = applied.event {
         connection
             .prepare_cached("UPDATE runs SET last_letter_by = ?2 WHERE id = ?1")?
             .execute((applied.run, sender(letter)))?;

@@ -64,11 +64,14 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         Event::RunStarted { .. } => "start",
         Event::RunResumed {} | Event::RunReopened { .. } => "resume",
         Event::RunOverridden { .. } => "override",
+        Event::LetterOpened { .. } => "letter",
+        Event::WaitExpired { .. } | Event::RetryDue { .. } | Event::DeadlinePassed {} => "clock",
         _ => "engine",
     };
     let acted = match applied.event {
         Event::RunReopened { by, .. } => by.as_deref(),
         Event::RunOverridden { by, .. } => Some(by.as_str()),
+        Event::LetterOpened { letter, .. } => runs::sender(letter),
         _ => None,
     };
     let actor = match change.reason.map(|reason| reason.code) {

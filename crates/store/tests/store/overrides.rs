@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use escrow_model::{Event, Letter, ReasonCode, RunStatus, ScopePath, WaitKind};
 use escrow_store::{Commit, Committed, Durability, Liveness, StoreErrorKind};
 
-use crate::support::{House, ended, entry, holder, open, overridden};
+use crate::support::{House, ended, entry, holder, open, overridden, reason};
 
 #[test]
 fn an_override_leads_out_of_a_terminal_status_and_names_who() {
@@ -93,7 +93,11 @@ fn an_approval_has_a_history_and_resolves_once() {
         choices: Vec::new(),
         expires_at: None,
     }]);
+    tenant.commit(&[Event::RunWaiting { reason: reason(ReasonCode::WaitingApproval) }]);
+    assert_eq!(house.store.run("a").unwrap().status, RunStatus::Waiting);
     tenant.commit(&[letter(Letter::Approve { id: id.clone(), by, note: None })]);
+    let goes_on = house.store.transitions("run", "r_a").unwrap().pop().unwrap();
+    assert_eq!((goes_on.to_status.as_str(), goes_on.actor.as_str()), ("running", "ann"), "the run goes on");
     tenant.commit(&[letter(Letter::Deny { id, by: Some("ben".into()), note: None })]);
     let history = house.store.transitions("approval", "w1").unwrap();
     let told: Vec<_> = history
