@@ -31,6 +31,7 @@ const SPECIALISTS: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("anyhow", &["cli"]),
     ("rustix", &["runtime", "cli"]),
+    ("ureq", &["runtime"]),
 ];
 
 #[test]

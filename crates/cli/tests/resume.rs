@@ -168,6 +168,36 @@ checks:
 }
 
 #[test]
+fn effects_of_items_are_not_repeated_when_their_list_is_made_again() {
+    let desk = Desk::new();
+    let (code, _) = desk.run(
+        r#"
+checks:
+  lint: {type: command, criticality: policy, continue_on_failure: true, exec: "test -e mended"}
+  list:
+    type: command
+    depends_on: lint
+    forEach: true
+    exec: "if test -e mended; then echo '[2, 1, 3]'; else echo '[1, 2]'; fi"
+    guarantee: Array.isArray(output)
+  post:
+    type: command
+    depends_on: list
+    criticality: external
+    assume: item > 0
+    guarantee: output !== null
+    exec: "echo {{ item }} >> trace"
+"#,
+    );
+    assert_eq!(code, Some(1));
+    desk.write("mended", "");
+    let mended = desk.escrow(&["resume", "last", "--failed", "--output", "json"]);
+    assert_eq!(mended.code, Some(0), "{}", mended.stderr);
+    assert_eq!(desk.read("trace"), "1\n2\n3\n", "each was posted once, whatever its place");
+    assert_eq!(mended.json()["checks"]["post"]["items"][0]["runs"], 1);
+}
+
+#[test]
 fn a_missing_artifact_is_looked_for_again() {
     let desk = Desk::new();
     let playbook = r#"

@@ -367,6 +367,35 @@ fn a_playbook_with_the_value_written_into_it_is_refused() {
 }
 
 #[test]
+fn a_playbook_that_does_not_load_is_quoted_without_the_secret() {
+    const VALUE: &str = "correct-horse-battery";
+    let desk = Desk::new();
+    let head = "secrets:\n  TOKEN: { env: CANARY }\n";
+    for (name, checks) in [
+        ("unknown", format!("checks:\n  a: {{ type: command, exec: 'curl {VALUE}', {VALUE}: 1 }}\n")),
+        ("warned", format!("checks:\n  a: {{ type: noop, if: \"true || '{VALUE}'\" }}\n")),
+        ("no-yaml", format!("checks:\n  a: {{ type: command, exec: \"curl {VALUE}\"x }}\n")),
+    ] {
+        desk.write(&format!("{name}.yaml"), &format!("{head}{checks}"));
+    }
+    desk.write("some.test.yaml", "playbook: unknown.yaml\ntests: {a: {expect: {run: completed}}}");
+    for arguments in [
+        &["run", "unknown.yaml"][..],
+        &["check", "unknown.yaml"],
+        &["check", "warned.yaml"],
+        &["check", "no-yaml.yaml"],
+        &["test", "some.test.yaml"],
+    ] {
+        for output in ["human", "json"] {
+            let done = run(&desk, VALUE, &[arguments, &["--output", output]].concat());
+            assert!(done.stderr.contains("***"), "{arguments:?}: {}", done.stderr);
+            assert!(!done.stderr.contains(VALUE), "{arguments:?}: {}", done.stderr);
+            assert!(!done.stdout.contains(VALUE), "{arguments:?}: {}", done.stdout);
+        }
+    }
+}
+
+#[test]
 fn what_was_typed_is_not_repeated_in_errors() {
     let desk = Desk::new();
     desk.write(

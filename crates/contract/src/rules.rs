@@ -13,6 +13,8 @@ mod compile;
 mod path;
 mod python;
 
+use std::sync::Arc;
+
 use escrow_expr::{Budget, Given, Program, Scope};
 use escrow_model::{BrokenRule, Rule, RuleCheck};
 use regex::Regex;
@@ -31,9 +33,11 @@ pub struct RuleSet {
 
 #[derive(Clone, Debug)]
 struct Compiled {
-    rule_id: String,
+    rule_id: Arc<str>,
     /// As it was written.
-    field: String,
+    field: Arc<str>,
+    /// As messages write it.
+    quoted_field: String,
     path: Path,
     message: Option<String>,
     test: Test,
@@ -43,9 +47,20 @@ struct Compiled {
 enum Test {
     Required,
     Type(Type),
-    Range { min: Option<Number>, max: Option<Number> },
-    Pattern { regex: Regex, source: String, length_max: Option<usize> },
-    Custom { expression: Program, error: Option<String> },
+    Range {
+        min: Option<Number>,
+        max: Option<Number>,
+    },
+    /// `source` as messages write it.
+    Pattern {
+        regex: Regex,
+        source: String,
+        length_max: Option<usize>,
+    },
+    Custom {
+        expression: Program,
+        error: Option<String>,
+    },
 }
 
 /// The types that a rule can ask for, by the names that Python has for them.
@@ -99,8 +114,8 @@ impl RuleSet {
             let value = rule.path.find(item);
             if let Some(message) = rule.reproach(value, item) {
                 broken.push(BrokenRule {
-                    rule_id: rule.rule_id.clone(),
-                    field: rule.field.clone(),
+                    rule_id: Arc::clone(&rule.rule_id),
+                    field: Arc::clone(&rule.field),
                     check: rule.check(),
                     message,
                 });
@@ -137,79 +152,89 @@ impl Compiled {
     /// What is wrong with a value, or nothing.
     fn reproach(&self, value: Option<&Value>, item: &Value) -> Option<String> {
         let value = value.filter(|value| !value.is_null());
-        let field = || repr(&self.field);
-        let said = |usual: String| Some(self.message.clone().unwrap_or(usual));
         match (&self.test, value) {
             (Test::Required, Some(_)) => None,
-            (Test::Required, None) => said(format!("Field {} is required but missing or None.", field())),
+            (Test::Required, None) => self.say(&[" is required but missing or None."]),
             (Test::Custom { expression, error }, value) => {
-                self.custom(expression, error.as_ref(), value, item)
+                self.custom(expression, error.as_deref(), value, item)
             }
             // Whether there must be something is for `required` to say.
             (Test::Type(_) | Test::Range { .. } | Test::Pattern { .. }, None) => None,
             (Test::Type(wanted), Some(value)) if wanted.admits(value) => None,
-            (Test::Type(wanted), Some(value)) => said(format!(
-                "Field {} must be type '{}', got '{}'.",
-                field(),
-                wanted.as_str(),
-                type_name(value)
-            )),
+            (Test::Type(wanted), Some(value)) => {
+                self.say(&[" must be type '", wanted.as_str(), "', got '", type_name(value), "'."])
+            }
             (Test::Range { min, max }, Some(Value::Number(number))) => {
                 if let Some(min) = min.as_ref().filter(|min| is_below(number, min)) {
-                    let (number, min) = (python::number(number), python::number(min));
-                    said(format!("Field {} = {number} is below minimum {min}.", field()))
+                    self.say(&[
+                        " = ",
+                        &python::number(number),
+                        " is below minimum ",
+                        &python::number(min),
+                        ".",
+                    ])
                 } else if let Some(max) = max.as_ref().filter(|max| is_below(max, number)) {
-                    let (number, max) = (python::number(number), python::number(max));
-                    said(format!("Field {} = {number} exceeds maximum {max}.", field()))
+                    self.say(&[
+                        " = ",
+                        &python::number(number),
+                        " exceeds maximum ",
+                        &python::number(max),
+                        ".",
+                    ])
                 } else {
                     None
                 }
             }
-            (Test::Range { .. }, Some(value)) => said(format!(
-                "Field {}: range check requires numeric type, got '{}'.",
-                field(),
-                type_name(value)
-            )),
+            (Test::Range { .. }, Some(value)) => {
+                self.say(&[": range check requires numeric type, got '", type_name(value), "'."])
+            }
             (Test::Pattern { regex, source, length_max }, Some(Value::String(text))) => {
-                if let Some(max) = length_max {
-                    // Code points, as Python counts; bytes are never fewer, so short texts need no counting.
-                    let length = if text.len() > *max { text.chars().count() } else { 0 };
-                    if length > *max {
-                        return said(format!(
-                            "Field {}: input length {length} exceeds the maximum allowed for pattern matching ({max}).",
-                            field()
-                        ));
-                    }
+                let max = length_max.unwrap_or(usize::MAX);
+                // Code points, as Python counts; bytes are never fewer, so short texts need no counting.
+                let length = if text.len() > max { text.chars().count() } else { 0 };
+                if length > max {
+                    let (length, max) = (length.to_string(), max.to_string());
+                    let limit = " exceeds the maximum allowed for pattern matching (";
+                    return self.say(&[": input length ", &length, limit, &max, ")."]);
                 }
                 if regex.is_match(text) {
                     return None;
                 }
-                let (text, pattern) = (repr(text), repr(source));
-                said(format!("Field {} value {text} does not match pattern {pattern}.", field()))
+                self.say(&[" value ", &repr(text), " does not match pattern ", source, "."])
             }
             (Test::Pattern { .. }, Some(value)) => {
-                said(format!("Field {}: pattern check requires str, got '{}'.", field(), type_name(value)))
+                self.say(&[": pattern check requires str, got '", type_name(value), "'."])
             }
         }
+    }
+
+    /// The author's message, or `Field 'f'` and what follows.
+    fn say(&self, usual: &[&str]) -> Option<String> {
+        if let Some(message) = &self.message {
+            return Some(message.clone());
+        }
+        let length: usize = usual.iter().map(|part| part.len()).sum();
+        let mut message = String::with_capacity("Field ".len() + self.quoted_field.len() + length);
+        message.push_str("Field ");
+        message.push_str(&self.quoted_field);
+        usual.iter().for_each(|part| message.push_str(part));
+        Some(message)
     }
 
     fn custom(
         &self,
         expression: &Program,
-        error: Option<&String>,
+        error: Option<&str>,
         value: Option<&Value>,
         item: &Value,
     ) -> Option<String> {
         let seen = Seen { value: value.unwrap_or(&Value::Null), item };
-        match expression.test(&seen, BUDGET) {
-            Ok(true) => None,
-            Ok(false) => {
-                let usual =
-                    || format!("Field {} failed custom check {}.", repr(&self.field), repr(&self.rule_id));
-                Some(self.message.clone().or_else(|| error.cloned()).unwrap_or_else(usual))
-            }
+        match (expression.test(&seen, BUDGET), error) {
+            (Ok(true), _) => None,
+            (Ok(false), Some(error)) if self.message.is_none() => Some(error.to_owned()),
+            (Ok(false), _) => self.say(&[" failed custom check ", &repr(&self.rule_id), "."]),
             // A rule that cannot be evaluated is broken, and says so itself.
-            Err(fault) => Some(format!(
+            (Err(fault), _) => Some(format!(
                 "Rule {}: custom check raised {}: {}.",
                 repr(&self.rule_id),
                 fault.name(),

@@ -38,9 +38,8 @@ impl Run {
                 state.runs += 1;
                 *state.attempts.entry(scope.clone()).or_default() += 1;
                 self.set_phase(check, scope, Phase::Running);
-                let request = Arc::new((**request).clone());
                 if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.request = Some(request);
+                    cell.request = Some(Arc::clone(request));
                     cell.slot = slot;
                     cell.past.runs += 1;
                     cell.skip = None;
@@ -49,7 +48,7 @@ impl Run {
             }
             Event::AttemptAnswered { check, scope, answer, .. } => {
                 let check = self.index(check);
-                self.answered(check, scope, Arc::new((**answer).clone()));
+                self.answered(check, scope, Arc::clone(answer));
             }
             Event::CheckJudged { check, scope, verdict, issues, violation, fault, settled, .. } => {
                 let check = self.index(check);
@@ -136,12 +135,35 @@ impl Run {
                 self.set_phase(check, scope, Phase::Waiting(id.clone()));
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.unknown = *kind == WaitKind::UnknownEffect;
+                    cell.suspect &= !cell.unknown;
                     // Who waits needs no slot.
                     if std::mem::take(&mut cell.slot) {
                         self.state.slots_used = self.state.slots_used.saturating_sub(1);
                     }
                 }
                 self.state.waits.insert(id.clone(), wait);
+            }
+            Event::ReconcileStarted { check, scope, request, .. } => {
+                let check = self.index(check);
+                self.set_phase(check, scope, Phase::Reconciling);
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.unknown = true;
+                    cell.suspect = false;
+                    cell.request = Some(Arc::clone(request));
+                    // The attempt has just left its slot, so there is one.
+                    cell.slot = true;
+                    self.state.slots_used += 1;
+                }
+            }
+            Event::Reconciled { check, scope, finding, .. } => {
+                let check = self.index(check);
+                match finding {
+                    Some(Assumption::Retry) => self.repeat(check, scope),
+                    // The verdict or the wait follows as an entry of its own.
+                    Some(Assumption::Done | Assumption::Failed) | None => {
+                        self.set_phase(check, scope, Phase::Judged);
+                    }
+                }
             }
             Event::LetterOpened { letter, refused: None } => {
                 self.go_on_running();
@@ -345,13 +367,7 @@ impl Run {
             Letter::Assume { check, scope, assumption, .. } => {
                 let check = self.index(check);
                 match assumption {
-                    Assumption::Retry => {
-                        self.set_phase(check, scope, Phase::Due);
-                        if let Some(cell) = self.cell_mut(check, scope) {
-                            cell.repeats += 1;
-                        }
-                        self.state.agenda.0.checks.insert((check, scope.clone()));
-                    }
+                    Assumption::Retry => self.repeat(check, scope),
                     Assumption::Done | Assumption::Failed => {}
                 }
             }
@@ -359,6 +375,15 @@ impl Run {
                 self.stop(if *system { Stopping::CancelledBySystem } else { Stopping::CancelledByUser })
             }
         }
+    }
+
+    /// An effect that did not happen is tried once more, past the gates.
+    fn repeat(&mut self, check: CheckIndex, scope: &ScopePath) {
+        self.set_phase(check, scope, Phase::Due);
+        if let Some(cell) = self.cell_mut(check, scope) {
+            cell.repeats += 1;
+        }
+        self.state.agenda.0.checks.insert((check, scope.clone()));
     }
 
     /// The first cause stands: a run that was cancelled does not time out afterwards.

@@ -1,5 +1,7 @@
 //! From an open gate to an intent, and from an answer to a verdict.
 
+use std::sync::Arc;
+
 use escrow_model::{
     Answer, AssumeMode, CheckIndex, Criticality, Ending, Event, FaultClass, Issue, Request, ScopePath,
     SkipReason, Verdict,
@@ -39,6 +41,10 @@ impl Deciding<'_> {
                 detail: "it would have changed the world".into(),
                 request: Some(Box::new(request)),
             });
+            return;
+        }
+        if self.cell(*check, scope).is_some_and(|cell| cell.suspect) {
+            self.find_out_about_item(place);
             return;
         }
         if spec.requires_approval {
@@ -92,7 +98,7 @@ impl Deciding<'_> {
             scope: scope.clone(),
             attempt,
             external: spec.criticality == Criticality::External,
-            request: Box::new(request),
+            request: Arc::new(request),
         });
         if let Some((answer, memory)) = pure::answer(self, *check, scope) {
             for change in memory {
@@ -131,10 +137,10 @@ impl Deciding<'_> {
             check: spec.name.clone(),
             scope: scope.clone(),
             attempt,
-            answer: Box::new(answer),
+            answer: Arc::new(answer),
         });
         if unknown {
-            self.ask_about_unknown_effect(place);
+            self.find_out(place, attempt);
             if self.state.stopping.is_some() {
                 self.wind_up(place);
             }

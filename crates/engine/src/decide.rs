@@ -77,6 +77,7 @@ impl Deciding<'_> {
                 }
                 Phase::Pending
                 | Phase::Running
+                | Phase::Reconciling
                 | Phase::Judged
                 | Phase::RetryWait(_)
                 | Phase::Waiting(_)

@@ -10,9 +10,23 @@ use crate::state::{Cell, Node, Phase};
 impl Run {
     /// The document of product.md §9. Derived from the journal alone, so it is the same at any time later.
     pub fn document(&self) -> Value {
+        self.document_with(|_| Detail::Whole)
+    }
+
+    /// The same without the outputs and items of checks that did not fail: for those who only sum up.
+    pub fn brief_document(&self) -> Value {
+        self.document_with(|status| match status {
+            CheckStatus::Failed => Detail::Whole,
+            _ => Detail::Brief,
+        })
+    }
+
+    fn document_with(&self, detail: impl Fn(CheckStatus) -> Detail) -> Value {
         let mut checks = Map::new();
         for index in self.state.plan.indices() {
-            checks.insert(self.state.plan.check(index).name.clone(), self.check_document(index));
+            let name = self.state.plan.check(index).name.clone();
+            let status = self.check_status(index);
+            checks.insert(name, self.check_document(index, status, detail(status)));
         }
         json!({
             "run": self.run_document(),
@@ -48,25 +62,26 @@ impl Run {
         document
     }
 
-    fn check_document(&self, check: CheckIndex) -> Value {
+    fn check_document(&self, check: CheckIndex, status: CheckStatus, detail: Detail) -> Value {
         let spec = self.state.plan.check(check);
         let state = &self.state.checks[check.place()];
         let root = ScopePath::root();
         let mut document = Map::new();
-        let status = self.check_status(check);
         document.insert("status".into(), json!(status));
         document.insert("criticality".into(), json!(spec.criticality));
         document.insert("runs".into(), json!(state.runs));
         document.insert("skip_reason".into(), json!(self.skip_reason(check, status)));
         document.insert("issues".into(), json!(self.issues_of(check)));
-        let output = self.outputs_below(check, &root).cloned().unwrap_or(Value::Null);
-        document.insert("output".into(), output);
+        if detail == Detail::Whole {
+            let output = self.outputs_below(check, &root).cloned().unwrap_or(Value::Null);
+            document.insert("output".into(), output);
+        }
         let result = match state.nodes.get(&root) {
             Some(Node::Leaf(Cell { answer: Some(answer), .. })) => json!(answer.record),
             _ => Value::Null,
         };
         document.insert("result".into(), result);
-        if !spec.fan.is_empty() {
+        if !spec.fan.is_empty() && detail == Detail::Whole {
             document.insert("items".into(), Value::Array(self.items(check)));
         }
         Value::Object(document)
@@ -95,6 +110,7 @@ impl Run {
         match &cell.phase {
             Phase::Pending | Phase::Due => CheckStatus::Pending,
             Phase::Running | Phase::RetryWait(_) => CheckStatus::Running,
+            Phase::Reconciling => CheckStatus::Unknown,
             Phase::Waiting(_) | Phase::Judged | Phase::Settled if cell.unknown => CheckStatus::Unknown,
             Phase::Waiting(_) => CheckStatus::Waiting,
             Phase::Judged | Phase::Settled => verdict_status(cell.past.verdict),
@@ -166,6 +182,13 @@ impl Run {
             }),
         }
     }
+}
+
+/// How much is told of a check.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Brief,
+    Whole,
 }
 
 fn verdict_status(verdict: Option<Verdict>) -> CheckStatus {

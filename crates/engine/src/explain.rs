@@ -9,6 +9,7 @@
 //! **Invariant:** pure and read only. Expressions see what they saw when it was decided, because the same door
 //! leads there; nothing is looked up in the world of today.
 
+mod book;
 mod cause;
 mod differ;
 mod path;
@@ -22,6 +23,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::run::{ReplayError, Run};
+use book::Book;
 
 /// What was asked about, and what led to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -82,7 +84,7 @@ pub struct Cause {
 /// One gate or contract, evaluated again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// `if`, `assume`, `guarantee`, `fail_if` or `when`.
+    /// `if`, `assume`, `guarantee`, `fail_if`, `when`, or `reconcile.done`, `.failed`, `.retry`.
     pub construct: &'static str,
     /// Whether it was true; absent when it could not be evaluated.
     pub held: Option<bool>,
@@ -122,33 +124,24 @@ pub struct Question {
 
 /// Explains a check, or the run itself.
 pub fn explain(entries: &[Entry], question: Option<&Question>) -> Result<Account, ExplainError> {
-    let run = Run::replay(entries)?;
-    let book = Book { entries, run: &run };
+    let book = Book::open(entries)?;
     match question {
         Some(question) => book.explain_check(question),
         None => book.explain_run(),
     }
 }
 
-/// A journal and what it came to.
-struct Book<'a> {
-    entries: &'a [Entry],
-    run: &'a Run,
-}
-
 impl Book<'_> {
     fn explain_check(&self, question: &Question) -> Result<Account, ExplainError> {
-        let check = self
-            .run
-            .graph
-            .find(&question.check)
-            .ok_or_else(|| ExplainError::NoSuchCheck(question.check.clone()))?;
+        let check =
+            self.find(&question.check).ok_or_else(|| ExplainError::NoSuchCheck(question.check.clone()))?;
         let within = question.scope.clone().unwrap_or_default();
         let Some(decided) = self.decision(check, &within, self.entries.len()) else {
-            if question.scope.as_ref().is_some_and(|scope| self.run.node(check, scope).is_none()) {
+            let now = self.now()?;
+            if question.scope.as_ref().is_some_and(|scope| now.node(check, scope).is_none()) {
                 return Err(ExplainError::NoSuchItem { check: question.check.clone(), scope: within });
             }
-            return Ok(self.undecided(check, within));
+            return Ok(self.undecided(check, within, &now));
         };
         let scope = scope_of(&self.entries[decided].event).cloned().unwrap_or_default();
         Ok(self.account(Some((check, scope)), decided)?)
@@ -162,7 +155,7 @@ impl Book<'_> {
                 account
             }
             Some((decided, None)) => self.account(None, decided)?,
-            None => self.still_running(),
+            None => self.still_running(&*self.now()?),
         })
     }
 
@@ -182,11 +175,12 @@ impl Book<'_> {
             Some((check, scope)) => self.story(*check, scope)?,
             None => Vec::new(),
         };
-        Ok(Account { path, cause, differs, story, ..self.blank(place) })
+        let now = self.now()?;
+        Ok(Account { path, cause, differs, story, ..self.blank(place, &now) })
     }
 
-    fn blank(&self, place: Option<(CheckIndex, ScopePath)>) -> Account {
-        let state = &self.run.state;
+    fn blank(&self, place: Option<(CheckIndex, ScopePath)>, now: &Run) -> Account {
+        let state = &now.state;
         let last = self.entries.len().saturating_sub(1);
         Account {
             run: state.options.run.clone(),
@@ -195,7 +189,7 @@ impl Book<'_> {
             reason: state.reason.clone(),
             subject: place.map(|(check, scope)| Subject {
                 check: state.plan.check(check).name.clone(),
-                status: self.run.status_at(check, &scope),
+                status: now.status_at(check, &scope),
                 scope,
             }),
             path: Vec::new(),
@@ -219,8 +213,8 @@ impl Book<'_> {
     }
 
     /// Nothing was decided about the check yet.
-    fn undecided(&self, check: CheckIndex, scope: ScopePath) -> Account {
-        let plan = &self.run.state.plan;
+    fn undecided(&self, check: CheckIndex, scope: ScopePath, now: &Run) -> Account {
+        let plan = &self.plan;
         let spec = plan.check(check);
         let open: Vec<String> = spec
             .needs
@@ -228,7 +222,7 @@ impl Book<'_> {
             .flat_map(|need| &need.any_of)
             .filter(|dependency| {
                 !matches!(
-                    self.run.check_status(**dependency),
+                    now.check_status(**dependency),
                     CheckStatus::Succeeded | CheckStatus::Failed | CheckStatus::Skipped
                 )
             })
@@ -241,19 +235,19 @@ impl Book<'_> {
         } else {
             format!("`{}` has not been decided yet", spec.name)
         };
-        let mut account = self.blank(Some((check, scope)));
+        let mut account = self.blank(Some((check, scope)), now);
         account.cause.summary = summary;
         account
     }
 
-    fn still_running(&self) -> Account {
-        let plan = &self.run.state.plan;
+    fn still_running(&self, now: &Run) -> Account {
+        let plan = &self.plan;
         let at_work: Vec<String> = plan
             .indices()
-            .filter(|check| self.run.check_status(*check) == CheckStatus::Running)
+            .filter(|check| now.check_status(*check) == CheckStatus::Running)
             .map(|check| format!("`{}`", plan.check(check).name))
             .collect();
-        let mut account = self.blank(None);
+        let mut account = self.blank(None, now);
         account.cause.summary = if at_work.is_empty() {
             "the run has not ended".into()
         } else {
@@ -265,7 +259,7 @@ impl Book<'_> {
     /// The latest entry before `until` that decided a check within a scope; of several items, the first that
     /// failed, then the first that waits, then the first that was skipped.
     fn decision(&self, check: CheckIndex, within: &ScopePath, until: usize) -> Option<usize> {
-        let name = &self.run.state.plan.check(check).name;
+        let name = &self.plan.check(check).name;
         let mut latest = std::collections::BTreeMap::new();
         for (index, entry) in self.entries[..until].iter().enumerate() {
             if entry.event.check() != Some(name) || rank(&entry.event).is_none() {
@@ -291,7 +285,7 @@ fn rank(event: &Event) -> Option<u8> {
         Event::CheckJudged { verdict: escrow_model::Verdict::Failed, .. } => Some(0),
         Event::WaitStarted { .. } => Some(1),
         Event::CheckSkipped { .. } => Some(2),
-        Event::AttemptStarted { .. } => Some(3),
+        Event::AttemptStarted { .. } | Event::ReconcileStarted { .. } => Some(3),
         Event::CheckJudged { .. } => Some(4),
         _ => None,
     }
@@ -309,7 +303,9 @@ fn scope_of(event: &Event) -> Option<&ScopePath> {
         | Event::LoopBudgetExceeded { scope, .. }
         | Event::IssueRaised { scope, .. }
         | Event::RecoveryExhausted { scope, .. }
-        | Event::WaitStarted { scope, .. } => Some(scope),
+        | Event::WaitStarted { scope, .. }
+        | Event::ReconcileStarted { scope, .. }
+        | Event::Reconciled { scope, .. } => Some(scope),
         Event::OutcomeStored { outcome } => Some(&outcome.scope),
         _ => None,
     }

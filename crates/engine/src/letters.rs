@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Criticality, Event, Issue, Letter, ProviderFault, Request, Verdict,
-    WaitKind,
+    Answer, Assumption, CheckIndex, Criticality, Event, Issue, Letter, ProviderFault, Request, ScopePath,
+    Verdict, WaitKind,
 };
 use serde_json::{Value, json};
 
@@ -17,9 +17,17 @@ impl Deciding<'_> {
     pub(crate) fn open_letter(&mut self, letter: Letter) {
         let refused = self.refusal(&letter);
         let opened = refused.is_none();
+        let looked_for = match &letter {
+            Letter::Assume { check, scope, .. } if opened => self.reconciling_at(check, scope),
+            _ => None,
+        };
         self.record(Event::LetterOpened { letter: letter.clone(), refused });
         if !opened {
             return;
+        }
+        if let Some((check, scope, attempt)) = looked_for {
+            // Who knows needs not look any more.
+            self.ask_for(Effect::Stop { check, scope, attempt });
         }
         match letter {
             Letter::Approve { .. } => {}
@@ -82,7 +90,9 @@ impl Deciding<'_> {
 
     /// Ends every attempt that runs; the answers are still awaited.
     fn stop_running(&mut self) {
-        for (place, attempt, _) in self.running() {
+        for (place, attempt, _) in
+            self.at_work(&Phase::Running).into_iter().chain(self.at_work(&Phase::Reconciling))
+        {
             let (check, scope) = place;
             self.ask_for(Effect::Stop { check, scope, attempt });
         }
@@ -145,7 +155,15 @@ impl Deciding<'_> {
                 self.ask_for(Effect::Perform { check, scope, attempt, request });
             }
         }
-        for (place, attempt, request) in self.running() {
+        for (place, attempt, _) in self.at_work(&Phase::Reconciling) {
+            if self.state.stopping.is_some() {
+                let fault = ProviderFault::transient(code, "Escrow was ended while `reconcile` looked");
+                self.take_finding(&place, attempt, Answer::fault(fault));
+            } else {
+                self.issue_reconcile(&place);
+            }
+        }
+        for (place, attempt, request) in self.at_work(&Phase::Running) {
             let spec = plan.check(place.0);
             let external = spec.criticality == Criticality::External;
             if self.state.stopping.is_some() || (external && !spec.idempotent) {
@@ -162,8 +180,8 @@ impl Deciding<'_> {
 }
 
 impl Run {
-    /// Attempts that are with the workshop.
-    fn running(&self) -> Vec<(Place, u32, Arc<Request>)> {
+    /// What is with the workshop: attempts, or looks for their effects.
+    fn at_work(&self, phase: &Phase) -> Vec<(Place, u32, Arc<Request>)> {
         let mut running = Vec::new();
         if self.state.busy == 0 {
             return running;
@@ -171,7 +189,7 @@ impl Run {
         for (place, check) in self.state.checks.iter().enumerate() {
             for (scope, node) in &check.nodes {
                 if let Node::Leaf(cell) = node
-                    && cell.phase == Phase::Running
+                    && cell.phase == *phase
                     && let Some(request) = &cell.request
                 {
                     let attempt = check.attempts.get(scope).copied().unwrap_or(0);
@@ -180,6 +198,12 @@ impl Run {
             }
         }
         running
+    }
+
+    fn reconciling_at(&self, check: &str, scope: &ScopePath) -> Option<(CheckIndex, ScopePath, u32)> {
+        let check = self.graph.find(check)?;
+        self.cell(check, scope).filter(|cell| cell.phase == Phase::Reconciling)?;
+        Some((check, scope.clone(), self.next_attempt(check, scope) - 1))
     }
 
     /// Attempts that wait with a nested run.

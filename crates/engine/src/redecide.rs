@@ -13,15 +13,16 @@ mod compare;
 mod delivery;
 mod record;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use escrow_model::{Answer, Entry, Event, Letter, Millis, Plan, ProviderFault, Request, ScopePath, WaitKind};
 use serde::Serialize;
 
 use crate::run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
+use crate::state::Phase;
 use crate::turn::Deciding;
-use record::{Afterwards, Record};
+use record::{Afterwards, Moment, Record, Recorded, RecordedAsk, Response, Said};
 
 pub use compare::{Change, Comparison, Difference, Standing, compare};
 
@@ -64,7 +65,8 @@ pub fn redecide(recorded: &[Entry], plan: Arc<Plan>) -> Result<Redecided, Replay
         queue: BTreeMap::new(),
         serial: 0,
         entries: Vec::new(),
-        asked: BTreeSet::new(),
+        asked: Vec::new(),
+        expiring: BTreeSet::new(),
         unknown: Vec::new(),
         assumed: BTreeSet::new(),
     };
@@ -80,19 +82,21 @@ struct Driver {
     recorded_plan: Arc<Plan>,
     now: Millis,
     /// What will have happened, by its time.
-    queue: BTreeMap<(Millis, u64), Input>,
+    queue: BTreeMap<(Moment, u64), Input>,
     serial: u64,
     entries: Vec<Entry>,
-    /// Waits that were looked up already.
-    asked: BTreeSet<String>,
+    /// Waits of the last turn, in order, with what came of them then.
+    asked: Vec<(String, Option<Response>)>,
+    /// Waits that nobody answered.
+    expiring: BTreeSet<String>,
     unknown: Vec<Unknown>,
     assumed: BTreeSet<String>,
 }
 
 impl Driver {
     fn drive(&mut self) {
-        for (at, letter) in std::mem::take(&mut self.record.cancellations) {
-            self.schedule(at, Input::Letter(letter));
+        for (moment, letter) in std::mem::take(&mut self.record.cancellations) {
+            self.schedule(moment, Input::Letter(letter));
         }
         while self.entries.len() < ENTRIES_MAX {
             if self.run.status().is_terminal() {
@@ -107,11 +111,11 @@ impl Driver {
             let wake = self.wake_at();
             match (queued, wake) {
                 (None, None) => return,
-                (Some((at, _)), Some(wake)) if wake < at => self.handle(wake, Input::Wake),
-                (None, Some(wake)) => self.handle(wake, Input::Wake),
+                (Some((moment, _)), Some(wake)) if wake < moment => self.handle(wake.at, Input::Wake),
+                (None, Some(wake)) => self.handle(wake.at, Input::Wake),
                 (Some(key), _) => {
                     let Some(input) = self.queue.remove(&key) else { return };
-                    self.handle(key.0, input);
+                    self.handle(key.0.at, input);
                 }
             }
         }
@@ -141,13 +145,16 @@ impl Driver {
         true
     }
 
-    /// Retries fall due, and deadlines pass unless the run only waits for what was never recorded. Silence of
-    /// people is in the record: no wait expires by itself.
-    fn wake_at(&self) -> Option<Millis> {
+    /// Retries fall due, deadlines pass unless the run only waits for what was never recorded, and waits expire
+    /// where the record has silence.
+    fn wake_at(&self) -> Option<Moment> {
         let retry = self.run.state.retries.first().map(|(at, _, _)| *at);
         let deadline =
             if self.unknown.is_empty() && self.run.waits().is_empty() { self.run.deadline() } else { None };
-        [retry, deadline].into_iter().flatten().min()
+        let waits = self.run.state.waits.iter().filter(|(id, _)| self.expiring.contains(*id));
+        let expiry = waits.filter_map(|(_, wait)| wait.expires_at).min();
+        let at = [retry, deadline, expiry].into_iter().flatten().min()?;
+        Some(Moment { at, entry: self.record.wakes.get(&at).copied().unwrap_or(usize::MAX) })
     }
 
     fn handle(&mut self, at: Millis, input: Input) {
@@ -156,21 +163,29 @@ impl Driver {
         self.follow(turn);
     }
 
-    fn schedule(&mut self, at: Millis, input: Input) {
+    fn schedule(&mut self, moment: Moment, input: Input) {
         self.serial += 1;
-        self.queue.insert((at, self.serial), input);
+        self.queue.insert((moment, self.serial), input);
+    }
+
+    /// So long after now; among all that comes in the same millisecond, in the recorded order.
+    fn later(&self, after_ms: Millis, entry: usize) -> Moment {
+        Moment { at: self.now.saturating_add(after_ms), entry }
     }
 
     fn follow(&mut self, turn: Turn) {
+        for entry in &turn.entries {
+            self.note_wait(&entry.event);
+        }
         self.entries.extend(turn.entries);
         for effect in turn.effects {
             match effect {
                 Effect::Perform { check, scope, attempt, request } => {
                     let name = self.run.state.plan.check(check).name.clone();
                     match self.answer(&name, &scope, attempt, &request) {
-                        Some((answer, took)) => {
+                        Some((answer, moment)) => {
                             let input = Input::Answered { check, scope, attempt, answer };
-                            self.schedule(self.now.saturating_add(took), input);
+                            self.schedule(moment, input);
                         }
                         None => self.unknown.push(Unknown {
                             what: format!("attempt {attempt} of `{name}{scope}` was never recorded"),
@@ -179,10 +194,49 @@ impl Driver {
                         }),
                     }
                 }
+                Effect::Reconcile { check, scope, attempt, request } => {
+                    let name = self.run.state.plan.check(check).name.clone();
+                    let key = (name.clone(), scope.clone(), attempt);
+                    let recorded = self.record.reconciles.get(&key);
+                    if let Some(said) = recorded.and_then(|recorded| recorded.overruled.clone()) {
+                        self.say(said, "");
+                        continue;
+                    }
+                    match recorded.and_then(|recorded| recorded.answered(&request)) {
+                        Some(Recorded { answer, took_ms, entry, differs }) => {
+                            if differs {
+                                self.assumed.insert(name);
+                            }
+                            let input = Input::Reconciled { check, scope, attempt, answer };
+                            self.schedule(self.later(took_ms, entry), input);
+                        }
+                        None => self.unknown.push(Unknown {
+                            what: format!(
+                                "`reconcile` was never asked about attempt {attempt} of `{name}{scope}`"
+                            ),
+                            check: Some(name),
+                            scope,
+                        }),
+                    }
+                }
                 Effect::Stop { check, scope, attempt } => {
-                    let fault = ProviderFault::transient("cancelled", "the run was ending");
-                    let input = Input::Answered { check, scope, attempt, answer: Answer::fault(fault) };
-                    self.schedule(self.now, input);
+                    let looks =
+                        self.run.cell(check, &scope).is_some_and(|cell| cell.phase == Phase::Reconciling);
+                    let name = self.run.state.plan.check(check).name.clone();
+                    let asks = if looks { &self.record.reconciles } else { &self.record.attempts };
+                    if asks.get(&(name, scope.clone(), attempt)).is_some_and(RecordedAsk::was_stopped) {
+                        // It was stopped then, and what came of that is on its way.
+                        continue;
+                    }
+                    let fault =
+                        ProviderFault::transient("cancelled", "the run was ending").with_unknown_effect();
+                    let answer = Answer::fault(fault);
+                    let input = if looks {
+                        Input::Reconciled { check, scope, attempt, answer }
+                    } else {
+                        Input::Answered { check, scope, attempt, answer }
+                    };
+                    self.schedule(self.later(0, usize::MAX), input);
                 }
                 Effect::Inspect => self.inspect(),
             }
@@ -196,48 +250,61 @@ impl Driver {
         scope: &ScopePath,
         attempt: u32,
         request: &Request,
-    ) -> Option<(Answer, Millis)> {
+    ) -> Option<(Answer, Moment)> {
         let recorded = self.record.attempts.get(&(check.to_owned(), scope.clone(), attempt))?;
-        let answer = recorded.answer.clone()?;
-        if recorded.request.provider != request.provider || recorded.request.fields != request.fields {
+        let Recorded { answer, took_ms, entry, differs } = recorded.answered(request)?;
+        if differs {
             self.assumed.insert(check.to_owned());
         }
-        Some((answer, recorded.took_ms))
+        Some((answer, self.later(took_ms, entry)))
+    }
+
+    /// A wait takes the place of the next recorded one at its check, even when the same turn ends it again.
+    fn note_wait(&mut self, event: &Event) {
+        if let Event::WaitStarted { check, scope, id, .. } = event {
+            let key = (check.clone(), scope.clone());
+            let response = self.record.letters.get_mut(&key).and_then(VecDeque::pop_front);
+            self.asked.push((id.clone(), response));
+        }
     }
 
     /// What people said when they were asked the same.
     fn look_at_waits(&mut self) {
-        for wait in self.run.waits() {
-            if !self.asked.insert(wait.id.clone()) {
-                continue;
-            }
-            if wait.kind == WaitKind::Input && self.answer_question(&wait) {
-                continue;
-            }
-            let key = (wait.check.clone(), wait.scope.clone());
-            let Some(said) = self.record.letters.get_mut(&key) else {
-                let what = format!("nobody was asked about `{}{}`", wait.check, wait.scope);
-                self.unknown.push(Unknown { check: Some(wait.check), scope: wait.scope, what });
-                continue;
-            };
-            // Without a letter nobody has answered: the run waits, as it did.
-            if let Some((letter, after)) = said.pop_front() {
-                self.schedule(self.now.saturating_add(after), Input::Letter(addressed(letter, &wait.id)));
+        for (id, response) in std::mem::take(&mut self.asked) {
+            let Some(wait) = self.run.waits().into_iter().find(|wait| wait.id == id) else { continue };
+            match response {
+                Some(Response::Letter(said)) => self.say(said, &wait.id),
+                Some(Response::Silence) => drop(self.expiring.insert(wait.id)),
+                Some(Response::None) | None if self.answer_question(&wait) => {}
+                // Nobody has answered: the run waits, as it did.
+                Some(Response::None) => {}
+                None => {
+                    let what = format!("nobody was asked about `{}{}`", wait.check, wait.scope);
+                    self.unknown.push(Unknown { check: Some(wait.check), scope: wait.scope, what });
+                }
             }
         }
     }
 
+    fn say(&mut self, Said { letter, after_ms, entry }: Said, id: &str) {
+        let moment = self.later(after_ms, entry);
+        self.schedule(moment, Input::Letter(addressed(letter, id)));
+    }
+
     fn answer_question(&mut self, wait: &OpenWait) -> bool {
+        if wait.kind != WaitKind::Input {
+            return false;
+        }
         let Some(check) = self.run.graph.find(&wait.check) else { return false };
         let attempt = self.run.next_attempt(check, &wait.scope) - 1;
         let Some(request) = self.run.cell(check, &wait.scope).and_then(|cell| cell.request.clone()) else {
             return false;
         };
-        let Some((answer, took)) = self.answer(&wait.check, &wait.scope, attempt, &request) else {
+        let Some((answer, moment)) = self.answer(&wait.check, &wait.scope, attempt, &request) else {
             return false;
         };
         let input = Input::Answered { check, scope: wait.scope.clone(), attempt, answer };
-        self.schedule(self.now.saturating_add(took), input);
+        self.schedule(moment, input);
         true
     }
 

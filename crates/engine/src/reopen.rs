@@ -30,6 +30,8 @@ impl Run {
             let base = to_scope.truncated(shared_depth(target_fan, fan));
             // Where a parent of its items is decided anew, the items themselves are no more.
             let collapse = fan.iter().position(|parent| closure.contains(parent));
+            // Whoever routes wants the effects again.
+            self.state.checks[check.place()].kept.retain(|one| !one.scope.starts_with(&base));
             let routed_from = (*check == target).then(|| source.clone());
             let calling = Calling {
                 activated: plan.check(*check).starts || routed_from.is_some(),

@@ -1,14 +1,12 @@
 //! A run that failed, opened again: what failed and what depends on it is decided anew, in the same journal.
 //!
 //! **Invariant:** an external check that succeeded is not among what is opened again. An effect that is
-//! confirmed is never repeated because something else failed.
+//! confirmed is never repeated because something else failed; `kept` says how that is known of items.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use escrow_model::{
-    CheckIndex, Criticality, Event, Millis, Reopened, RunStatus, ScopePath, Severity, SkipReason,
-};
+use escrow_model::{CheckIndex, Event, Millis, Reopened, RunStatus, ScopePath, Severity, SkipReason};
 use thiserror::Error;
 
 use crate::graph::shared_depth;
@@ -95,11 +93,15 @@ impl Run {
         self.state.halted.clear();
         self.state.loops.clear();
         self.state.agenda.0.inspection_asked = false;
-        for Reopened { check, scope } in places {
-            if let Some(check) = self.graph.find(check) {
-                self.open_again(check, scope);
-            }
+        let places: Vec<(CheckIndex, &ScopePath)> =
+            places.iter().filter_map(|place| Some((self.graph.find(&place.check)?, &place.scope))).collect();
+        let graph = Arc::clone(&self.graph);
+        let concerned = places.iter().flat_map(|(check, _)| graph.closure(*check)).copied().collect();
+        let confirmed = self.confirmed_items(&concerned);
+        for (check, scope) in places {
+            self.open_again(check, scope);
         }
+        self.keep(confirmed);
         self.put_everything_on_the_agenda();
     }
 
@@ -111,14 +113,15 @@ impl Run {
         for check in closure {
             let fan = &plan.check(*check).fan;
             let base = target_scope.truncated(shared_depth(target_fan, fan));
-            let collapse = fan.iter().position(|parent| closure.contains(parent));
             for scope in self.scopes_below(*check, &base) {
                 let Some(node) = self.node(*check, &scope) else { continue };
-                let confirmed = plan.check(*check).criticality == Criticality::External
-                    && node.cell().is_some_and(|cell| cell.has_succeeded());
-                if confirmed {
+                if self.is_confirmed(*check, &scope) {
                     continue;
                 }
+                // The items are no more where their parent is run again, which a confirmed one is not.
+                let parent = fan.get(scope.depth()).filter(|parent| closure.contains(*parent));
+                let collapse = parent.filter(|parent| !self.is_confirmed(**parent, &scope));
+                let collapse = collapse.map(|_| scope.depth());
                 // Whoever called it before calls it still.
                 let calling = node.cell().map(|cell| cell.calling.clone()).unwrap_or_else(|| Calling {
                     activated: plan.check(*check).starts,

@@ -21,30 +21,39 @@ impl Run {
                 .map_err(|fault| format!("`{name}`: {}", self.surroundings.in_words(&fault)))?;
             fields.insert(name.clone(), value);
         }
-        let mut env = BTreeMap::new();
-        for (name, value) in &self.state.env {
-            env.insert(name.clone(), value.as_str().unwrap_or_default().to_owned());
-        }
-        for (name, text) in &spec.env {
-            let value = text
-                .render(&view)
-                .map_err(|fault| format!("`env.{name}`: {}", self.surroundings.in_words(&fault)))?;
-            env.insert(name.clone(), value);
-        }
         Ok(Request {
             provider: spec.provider.clone(),
             fields,
-            env,
+            env: self.render_env(check, &view)?,
             timeout_ms: spec.timeout_ms,
-            idempotency_key: self.idempotency_key(check, scope),
+            idempotency_key: self.idempotency_key(check, scope, self.next_attempt(check, scope)),
             item: self.item(check, scope).cloned(),
         })
     }
 
+    /// What the commands before it wrote, and its own `env:`.
+    pub(crate) fn render_env(
+        &self,
+        check: CheckIndex,
+        view: &View<'_>,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let mut env = BTreeMap::new();
+        for (name, value) in &self.state.env {
+            env.insert(name.clone(), value.as_str().unwrap_or_default().to_owned());
+        }
+        for (name, text) in &self.state.plan.check(check).env {
+            let value = text
+                .render(view)
+                .map_err(|fault| format!("`env.{name}`: {}", self.surroundings.in_words(&fault)))?;
+            env.insert(name.clone(), value);
+        }
+        Ok(env)
+    }
+
     /// The same for every retry of one decision, so that the other side can tell a repeat.
-    fn idempotency_key(&self, check: CheckIndex, scope: &ScopePath) -> String {
+    pub(crate) fn idempotency_key(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> String {
         let repeats = self.cell(check, scope).map_or(0, |cell| cell.retries + cell.repeats);
-        let decision = self.next_attempt(check, scope).saturating_sub(repeats);
+        let decision = attempt.saturating_sub(repeats);
         let name = &self.state.plan.check(check).name;
         let text = format!("{}\0{name}\0{scope}\0{decision}", self.state.options.run);
         hex(&Sha256::digest(text.as_bytes())[..16])
@@ -61,7 +70,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn render_field(field: &Field, view: &View<'_>) -> Result<Value, String> {
+pub(crate) fn render_field(field: &Field, view: &View<'_>) -> Result<Value, String> {
     let text = |text: &escrow_model::Text| text.render(view).map_err(|fault| fault.to_string());
     Ok(match field {
         Field::Text(template) => Value::String(text(template)?),

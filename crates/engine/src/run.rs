@@ -51,6 +51,13 @@ pub enum Input {
         child: RunId,
         reason: Reason,
     },
+    /// The command of `reconcile` is over.
+    Reconciled {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+        answer: Answer,
+    },
     /// The artifact directory was looked at.
     Seen(Vec<Sighting>),
     /// Time has passed: retries, expiries and deadlines may be due.
@@ -77,7 +84,14 @@ pub enum Effect {
         attempt: u32,
         request: Arc<Request>,
     },
-    /// End this attempt; its answer is still awaited.
+    /// Find out whether an attempt took effect: this command only looks.
+    Reconcile {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+        request: Arc<Request>,
+    },
+    /// End this attempt, or the look for its effect; the answer is still awaited.
     Stop {
         check: CheckIndex,
         scope: ScopePath,
@@ -127,23 +141,35 @@ impl Run {
     pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Run, ReplayError> {
         let mut entries = entries.into_iter().enumerate();
         let (_, first) = entries.next().ok_or(ReplayError::Empty)?;
-        let Event::RunStarted { plan, options, facts } = &first.event else {
-            return Err(ReplayError::NoStart);
-        };
-        check_version(0, first)?;
-        let mut run = Run::new(plan, options, facts, first.at);
-        run.apply(first);
+        let mut run = Run::first(first)?;
         for (seq, entry) in entries {
-            check_version(seq, entry)?;
-            if let Some(check) = entry.event.check()
-                && run.graph.find(check).is_none()
-            {
-                return Err(ReplayError::UnknownCheck { seq, check: check.to_owned() });
-            }
-            run.apply(entry);
+            run.next(seq, entry)?;
         }
         run.put_everything_on_the_agenda();
         Ok(run)
+    }
+
+    /// A run that knows the first entry of its journal.
+    pub(crate) fn first(entry: &Entry) -> Result<Run, ReplayError> {
+        let Event::RunStarted { plan, options, facts } = &entry.event else {
+            return Err(ReplayError::NoStart);
+        };
+        check_version(0, entry)?;
+        let mut run = Run::new(plan, options, facts, entry.at);
+        run.apply(entry);
+        Ok(run)
+    }
+
+    /// Applies one more entry of a journal that may be anybody's.
+    pub(crate) fn next(&mut self, seq: usize, entry: &Entry) -> Result<(), ReplayError> {
+        check_version(seq, entry)?;
+        if let Some(check) = entry.event.check()
+            && self.graph.find(check).is_none()
+        {
+            return Err(ReplayError::UnknownCheck { seq, check: check.to_owned() });
+        }
+        self.apply(entry);
+        Ok(())
     }
 
     /// Applies one more entry of the journal, for those who look on while another process decides.
@@ -164,6 +190,9 @@ impl Run {
             }
             Input::NestedWaits { check, scope, attempt, child, reason } => {
                 deciding.wait_with_nested(&(check, scope), attempt, &child, &reason);
+            }
+            Input::Reconciled { check, scope, attempt, answer } => {
+                deciding.take_finding(&(check, scope), attempt, answer);
             }
             Input::Seen(seen) => deciding.take_sightings(&seen),
             Input::Wake => deciding.wake(),

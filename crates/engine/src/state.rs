@@ -147,8 +147,19 @@ pub(crate) struct CheckState {
     pub(crate) violations: BTreeSet<ScopePath>,
     /// Scopes whose last judged attempt failed.
     pub(crate) failures: BTreeMap<ScopePath, Failure>,
+    /// Items whose effect is confirmed, and whose `forEach` is being run again because something failed.
+    pub(crate) kept: Vec<Kept>,
     /// Items of a pass that is over, until the next pass has one in their place.
     pub(crate) past: BTreeMap<ScopePath, Past>,
+}
+
+/// An effect that is confirmed for an item, whatever place the item will have.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Kept {
+    pub(crate) scope: ScopePath,
+    /// The items that lead to it, outermost first.
+    pub(crate) items: Vec<Value>,
+    pub(crate) cell: Cell,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -216,7 +227,9 @@ pub(crate) struct Cell {
     pub(crate) recovering: bool,
     /// Nobody knows whether the last attempt took effect.
     pub(crate) unknown: bool,
-    /// While an attempt is open: what was asked for.
+    /// Its effect is confirmed for another item at this place: this may be the same one in other clothes.
+    pub(crate) suspect: bool,
+    /// While an attempt, or the look for its effect, is open: what was asked for.
     pub(crate) request: Option<Arc<Request>>,
     pub(crate) slot: bool,
     /// What was approved, so that it starts without asking again.
@@ -238,6 +251,8 @@ pub(crate) enum Phase {
     #[default]
     Pending,
     Running,
+    /// Nobody knows whether the last attempt took effect, and `reconcile` looks.
+    Reconciling,
     /// Judged, while its routing is still open.
     Judged,
     /// A retry is due at this time.
@@ -318,7 +333,9 @@ impl Cell {
 
     pub(crate) fn is_busy(&self) -> bool {
         match self.phase {
-            Phase::Running | Phase::RetryWait(_) | Phase::Due | Phase::Waiting(_) => true,
+            Phase::Running | Phase::Reconciling | Phase::RetryWait(_) | Phase::Due | Phase::Waiting(_) => {
+                true
+            }
             Phase::Pending | Phase::Judged | Phase::Settled => false,
         }
     }

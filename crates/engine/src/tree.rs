@@ -6,7 +6,7 @@
 //! that no question about a fan-out costs more than its answer.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use escrow_model::{CheckIndex, ScopePath, SkipReason};
@@ -54,12 +54,17 @@ impl Run {
         let was = u32::from(cell.is_busy());
         let left = std::mem::replace(&mut cell.phase, phase);
         let is = u32::from(cell.is_busy());
-        self.state.busy = self.state.busy + is - was;
         match left {
             Phase::RetryWait(at) => drop(self.state.retries.remove(&(at, check, scope.clone()))),
             Phase::Waiting(id) => drop(self.state.waits.remove(&id)),
+            Phase::Reconciling => {
+                cell.request = None;
+                cell.slot = false;
+                self.state.slots_used = self.state.slots_used.saturating_sub(1);
+            }
             Phase::Pending | Phase::Running | Phase::Judged | Phase::Due | Phase::Settled => {}
         }
+        self.state.busy = self.state.busy + is - was;
         true
     }
 
@@ -198,18 +203,35 @@ impl Run {
         }
         self.forget_items_from(mapped, scope, total);
         let leaf = spec.fan.len() == scope.depth() + 1;
+        let mut confirmed = BTreeMap::new();
+        if leaf && !self.state.checks[mapped.place()].kept.is_empty() {
+            for index in 0..total {
+                let child = scope.child(index);
+                if let Some(cell) = self.cell_for_item(mapped, &child, &calling) {
+                    confirmed.insert(index, cell);
+                }
+            }
+        }
+        let suspects = &self.state.checks[mapped.place()].kept;
+        let suspects: BTreeSet<ScopePath> = suspects.iter().map(|one| one.scope.clone()).collect();
         let state = &mut self.state.checks[mapped.place()];
         state.nodes.insert(scope.clone(), Node::Group(Group { total, open: total, ..Group::default() }));
         for index in 0..total {
             let child = scope.child(index);
-            let node = if leaf {
+            let node = if let Some(cell) = confirmed.get(&index) {
+                Node::Leaf(cell.clone())
+            } else if leaf {
                 let past = state.past.remove(&child).unwrap_or_default();
-                Node::Leaf(Cell { calling: calling.clone(), past, ..Cell::default() })
+                let suspect = suspects.contains(&child);
+                Node::Leaf(Cell { calling: calling.clone(), past, suspect, ..Cell::default() })
             } else {
                 Node::Unexpanded(calling.clone())
             };
             state.nodes.insert(child.clone(), node);
             self.state.agenda.0.checks.insert((mapped, child));
+        }
+        for index in confirmed.into_keys() {
+            self.settle(mapped, &scope.child(index));
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_expr::{Budget, Given, List, Object, Scope};
 use escrow_model::{Answer, CheckIndex, ScopePath};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::graph::{BlockName, scope_toward};
@@ -60,6 +61,16 @@ impl<'a> View<'a> {
     /// After it: `guarantee`, `fail_if`.
     pub(crate) fn after(run: &'a Run, check: CheckIndex, scope: &ScopePath) -> View<'a> {
         let answer = run.cell(check, scope).and_then(|cell| cell.answer.as_deref());
+        View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None)
+    }
+
+    /// While `reconcile` looks for the effect of the last attempt; with its answer, once it has one.
+    pub(crate) fn reconciling(
+        run: &'a Run,
+        check: CheckIndex,
+        scope: &ScopePath,
+        answer: Option<&'a Answer>,
+    ) -> View<'a> {
         View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None)
     }
 
@@ -348,13 +359,11 @@ impl Run {
         self.cell(parent, &above)?.answer.as_ref()?.output.get(index)
     }
 
-    /// What a command finds in `$ESCROW_CONTEXT`: the event, the inputs, its item, and the outputs of what it
-    /// depends on, directly or not.
-    pub fn context(&self, check: CheckIndex, scope: &ScopePath) -> Value {
+    /// What a command finds in `$ESCROW_CONTEXT`, as JSON: the event, the inputs, its item, and the outputs of what
+    /// it depends on, directly or not.
+    pub fn context(&self, check: CheckIndex, scope: &ScopePath) -> Vec<u8> {
         let view = View::before(self, check, scope);
-        let mut event = self.state.options.payload.clone();
-        event.insert("name".into(), view.event.name.clone());
-        let mut outputs = Map::new();
+        let mut outputs = BTreeMap::new();
         let mut seen = BTreeSet::from([check]);
         let mut open = vec![check];
         if let Some((source, _)) = self.cell(check, scope).and_then(|cell| cell.calling.routed_from.as_ref())
@@ -366,7 +375,7 @@ impl Run {
             if next != check
                 && let Some(Given::Json(output)) = view.outputs.member(&spec.name)
             {
-                outputs.insert(spec.name.clone(), output.clone());
+                outputs.insert(spec.name.as_str(), output);
             }
             for dependency in spec.needs.iter().flat_map(|need| &need.any_of).chain(&spec.after) {
                 if seen.insert(*dependency) {
@@ -374,6 +383,19 @@ impl Run {
                 }
             }
         }
-        json!({ "event": event, "inputs": self.state.inputs, "outputs": outputs, "item": view.item })
+        let mut event: BTreeMap<&str, &Value> =
+            self.state.options.payload.iter().map(|(name, value)| (name.as_str(), value)).collect();
+        event.insert("name", &view.event.name);
+        let context = Context { event, inputs: &self.state.inputs, outputs, item: view.item };
+        // Values and names have no way to fail.
+        serde_json::to_vec(&context).unwrap_or_default()
     }
+}
+
+#[derive(Serialize)]
+struct Context<'a> {
+    event: BTreeMap<&'a str, &'a Value>,
+    inputs: &'a Value,
+    outputs: BTreeMap<&'a str, &'a Value>,
+    item: Option<&'a Value>,
 }

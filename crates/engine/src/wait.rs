@@ -47,8 +47,13 @@ impl Deciding<'_> {
         self.ask(place, WaitKind::Input, Question { digest, prompt, choices, expires_at });
     }
 
-    pub(crate) fn ask_about_unknown_effect(&mut self, place: &Place) {
-        let prompt = format!("`{}` may or may not have taken effect", self.state.plan.check(place.0).name);
+    /// `detail`: why `reconcile` did not know either; empty when it was not asked.
+    pub(crate) fn ask_about_unknown_effect(&mut self, place: &Place, detail: &str) {
+        let mut prompt =
+            format!("`{}` may or may not have taken effect", self.state.plan.check(place.0).name);
+        if !detail.is_empty() {
+            prompt = format!("{prompt}: {detail}");
+        }
         self.ask(place, WaitKind::UnknownEffect, Question { prompt, ..Question::default() });
     }
 

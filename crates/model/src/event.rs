@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, Delivery, Facts, FaultClass, Issue, Letter, Millis, Plan, Reason, RecordedOutcome, Request,
-    RunOptions, ScopePath, SkipReason, Verdict, Warning,
+    Answer, Assumption, Delivery, Facts, FaultClass, Issue, Letter, Millis, Plan, Reason, RecordedOutcome,
+    Request, RunOptions, ScopePath, SkipReason, Verdict, Warning,
 };
 
 /// The version that new entries carry.
@@ -54,7 +54,7 @@ pub enum Event {
         scope: ScopePath,
         attempt: u32,
         external: bool,
-        request: Box<Request>,
+        request: Arc<Request>,
     },
 
     /// The provider's answer, before it is judged.
@@ -63,7 +63,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         attempt: u32,
-        answer: Box<Answer>,
+        answer: Arc<Answer>,
     },
 
     /// What the contracts made of the answer. Without an answer (a template that failed, a failed `assume`
@@ -205,6 +205,26 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at: Option<Millis>,
     },
+    /// The effect of an attempt is unknown, and `reconcile` is asked: committed before its command runs.
+    ReconcileStarted {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        attempt: u32,
+        request: Arc<Request>,
+    },
+    /// What `reconcile` answered, and what that means. Without a finding the effect stays unknown.
+    Reconciled {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        attempt: u32,
+        answer: Box<Answer>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finding: Option<Assumption>,
+        /// What decided it, in words.
+        detail: String,
+    },
     LetterOpened {
         letter: Letter,
         /// Why it changed nothing, when it did not.
@@ -288,7 +308,9 @@ impl Event {
             | Event::RecoveryStarted { check, .. }
             | Event::RecoverySucceeded { check, .. }
             | Event::RecoveryExhausted { check, .. }
-            | Event::WaitStarted { check, .. } => Some(check),
+            | Event::WaitStarted { check, .. }
+            | Event::ReconcileStarted { check, .. }
+            | Event::Reconciled { check, .. } => Some(check),
             Event::OutcomeStored { outcome } => outcome.check.as_deref(),
             Event::RunStarted { .. }
             | Event::WarningRaised { .. }

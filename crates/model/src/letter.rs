@@ -22,3 +22,19 @@ pub enum Assumption {
     Failed,
     Retry,
 }
+
+impl Assumption {
+    pub const ALL: [Assumption; 3] = [Assumption::Done, Assumption::Failed, Assumption::Retry];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Assumption::Done => "done",
+            Assumption::Failed => "failed",
+            Assumption::Retry => "retry",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Assumption> {
+        Assumption::ALL.into_iter().find(|assumption| assumption.as_str() == text)
+    }
+}

@@ -38,7 +38,7 @@ pub use letter::{Assumption, Letter};
 pub use outcome::{Outcome, RecordedOutcome};
 pub use plan::{
     AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, EnvTemplates, Fan, Field, Input,
-    InputKind, Need, Plan, Safety, Tree,
+    InputKind, Need, Plan, Reconcile, Safety, Tree,
 };
 pub use reads::PlanReads;
 pub use reason::{ApprovalCode, Evidence, InvocationCode, Reason, ReasonCode};

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ArtifactContract, Block, Expression, Retry, Routing, Rule, Secret, Shell, Text};
+use crate::{ArtifactContract, Assumption, Block, Expression, Retry, Routing, Rule, Secret, Shell, Text};
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -114,6 +114,9 @@ pub struct Check {
     pub continue_on_failure: bool,
     #[serde(default)]
     pub idempotent: bool,
+    /// How to find out whether an effect that nobody knows of has happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconcile: Option<Reconcile>,
     #[serde(default)]
     pub requires_approval: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,6 +153,33 @@ impl Check {
     /// Whether it re-decides others, or itself, when it settles.
     pub fn routings(&self) -> impl Iterator<Item = &Routing> {
         [&self.on_success, &self.on_fail, &self.on_finish].into_iter()
+    }
+}
+
+/// A command that looks whether an effect happened, and how its answer is read. Without an expression it says so
+/// itself: it prints `done`, `failed` or `retry`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reconcile {
+    /// As the `exec` of a command.
+    pub exec: Field,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<Expression>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Expression>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Expression>,
+    pub timeout_ms: u64,
+}
+
+impl Reconcile {
+    /// How long the command may take, unless the playbook says otherwise.
+    pub const TIMEOUT_MS: u64 = 60_000;
+
+    /// The expressions, each with what it means when it holds.
+    pub fn expressions(&self) -> impl Iterator<Item = (Assumption, &Expression)> {
+        [(Assumption::Done, &self.done), (Assumption::Failed, &self.failed), (Assumption::Retry, &self.retry)]
+            .into_iter()
+            .filter_map(|(finding, expression)| Some((finding, expression.as_ref()?)))
     }
 }
 

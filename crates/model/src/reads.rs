@@ -43,16 +43,24 @@ impl PlanReads {
             self.template(text.reads());
         }
         for field in check.fields.values() {
-            match field {
-                Field::Text(text) => self.template(text.reads()),
-                Field::Texts(texts) | Field::Argv(texts) => {
-                    texts.iter().for_each(|text| self.template(text.reads()));
-                }
-                Field::Tree(tree) => self.tree(tree),
-                Field::Shell(shell) => self.template(shell.reads()),
-                Field::Block(block) => self.program(block),
-                Field::Plain(_) => {}
+            self.field(field);
+        }
+        if let Some(reconcile) = &check.reconcile {
+            self.field(&reconcile.exec);
+            reconcile.expressions().for_each(|(_, expression)| self.program(expression));
+        }
+    }
+
+    fn field(&mut self, field: &Field) {
+        match field {
+            Field::Text(text) => self.template(text.reads()),
+            Field::Texts(texts) | Field::Argv(texts) => {
+                texts.iter().for_each(|text| self.template(text.reads()));
             }
+            Field::Tree(tree) => self.tree(tree),
+            Field::Shell(shell) => self.template(shell.reads()),
+            Field::Block(block) => self.program(block),
+            Field::Plain(_) => {}
         }
     }
 

@@ -1,5 +1,7 @@
 //! Rules over the fields of a result, as data: they can be stored, sent and read back.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -63,8 +65,8 @@ impl RuleCheck {
 /// A rule that was broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokenRule {
-    pub rule_id: String,
-    pub field: String,
+    pub rule_id: Arc<str>,
+    pub field: Arc<str>,
     pub check: RuleCheck,
     pub message: String,
 }

@@ -56,7 +56,6 @@ diagnostics! {
     "E0129" "a name that no check can have"
     "E0130" "keys that exclude each other"
     "E0131" "an alternative without a name"
-    "E0132" "a key that is not supported yet"
     "E0133" "more than one document"
     "E0134" "a file beyond the limits"
     "E0135" "an alias without its anchor"

@@ -12,6 +12,7 @@ mod inputs;
 mod kinds;
 mod names;
 mod prompt;
+mod reconcile;
 mod routing;
 mod schema;
 mod secrets;
@@ -30,6 +31,7 @@ use crate::yaml::{Entry, Node};
 
 pub(crate) use file::decode;
 pub(crate) use kinds::is_layout;
+pub(crate) use secrets::declared_in;
 
 /// A plan without its checks, the checks beside what was written about them, and every source.
 pub(crate) struct Decoded {

@@ -28,7 +28,7 @@ pub(crate) fn list_schema(table: &Table) -> Value {
 
 fn table_schema(table: &Table, catalog: &[ProviderSpec]) -> Value {
     let mut properties = Map::new();
-    for key in table.keys.iter().filter(|key| !matches!(key.shape, Shape::Later)) {
+    for key in table.keys {
         properties.insert(key.name.to_owned(), described(shape_schema(&key.shape, catalog), key.doc));
     }
     let required: Vec<&str> = table.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
@@ -101,6 +101,10 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
             json!({"oneOf": [string(), {"type": "array", "items": string(), "uniqueItems": true}, by_name]})
         }
         Shape::Argv => json!({"type": "array", "items": text(), "minItems": 1}),
+        Shape::Exec => provider_key_schema(KeyKind::Exec),
+        Shape::Reconcile => {
+            json!({"oneOf": [provider_key_schema(KeyKind::Exec), table_schema(&keys::RECONCILE, catalog)]})
+        }
         Shape::TargetOrNull => json!({"type": ["string", "null"]}),
         Shape::Environment => json!({
             "type": "object",
@@ -114,8 +118,6 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
         Shape::Schema => json!({"type": "object"}),
         Shape::Identifier => json!({"type": "string", "pattern": "^[\\p{L}\\p{N}_-]+$"}),
         Shape::Any => json!({}),
-        // Refused, so no editor should offer it.
-        Shape::Later => json!(false),
         Shape::Map(table) => table_schema(table, catalog),
         Shape::Named(table) if std::ptr::eq(*table, &keys::CHECK) => json!({
             "type": "object",

@@ -62,6 +62,10 @@ pub(crate) enum Shape {
     SecretNames,
     /// A program and its arguments.
     Argv,
+    /// A shell script, or a program and its arguments; templates.
+    Exec,
+    /// A command that says whether an effect happened, or a map of it and how its answer is read.
+    Reconcile,
     /// Environment variables and their values.
     Environment,
     /// A JSON Schema, or the name of a card.
@@ -81,8 +85,6 @@ pub(crate) enum Shape {
     Rules,
     /// The name of an outcome kind.
     Kind,
-    /// A key that this version knows and cannot serve yet.
-    Later,
 }
 
 const fn key(name: &'static str, shape: Shape, doc: &'static str) -> Key {
@@ -248,7 +250,7 @@ pub(crate) static CHECK: Table = Table {
         key("env", Shape::Environment, "Environment variables; values are templates."),
         key("secrets", Shape::SecretNames, "The declared secrets that it finds in its environment."),
         key("idempotent", Shape::Bool, "Whether repeating its effect does no harm."),
-        key("reconcile", Shape::Later, "How to find out whether an effect happened."),
+        key("reconcile", Shape::Reconcile, "How to find out whether an effect happened."),
         key("requires_approval", Shape::Bool, "Whether a person must approve before it runs."),
         key(
             "retry_on",
@@ -259,6 +261,17 @@ pub(crate) static CHECK: Table = Table {
         key("on_success", Shape::Map(&ROUTING), "Where the run goes after it succeeded."),
         key("on_fail", Shape::Map(&ON_FAIL), "Where the run goes after it failed."),
         key("on_finish", Shape::Map(&ROUTING), "Where the run goes after it settled, its items included."),
+    ],
+};
+
+pub(crate) static RECONCILE: Table = Table {
+    what: "`reconcile`",
+    keys: &[
+        required("exec", Shape::Exec, "The command that looks; it should only read."),
+        key("done", Shape::Expression, "When its answer says that the effect happened."),
+        key("failed", Shape::Expression, "When its answer says that it did not, and the check failed."),
+        key("retry", Shape::Expression, "When its answer says that it did not, and may be tried again."),
+        key("timeout", Shape::Duration, "How long it may take; 1m without it."),
     ],
 };
 
@@ -337,6 +350,7 @@ mod tests {
             &RULES,
             &RULE,
             &CHECK,
+            &RECONCILE,
             &ROUTING,
             &ON_FAIL,
             &TRANSITION,

@@ -41,7 +41,7 @@ pub use test_file::{
 };
 
 use diagnostic::{Diagnostics, Problem};
-use escrow_model::{Plan, ProviderSpec};
+use escrow_model::{Plan, ProviderSpec, Secret};
 
 /// What a text came to.
 #[derive(Debug)]
@@ -50,6 +50,9 @@ pub struct Reading {
     pub plan: Option<Plan>,
     /// By place.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the file declares as secret, as far as it can be read: diagnostics quote the file, and must not tell
+    /// what it should not have written down.
+    pub secrets: Vec<Secret>,
 }
 
 /// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`. Nothing stands
@@ -62,8 +65,9 @@ pub fn read(text: &str, file: &str, catalog: &[ProviderSpec]) -> Reading {
 pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
     let mut found = Diagnostics::default();
     let plan = plan(text, file, catalog, beside, &mut found);
+    let secrets = plan.as_ref().map_or_else(|| decode::declared_in(text), |plan| plan.secrets.clone());
     let plan = plan.filter(|_| !found.has_errors());
-    Reading { plan, diagnostics: found.finish(text, file) }
+    Reading { plan, diagnostics: found.finish(text, file), secrets }
 }
 
 /// Reads a playbook that may not be text.
@@ -83,7 +87,7 @@ pub fn read_bytes_beside(bytes: &[u8], file: &str, catalog: &[ProviderSpec], bes
                     .label(format!("the byte {} is no part of a character", error.valid_up_to() + 1))
                     .help("save the file as UTF-8"),
             );
-            Reading { plan: None, diagnostics: found.finish(&text, file) }
+            Reading { plan: None, diagnostics: found.finish(&text, file), secrets: Vec::new() }
         }
     }
 }

@@ -135,7 +135,7 @@ impl Judge<'_> {
 
     fn value(&mut self, entry: &Entry, shape: &Shape) {
         let node = &entry.value;
-        let allows_null = matches!(shape, Shape::Any | Shape::TargetOrNull | Shape::Later)
+        let allows_null = matches!(shape, Shape::Any | Shape::TargetOrNull)
             || matches!(shape, Shape::Named(table) if std::ptr::eq(*table, &keys::CHECK));
         if node.is_null() && !allows_null {
             self.found.push(
@@ -147,15 +147,6 @@ impl Judge<'_> {
         }
         match shape {
             Shape::Any => {}
-            Shape::Later => self.found.push(
-                Problem::new(
-                    "E0132",
-                    entry.key_span.clone(),
-                    format!("`{}` is not supported yet", entry.key),
-                )
-                .label("this version would ignore it, so it refuses it")
-                .help("state the same as a `guarantee` until then"),
-            ),
             Shape::Text | Shape::Template => {
                 if node.written().is_none() {
                     self.wrong(entry, "a string");
@@ -223,6 +214,11 @@ impl Judge<'_> {
                 self.each(entry, SECRET_NAMES, |judge, item| judge.name(entry, item, SECRET_NAMES));
             }
             Shape::Argv => self.argv(entry),
+            Shape::Exec => self.exec(entry),
+            Shape::Reconcile => match node.map() {
+                Some(_) => self.map(node, &keys::RECONCILE, entry.key_span.clone()),
+                None => self.exec(entry),
+            },
             Shape::Environment => self.environment(entry),
             Shape::SchemaOrCard => {
                 if node.map().is_none() && node.string().is_none() {

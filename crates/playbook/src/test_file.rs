@@ -96,6 +96,8 @@ pub struct TestAnswer {
     pub takes_ms: u64,
     /// Lines that it wrote to `$ESCROW_ENV`.
     pub env: BTreeMap<String, String>,
+    /// What `reconcile` answers about it.
+    pub reconcile: Option<Box<TestAnswer>>,
 }
 
 /// What a person sends, or how long nobody does anything.

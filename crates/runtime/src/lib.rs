@@ -17,4 +17,5 @@ pub mod redaction;
 pub mod rehearsal;
 pub mod secrets;
 pub mod supervisor;
+pub mod telemetry;
 pub mod world;

@@ -48,6 +48,8 @@ pub enum Replies {
 pub struct Reply {
     pub answer: Answer,
     pub takes: Takes,
+    /// What `reconcile` answers, should nobody know whether this took effect.
+    pub reconcile: Option<Box<Reply>>,
 }
 
 /// How long an answer takes, of time that is not real.

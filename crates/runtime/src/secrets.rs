@@ -98,6 +98,14 @@ impl Secrets {
         Secrets::new(plan, plan.secrets.iter().filter_map(known).collect())
     }
 
+    /// The redactor of what can be read without running anything, for messages about a playbook that may not
+    /// even load.
+    pub fn redactor_of(secrets: &[Secret], directory: &Path) -> Arc<Redactor> {
+        let values: Vec<Vec<u8>> =
+            secrets.iter().filter_map(|secret| at_rest(secret, directory).ok()).collect();
+        Arc::new(Redactor::of(values.iter().map(Vec::as_slice)))
+    }
+
     fn new(plan: &Plan, values: BTreeMap<String, Vec<u8>>) -> Secrets {
         let redactor = Arc::new(Redactor::of(values.values().map(Vec::as_slice)));
         Secrets { values, withheld: withheld(plan), redactor }

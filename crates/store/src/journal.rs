@@ -29,12 +29,73 @@ impl Store {
 
     /// The entries from `from_seq` on.
     pub fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
-        self.read(|connection| {
-            stored(connection, run, from_seq)?
-                .iter()
-                .map(|stored| Ok((stored.seq, decode(run.as_str(), stored.seq, &stored.bytes)?)))
-                .collect()
+        self.read(|connection| Bytes::read(connection, run, from_seq)?.decode(run))
+    }
+}
+
+/// Entries one after the other, as they were hashed.
+struct Bytes {
+    all: Vec<u8>,
+    /// The number of each entry, and where it ends.
+    ends: Vec<(u64, usize)>,
+}
+
+/// Fewer entries than this are read by one processor; starting another would take longer.
+const ENTRIES_APIECE: usize = 2_000;
+
+impl Bytes {
+    fn read(connection: &Connection, run: &RunId, from_seq: u64) -> Result<Bytes, Trouble> {
+        let mut bytes = Bytes { all: Vec::new(), ends: Vec::new() };
+        let mut statement = connection.prepare_cached(
+            "SELECT seq, bytes FROM entries
+             WHERE journal = (SELECT id FROM journals WHERE run = ?1) AND seq >= ?2 ORDER BY seq",
+        )?;
+        let mut rows = statement.query((run.as_str(), from_seq))?;
+        while let Some(row) = rows.next()? {
+            bytes.all.extend_from_slice(row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?);
+            bytes.ends.push((row.get(0)?, bytes.all.len()));
+        }
+        Ok(bytes)
+    }
+
+    /// Reads every entry; a long journal with all processors.
+    fn decode(&self, run: &RunId) -> Result<Vec<(u64, Entry)>, Trouble> {
+        let helpers = std::thread::available_parallelism().map_or(1, usize::from);
+        let apiece = self.ends.len().div_ceil(helpers).max(ENTRIES_APIECE);
+        if self.ends.len() <= apiece {
+            return self.decode_some(run, 0, &self.ends);
+        }
+        std::thread::scope(|scope| {
+            let mut begin = 0;
+            let parts: Vec<_> = self
+                .ends
+                .chunks(apiece)
+                .map(|ends| {
+                    let from = std::mem::replace(&mut begin, ends.last().map_or(0, |(_, end)| *end));
+                    scope.spawn(move || self.decode_some(run, from, ends))
+                })
+                .collect();
+            let mut entries = Vec::with_capacity(self.ends.len());
+            for part in parts {
+                let gone = |_| Trouble::Known(StoreErrorKind::Internal, "a reader of entries is gone".into());
+                entries.append(&mut part.join().map_err(gone)??);
+            }
+            Ok(entries)
         })
+    }
+
+    fn decode_some(
+        &self,
+        run: &RunId,
+        mut from: usize,
+        ends: &[(u64, usize)],
+    ) -> Result<Vec<(u64, Entry)>, Trouble> {
+        let mut entries = Vec::with_capacity(ends.len());
+        for (seq, end) in ends {
+            entries.push((*seq, decode(run.as_str(), *seq, &self.all[from..*end])?));
+            from = *end;
+        }
+        Ok(entries)
     }
 }
 

@@ -43,14 +43,12 @@ impl Store {
         self.write(durability, move |connection| {
             let mut number = 0;
             for one in &added {
-                if is_here(one, connection)? {
-                    continue;
+                if artifacts::insert_added(one, connection)? {
+                    connection
+                        .prepare_cached("INSERT INTO added_outcomes (run, added) VALUES (?1, ?2)")?
+                        .execute((one.run_id.as_ref().map(RunId::as_str), json(one)?))?;
+                    number += 1;
                 }
-                connection
-                    .prepare_cached("INSERT INTO added_outcomes (run, added) VALUES (?1, ?2)")?
-                    .execute((one.run_id.as_ref().map(RunId::as_str), json(one)?))?;
-                artifacts::insert_added(one, connection)?;
-                number += 1;
             }
             Ok(number)
         })
@@ -65,12 +63,6 @@ impl Store {
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
     }
-}
-
-fn is_here(added: &AddedOutcome, connection: &Connection) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM artifacts WHERE id = ?1)")?
-        .query_row([added.outcome.id.as_str()], |row| row.get(0))
 }
 
 /// All of them, oldest first.

@@ -2,7 +2,7 @@
 //!
 //! Projections are not migrated: they are dropped and rebuilt from the journal.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 
 use crate::fault::{StoreErrorKind, Trouble};
 use crate::{attention, invocations, ledger, outcomes, tables};
@@ -71,14 +71,17 @@ pub(crate) const VERSION: u32 = STEPS.len() as u32;
 
 /// The version of an open database, 0 for an empty one. Refuses what Escrow did not write, or a newer one did.
 pub(crate) fn version(connection: &Connection) -> Result<u32, Trouble> {
-    let found: u32 = pragma(connection, "PRAGMA user_version")?;
-    let application: i32 = pragma(connection, "PRAGMA application_id")?;
+    // In one look: another process may be making the database.
+    let (found, application, empty): (u32, i32, bool) = connection.query_row(
+        "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
+                NOT EXISTS (SELECT 1 FROM sqlite_schema)",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
+    if application == 0 && found == 0 && empty {
+        return Ok(0);
+    }
     if application != APPLICATION_ID {
-        let empty =
-            connection.query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(())).optional()?.is_none();
-        if application == 0 && found == 0 && empty {
-            return Ok(0);
-        }
         return Err(Trouble::Known(
             StoreErrorKind::Foreign,
             "the database belongs to another program".into(),
@@ -109,10 +112,6 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
         .execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION}"))?;
     transaction.commit()?;
     Ok(())
-}
-
-fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, sql: &str) -> rusqlite::Result<T> {
-    connection.query_row(sql, [], |row| row.get(0))
 }
 
 #[cfg(test)]

@@ -101,6 +101,8 @@ impl<'a> Applied<'a> {
             | Event::RecoverySucceeded { .. }
             | Event::RecoveryExhausted { .. }
             | Event::WaitStarted { .. }
+            | Event::ReconcileStarted { .. }
+            | Event::Reconciled { .. }
             | Event::LetterOpened { .. }
             | Event::WaitExpired { .. }
             | Event::MemoryChanged { .. }

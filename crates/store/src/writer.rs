@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -178,21 +177,6 @@ struct Desk {
     synced: Option<Durability>,
 }
 
-/// Who opens the database must read the whole log. More pages than this are folded in by who leaves.
-const WAL_BYTES_LEFT: u64 = 256 * 4096;
-
-impl Drop for Desk {
-    fn drop(&mut self) {
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        if std::fs::metadata(log).is_ok_and(|log| log.len() > WAL_BYTES_LEFT) {
-            // Nobody waits for it: what another process still uses stays, and the next one tries again.
-            let _ = self.connection.busy_timeout(Duration::ZERO);
-            let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        }
-    }
-}
-
 impl Desk {
     fn write(&mut self, mut batch: Vec<Box<dyn Job>>) -> Done {
         match self.try_batch(&mut batch) {
@@ -300,6 +284,7 @@ impl Desk {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
+    use std::time::Duration;
 
     use super::*;
     use crate::connect;

@@ -2,6 +2,7 @@
 //!
 //!   gate: {"ok": false}            the check answers with this output
 //!   gate: 1 then exit 2 then 3     several answers in turn; the last one repeats
+//!   post?: "done"                  what `reconcile` finds out about its attempts
 //!   each[2]: exit 1                one item; other items answer as `each:` says, or with null
 //!   a: exit 3 | exit 3 {"n": 1}    a fault, with an output beside it when one is given
 //!   a: timeout | signal | lost     faults after which nobody knows whether an effect happened
@@ -12,7 +13,7 @@
 //!   a: env K=V                     done, and `K=V` joins the environment
 //!
 //!   approve a · deny a · answer a yes · assume a done · cancel · interrupt      letters, when all is quiet
-//!   wait 5s · crash · seen {"id": size, …}                                      time, a new driver, artifacts
+//!   wait 5s · crash · reopen · seen {"id": size, …}                                      time, a new driver, artifacts
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,8 @@ pub struct Ask<'a> {
     pub scope: &'a ScopePath,
     pub attempt: u32,
     pub request: &'a Request,
+    /// `reconcile` asks whether the attempt took effect.
+    pub reconcile: bool,
 }
 
 /// An answer and the time it takes. `None`: it never comes, unless the attempt is stopped.
@@ -56,6 +59,8 @@ pub enum Step {
     Interrupt,
     WaitMs(u64),
     Crash,
+    /// Opens again what failed.
+    Reopen,
 }
 
 /// A world as its test wrote it.
@@ -88,6 +93,7 @@ impl Script {
             "interrupt" => Step::Interrupt,
             "wait" => Step::WaitMs(duration_ms(&word())),
             "crash" => Step::Crash,
+            "reopen" => Step::Reopen,
             "seen" => {
                 let text = line.trim_start_matches("seen");
                 let files: BTreeMap<String, u64> = serde_json::from_str(text).expect("ids with sizes");
@@ -108,8 +114,9 @@ impl Script {
 
 impl World for Script {
     fn reply(&mut self, ask: &Ask<'_>) -> Reply {
-        let item = format!("{}{}", ask.check, ask.scope);
-        let replies = self.answers.get(&item).or_else(|| self.answers.get(ask.check));
+        let mark = if ask.reconcile { "?" } else { "" };
+        let item = format!("{}{}{mark}", ask.check, ask.scope);
+        let replies = self.answers.get(&item).or_else(|| self.answers.get(&format!("{}{mark}", ask.check)));
         let Some(replies) = replies else {
             return Reply { answer: Some(Answer::done(Value::Null)), after_ms: 0 };
         };

@@ -52,7 +52,14 @@ impl Default for Options {
     }
 }
 
-type Running = (CheckIndex, ScopePath, u32);
+type Running = (CheckIndex, ScopePath, u32, Errand);
+
+/// What the workshop is sent for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Errand {
+    Attempt,
+    Reconcile,
+}
 
 /// A run in its scripted world.
 pub struct Stage<W> {
@@ -144,8 +151,12 @@ impl<W: World> Stage<W> {
         {
             let key = (*due, *number);
             self.now_ms = self.now_ms.max(*due);
-            let ((check, scope, attempt), answer) = self.coming.remove(&key).expect("it was just seen");
-            self.input(Input::Answered { check, scope, attempt, answer });
+            let ((check, scope, attempt, errand), answer) =
+                self.coming.remove(&key).expect("it was just seen");
+            self.input(match errand {
+                Errand::Attempt => Input::Answered { check, scope, attempt, answer },
+                Errand::Reconcile => Input::Reconciled { check, scope, attempt, answer },
+            });
             return true;
         }
         let Some(wake) = wake else { return false };
@@ -186,6 +197,7 @@ impl<W: World> Stage<W> {
                 self.now_ms = until;
             }
             Step::Crash => self.crash(),
+            Step::Reopen => assert!(self.reopen(), "it can be opened again"),
         }
     }
 
@@ -196,6 +208,13 @@ impl<W: World> Stage<W> {
         self.silent.clear();
         self.inspection_asked = false;
         self.input(Input::Resume);
+    }
+
+    /// Opens again what failed. False when there is nothing of the kind.
+    pub fn reopen(&mut self) -> bool {
+        let Ok(turn) = self.run.reopen_failed(self.now_ms, None) else { return false };
+        self.act(turn);
+        true
     }
 
     pub fn letter(&mut self, letter: Letter) {
@@ -229,9 +248,16 @@ impl<W: World> Stage<W> {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Perform { check, scope, attempt, request } => self.ask(check, scope, attempt, &request),
+            Effect::Perform { check, scope, attempt, request } => {
+                self.ask((check, scope, attempt, Errand::Attempt), &request);
+            }
+            Effect::Reconcile { check, scope, attempt, request } => {
+                self.ask((check, scope, attempt, Errand::Reconcile), &request);
+            }
             Effect::Stop { check, scope, attempt } => {
-                let running = (check, scope, attempt);
+                let is_stopped = |one: &Running| (&one.0, &one.1, &one.2) == (&check, &scope, &attempt);
+                let mut coming = self.coming.values().map(|(one, _)| one).chain(&self.silent);
+                let Some(running) = coming.find(|one| is_stopped(one)).cloned() else { return };
                 self.silent.retain(|one| *one != running);
                 self.coming.retain(|_, (one, _)| *one != running);
                 let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
@@ -241,11 +267,17 @@ impl<W: World> Stage<W> {
         }
     }
 
-    fn ask(&mut self, check: CheckIndex, scope: ScopePath, attempt: u32, request: &Request) {
+    fn ask(&mut self, running: Running, request: &Request) {
         let plan = Arc::clone(self.run.plan_of());
-        let name = &plan.check(check).name;
-        let reply = self.world.reply(&Ask { check: name, scope: &scope, attempt, request });
-        let running = (check, scope, attempt);
+        let (check, scope, attempt, errand) = &running;
+        let ask = Ask {
+            check: &plan.check(*check).name,
+            scope,
+            attempt: *attempt,
+            request,
+            reconcile: *errand == Errand::Reconcile,
+        };
+        let reply = self.world.reply(&ask);
         match reply.answer {
             Some(answer) => self.deliver(running, answer, reply.after_ms),
             None => self.silent.push(running),
@@ -258,10 +290,13 @@ impl<W: World> Stage<W> {
     }
 
     /// Where the journal has the intent, so that the order of answers outlives a crash.
-    fn intent_of(&self, (index, place, number): &Running) -> usize {
+    fn intent_of(&self, (index, place, number, errand): &Running) -> usize {
         let name = &self.run.plan_of().check(*index).name;
         let is_intent = |entry: &Entry| match &entry.event {
-            Event::AttemptStarted { check, scope, attempt, .. } => {
+            Event::AttemptStarted { check, scope, attempt, .. } if *errand == Errand::Attempt => {
+                attempt == number && scope == place && check == name
+            }
+            Event::ReconcileStarted { check, scope, attempt, .. } if *errand == Errand::Reconcile => {
                 attempt == number && scope == place && check == name
             }
             _ => false,

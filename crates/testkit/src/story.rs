@@ -67,6 +67,12 @@ fn line(event: &Event) -> Option<String> {
             };
             format!("asks {check}{scope} {kind}")
         }
+        Event::ReconcileStarted { check, scope, attempt, .. } => {
+            format!("reconcile {check}{scope} #{attempt}")
+        }
+        Event::Reconciled { check, scope, finding, .. } => {
+            format!("found {check}{scope} {}", finding.map_or("nothing", |finding| finding.as_str()))
+        }
         Event::LetterOpened { letter, refused } => letter_line(letter, refused.is_some()),
         Event::WaitExpired { .. } => "expired".to_owned(),
         Event::MemoryChanged { key, value, .. } => {

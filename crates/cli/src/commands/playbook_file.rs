@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use escrow_model::Plan;
+use escrow_model::{Plan, Secret};
 use escrow_playbook::{Diagnostic, Severity, render};
 use escrow_runtime::secrets::Secrets;
 
@@ -23,24 +23,43 @@ pub(crate) fn load(path: &Path, talk: &Talk) -> Result<PlaybookFile, Failure> {
     let directory = std::env::current_dir().unwrap_or_default();
     let reading = escrow_runtime::playbook_file::read(path, &bytes, &directory);
     let text = String::from_utf8_lossy(&bytes);
-    let rendered = render(&reading.diagnostics, &text, talk.paint.is_coloured());
+    let (diagnostics, rendered) =
+        told(reading.diagnostics, &text, &reading.secrets, talk.paint.is_coloured());
     match reading.plan {
         Some(plan) => {
-            if !reading.diagnostics.is_empty() {
-                // It quotes lines of the file, and the author may have written down what should not be.
-                let mut rendered = rendered;
-                Secrets::at_hand(&plan, Path::new(".")).redactor().text(&mut rendered);
+            if !diagnostics.is_empty() {
                 talk.say(rendered.trim_end());
             }
-            Ok(PlaybookFile { plan, warnings: reading.diagnostics })
+            Ok(PlaybookFile { plan, warnings: diagnostics })
         }
         None => {
-            let errors = reading.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
+            let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
             let problems = if errors == 1 { "1 problem".to_owned() } else { format!("{errors} problems") };
             let message = format!("`{file}` has {problems}; nothing was run");
-            Err(Failure::diagnosed(message, reading.diagnostics, rendered))
+            Err(Failure::diagnosed(message, diagnostics, rendered))
         }
     }
+}
+
+/// Diagnostics and how they look, without secrets: they quote lines of the file, and the author may have written
+/// down what should not be.
+pub(crate) fn told(
+    mut diagnostics: Vec<Diagnostic>,
+    text: &str,
+    secrets: &[Secret],
+    coloured: bool,
+) -> (Vec<Diagnostic>, String) {
+    let mut rendered = render(&diagnostics, text, coloured);
+    let redactor = Secrets::redactor_of(secrets, Path::new("."));
+    redactor.text(&mut rendered);
+    for diagnostic in &mut diagnostics {
+        redactor.text(&mut diagnostic.message);
+        redactor.text(&mut diagnostic.label);
+        if let Some(help) = &mut diagnostic.help {
+            redactor.text(help);
+        }
+    }
+    (diagnostics, rendered)
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {

@@ -94,7 +94,7 @@ fn write_reports(
 
 /// How a run came to rest: talk for people, the document for tools.
 pub(crate) fn report(run: &escrow_engine::Run, store: &Store, talk: &Talk) {
-    talk.say(closing(run, talk.paint).trim_end());
+    talk.say_lazily(|| closing(run, talk.paint).trim_end().to_owned());
     match talk.output() {
         Output::Human => {}
         Output::Json => drop(talk.data(&document(run, store))),

@@ -14,12 +14,14 @@ use escrow_runtime::providers::Environment;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
+use escrow_runtime::telemetry::{Measured, Settings, Telemetry};
 use escrow_runtime::world::RealWorld;
 use escrow_store::{Created, Durability, NewRun, Store};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::state::StateDirectory;
+use crate::terminal::{Live, Talk};
 
 /// `--event NAME[=FILE]`: the name, and the payload if there is one.
 pub(crate) fn read_event(given: Option<&str>) -> Result<(Option<String>, Map<String, Value>), Failure> {
@@ -123,7 +125,41 @@ pub(crate) struct Begun {
 
 impl Begun {
     /// Drives the run until it ends or waits. Ctrl-C and SIGTERM end it with all its children.
-    pub(crate) fn drive(self, state: &StateDirectory, observer: &mut dyn Observer) -> Result<Run, Failure> {
+    pub(crate) fn drive(self, state: &StateDirectory, live: &mut Live<'_>) -> Result<Run, Failure> {
+        match self.telemetry(live.talk()) {
+            None => self.drive_with(state, live),
+            Some(telemetry) => {
+                let talk = live.talk();
+                let mut measured = Measured { observer: live, telemetry };
+                let outcome = self.drive_with(state, &mut measured);
+                if let Some(why) = measured.telemetry.finish() {
+                    talk.say(&format!("warning: telemetry was not delivered: {why}"));
+                }
+                outcome
+            }
+        }
+    }
+
+    /// What is to be told of the run elsewhere; nothing, unless the environment asks for it.
+    fn telemetry(&self, talk: &Talk) -> Option<Telemetry> {
+        let settings = match Settings::read(&|name| std::env::var(name).ok()) {
+            Ok(settings) => settings?,
+            Err(why) => {
+                talk.say(&format!("warning: no telemetry: {why}"));
+                return None;
+            }
+        };
+        let mut telemetry = Telemetry::new(settings, &self.run, Arc::clone(self.secrets.redactor()));
+        if !matches!(self.beginning, Beginning::New(_)) {
+            let before = self.store.entries(&self.run.options().run, 0).unwrap_or_default();
+            for (_, entry) in &before {
+                telemetry.remember(std::slice::from_ref(entry));
+            }
+        }
+        Some(telemetry)
+    }
+
+    fn drive_with(self, state: &StateDirectory, observer: &mut dyn Observer) -> Result<Run, Failure> {
         let options = self.run.options();
         let secrets = self.secrets.withheld().map(str::to_owned).collect();
         let environment = match self.run.plan_of().safety {
@@ -203,6 +239,6 @@ pub(crate) fn only_filtered(document: &Value) -> bool {
 
 pub(crate) fn exit_of(run: &Run) -> crate::exit::Exit {
     let reason = run.reason().map(|reason| reason.code);
-    let filtered = reason == Some(ReasonCode::CompletedNothingRan) && only_filtered(&run.document());
+    let filtered = reason == Some(ReasonCode::CompletedNothingRan) && only_filtered(&run.brief_document());
     crate::exit::Exit::of_run(run.status(), reason, filtered)
 }

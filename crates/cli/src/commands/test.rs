@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use escrow_model::Plan;
-use escrow_playbook::{Diagnostic, TestCase, TestFile, read_tests, render};
+use escrow_model::{Plan, Secret};
+use escrow_playbook::{Diagnostic, TestCase, TestFile, read_tests};
 use escrow_runtime::rehearsal::{Difference, differences, rehearsal_of};
 use serde_json::{Value, json};
 
+use super::playbook_file;
 use crate::arguments::{Output, TestArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -158,7 +159,9 @@ fn load(path: &Path, talk: &Talk) -> Result<(TestFile, Plan), BadFile> {
         return Err(BadFile::plain(format!("`{file}` is not UTF-8")));
     };
     let reading = read_tests(text, &file);
-    let Some(tests) = reading.file else { return Err(BadFile::told(&file, text, reading.diagnostics, talk)) };
+    let Some(tests) = reading.file else {
+        return Err(BadFile::told(&file, text, reading.diagnostics, &[], talk));
+    };
     let playbook = path.parent().unwrap_or(Path::new("")).join(&tests.playbook);
     let playbook_bytes = read(&playbook)?;
     let name = playbook.display().to_string();
@@ -166,10 +169,14 @@ fn load(path: &Path, talk: &Talk) -> Result<(TestFile, Plan), BadFile> {
     let reading = escrow_runtime::playbook_file::read(&playbook, &playbook_bytes, &here);
     let Some(plan) = reading.plan else {
         let text = String::from_utf8_lossy(&playbook_bytes);
-        return Err(BadFile::told(&name, &text, reading.diagnostics, talk));
+        return Err(BadFile::told(&name, &text, reading.diagnostics, &reading.secrets, talk));
     };
     let problems = tests.judge(&plan, text, &file);
-    if problems.is_empty() { Ok((tests, plan)) } else { Err(BadFile::told(&file, text, problems, talk)) }
+    if problems.is_empty() {
+        Ok((tests, plan))
+    } else {
+        Err(BadFile::told(&file, text, problems, &plan.secrets, talk))
+    }
 }
 
 impl BadFile {
@@ -177,8 +184,16 @@ impl BadFile {
         BadFile { message, diagnostics: Vec::new() }
     }
 
-    fn told(file: &str, text: &str, diagnostics: Vec<Diagnostic>, talk: &Talk) -> BadFile {
-        talk.say(render(&diagnostics, text, talk.paint.is_coloured()).trim_end());
+    fn told(
+        file: &str,
+        text: &str,
+        diagnostics: Vec<Diagnostic>,
+        secrets: &[Secret],
+        talk: &Talk,
+    ) -> BadFile {
+        let (diagnostics, rendered) =
+            playbook_file::told(diagnostics, text, secrets, talk.paint.is_coloured());
+        talk.say(rendered.trim_end());
         let count = diagnostics.len();
         let problems = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
         BadFile { message: format!("`{file}` has {problems}"), diagnostics }

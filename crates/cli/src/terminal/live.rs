@@ -46,6 +46,10 @@ impl<'a> Live<'a> {
         }
     }
 
+    pub(crate) fn talk(&self) -> &'a Talk {
+        self.talk
+    }
+
     fn show(&self, line: &Line) -> String {
         let paint = self.talk.paint;
         let Line { mark, label, duration_ms, note } = line;

@@ -159,6 +159,14 @@ impl Story {
                 self.started.remove(check);
                 lines.push(Line::remark(format!("{} waits: {prompt} ({id})", label(check, scope))));
             }
+            Event::ReconcileStarted { check, scope, .. } => {
+                let place = label(check, scope);
+                lines.push(Line::remark(format!("{place} may have taken effect: reconcile looks")));
+            }
+            Event::Reconciled { check, scope, finding, detail, .. } => {
+                let found = finding.map_or("unknown", |finding| finding.as_str());
+                lines.push(Line::remark(format!("{} {found}: {}", label(check, scope), printable(detail))));
+            }
             Event::LetterOpened { refused: Some(why), .. } => {
                 lines.push(Line::remark(format!("a letter was refused: {why}")));
             }

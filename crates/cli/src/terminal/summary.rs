@@ -14,7 +14,7 @@ const OUTPUT_LINES_MAX: usize = 20;
 /// The end of a run: failing output, missing artifacts, the verdict and the next command.
 pub(crate) fn closing(run: &Run, paint: Paint) -> String {
     let mut text = String::new();
-    let document = run.document();
+    let document = run.brief_document();
     let id = run.options().run.as_str();
     for (name, check) in checks(&document) {
         if check["status"] == "failed" {
@@ -189,7 +189,7 @@ pub(crate) fn status_painted(status: RunStatus, paint: Paint) -> String {
 
 /// `runs show` for people.
 pub(crate) fn show_run(run: &Run, paint: Paint) -> String {
-    let document = run.document();
+    let document = run.brief_document();
     let about = &document["run"];
     let field = |name: &str| about[name].as_str().unwrap_or("-").to_owned();
     let mut text = format!("run {}  {}\n", paint.cyan(&field("id")), paint.bold(&field("playbook")));

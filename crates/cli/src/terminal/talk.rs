@@ -47,6 +47,13 @@ impl Talk {
         }
     }
 
+    /// For what takes a while to find out.
+    pub(crate) fn say_lazily(&self, text: impl FnOnce() -> String) {
+        if !self.quiet {
+            self.say(&text());
+        }
+    }
+
     /// Errors are told even when quiet.
     pub(crate) fn error(&self, message: &str, help: Option<&str>) {
         let mut stderr = io::stderr().lock();

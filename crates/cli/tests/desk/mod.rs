@@ -48,6 +48,12 @@ impl Desk {
         for name in ["ESCROW_STATE", "ESCROW_INVOCATION", "ESCROW_RUN", "NO_COLOR", "CLICOLOR_FORCE"] {
             command.env_remove(name);
         }
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy().into_owned();
+            if name.starts_with("OTEL_") || name == "TRACEPARENT" {
+                command.env_remove(name);
+            }
+        }
         command
     }
 

@@ -59,7 +59,7 @@ pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) {
     let mut replies: BTreeMap<(String, ScopePath), Vec<Reply>> = BTreeMap::new();
     for entry in &entries {
         if let Event::AttemptAnswered { check, scope, answer, .. } = &entry.event {
-            let reply = Reply { answer: answer.as_ref().clone(), takes: Takes::Ms(1) };
+            let reply = Reply { answer: answer.as_ref().clone(), takes: Takes::Ms(1), reconcile: None };
             replies.entry((check.clone(), scope.clone())).or_default().push(reply);
         }
     }

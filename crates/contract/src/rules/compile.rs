@@ -57,8 +57,9 @@ pub(super) fn compile(rules: &[Rule]) -> Result<RuleSet, Vec<BadRule>> {
         let test = author.test();
         if let (Ok(path), Some(test), true) = (path, test, rule.enabled) {
             compiled.push(Compiled {
-                rule_id: rule.rule_id.clone(),
-                field: rule.field.clone(),
+                rule_id: rule.rule_id.as_str().into(),
+                field: rule.field.as_str().into(),
+                quoted_field: repr(&rule.field),
                 path,
                 message: rule.message.clone(),
                 test,
@@ -203,7 +204,7 @@ impl Author<'_> {
             .ignore_whitespace(flags.contains('x'))
             .build();
         match built {
-            Ok(regex) => Some(Test::Pattern { regex, source, length_max }),
+            Ok(regex) => Some(Test::Pattern { regex, source: repr(&source), length_max }),
             Err(error) => {
                 let message = error.to_string();
                 let last = message.lines().last().unwrap_or_default();

@@ -4,6 +4,14 @@ use serde_json::{Number, Value};
 
 /// `repr` of a text: in single quotes, unless it has some and no double ones.
 pub(super) fn repr(text: &str) -> String {
+    // Most texts need no second look.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\'' && byte != b'\\') {
+        let mut written = String::with_capacity(text.len() + 2);
+        written.push('\'');
+        written.push_str(text);
+        written.push('\'');
+        return written;
+    }
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut written = String::with_capacity(text.len() + 2);
     written.push(quote);

@@ -205,8 +205,7 @@ fn rules_speak_in_order_and_none_stops_the_others() {
         {"rule_id": "a", "field": "a", "check": "custom", "params": {"expr": "false"}},
     ]));
     let broken = rules.judge(&json!({"n": [0, {"x": 4}]}));
-    let said: Vec<_> =
-        broken.iter().map(|one| (one.rule_id.as_str(), one.field.as_str(), one.check.as_str())).collect();
+    let said: Vec<_> = broken.iter().map(|one| (&*one.rule_id, &*one.field, one.check.as_str())).collect();
     assert_eq!(said, [("z", "a", "required"), ("b", "n[1].x", "range"), ("a", "a", "custom")]);
     assert_eq!(broken[1].message, "Field 'n[1].x' = 4 exceeds maximum 3.");
     assert!(!rules.admits(&json!({})) && rules.len() == 3);

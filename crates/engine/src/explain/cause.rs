@@ -2,7 +2,8 @@
 
 use escrow_expr::Scope;
 use escrow_model::{
-    CheckIndex, Ending, Event, Expression, Letter, ReasonCode, ScopePath, SkipReason, Verdict, WaitKind,
+    Assumption, CheckIndex, Ending, Event, Expression, Letter, ReasonCode, ScopePath, SkipReason, Verdict,
+    WaitKind,
 };
 
 use super::path::decisive;
@@ -14,16 +15,10 @@ use crate::view::{BUDGET, View};
 impl Book<'_> {
     /// The entry that the run's reason goes back to, and the check that it is about.
     pub(super) fn run_cause(&self) -> Option<(usize, Option<Place>)> {
-        let ended = self.entries.iter().rposition(|entry| {
-            matches!(
-                entry.event,
-                Event::RunEnded { .. } | Event::RunWaiting { .. } | Event::RunOverridden { .. }
-            )
-        })?;
+        let (ended, reason) = self.reason()?;
         if let Event::RunOverridden { .. } = self.entries[ended].event {
             return Some((ended, None));
         }
-        let reason = self.run.state.reason.as_ref()?;
         let last = |wanted: &dyn Fn(&Event) -> bool| {
             self.entries[..ended].iter().rposition(|entry| wanted(&entry.event))
         };
@@ -44,9 +39,9 @@ impl Book<'_> {
             ReasonCode::TimedOutDeadline => of_run(last(&|event| matches!(event, Event::DeadlinePassed {}))),
             _ => {
                 let named = reason.evidence.iter().find(|evidence| evidence.kind == "check");
-                let waited = self.run.waits().into_iter().next().map(|wait| wait.check);
-                let name = named.map(|evidence| evidence.id.clone()).or(waited);
-                let check = name.and_then(|name| self.run.graph.find(&name));
+                let waited = || reason.evidence.first().and_then(|evidence| self.waits_at(&evidence.id));
+                let name = named.map(|evidence| evidence.id.as_str()).or_else(waited);
+                let check = name.and_then(|name| self.find(name));
                 let Some(check) = check else { return of_run(None) };
                 let decided = self.decision(check, &ScopePath::root(), ended);
                 let Some(decided) = decided else { return of_run(None) };
@@ -54,6 +49,14 @@ impl Book<'_> {
                 Some((decided, Some((check, scope))))
             }
         }
+    }
+
+    /// The check that waits under this id.
+    fn waits_at(&self, wanted: &str) -> Option<&str> {
+        self.entries.iter().rev().find_map(|entry| match &entry.event {
+            Event::WaitStarted { check, id, .. } if id == wanted => Some(check.as_str()),
+            _ => None,
+        })
     }
 
     pub(super) fn cause(&self, index: usize) -> Result<Cause, ReplayError> {
@@ -69,7 +72,7 @@ impl Book<'_> {
             Event::AttemptStarted { attempt, .. } => cause.attempt = Some(*attempt),
             _ => {}
         }
-        let check = event.check().and_then(|name| self.run.graph.find(name));
+        let check = event.check().and_then(|name| self.find(name));
         if let Some(check) = check {
             cause.evaluations = self.evaluations(index, check, &cause.scope)?;
         }
@@ -85,13 +88,15 @@ impl Book<'_> {
     ) -> Result<Vec<Evaluation>, ReplayError> {
         match &self.entries[index].event {
             Event::CheckSkipped { reason: SkipReason::IfCondition | SkipReason::Assume, .. } => {
-                let then = Run::replay(&self.entries[..index])?;
-                Ok(gates(&then, check, scope))
+                Ok(gates(&*self.before(index)?, check, scope))
             }
             Event::CheckJudged { verdict, issues, .. } => {
                 let rule = decisive(issues).map_or("", |issue| issue.rule_id.as_str());
                 if rule == "contract/assume_failed" {
-                    return Ok(gates(&Run::replay(&self.entries[..index])?, check, scope));
+                    return Ok(gates(&*self.before(index)?, check, scope));
+                }
+                if let Some(found) = self.reconciled(index, check, scope)? {
+                    return Ok(found);
                 }
                 if self.is_assumed(index) || rule == "system/template_error" {
                     return Ok(Vec::new());
@@ -100,13 +105,16 @@ impl Book<'_> {
                 if *verdict == Verdict::Succeeded
                     && let Some(started) = self.started(check, scope, index)
                 {
-                    all.extend(gates(&Run::replay(&self.entries[..started])?, check, scope));
+                    all.extend(gates(&*self.before(started)?, check, scope));
                 }
-                all.extend(contracts(&Run::replay(&self.entries[..index])?, check, scope));
+                all.extend(contracts(&*self.before(index)?, check, scope));
                 Ok(all)
             }
-            Event::WaitStarted { .. } | Event::AttemptStarted { .. } => {
-                Ok(gates(&Run::replay(&self.entries[..index])?, check, scope))
+            Event::WaitStarted { .. } | Event::AttemptStarted { .. } | Event::ReconcileStarted { .. } => {
+                if let Some(found) = self.reconciled(index, check, scope)? {
+                    return Ok(found);
+                }
+                Ok(gates(&*self.before(index)?, check, scope))
             }
             _ => Ok(Vec::new()),
         }
@@ -114,10 +122,37 @@ impl Book<'_> {
 
     /// The intent of the attempt that an entry judged.
     fn started(&self, check: CheckIndex, scope: &ScopePath, before: usize) -> Option<usize> {
-        let name = &self.run.state.plan.check(check).name;
+        let name = &self.plan.check(check).name;
         self.entries[..before].iter().rposition(|entry| {
             matches!(&entry.event, Event::AttemptStarted { check, scope: at, .. } if check == name && at == scope)
         })
+    }
+
+    /// What was read from the answer of `reconcile`, where the entry before holds one.
+    fn reconciled(
+        &self,
+        index: usize,
+        check: CheckIndex,
+        scope: &ScopePath,
+    ) -> Result<Option<Vec<Evaluation>>, ReplayError> {
+        let Some(Event::Reconciled { answer, .. }) = self.entry_before(index) else { return Ok(None) };
+        let then = self.before(index - 1)?;
+        let view = View::reconciling(&then, check, scope, Some(answer));
+        let reconcile = self.plan.check(check).reconcile.as_ref();
+        let expressions = reconcile.into_iter().flat_map(|reconcile| reconcile.expressions());
+        let found = expressions.map(|(finding, expression)| {
+            let construct = match finding {
+                Assumption::Done => "reconcile.done",
+                Assumption::Failed => "reconcile.failed",
+                Assumption::Retry => "reconcile.retry",
+            };
+            evaluate(construct, expression, &view, false)
+        });
+        Ok(Some(found.collect()))
+    }
+
+    fn entry_before(&self, index: usize) -> Option<&Event> {
+        Some(&self.entries.get(index.checked_sub(1)?)?.event)
     }
 
     /// Whether a person's word made the verdict.
@@ -140,6 +175,11 @@ impl Book<'_> {
                 Verdict::Succeeded if self.is_assumed(index) => {
                     format!("a person says that `{check}{scope}` was done")
                 }
+                Verdict::Succeeded
+                    if let Some(Event::Reconciled { detail, .. }) = self.entry_before(index) =>
+                {
+                    format!("`{check}{scope}` was done, as `reconcile` found: {detail}")
+                }
                 Verdict::Succeeded => format!("`{check}{scope}` ran and kept its contract"),
                 Verdict::Failed => {
                     let message = decisive(issues).map_or("it failed", |issue| issue.message.as_str());
@@ -157,6 +197,11 @@ impl Book<'_> {
             }
             Event::AttemptStarted { check, scope, attempt, .. } => {
                 format!("attempt {attempt} of `{check}{scope}` was started and has not been answered")
+            }
+            Event::ReconcileStarted { check, scope, attempt, .. } => {
+                format!(
+                    "nobody knows whether attempt {attempt} of `{check}{scope}` took effect; `reconcile` looks"
+                )
             }
             Event::LoopBudgetExceeded { check, scope, to, limit } => {
                 format!("`{check}{scope}` routed to `{to}` once more than the loop budget of {limit} allows")

@@ -13,7 +13,10 @@ impl Book<'_> {
             .iter()
             .filter(|evaluation| evaluation.decisive)
             .flat_map(|evaluation| {
-                let wanted = evaluation.construct != "fail_if";
+                let wanted = !matches!(
+                    evaluation.construct,
+                    "fail_if" | "reconcile.done" | "reconcile.failed" | "reconcile.retry"
+                );
                 match evaluation.held {
                     Some(_) => differences(&evaluation.explanation, wanted),
                     None => vec![format!(
@@ -23,11 +26,11 @@ impl Book<'_> {
                 }
             })
             .collect();
-        let plan = &self.run.state.plan;
+        let plan = &self.plan;
         match &self.entries[index].event {
             Event::CheckSkipped { check, reason, .. } => match reason {
                 SkipReason::Event => {
-                    let on = self.run.graph.find(check).map(|check| plan.check(check).on.join("`, `"));
+                    let on = self.find(check).map(|check| plan.check(check).on.join("`, `"));
                     all.push(format!("the event would have to be one of `{}`", on.unwrap_or_default()));
                 }
                 SkipReason::Tags => all.push("`--tags` and `--exclude-tags` would have to let it in".into()),
@@ -61,8 +64,8 @@ impl Book<'_> {
     }
 
     fn who_routes_to(&self, check: &str) -> String {
-        let plan = &self.run.state.plan;
-        let target = self.run.graph.find(check);
+        let plan = &self.plan;
+        let target = self.find(check);
         let sources: Vec<String> = plan
             .checks
             .iter()

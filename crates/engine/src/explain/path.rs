@@ -28,7 +28,7 @@ impl Book<'_> {
             return Ok((links, decided));
         }
         // What stood then: the same state serves the whole path, because all of it had settled.
-        let then = Run::replay(&self.entries[..decided])?;
+        let then = self.before(decided)?;
         let mut at = (place.clone(), decided);
         while let Event::CheckSkipped { reason, .. } = &self.entries[at.1].event
             && links.len() < LINKS_MAX
@@ -71,7 +71,7 @@ impl Book<'_> {
             Event::WaitStarted { prompt, .. } => ("waiting", String::new(), prompt.clone()),
             _ => ("running", String::new(), String::new()),
         };
-        let check = self.run.state.plan.check(*check).name.clone();
+        let check = self.plan.check(*check).name.clone();
         Link { check, scope: scope.clone(), came_to, code, detail, entry: entry as u64 + 1 }
     }
 

@@ -6,7 +6,7 @@ use super::cause::evaluate;
 use super::path::decisive;
 use super::{Book, Evaluation, Moment};
 use crate::graph::BlockName;
-use crate::run::{ReplayError, Run};
+use crate::run::ReplayError;
 use crate::view::View;
 
 /// A check that loops for long is told from its end.
@@ -16,7 +16,7 @@ const TRANSITIONS_MAX: usize = 3;
 
 impl Book<'_> {
     pub(super) fn story(&self, check: CheckIndex, scope: &ScopePath) -> Result<Vec<Moment>, ReplayError> {
-        let name = self.run.state.plan.check(check).name.as_str();
+        let name = self.plan.check(check).name.as_str();
         let mut moments = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
             let here = entry.event.check() == Some(name)
@@ -54,11 +54,11 @@ impl Book<'_> {
     /// The `when` that was taken.
     fn transition(&self, index: usize, check: CheckIndex) -> Result<Option<Evaluation>, ReplayError> {
         let Event::Routed { scope, block, to, .. } = &self.entries[index].event else { return Ok(None) };
-        let plan = &self.run.state.plan;
+        let plan = &self.plan;
         let Some(block) = BlockName::ALL.into_iter().find(|name| name.as_str() == block) else {
             return Ok(None);
         };
-        let then = Run::replay(&self.entries[..index])?;
+        let then = self.before(index)?;
         let view = View::routing(&then, check, scope, block);
         let taken = block.of(plan.check(check)).transitions.iter().find_map(|transition| {
             let evaluation = evaluate("when", &transition.when, &view, false);
@@ -94,6 +94,11 @@ fn tell(event: &Event, at: u64) -> Option<String> {
             format!("the route to `{to}` would exceed the loop budget of {limit}")
         }
         Event::WaitStarted { id, prompt, .. } => format!("waits ({id}): {prompt}"),
+        Event::ReconcileStarted { .. } => "effect unknown: `reconcile` looks".into(),
+        Event::Reconciled { finding: Some(finding), detail, .. } => {
+            format!("`reconcile` found `{}`: {detail}", finding.as_str())
+        }
+        Event::Reconciled { finding: None, detail, .. } => format!("`reconcile` does not know: {detail}"),
         Event::IssueRaised { issue, .. } => issue.message.clone(),
         Event::RecoveryExhausted { .. } => "no retry is left".into(),
         _ => return None,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use escrow_model::{Answer, Delivery, Entry, Event, Letter, Millis, ReasonCode, Request, ScopePath};
+use escrow_model::{Answer, Delivery, Ending, Entry, Event, Letter, Millis, ReasonCode, Request, ScopePath};
 
 use crate::overridden::Override;
 
@@ -10,16 +10,46 @@ type Asked = (String, ScopePath);
 
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    pub(super) attempts: BTreeMap<(String, ScopePath, u32), RecordedAttempt>,
-    /// For each check that people were asked about: what they said, and how long after they were asked.
-    pub(super) letters: BTreeMap<Asked, VecDeque<(Letter, Millis)>>,
-    pub(super) cancellations: Vec<(Millis, Letter)>,
+    pub(super) attempts: BTreeMap<(String, ScopePath, u32), RecordedAsk>,
+    /// What `reconcile` was asked about the effects of attempts.
+    pub(super) reconciles: BTreeMap<(String, ScopePath, u32), RecordedAsk>,
+    /// For each time that people were asked about a check: what came of it.
+    pub(super) letters: BTreeMap<Asked, VecDeque<Response>>,
+    pub(super) cancellations: Vec<(Moment, Letter)>,
+    /// Where time itself led on: the first retry or deadline of each such moment.
+    pub(super) wakes: BTreeMap<Millis, usize>,
     /// What people did with the run after it had ended.
     pub(super) afterwards: VecDeque<(Millis, Afterwards)>,
     /// The last look at the artifacts.
     pub(super) delivery: Option<Delivery>,
 }
 
+/// When something came in: its time and, because much may happen in one millisecond, its entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment {
+    pub(super) at: Millis,
+    pub(super) entry: usize,
+}
+
+/// What came of asking somebody.
+#[derive(Clone, Debug)]
+pub(super) enum Response {
+    /// The run still waits, or what it waited for was decided otherwise.
+    None,
+    Letter(Said),
+    /// Nobody answered in time.
+    Silence,
+}
+
+/// What a person said, and how long after they were asked.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    pub(super) letter: Letter,
+    pub(super) after_ms: Millis,
+    pub(super) entry: usize,
+}
+
+/// What somebody did with a run that had ended.
 #[derive(Debug)]
 pub(super) enum Afterwards {
     Reopened {
@@ -32,43 +62,105 @@ pub(super) enum Afterwards {
     },
 }
 
+/// A request to the world, and what came back.
 #[derive(Debug)]
-pub(super) struct RecordedAttempt {
-    pub(super) request: Request,
+pub(super) struct RecordedAsk {
+    request: Request,
     started_at: Millis,
-    pub(super) answer: Option<Answer>,
+    answer: Option<Answer>,
+    took_ms: Millis,
+    entry: usize,
+    /// A person who knew was faster.
+    pub(super) overruled: Option<Said>,
+}
+
+/// A recorded answer to a request.
+pub(super) struct Recorded {
+    pub(super) answer: Answer,
     pub(super) took_ms: Millis,
+    /// Where the journal has it.
+    pub(super) entry: usize,
+    /// It answered another request than the one that is asked now.
+    pub(super) differs: bool,
+}
+
+impl RecordedAsk {
+    fn new(request: &Request, started_at: Millis) -> RecordedAsk {
+        RecordedAsk {
+            request: request.clone(),
+            started_at,
+            answer: None,
+            took_ms: 0,
+            entry: 0,
+            overruled: None,
+        }
+    }
+
+    fn take(&mut self, answer: &Answer, moment: Moment) {
+        self.took_ms = moment.at.saturating_sub(self.started_at);
+        self.entry = moment.entry;
+        self.answer = Some(answer.clone());
+    }
+
+    pub(super) fn answered(&self, request: &Request) -> Option<Recorded> {
+        let differs = self.request.provider != request.provider || self.request.fields != request.fields;
+        let (answer, took_ms, entry) = (self.answer.clone()?, self.took_ms, self.entry);
+        Some(Recorded { answer, took_ms, entry, differs })
+    }
+
+    /// Whether it was stopped before it was done.
+    pub(super) fn was_stopped(&self) -> bool {
+        let ending = self.answer.as_ref().map(|answer| &answer.ending);
+        matches!(ending, Some(Ending::Fault(fault)) if fault.code == "cancelled")
+    }
 }
 
 impl Record {
     pub(super) fn of(entries: &[Entry]) -> Record {
         let mut record = Record::default();
-        let mut waits: BTreeMap<&str, (Asked, Millis)> = BTreeMap::new();
-        for entry in entries {
+        let mut open = Open::default();
+        for (index, entry) in entries.iter().enumerate() {
+            let moment = Moment { at: entry.at, entry: index };
             match &entry.event {
                 Event::AttemptStarted { check, scope, attempt, request, .. } => {
-                    let started = RecordedAttempt {
-                        request: (**request).clone(),
-                        started_at: entry.at,
-                        answer: None,
-                        took_ms: 0,
-                    };
-                    record.attempts.insert((check.clone(), scope.clone(), *attempt), started);
+                    let key = (check.clone(), scope.clone(), *attempt);
+                    record.attempts.insert(key, RecordedAsk::new(request, entry.at));
+                }
+                Event::ReconcileStarted { check, scope, attempt, request } => {
+                    let key = (check.clone(), scope.clone(), *attempt);
+                    open.looks.insert((check.clone(), scope.clone()), *attempt);
+                    record.reconciles.insert(key, RecordedAsk::new(request, entry.at));
+                }
+                Event::Reconciled { check, scope, attempt, answer, .. } => {
+                    let key = (check.clone(), scope.clone(), *attempt);
+                    open.looks.remove(&(check.clone(), scope.clone()));
+                    if let Some(asked) = record.reconciles.get_mut(&key) {
+                        asked.take(answer, moment);
+                    }
                 }
                 Event::AttemptAnswered { check, scope, attempt, answer } => {
                     let key = (check.clone(), scope.clone(), *attempt);
-                    if let Some(started) = record.attempts.get_mut(&key) {
-                        started.took_ms = entry.at.saturating_sub(started.started_at);
-                        started.answer = Some((**answer).clone());
+                    if let Some(asked) = record.attempts.get_mut(&key) {
+                        asked.take(answer, moment);
                     }
                 }
                 Event::WaitStarted { check, scope, id, .. } => {
                     let asked = (check.clone(), scope.clone());
-                    record.letters.entry(asked.clone()).or_default();
-                    waits.insert(id, (asked, entry.at));
+                    let times = record.letters.entry(asked.clone()).or_default();
+                    times.push_back(Response::None);
+                    open.waits.insert(id, Wait { asked, time: times.len() - 1, at: entry.at });
                 }
                 Event::LetterOpened { letter, refused: None } => {
-                    record.note_letter(letter, entry.at, &waits);
+                    record.note_letter(letter, moment, &mut open);
+                }
+                Event::RetryDue { .. } | Event::DeadlinePassed {} => {
+                    record.wakes.entry(entry.at).or_insert(index);
+                }
+                Event::WaitExpired { id } => {
+                    record.wakes.entry(entry.at).or_insert(index);
+                    if let Some(wait) = open.waits.remove(id.as_str()) {
+                        record.note_response(&wait, Response::Silence);
+                    }
                 }
                 Event::RunReopened { by, .. } => {
                     record.afterwards.push_back((entry.at, Afterwards::Reopened { by: by.clone() }));
@@ -86,23 +178,54 @@ impl Record {
         record
     }
 
-    fn note_letter(&mut self, letter: &Letter, at: Millis, waits: &BTreeMap<&str, (Asked, Millis)>) {
+    fn note_letter(&mut self, letter: &Letter, moment: Moment, open: &mut Open<'_>) {
+        let said = |since: Millis| Said {
+            letter: letter.clone(),
+            after_ms: moment.at.saturating_sub(since),
+            entry: moment.entry,
+        };
         let wait = match letter {
-            Letter::Approve { id, .. } | Letter::Deny { id, .. } => waits.get(id.as_str()),
-            Letter::Assume { check, scope, .. } => waits
-                .values()
-                .filter(|((name, at), _)| name == check && at == scope)
-                .max_by_key(|(_, at)| *at),
+            Letter::Approve { id, .. } | Letter::Deny { id, .. } => open.waits.get(id.as_str()),
+            Letter::Assume { check, scope, .. } => {
+                let asked = (check.clone(), scope.clone());
+                if let Some(attempt) = open.looks.remove(&asked)
+                    && let Some(look) = self.reconciles.get_mut(&(asked.0.clone(), asked.1.clone(), attempt))
+                {
+                    look.overruled = Some(said(look.started_at));
+                    return;
+                }
+                open.waits.values().filter(|wait| wait.asked == asked).max_by_key(|wait| wait.time)
+            }
             // The answer is an attempt's answer; it is found there.
             Letter::Answer { .. } => None,
             Letter::Cancel { .. } => {
-                self.cancellations.push((at, letter.clone()));
+                self.cancellations.push((moment, letter.clone()));
                 None
             }
         };
-        if let Some((asked, since)) = wait {
-            let after = at.saturating_sub(*since);
-            self.letters.entry(asked.clone()).or_default().push_back((letter.clone(), after));
+        if let Some(wait) = wait {
+            self.note_response(wait, Response::Letter(said(wait.at)));
         }
     }
+
+    fn note_response(&mut self, wait: &Wait, response: Response) {
+        let times = self.letters.get_mut(&wait.asked);
+        if let Some(time) = times.and_then(|times| times.get_mut(wait.time)) {
+            *time = response;
+        }
+    }
+}
+
+/// What people or `reconcile` are asked at a moment of the journal.
+#[derive(Default)]
+struct Open<'a> {
+    waits: BTreeMap<&'a str, Wait>,
+    looks: BTreeMap<Asked, u32>,
+}
+
+/// The how manieth time that somebody was asked about a place, and when.
+struct Wait {
+    asked: Asked,
+    time: usize,
+    at: Millis,
 }

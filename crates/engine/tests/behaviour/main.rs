@@ -15,6 +15,8 @@ mod memory;
 mod names;
 mod outcomes;
 mod overrides;
+mod reconcile;
+mod reopened;
 mod resume;
 mod retries;
 mod routing;

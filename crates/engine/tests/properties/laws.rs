@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
-use escrow_model::{Assumption, CheckIndex, Criticality, Entry, Event, Letter, Plan, ScopePath, Verdict};
+use escrow_model::{
+    Assumption, CheckIndex, Criticality, Ending, Entry, Event, Letter, Plan, ScopePath, Verdict,
+};
 use serde_json::Value;
 
 type Place = (String, ScopePath);
@@ -12,6 +14,10 @@ type Place = (String, ScopePath);
 #[derive(Default)]
 pub(crate) struct Reader {
     running: BTreeSet<Place>,
+    /// Where `reconcile` looks.
+    looking: BTreeSet<Place>,
+    /// External attempts that may have taken effect, and nobody has said so or otherwise.
+    unknown: BTreeSet<Place>,
     violated: BTreeSet<Place>,
     /// Retries of the last decision.
     retries: BTreeMap<Place, u32>,
@@ -28,7 +34,8 @@ impl Reader {
         let limit = plan.max_parallelism.map_or(parallelism, |limit| limit.min(parallelism));
         for entry in journal {
             reader.entry(plan, &entry.event);
-            let slots = reader.running.iter().filter(|(name, _)| needs_slot(plan, name)).count();
+            let at_work = reader.running.iter().chain(&reader.looking);
+            let slots = at_work.filter(|(name, _)| needs_slot(plan, name)).count();
             assert!(slots <= limit as usize, "{slots} run at once, {limit} may");
         }
         reader.items_are_apart();
@@ -41,16 +48,38 @@ impl Reader {
                 let place = (check.clone(), scope.clone());
                 self.contracts_are_kept(plan, &place);
                 self.groups_have_room(plan, &place);
+                assert!(!self.unknown.contains(&place), "{check}{scope} may have taken effect already");
                 let attempts = self.attempts.entry(place.clone()).or_default();
                 *attempts += 1;
                 assert_eq!(*attempts, *attempt, "attempts of {check}{scope} count up");
                 assert!(self.running.insert(place), "{check}{scope} runs twice at once");
             }
-            Event::AttemptAnswered { check, scope, .. } => {
-                assert!(self.running.remove(&(check.clone(), scope.clone())), "{check}{scope} was running");
+            Event::AttemptAnswered { check, scope, answer, .. } => {
+                let place = (check.clone(), scope.clone());
+                assert!(self.running.remove(&place), "{check}{scope} was running");
+                let spec = plan.check(plan.find(check).expect("it is in the plan"));
+                let at_risk = spec.criticality == Criticality::External && !spec.idempotent;
+                if at_risk && matches!(&answer.ending, Ending::Fault(fault) if fault.effect_unknown) {
+                    self.unknown.insert(place);
+                }
+            }
+            Event::ReconcileStarted { check, scope, .. } => {
+                let place = (check.clone(), scope.clone());
+                assert!(self.unknown.contains(&place), "the effect of {check}{scope} is known");
+                assert!(self.looking.insert(place), "{check}{scope} is looked for twice");
+            }
+            Event::Reconciled { check, scope, finding, .. } => {
+                let place = (check.clone(), scope.clone());
+                assert!(self.looking.remove(&place), "nobody looked for {check}{scope}");
+                if *finding == Some(Assumption::Retry) {
+                    self.unknown.remove(&place);
+                    *self.retried.entry(place).or_default() += 1;
+                }
             }
             Event::CheckJudged { check, scope, verdict, violation, .. } => {
                 let place = (check.clone(), scope.clone());
+                self.unknown.remove(&place);
+                self.looking.remove(&place);
                 self.verdicts.insert(place.clone(), *verdict);
                 match verdict {
                     Verdict::Succeeded => drop(self.violated.remove(&place)),
@@ -70,7 +99,10 @@ impl Reader {
                 letter: Letter::Assume { check, scope, assumption, .. },
                 refused: None,
             } if *assumption == Assumption::Retry => {
-                *self.retried.entry((check.clone(), scope.clone())).or_default() += 1;
+                let place = (check.clone(), scope.clone());
+                self.unknown.remove(&place);
+                self.looking.remove(&place);
+                *self.retried.entry(place).or_default() += 1;
             }
             Event::Routed { check, to_scope, again, .. } => {
                 self.routed = true;

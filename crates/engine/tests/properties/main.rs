@@ -8,10 +8,14 @@
 mod laws;
 mod plans;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
-use escrow_engine::Run;
-use escrow_model::{Assumption, Event, Letter, RunStatus, WaitKind};
+use escrow_engine::{Change, Run, compare, redecide};
+use escrow_model::{
+    Assumption, Criticality, Ending, Entry, Event, Letter, Plan, RunStatus, ScopePath, Verdict, WaitKind,
+};
 use escrow_testkit::{Dice, Options, Stage, Weather, try_plan};
 use laws::Reader;
 use plans::Flavour;
@@ -176,6 +180,130 @@ fn a_crash_after_any_commit_changes_nothing_in_the_end() {
             assert!(document == expected, "{text}after entry {commit}:\n{document:#}\n{expected:#}");
         }
     });
+}
+
+/// Without routes nothing but a failure leads to a second attempt, so a confirmed effect must not see one.
+#[test]
+fn a_run_that_is_opened_again_repeats_no_confirmed_effect() {
+    let flavour = Flavour { routes: false, unknown: true, people: true };
+    cases(3, 1, 9, |seed| {
+        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let Ok(plan) = try_plan(&text) else { return };
+        let mut stage = Stage::start(&plan, &options(), weather(seed, true));
+        let mut dice = Dice::new(seed);
+        finish(&mut stage, &mut dice);
+        let ended = stage.journal.len();
+        if !stage.reopen() {
+            return;
+        }
+        finish(&mut stage, &mut dice);
+        assert!(Run::replay(&stage.journal).expect("a journal replays") == stage.run, "{text}");
+        let confirmed = confirmed(&plan, &stage.journal[..ended]);
+        for entry in &stage.journal[ended..] {
+            if let Event::AttemptStarted { check, scope, .. } = &entry.event {
+                let again = confirmed.contains(&(check.clone(), scope.clone()));
+                assert!(!again, "{text}`{check}{scope}` was confirmed and is attempted again");
+            }
+        }
+        let again = redecide(&stage.journal, plan).expect("a journal replays");
+        let differs = first_difference(&stage.journal, &again.entries);
+        assert!(again.entries == stage.journal, "{text}{differs}");
+    });
+}
+
+/// External checks outside of lists, whose last verdict is that they succeeded.
+fn confirmed(plan: &Plan, journal: &[Entry]) -> BTreeSet<(String, ScopePath)> {
+    let mut confirmed = BTreeSet::new();
+    for entry in journal {
+        if let Event::CheckJudged { check, scope, verdict, .. } = &entry.event {
+            let spec = plan.check(plan.find(check).expect("it is in the plan"));
+            let place = (check.clone(), scope.clone());
+            match verdict {
+                Verdict::Succeeded if spec.criticality == Criticality::External && spec.fan.is_empty() => {
+                    confirmed.insert(place);
+                }
+                Verdict::Succeeded | Verdict::Failed => drop(confirmed.remove(&place)),
+            }
+        }
+    }
+    confirmed
+}
+
+/// Recorded runs are decided again: nothing is called, because everything is there; and nothing differs.
+#[test]
+fn deciding_a_recorded_run_again_under_the_same_plan_gives_the_same_journal() {
+    let flavour = Flavour { routes: true, unknown: true, people: true };
+    cases(3, 1, 7, |seed| {
+        let text = plans::plan(&mut Dice::new(seed), flavour);
+        let Ok(plan) = try_plan(&text) else { return };
+        let mut stage = Stage::start(&plan, &options(), weather(seed, true));
+        let mut dice = Dice::new(seed);
+        if dice.chance(20) {
+            for _ in 0..dice.below(12) {
+                stage.advance(u64::MAX);
+            }
+            stage.letter(Letter::Cancel { by: None, system: false });
+        }
+        finish(&mut stage, &mut dice);
+        let again = redecide(&stage.journal, plan).expect("a journal replays");
+        assert!(again.unknown.is_empty(), "{text}everything was recorded: {:?}", again.unknown);
+        assert!(again.assumed.is_empty(), "{text}everything was asked like this: {:?}", again.assumed);
+        let compared = compare(&stage.journal, &again).expect("a journal replays");
+        assert_eq!(compared.change, Change::Same, "{text}{:?}", compared.differences);
+        let differs = first_difference(&stage.journal, &again.entries);
+        assert!(again.entries == stage.journal, "{text}{differs}");
+    });
+}
+
+/// Whatever else the other plan says: it ends, it never asks for more than the record has, and what the record
+/// lacks is named.
+#[test]
+fn deciding_a_recorded_run_again_under_another_plan_ends_and_makes_nothing_up() {
+    let flavour = Flavour { routes: true, unknown: true, people: true };
+    cases(3, 1, 8, |seed| {
+        let mut dice = Dice::new(seed);
+        let (text, other) = (plans::plan(&mut dice, flavour), plans::plan(&mut dice, flavour));
+        let (Ok(plan), Ok(other_plan)) = (try_plan(&text), try_plan(&other)) else { return };
+        let mut stage = Stage::start(&plan, &options(), weather(seed, true));
+        finish(&mut stage, &mut Dice::new(seed));
+        let again = redecide(&stage.journal, Arc::clone(&other_plan)).expect("a journal replays");
+        assert!(again.entries.len() < 100_000, "{text}{other}it does not end");
+        let replayed = Run::replay(&again.entries).expect("what would have been is a journal");
+        assert!(replayed == again.run, "{text}{other}");
+        let recorded = answers(&stage.journal);
+        for (place, answer) in answers(&again.entries) {
+            let made_here = plan_provider(&other_plan, &place.0) == "noop" || answer == "cancelled";
+            assert!(made_here || recorded.get(&place) == Some(&answer), "{text}{other}{place:?} is made up");
+        }
+        let open = !again.run.status().is_terminal();
+        let waits = again.run.status() == RunStatus::Waiting;
+        assert!(!open || waits || !again.unknown.is_empty(), "{text}{other}it says why it does not end");
+        compare(&stage.journal, &again).expect("two journals compare");
+    });
+}
+
+/// What came back for each attempt; a fault by its code.
+fn answers(journal: &[Entry]) -> BTreeMap<(String, ScopePath, u32), String> {
+    let answered = journal.iter().filter_map(|entry| match &entry.event {
+        Event::AttemptAnswered { check, scope, attempt, answer } => {
+            let text = match &answer.ending {
+                Ending::Fault(fault) => fault.code.clone(),
+                Ending::Done => answer.output.to_string(),
+            };
+            Some(((check.clone(), scope.clone(), *attempt), text))
+        }
+        _ => None,
+    });
+    answered.collect()
+}
+
+fn plan_provider<'a>(plan: &'a Plan, check: &str) -> &'a str {
+    plan.find(check).map_or("", |check| plan.check(check).provider.as_str())
+}
+
+fn first_difference(one: &[Entry], other: &[Entry]) -> String {
+    let at = one.iter().zip(other).position(|(a, b)| a != b).unwrap_or(one.len().min(other.len()));
+    format!("entry {at}:\n{:?}\n{:?}", one.get(at), other.get(at))
 }
 
 fn timeless(mut document: Value) -> Value {

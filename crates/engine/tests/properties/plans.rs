@@ -6,7 +6,7 @@ use escrow_testkit::Dice;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flavour {
     pub(crate) routes: bool,
-    /// External checks whose unknown effects wait for a person.
+    /// External checks whose unknown effects wait for a person, or are looked for.
     pub(crate) unknown: bool,
     pub(crate) people: bool,
 }
@@ -79,6 +79,15 @@ fn keys(dice: &mut Dice, flavour: Flavour, name: &str, all: &[String], external:
     }
     if external && !flavour.unknown {
         keys.push("idempotent: true".to_owned());
+    }
+    if external && flavour.unknown && dice.chance(50) {
+        keys.push(
+            dice.pick(&[
+                "reconcile: ./look",
+                "reconcile: {exec: ./look, done: \"output === 'done'\", retry: \"output.length > 4\"}",
+            ])
+            .to_string(),
+        );
     }
     if name.starts_with("list") && dice.chance(30) {
         keys.push(format!("concurrency: {}", 1 + dice.below(2)));

@@ -40,6 +40,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
     let rules = decoder.rules(node);
     let outcome = node.get("outcome").and_then(|node| decoder.kind(node));
     let env = decoder.environment(node.get("env"));
+    let reconcile = decoder.reconcile(node);
     decoder.conflicts(node);
     let provider = decoder.provider(node).unwrap_or(NO_PROVIDER);
     let fields = fields::decode(decoder, node, &provider);
@@ -75,6 +76,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
         mutating: false,
         continue_on_failure: flag("continue_on_failure").unwrap_or(false),
         idempotent: flag("idempotent").unwrap_or(false),
+        reconcile,
         requires_approval: flag("requires_approval").unwrap_or(false),
         retry: retry.as_ref().map(|retry| Retry { max: retry.max.unwrap_or(0), backoff: retry.backoff }),
         retry_logical: retried("logical").unwrap_or(false),

@@ -26,7 +26,7 @@ pub(super) fn decode(
 }
 
 impl Decoder<'_> {
-    fn field(&mut self, name: &str, kind: KeyKind, node: &Rc<Node>) -> Option<Field> {
+    pub(super) fn field(&mut self, name: &str, kind: KeyKind, node: &Rc<Node>) -> Option<Field> {
         match kind {
             KeyKind::Text => self.sources.template(name, node).map(Field::Text),
             KeyKind::Texts => Some(Field::Texts(self.field_texts(name, node))),

@@ -64,6 +64,17 @@ impl Secrets {
     }
 }
 
+/// The secrets that a file declares, although the rest of it is no YAML: its block `secrets:`, read by itself.
+pub(crate) fn declared_in(text: &str) -> Vec<Secret> {
+    let begins = |line: &&str| line.starts_with("secrets:");
+    let belongs = |line: &&str| line.is_empty() || line.starts_with([' ', '\t', '-', '#', '\r']);
+    let mut lines = text.lines().skip_while(|line| !begins(line));
+    let first = lines.next().unwrap_or_default();
+    let block: Vec<&str> = std::iter::once(first).chain(lines.take_while(belongs)).collect();
+    let root = crate::yaml::parse(&block.join("\n"), &mut Diagnostics::default());
+    root.map(|root| Secrets::of(&root).declared).unwrap_or_default()
+}
+
 fn source(node: &Node) -> Option<SecretSource> {
     let text = |key: &str| node.get(key).and_then(|node| node.written()).map(str::to_owned);
     if let Some(variable) = text("env") {

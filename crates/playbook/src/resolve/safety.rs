@@ -1,6 +1,6 @@
 //! Risky checks without the contracts that their risk asks for. Under `safety: strict` these are errors.
 
-use escrow_model::{Criticality, CriticalityOrigin, Safety};
+use escrow_model::{Check, Criticality, CriticalityOrigin, Safety};
 use serde_json::Value;
 
 use crate::decode::Draft;
@@ -49,6 +49,11 @@ pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
             ),
             Criticality::External | Criticality::Internal | Criticality::Policy | Criticality::Info => {}
         }
+        if let Some(why) = reconciles_nothing(check)
+            && let Some(entry) = draft.entry.value.entry("reconcile")
+        {
+            found.push(Problem::new("W0211", entry.key_span.clone(), "`reconcile` has no effect").label(why));
+        }
         if check.criticality_origin == CriticalityOrigin::MutatingProvider {
             found.push(
                 Problem::new(
@@ -61,6 +66,17 @@ pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
                 .error_if(strict),
             );
         }
+    }
+}
+
+/// Why nobody ever asks `reconcile`.
+fn reconciles_nothing(check: &Check) -> Option<&'static str> {
+    if check.criticality != Criticality::External {
+        Some("only the effects of an `external` check can be unknown")
+    } else if check.idempotent {
+        Some("an `idempotent` check is simply repeated")
+    } else {
+        None
     }
 }
 

@@ -127,24 +127,25 @@ impl Judge<'_> {
                 }
             }
             KeyKind::Word(words) => self.word(&entry.key, node, words),
-            KeyKind::Texts | KeyKind::Exec => match node.list() {
-                Some(items) => {
-                    if items.is_empty() {
-                        self.wrong_saying(entry, "a list with something in it", "it is empty");
-                    }
-                    for item in items.iter().filter(|item| item.written().is_none()) {
-                        self.found.push(
-                            Problem::new(
-                                "E0105",
-                                item.span.clone(),
-                                format!("`{}` must be a list of strings", entry.key),
-                            )
-                            .label(format!("this is {}", item.describe())),
-                        );
-                    }
-                }
-                None => self.value(entry, &Shape::Text),
-            },
+            KeyKind::Texts | KeyKind::Exec => self.exec(entry),
+        }
+    }
+
+    /// A string, or a list of strings.
+    pub(super) fn exec(&mut self, entry: &Entry) {
+        let Some(items) = entry.value.list() else { return self.value(entry, &Shape::Text) };
+        if items.is_empty() {
+            self.wrong_saying(entry, "a list with something in it", "it is empty");
+        }
+        for item in items.iter().filter(|item| item.written().is_none()) {
+            self.found.push(
+                Problem::new(
+                    "E0105",
+                    item.span.clone(),
+                    format!("`{}` must be a list of strings", entry.key),
+                )
+                .label(format!("this is {}", item.describe())),
+            );
         }
     }
 

@@ -167,9 +167,22 @@ impl Reader<'_> {
     }
 
     fn answer(&mut self, node: &Node) -> TestAnswer {
-        const KEYS: &[&str] = &["output", "exit", "stderr", "signal", "timeout", "takes", "env"];
+        const KEYS: &[&str] = &["output", "exit", "stderr", "signal", "timeout", "takes", "env", "reconcile"];
+        self.one_answer(node, KEYS)
+    }
+
+    /// What `reconcile` answers: a word that it prints, or an answer as any other.
+    fn reconcile(&mut self, node: &Node) -> TestAnswer {
+        const KEYS: &[&str] = &["output", "exit", "stderr", "signal", "timeout", "takes"];
+        match node.string() {
+            Some(word) => TestAnswer { output: word.into(), ..TestAnswer::default() },
+            None => self.one_answer(node, KEYS),
+        }
+    }
+
+    fn one_answer(&mut self, node: &Node, keys: &[&str]) -> TestAnswer {
         let mut answer = TestAnswer::default();
-        for entry in self.map(node, "an answer", KEYS) {
+        for entry in self.map(node, "an answer", keys) {
             match entry.key.as_str() {
                 "output" => answer.output = entry.value.json(),
                 "exit" => answer.exit = self.exit_code(entry).unwrap_or(0),
@@ -178,6 +191,7 @@ impl Reader<'_> {
                 "timeout" => answer.timeout = self.flag(entry).unwrap_or(false),
                 "takes" => answer.takes_ms = self.duration_ms(entry).unwrap_or(0),
                 "env" => answer.env = self.variables(entry),
+                "reconcile" => answer.reconcile = Some(Box::new(self.reconcile(&entry.value))),
                 _ => {}
             }
         }

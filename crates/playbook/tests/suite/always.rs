@@ -1,7 +1,10 @@
 //! What holds whatever the text.
 
-use escrow_playbook::{Severity, json_schema, read, read_bytes, render, report};
+use escrow_contract::rules::RuleSet;
+use escrow_model::Rule;
+use escrow_playbook::{Severity, json_schema, read, read_bytes, read_rules, render, report};
 use proptest::prelude::*;
+use serde_json::json;
 
 use crate::support::{CATALOG, texts_of};
 
@@ -52,6 +55,54 @@ proptest! {
         let start = text.char_indices().map(|(offset, _)| offset).nth(at.index(text.chars().count())).unwrap_or(0);
         let end = text[start..].char_indices().map(|(offset, _)| start + offset).nth(length).unwrap_or(text.len());
         survive(format!("{}{instead}{}", &text[..start], &text[end..]).as_bytes());
+    }
+}
+
+const RULES: &str = "name: person
+rules:
+  - { rule_id: name, field: name, check: required }
+  - { rule_id: age, field: people[0].age, check: range, params: { min: 0, max: 150 }, message: how old? }
+  - { rule_id: mail, field: mail, check: pattern, params: { pattern: '^[^@]+@[a-z]+$', flags: i, max_length: 9 } }
+  - { rule_id: even, field: age, check: custom, params: { expr: 'value % 2 === 0 && item.name', error: odd } }
+";
+
+/// Reads rules; what was taken judges anything, and says the same of it twice.
+fn survive_as_rules(text: &str) {
+    let reading = read_rules(text, "any.yaml");
+    let errors = reading.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    assert_eq!(reading.rules.is_none(), errors > 0, "rules go with no errors");
+    render(&reading.diagnostics, text, true);
+    let Some(rules) = reading.rules else { return };
+    let stored = serde_json::to_string(&rules).expect("rules can be stored");
+    let restored: Vec<Rule> = serde_json::from_str(&stored).expect("stored rules can be read");
+    assert_eq!(rules, restored);
+    let set = RuleSet::compile(&rules).expect("rules that were read make sense");
+    for item in [
+        json!(null),
+        json!([1, "a", {}]),
+        json!({"name": 3, "age": "x", "people": [{"age": -1}], "mail": ""}),
+    ] {
+        assert_eq!(set.judge(&item).is_empty(), set.admits(&item));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_change_of_a_file_of_rules_is_answered(
+        at in any::<prop::sample::Index>(),
+        length in 0usize..12,
+        instead in "[-a-z:{}\\[\\],&*!|>'\"# \n\t<=.0-9é(?+)$]{0,12}",
+    ) {
+        let start = RULES.char_indices().map(|(offset, _)| offset).nth(at.index(RULES.chars().count())).unwrap_or(0);
+        let end = RULES[start..].char_indices().map(|(offset, _)| start + offset).nth(length).unwrap_or(RULES.len());
+        survive_as_rules(&format!("{}{instead}{}", &RULES[..start], &RULES[end..]));
+    }
+
+    #[test]
+    fn any_text_is_answered_as_rules(text in "[-a-z:{}\\[\\],&*!|>'\"# \n0-9é]{0,120}") {
+        survive_as_rules(&text);
     }
 }
 

@@ -115,7 +115,11 @@ fn reply(answer: &TestAnswer) -> Reply {
         (true, 0) => Takes::ItsTimeout,
         (_, ms) => Takes::Ms(ms),
     };
-    Reply { answer: Answer { ending, output: answer.output.clone(), record, env: answer.env.clone() }, takes }
+    Reply {
+        answer: Answer { ending, output: answer.output.clone(), record, env: answer.env.clone() },
+        takes,
+        reconcile: answer.reconcile.as_deref().map(|answer| Box::new(reply(answer))),
+    }
 }
 
 fn sightings(case: &TestCase, plan: &Plan) -> Vec<Sighting> {

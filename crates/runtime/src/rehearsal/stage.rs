@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use escrow_engine::{Effect, Input, OpenWait, ReplayError, Run, Turn};
+use escrow_engine::{Effect, Input, ReplayError, Run, Turn};
 use escrow_model::{
     Answer, Assumption, CheckIndex, Ending, Entry, Event, Letter, Millis, ProviderFault, Request, RunStatus,
     ScopePath, WaitKind,
@@ -13,7 +13,14 @@ use super::{Act, Commit, Played, Rehearsal, Replies, START_MS, ScriptedLetter, T
 /// More turns than any rehearsal that ends.
 const TURNS_MAX: usize = 200_000;
 
-type Running = (CheckIndex, ScopePath, u32);
+type Running = (CheckIndex, ScopePath, u32, Errand);
+
+/// What the world is asked: to do something, or whether it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Errand {
+    Attempt,
+    Reconcile,
+}
 
 pub(super) struct Stage<'a> {
     rehearsal: &'a Rehearsal,
@@ -200,8 +207,11 @@ impl<'a> Stage<'a> {
 
     fn take(&mut self, at: Millis, number: u64) {
         self.now_ms = self.now_ms.max(at);
-        if let Some(((check, scope, attempt), answer)) = self.coming.remove(&(at, number)) {
-            self.input(Input::Answered { check, scope, attempt, answer });
+        if let Some(((check, scope, attempt, errand), answer)) = self.coming.remove(&(at, number)) {
+            self.input(match errand {
+                Errand::Attempt => Input::Answered { check, scope, attempt, answer },
+                Errand::Reconcile => Input::Reconciled { check, scope, attempt, answer },
+            });
         }
     }
 
@@ -212,7 +222,10 @@ impl<'a> Stage<'a> {
             return false;
         }
         let waits = self.run.waits();
-        if let Some(wait) = waits.iter().find(|wait| self.is_lost(wait)) {
+        if let Some(wait) = waits
+            .iter()
+            .find(|wait| wait.kind == WaitKind::UnknownEffect && self.is_lost(&wait.check, &wait.scope))
+        {
             let (check, scope) = (wait.check.clone(), wait.scope.clone());
             if let Some(index) = self.run.plan_of().find(&check) {
                 *self.lost.entry((index, scope.clone())).or_default() += 1;
@@ -231,17 +244,14 @@ impl<'a> Stage<'a> {
     }
 
     /// Whether the break made this effect unknown, and not the script.
-    fn is_lost(&self, wait: &OpenWait) -> bool {
+    fn is_lost(&self, name: &str, place: &ScopePath) -> bool {
         let last = self.journal.iter().rev().find_map(|entry| match &entry.event {
-            Event::AttemptAnswered { check, scope, answer, .. }
-                if *check == wait.check && *scope == wait.scope =>
-            {
+            Event::AttemptAnswered { check, scope, answer, .. } if check == name && scope == place => {
                 Some(&answer.ending)
             }
             _ => None,
         });
-        wait.kind == WaitKind::UnknownEffect
-            && matches!(last, Some(Ending::Fault(fault)) if fault.code == "lost")
+        matches!(last, Some(Ending::Fault(fault)) if fault.code == "lost")
     }
 
     fn input(&mut self, input: Input) {
@@ -258,10 +268,17 @@ impl<'a> Stage<'a> {
         for effect in turn.effects {
             match effect {
                 Effect::Perform { check, scope, attempt, request } => {
-                    self.ask(check, scope, attempt, &request);
+                    self.ask((check, scope, attempt, Errand::Attempt), &request);
+                }
+                Effect::Reconcile { check, scope, attempt, request } => {
+                    self.ask((check, scope, attempt, Errand::Reconcile), &request);
                 }
                 Effect::Stop { check, scope, attempt } => {
-                    let running = (check, scope, attempt);
+                    let is_stopped = |one: &Running| (&one.0, &one.1, &one.2) == (&check, &scope, &attempt);
+                    let mut coming = self.coming.values().map(|(one, _)| one);
+                    let Some(running) = coming.find(|one| is_stopped(one)).cloned() else {
+                        continue;
+                    };
                     self.coming.retain(|_, (one, _)| *one != running);
                     let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
                     self.deliver(running, Answer::fault(fault), 0);
@@ -283,8 +300,14 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn ask(&mut self, check: CheckIndex, scope: ScopePath, attempt: u32, request: &Request) {
+    fn ask(&mut self, running: Running, request: &Request) {
+        let (check, scope, attempt, errand) = running.clone();
         let name = self.run.plan_of().check(check).name.clone();
+        if errand == Errand::Reconcile && self.resumed && self.is_lost(&name, &scope) {
+            // The script knows of no break: whoever resumed the play says what happened.
+            let fault = ProviderFault::transient("lost", "the play was broken off");
+            return self.deliver(running, Answer::fault(fault), 0);
+        }
         let lost = self.lost.get(&(check, scope.clone())).copied().unwrap_or(0);
         let place = format!("{name}{scope}");
         let replies = &self.rehearsal.script.replies;
@@ -304,6 +327,13 @@ impl<'a> Stage<'a> {
                     .ok_or_else(|| format!("`{place}` was to run {turn} times and has {answers}"))
             }
         };
+        let reply = reply.and_then(|reply| match errand {
+            Errand::Attempt => Ok(reply),
+            Errand::Reconcile => reply
+                .reconcile
+                .as_deref()
+                .ok_or_else(|| format!("`reconcile` of `{place}` was to look and has no answer")),
+        });
         match reply {
             Ok(reply) => {
                 let takes_ms = match reply.takes {
@@ -311,7 +341,7 @@ impl<'a> Stage<'a> {
                     Takes::ItsTimeout => request.timeout_ms,
                 };
                 let answer = reply.answer.clone();
-                self.deliver((check, scope, attempt), answer, takes_ms);
+                self.deliver(running, answer, takes_ms);
             }
             Err(problem) => self.problems.push(problem),
         }

@@ -37,7 +37,7 @@ pub(super) fn seal(turn: &mut Turn, redactor: &Arc<Redactor>) -> Result<bool, In
     }
     for effect in &mut turn.effects {
         // What is done is what is written.
-        if let Effect::Perform { request, .. } = effect {
+        if let Effect::Perform { request, .. } | Effect::Reconcile { request, .. } = effect {
             found |= redactor.request(Arc::make_mut(request))?;
         }
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use escrow_engine::{Effect, Input, Run};
-use escrow_model::{Answer, CheckIndex, ProviderFault, ScopePath};
+use escrow_model::{Answer, CheckIndex, ProviderFault, Request, ScopePath};
 use escrow_store::Keeper;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use super::{Report, Surroundings};
 use crate::cancellation::{Canceller, cancellation};
 use crate::nested::{self, Nest, Rest};
-use crate::providers::{Attempt, Contexts};
+use crate::providers::{Attempt, Contexts, LiveOutput};
 use crate::world::{Door, Look, World};
 
 pub(super) struct Workshop {
@@ -26,6 +26,14 @@ pub(super) struct Workshop {
 }
 
 type Key = (CheckIndex, ScopePath, u32);
+
+/// What somebody is sent out for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Errand {
+    Attempt,
+    /// Only to look whether the attempt took effect.
+    Reconcile,
+}
 
 struct Work {
     canceller: Canceller,
@@ -57,91 +65,10 @@ impl Workshop {
     pub(super) fn perform(&mut self, run: &Run, effect: Effect) {
         match effect {
             Effect::Perform { check, scope, attempt, request } => {
-                let key = (check, scope.clone(), attempt);
-                let name = run.plan_of().check(check).name.clone();
-                let (canceller, cancellation) = cancellation();
-                let reports = self.reports.clone();
-                let door = self.door();
-                let world = Rc::clone(&self.world);
-                let surroundings = Rc::clone(&self.surroundings);
-                let contexts = Rc::clone(&self.contexts);
-                let at_work = Rc::clone(&self.at_work);
-                let context = serde_json::to_vec(&run.context(check, &scope)).unwrap_or_default();
-                let run_id = run.options().run.clone();
-                let invocation = run.options().invocation.clone();
-                let granted = surroundings.secrets.granted(&run.plan_of().check(check).secrets);
-                let done = key.clone();
-                let nest = Nest {
-                    parent: run.options().clone(),
-                    parent_started_at: run.started_at(),
-                    check: name.clone(),
-                    scope: scope.clone(),
-                    attempt,
-                    surroundings: (*self.surroundings).clone(),
-                    store: Arc::clone(&self.store),
-                    world: Rc::clone(&self.world),
-                    cancellation: cancellation.clone(),
-                };
-                let task = tokio::task::spawn_local(async move {
-                    let live = {
-                        let (name, scope) = (name.clone(), scope.clone());
-                        move |stream, bytes: &[u8]| {
-                            let report = Report::Output {
-                                check: name.clone(),
-                                scope: scope.clone(),
-                                stream,
-                                bytes: bytes.to_vec(),
-                            };
-                            drop(reports.send(report));
-                        }
-                    };
-                    let place = Attempt {
-                        run: run_id,
-                        invocation,
-                        check: name.clone(),
-                        spool: surroundings.spool.clone(),
-                        label: spool_label(&name, &scope, attempt),
-                        spool_from_bytes: SPOOL_FROM_BYTES,
-                        contexts,
-                        scope: scope.clone(),
-                        number: attempt,
-                        directory: surroundings.directory.clone(),
-                        artifacts: surroundings.artifacts.clone(),
-                        context: Box::new(move || context.clone()),
-                        environment: surroundings.environment.clone(),
-                        secrets: granted,
-                        redactor: Arc::clone(surroundings.secrets.redactor()),
-                        cancellation,
-                        live: Some(Box::new(live)),
-                        grace: surroundings.grace,
-                    };
-                    if request.provider == nested::SPEC.name {
-                        let rest = nest.perform(&request).await;
-                        at_work.borrow_mut().remove(&done);
-                        let input = match rest {
-                            Rest::Answered(answer) => {
-                                Input::Answered { check, scope, attempt, answer: *answer }
-                            }
-                            Rest::Waits { child, reason } => {
-                                Input::NestedWaits { check, scope, attempt, child, reason }
-                            }
-                        };
-                        world.bring(input, &door);
-                        return;
-                    }
-                    let mut answer = match world.provider(&request.provider) {
-                        Some(provider) => provider.perform(&request, &place).await,
-                        None => Answer::fault(ProviderFault::logical(
-                            "exception",
-                            format!("no provider is called `{}`", request.provider),
-                        )),
-                    };
-                    surroundings.secrets.redactor().answer(&mut answer);
-                    at_work.borrow_mut().remove(&done);
-                    world.bring(Input::Answered { check, scope, attempt, answer }, &door);
-                });
-                let work = Work { canceller, task: task.abort_handle() };
-                self.at_work.borrow_mut().insert(key, work);
+                self.send_out(run, (check, scope, attempt), request, Errand::Attempt);
+            }
+            Effect::Reconcile { check, scope, attempt, request } => {
+                self.send_out(run, (check, scope, attempt), request, Errand::Reconcile);
             }
             Effect::Stop { check, scope, attempt } => {
                 if let Some(work) = self.at_work.borrow().get(&(check, scope, attempt)) {
@@ -166,6 +93,86 @@ impl Workshop {
         let reports = self.reports.clone();
         Rc::new(move |input| drop(reports.send(Report::Input(input))))
     }
+
+    fn send_out(&mut self, run: &Run, key: Key, request: Arc<Request>, errand: Errand) {
+        let (check, scope, attempt) = key.clone();
+        let spec = run.plan_of().check(check);
+        let (canceller, cancellation) = cancellation();
+        let context = run.context(check, &scope);
+        let surroundings = Rc::clone(&self.surroundings);
+        let place = Attempt {
+            run: run.options().run.clone(),
+            invocation: run.options().invocation.clone(),
+            check: spec.name.clone(),
+            spool: surroundings.spool.clone(),
+            label: spool_label(&spec.name, &scope, attempt, errand),
+            spool_from_bytes: SPOOL_FROM_BYTES,
+            contexts: Rc::clone(&self.contexts),
+            scope: scope.clone(),
+            number: attempt,
+            directory: surroundings.directory.clone(),
+            artifacts: surroundings.artifacts.clone(),
+            context: Box::new(move || context.clone()),
+            environment: surroundings.environment.clone(),
+            secrets: surroundings.secrets.granted(&spec.secrets),
+            redactor: Arc::clone(surroundings.secrets.redactor()),
+            cancellation: cancellation.clone(),
+            live: match errand {
+                Errand::Attempt => Some(self.live(&spec.name, &scope)),
+                Errand::Reconcile => None,
+            },
+            grace: surroundings.grace,
+        };
+        let nest = Nest {
+            parent: run.options().clone(),
+            parent_started_at: run.started_at(),
+            check: spec.name.clone(),
+            scope: scope.clone(),
+            attempt,
+            surroundings: (*self.surroundings).clone(),
+            store: Arc::clone(&self.store),
+            world: Rc::clone(&self.world),
+            cancellation,
+        };
+        let (world, door) = (Rc::clone(&self.world), self.door());
+        let (at_work, done) = (Rc::clone(&self.at_work), key.clone());
+        let task = tokio::task::spawn_local(async move {
+            let input = if errand == Errand::Attempt && request.provider == nested::SPEC.name {
+                match nest.perform(&request).await {
+                    Rest::Answered(answer) => Input::Answered { check, scope, attempt, answer: *answer },
+                    Rest::Waits { child, reason } => {
+                        Input::NestedWaits { check, scope, attempt, child, reason }
+                    }
+                }
+            } else {
+                let mut answer = match world.provider(&request.provider) {
+                    Some(provider) => provider.perform(&request, &place).await,
+                    None => Answer::fault(ProviderFault::logical(
+                        "exception",
+                        format!("no provider is called `{}`", request.provider),
+                    )),
+                };
+                surroundings.secrets.redactor().answer(&mut answer);
+                match errand {
+                    Errand::Attempt => Input::Answered { check, scope, attempt, answer },
+                    Errand::Reconcile => Input::Reconciled { check, scope, attempt, answer },
+                }
+            };
+            at_work.borrow_mut().remove(&done);
+            world.bring(input, &door);
+        });
+        self.at_work.borrow_mut().insert(key, Work { canceller, task: task.abort_handle() });
+    }
+
+    /// Passes output on as it comes.
+    fn live(&self, check: &str, scope: &ScopePath) -> LiveOutput {
+        let (reports, check, scope) = (self.reports.clone(), check.to_owned(), scope.clone());
+        Box::new(move |stream, bytes: &[u8]| {
+            let report =
+                Report::Output { check: check.clone(), scope: scope.clone(), stream, bytes: bytes.to_vec() };
+            drop(reports.send(report));
+        })
+    }
 }
 
 impl Drop for Workshop {
@@ -181,7 +188,7 @@ impl Drop for Workshop {
 const SPOOL_FROM_BYTES: usize = 4096;
 
 /// Begins the file names of an attempt: readable, unique, and safe whatever the check is called.
-fn spool_label(check: &str, scope: &ScopePath, attempt: u32) -> String {
+fn spool_label(check: &str, scope: &ScopePath, attempt: u32, errand: Errand) -> String {
     let safe: String = check
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
@@ -189,5 +196,9 @@ fn spool_label(check: &str, scope: &ScopePath, attempt: u32) -> String {
         .collect();
     let items: String = scope.indices().iter().map(|index| format!(".{index}")).collect();
     let salt = check.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-    format!("{safe}-{salt:08x}{items}-{attempt}")
+    let errand = match errand {
+        Errand::Attempt => "",
+        Errand::Reconcile => "-reconcile",
+    };
+    format!("{safe}-{salt:08x}{items}-{attempt}{errand}")
 }

@@ -71,7 +71,7 @@ pub struct OutcomeFilter {
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
     let Event::OutcomeStored { outcome } = applied.event else { return Ok(()) };
     let invocation = runs::before(applied.run, connection)?.and_then(|before| before.invocation);
-    insert(outcome, applied.at, Some(applied.run), invocation.as_deref(), connection)
+    insert(outcome, applied.at, Some(applied.run), invocation.as_deref(), connection).map(drop)
 }
 
 /// What was added by hand has no journal to come from; it is put back from where it was written down.
@@ -82,7 +82,8 @@ pub(crate) fn refill(connection: &Connection) -> Result<(), Trouble> {
     Ok(())
 }
 
-pub(crate) fn insert_added(added: &AddedOutcome, connection: &Connection) -> rusqlite::Result<()> {
+/// False when one of this id is here already.
+pub(crate) fn insert_added(added: &AddedOutcome, connection: &Connection) -> rusqlite::Result<bool> {
     let run = added.run_id.as_ref().map(RunId::as_str);
     insert(&added.outcome, added.created_at, run, added.invocation_id.as_deref(), connection)
 }
@@ -93,10 +94,10 @@ fn insert(
     run: Option<&str>,
     invocation: Option<&str>,
     connection: &Connection,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<bool> {
     let Outcome { kind, summary, passed, content } = &recorded.outcome;
     // An id is used once; a journal from elsewhere that uses one again does not change what is here.
-    connection
+    let inserted = connection
         .prepare_cached(
             "INSERT OR IGNORE INTO artifacts
                  (id, invocation_id, run_id, created_at, kind, name, passed, summary, content, file_path)
@@ -114,7 +115,7 @@ fn insert(
             json(content)?,
             &recorded.file_path,
         ))?;
-    Ok(())
+    Ok(inserted > 0)
 }
 
 const COLUMNS: &str =

@@ -126,6 +126,15 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                     .execute((run, check, scope, status.as_str()))?;
             }
         }
+        Event::ReconcileStarted { check, scope, .. } => {
+            for scope in rows_of(run, check, scope, connection)? {
+                connection
+                    .prepare_cached(
+                        "UPDATE checks SET status = 'unknown' WHERE run = ?1 AND name = ?2 AND scope = ?3",
+                    )?
+                    .execute((run, check, scope))?;
+            }
+        }
         _ => {}
     }
     Ok(())

@@ -47,24 +47,27 @@ fn a_stopped_holder_that_wakes_up_is_fenced() {
 #[test]
 fn a_holder_that_nobody_can_judge_keeps_its_lease_until_it_expires() {
     let house = House::new();
-    let options = Options { lease_ttl: Duration::from_millis(150), ..Options::default() };
-    let brief = Store::open_with(&house.path(), Mode::Write, options).unwrap();
+    let open = |lease_ttl| {
+        Store::open_with(&house.path(), Mode::Write, Options { lease_ttl, ..Options::default() }).unwrap()
+    };
+    let (lasting, brief) = (open(Duration::from_secs(3_600)), open(Duration::ZERO));
     let tenant = house.start("a", 1_000);
     house.store.release(&tenant.lease).unwrap();
-    let lease = brief.acquire(tenant.run(), &holder(2), |_| Liveness::Unknown).unwrap();
+    let take = |liveness| lasting.acquire(tenant.run(), &holder(3), |_| liveness);
+    let lease = lasting.acquire(tenant.run(), &holder(2), |_| Liveness::Unknown).unwrap();
+    let renew = |store: &Store| store.renew(std::slice::from_ref(&lease)).unwrap();
 
-    let taken = brief.acquire(tenant.run(), &holder(3), |_| Liveness::Unknown);
-    assert!(matches!(taken, Err(LeaseError::Held { .. })), "{taken:?}");
-    std::thread::sleep(Duration::from_millis(100));
-    assert_eq!(brief.renew(std::slice::from_ref(&lease)).unwrap(), []);
-    std::thread::sleep(Duration::from_millis(100));
-    let taken = brief.acquire(tenant.run(), &holder(3), |_| Liveness::Unknown);
-    assert!(matches!(taken, Err(LeaseError::Held { .. })), "renewed: {taken:?}");
-    std::thread::sleep(Duration::from_millis(100));
+    assert!(matches!(take(Liveness::Unknown), Err(LeaseError::Held { .. })));
+    assert_eq!(renew(&brief), []);
+    std::thread::sleep(Duration::from_millis(5));
     // A process that is known to run keeps even an expired lease.
-    assert!(brief.acquire(tenant.run(), &holder(3), |_| Liveness::Alive).is_err());
-    brief.acquire(tenant.run(), &holder(3), |_| Liveness::Unknown).unwrap();
-    assert_eq!(brief.renew(&[lease]).unwrap(), [run_id("a")]);
+    assert!(take(Liveness::Alive).is_err());
+    assert_eq!(renew(&lasting), []);
+    assert!(matches!(take(Liveness::Unknown), Err(LeaseError::Held { .. })), "renewed");
+    assert_eq!(renew(&brief), []);
+    std::thread::sleep(Duration::from_millis(5));
+    take(Liveness::Unknown).unwrap();
+    assert_eq!(renew(&lasting), [run_id("a")]);
 }
 
 #[test]

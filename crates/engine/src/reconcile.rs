@@ -1,0 +1,192 @@
+//! An effect of which nobody knows, and a command that may: `reconcile` is asked before a person is.
+//!
+//! ```text
+//!   unknown ──▶ ReconcileStarted ──▶ command ──▶ Reconciled ──▶ done · failed · retry
+//!                                                    └─ anything else: a person is asked
+//! ```
+//!
+//! **Invariant:** only a clear answer counts. A command that was cut off, that contradicts itself or whose answer
+//! cannot be read leaves the effect unknown.
+
+use std::sync::Arc;
+
+use escrow_model::{
+    Answer, Assumption, CheckIndex, Ending, Event, Expression, Issue, Reconcile, Request, ScopePath, Verdict,
+};
+use serde_json::{Map, Value};
+
+use crate::run::{Effect, Run};
+use crate::state::{Phase, Place};
+use crate::turn::Deciding;
+use crate::verdict::Judgement;
+use crate::view::{BUDGET, View};
+
+/// How often one decision is repeated before somebody else than `reconcile` has to say so.
+const REPEATS_MAX: u32 = 3;
+
+impl Deciding<'_> {
+    /// Asks `reconcile` about the attempt that just ended; a person, where there is none.
+    pub(crate) fn find_out(&mut self, place: &Place, attempt: u32) {
+        let (check, scope) = place;
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let Some(reconcile) = spec.reconcile.as_ref().filter(|_| self.state.stopping.is_none()) else {
+            return self.ask_about_unknown_effect(place, "");
+        };
+        match self.render_reconcile(*check, scope, attempt, reconcile) {
+            Ok(request) => {
+                self.record(Event::ReconcileStarted {
+                    check: spec.name.clone(),
+                    scope: scope.clone(),
+                    attempt,
+                    request: Arc::new(request),
+                });
+                self.issue_reconcile(place);
+            }
+            Err(message) => self.ask_about_unknown_effect(place, &message),
+        }
+    }
+
+    /// The effect is confirmed for another item at this place, which may have been this one.
+    pub(crate) fn find_out_about_item(&mut self, place: &Place) {
+        let (check, scope) = place;
+        let attempt = self.next_attempt(*check, scope) - 1;
+        if self.state.plan.check(*check).reconcile.is_some() {
+            return self.find_out(place, attempt);
+        }
+        self.ask_about_unknown_effect(place, "it was done for another item in this place");
+    }
+
+    /// Sends the command out, for the first time or again: it only looks.
+    pub(crate) fn issue_reconcile(&mut self, place: &Place) {
+        let (check, scope) = place;
+        let Some(request) = self.cell(*check, scope).and_then(|cell| cell.request.clone()) else { return };
+        let attempt = self.next_attempt(*check, scope) - 1;
+        self.ask_for(Effect::Reconcile { check: *check, scope: scope.clone(), attempt, request });
+    }
+
+    /// What `reconcile` answered. Late or twice, it changes nothing.
+    pub(crate) fn take_finding(&mut self, place: &Place, attempt: u32, mut answer: Answer) {
+        let (check, scope) = place;
+        let asked = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Reconciling);
+        if !asked || self.next_attempt(*check, scope) - 1 != attempt {
+            return;
+        }
+        // It looks, and changes nothing: not the environment of later checks either.
+        answer.env.clear();
+        let (finding, detail) = self.finding(*check, scope, &answer);
+        self.record(Event::Reconciled {
+            check: self.state.plan.check(*check).name.clone(),
+            scope: scope.clone(),
+            attempt,
+            answer: Box::new(answer),
+            finding,
+            detail: detail.clone(),
+        });
+        let judgement = |verdict: Verdict, issues: Vec<Issue>| Judgement {
+            attempt,
+            verdict,
+            issues,
+            fault: None,
+            violation: false,
+            outcome: None,
+        };
+        match finding {
+            Some(Assumption::Retry) => {}
+            Some(Assumption::Done) => self.judge_as(place, judgement(Verdict::Succeeded, Vec::new())),
+            Some(Assumption::Failed) => {
+                let message = format!("`reconcile` says that it did not happen: {detail}");
+                let issue = Issue::error("effect/reconciled_failed", message);
+                self.judge_as(place, judgement(Verdict::Failed, vec![issue]));
+            }
+            None => {
+                self.ask_about_unknown_effect(place, &detail);
+                if self.state.stopping.is_some() {
+                    self.wind_up(place);
+                }
+            }
+        }
+    }
+}
+
+impl Run {
+    fn render_reconcile(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        attempt: u32,
+        reconcile: &Reconcile,
+    ) -> Result<Request, String> {
+        let view = View::reconciling(self, check, scope, None);
+        let exec = crate::request::render_field(&reconcile.exec, &view)
+            .map_err(|fault| format!("`reconcile`: {}", self.surroundings.in_words(&fault)))?;
+        Ok(Request {
+            provider: "command".into(),
+            fields: Map::from_iter([("exec".to_owned(), exec)]),
+            env: self.render_env(check, &view)?,
+            timeout_ms: reconcile.timeout_ms,
+            idempotency_key: self.idempotency_key(check, scope, attempt),
+            item: self.item(check, scope).cloned(),
+        })
+    }
+
+    /// What the answer means, and why. Pure, so that a replay comes to the same.
+    fn finding(&self, check: CheckIndex, scope: &ScopePath, answer: &Answer) -> (Option<Assumption>, String) {
+        let Some(reconcile) = &self.state.plan.check(check).reconcile else {
+            return (None, "there is no `reconcile`".into());
+        };
+        let speaks = reconcile.expressions().next().is_some();
+        if let Ending::Fault(fault) = &answer.ending
+            && !(speaks && fault.code == "exit_nonzero")
+        {
+            return (None, fault.message.clone());
+        }
+        let (finding, detail) = if speaks {
+            let view = View::reconciling(self, check, scope, Some(answer));
+            self.by_expressions(reconcile.expressions(), &view)
+        } else {
+            by_word(&answer.output)
+        };
+        let repeats = self.cell(check, scope).map_or(0, |cell| cell.repeats);
+        if finding == Some(Assumption::Retry) && repeats >= REPEATS_MAX {
+            return (None, format!("{detail}, but it was tried again {repeats} times already"));
+        }
+        (finding, detail)
+    }
+
+    /// The one expression that holds. None or several, or one that cannot be evaluated, say nothing.
+    fn by_expressions<'a>(
+        &self,
+        expressions: impl Iterator<Item = (Assumption, &'a Expression)>,
+        view: &View<'_>,
+    ) -> (Option<Assumption>, String) {
+        let mut holding = Vec::new();
+        for (finding, expression) in expressions {
+            match expression.test(view, BUDGET) {
+                Ok(true) => holding.push((finding, expression.source())),
+                Ok(false) => {}
+                Err(fault) => {
+                    let fault = self.surroundings.in_words(&fault);
+                    let word = finding.as_str();
+                    return (None, format!("`{word}` of `reconcile` cannot be evaluated: {fault}"));
+                }
+            }
+        }
+        match holding.as_slice() {
+            [(finding, source)] => (Some(*finding), format!("`{source}` holds")),
+            [] => (None, "`reconcile` found neither".into()),
+            [(one, _), (other, _), ..] => {
+                (None, format!("`reconcile` found both `{}` and `{}`", one.as_str(), other.as_str()))
+            }
+        }
+    }
+}
+
+/// The one word that the command printed.
+fn by_word(output: &Value) -> (Option<Assumption>, String) {
+    let word = output.as_str().map(str::trim).and_then(Assumption::parse);
+    match word {
+        Some(finding) => (Some(finding), format!("`reconcile` printed `{}`", finding.as_str())),
+        None => (None, "`reconcile` printed neither `done`, `failed` nor `retry`".into()),
+    }
+}

@@ -1,0 +1,36 @@
+//! `reconcile`: a command, or a map of one and how its answer is read.
+
+use std::rc::Rc;
+
+use escrow_model::{Expression, KeyKind, Reconcile};
+
+use super::Decoder;
+use crate::duration;
+use crate::source::Stage;
+use crate::yaml::Node;
+
+impl Decoder<'_> {
+    pub(super) fn reconcile(&mut self, check: &Node) -> Option<Reconcile> {
+        let node = check.get("reconcile")?;
+        if node.map().is_none() {
+            let exec = self.field("reconcile", KeyKind::Exec, node)?;
+            return Some(Reconcile {
+                exec,
+                done: None,
+                failed: None,
+                retry: None,
+                timeout_ms: Reconcile::TIMEOUT_MS,
+            });
+        }
+        let done = self.answer("done", node);
+        let failed = self.answer("failed", node);
+        let retry = self.answer("retry", node);
+        let timeout = node.get("timeout").and_then(|timeout| duration::milliseconds(timeout).ok());
+        let exec = self.field("exec", KeyKind::Exec, node.get("exec")?)?;
+        Some(Reconcile { exec, done, failed, retry, timeout_ms: timeout.unwrap_or(Reconcile::TIMEOUT_MS) })
+    }
+
+    fn answer(&mut self, key: &str, reconcile: &Rc<Node>) -> Option<Expression> {
+        self.sources.expression(key, reconcile.get(key)?, Stage::After)
+    }
+}

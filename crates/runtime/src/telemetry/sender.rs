@@ -1,0 +1,211 @@
+//! Sends telemetry from a thread of its own, so that no run waits for it until it has ended, and then not for long.
+//!
+//! **Invariant:** bounded in everything: the queue, the tries, the time. What cannot be sent is counted and
+//! told once; it changes nothing about the run.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ureq::Agent;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+
+use super::settings::Target;
+
+/// Requests that wait for a slow receiver. More are dropped.
+const QUEUE_MAX: usize = 64;
+const TRIES_MAX: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(200);
+/// How long the end of a run may wait, whatever is configured.
+const FAREWELL_MAX: Duration = Duration::from_secs(5);
+
+/// One request to be sent.
+pub(super) struct Parcel {
+    pub(super) target: Target,
+    pub(super) body: String,
+}
+
+pub(super) struct Sender {
+    queue: SyncSender<Parcel>,
+    done: Receiver<()>,
+    losses: Arc<Mutex<Losses>>,
+    farewell: Duration,
+}
+
+#[derive(Default)]
+struct Losses {
+    parcels: usize,
+    /// The first reason.
+    why: Option<String>,
+}
+
+impl Losses {
+    fn add(losses: &Mutex<Losses>, why: String) {
+        let mut losses = losses.lock().unwrap_or_else(PoisonError::into_inner);
+        losses.parcels += 1;
+        losses.why.get_or_insert(why);
+    }
+}
+
+impl Sender {
+    pub(super) fn start(timeout: Duration, certificate: Option<&Path>) -> Sender {
+        let (queue, parcels) = sync_channel::<Parcel>(QUEUE_MAX);
+        let (tell, done) = channel();
+        let losses = Arc::new(Mutex::new(Losses::default()));
+        let (shared, certificate) = (Arc::clone(&losses), certificate.map(Path::to_owned));
+        thread::spawn(move || {
+            let mut agent = None;
+            for parcel in parcels {
+                let made = agent.get_or_insert_with(|| agent_for(timeout, certificate.as_deref()));
+                let sent = match made {
+                    Ok(agent) => deliver(agent, &parcel, Instant::now() + timeout),
+                    Err(why) => Err(why.clone()),
+                };
+                if let Err(why) = sent {
+                    Losses::add(&shared, format!("{}: {why}", without_secrets(&parcel.target.url)));
+                }
+            }
+            drop(tell);
+        });
+        Sender { queue, done, losses, farewell: timeout.min(FAREWELL_MAX) }
+    }
+
+    /// Never waits.
+    pub(super) fn send(&self, parcel: Parcel) {
+        match self.queue.try_send(parcel) {
+            Ok(()) => {}
+            Err(TrySendError::Full(parcel) | TrySendError::Disconnected(parcel)) => {
+                let url = without_secrets(&parcel.target.url);
+                Losses::add(&self.losses, format!("{url}: too slow, the queue is full"));
+            }
+        }
+    }
+
+    /// Waits a while until everything is sent; says what was not.
+    pub(super) fn finish(self) -> Option<String> {
+        let Sender { queue, done, losses, farewell } = self;
+        drop(queue);
+        let late = matches!(done.recv_timeout(farewell), Err(RecvTimeoutError::Timeout));
+        let losses = losses.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&losses.why, late) {
+            (Some(why), _) => Some(why.clone()),
+            (None, true) => Some(format!("no answer within {} ms", farewell.as_millis())),
+            (None, false) => None,
+        }
+    }
+}
+
+fn agent_for(timeout: Duration, certificate: Option<&Path>) -> Result<Agent, String> {
+    let mut tls = TlsConfig::builder();
+    if let Some(path) = certificate {
+        let unreadable = |why: String| format!("the certificate `{}` cannot be used: {why}", path.display());
+        let pem = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+        let trusted = certificates(&pem);
+        if trusted.is_empty() {
+            return Err(unreadable("there is none in it".into()));
+        }
+        tls = tls.root_certs(RootCerts::from(trusted));
+    }
+    let agent = Agent::config_builder()
+        .timeout_global(Some(timeout))
+        .http_status_as_error(false)
+        // Whoever redirects telemetry sends its headers elsewhere.
+        .max_redirects(0)
+        .user_agent(concat!("escrow/", env!("CARGO_PKG_VERSION")))
+        .tls_config(tls.build())
+        .build()
+        .new_agent();
+    Ok(agent)
+}
+
+fn certificates(pem: &[u8]) -> Vec<Certificate<'static>> {
+    parse_pem(pem)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            Ok(_) | Err(_) => None,
+        })
+        .collect()
+}
+
+/// Tries until it is taken, refused, or too late.
+fn deliver(agent: &Agent, parcel: &Parcel, until: Instant) -> Result<(), String> {
+    let mut pause = PAUSE;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let (why, asked_to_wait) = match post(agent, parcel) {
+            Answer::Taken => return Ok(()),
+            Answer::Refused(why) => return Err(why),
+            Answer::NotNow { why, after } => (why, after),
+        };
+        let wait = asked_to_wait.unwrap_or(pause);
+        if tries == TRIES_MAX || Instant::now() + wait >= until {
+            return Err(why);
+        }
+        thread::sleep(wait);
+        pause *= 2;
+    }
+}
+
+/// What a receiver says.
+enum Answer {
+    Taken,
+    Refused(String),
+    NotNow { why: String, after: Option<Duration> },
+}
+
+fn post(agent: &Agent, parcel: &Parcel) -> Answer {
+    let mut request = agent.post(&parcel.target.url).header("content-type", "application/json");
+    for (name, value) in &parcel.target.headers {
+        request = request.header(name, value);
+    }
+    match request.send(parcel.body.as_str()) {
+        Ok(response) => {
+            let status = response.status().as_u16();
+            let why = format!("status {status}");
+            match status {
+                200..=299 => Answer::Taken,
+                429 | 502..=504 => {
+                    let after = response.headers().get("retry-after").and_then(|after| after.to_str().ok());
+                    let after = after.and_then(|after| after.trim().parse().ok()).map(Duration::from_secs);
+                    Answer::NotNow { why, after }
+                }
+                _ => Answer::Refused(why),
+            }
+        }
+        Err(ureq::Error::Timeout(_)) => Answer::Refused("no answer in time".into()),
+        Err(ureq::Error::Io(error)) => Answer::NotNow { why: error.kind().to_string(), after: None },
+        Err(ureq::Error::ConnectionFailed) => Answer::NotNow { why: "cannot be reached".into(), after: None },
+        Err(ureq::Error::HostNotFound) => Answer::Refused("no such host".into()),
+        // Its words might repeat headers.
+        Err(ureq::Error::Http(_)) => Answer::Refused("a header or the address is not HTTP".into()),
+        Err(error) => Answer::Refused(error.to_string()),
+    }
+}
+
+/// The address without what people put in front of the host and behind the path.
+fn without_secrets(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}/{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_secrets;
+
+    #[test]
+    fn an_address_is_told_without_its_secrets() {
+        for (url, told) in [
+            ("http://me:word@host:4318/v1/traces?key=1", "http://host:4318/v1/traces"),
+            ("https://host", "https://host/"),
+            ("http://a@b@host/x#y", "http://host/x"),
+        ] {
+            assert_eq!(without_secrets(url), told);
+        }
+    }
+}
