@@ -220,6 +220,9 @@ pub(crate) struct RunsList {
     /// Only runs with this status
     #[arg(long)]
     pub(crate) status: Option<String>,
+    /// Only runs of this invocation
+    #[arg(long, value_name = "ID")]
+    pub(crate) invocation: Option<String>,
     /// Only runs of this playbook
     #[arg(long, value_name = "NAME")]
     pub(crate) playbook: Option<String>,

@@ -19,7 +19,9 @@ fn attention(desk: &Desk) -> Vec<Value> {
 fn failures_are_grouped_and_a_success_clears_them() {
     let desk = Desk::new();
     assert_eq!(desk.escrow(&["attention"]).stdout.trim(), "nothing needs you");
-    let last = (0..3).map(|_| desk.run(FLAKY).1).last().expect("a run");
+    desk.run(FLAKY);
+    desk.run(FLAKY);
+    let (_, last) = desk.run(FLAKY);
     let items = attention(&desk);
     assert_eq!(items.len(), 1, "{items:#?}");
     let item = &items[0];

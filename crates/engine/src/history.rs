@@ -64,13 +64,13 @@ pub fn history(entries: &[Entry]) -> Result<Vec<CheckChange>, ReplayError> {
 }
 
 fn place_of(event: &Event, run: &Run) -> Option<Place> {
-    let scope = match event {
-        Event::CheckSkipped { scope, .. }
-        | Event::AttemptStarted { scope, .. }
-        | Event::CheckJudged { scope, .. }
-        | Event::RetryScheduled { scope, .. }
-        | Event::WaitStarted { scope, .. } => scope,
-        _ => return None,
+    let (Event::CheckSkipped { scope, .. }
+    | Event::AttemptStarted { scope, .. }
+    | Event::CheckJudged { scope, .. }
+    | Event::RetryScheduled { scope, .. }
+    | Event::WaitStarted { scope, .. }) = event
+    else {
+        return None;
     };
     Some((run.graph.find(event.check()?)?, scope.clone()))
 }

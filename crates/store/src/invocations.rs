@@ -119,7 +119,7 @@ impl Store {
             let Some(row) = invocations::find(&id, connection)? else { return Ok(InvocationEnd::Unknown) };
             let ended = match ending(row, &wish) {
                 Ok(ended) => ended,
-                Err(refused) => return Ok(refused),
+                Err(refused) => return Ok(*refused),
             };
             say(&id, &Said::Ended(ended), connection)?;
             let row = invocations::find(&id, connection)?;
@@ -129,37 +129,35 @@ impl Store {
 }
 
 /// What is to be written down, or why nothing is.
-fn ending(row: InvocationRow, wish: &EndInvocation) -> Result<Ended, InvocationEnd> {
+fn ending(row: InvocationRow, wish: &EndInvocation) -> Result<Ended, Box<InvocationEnd>> {
     let overrides = wish.by.is_some() && wish.why.is_some();
     if row.ended_by_hand && !overrides {
-        return Err(InvocationEnd::EndedBefore(row));
+        return Err(InvocationEnd::EndedBefore(row).into());
     }
     let of_runs = row.health;
     if let Some(status) = wish.status.filter(|status| Some(*status) != of_runs)
         && InvocationCode::by_hand(status).is_none()
     {
-        return Err(InvocationEnd::NotForPeople(status));
+        return Err(InvocationEnd::NotForPeople(status).into());
     }
     if row.is_open() {
-        return Err(InvocationEnd::StillOpen(row));
+        return Err(InvocationEnd::StillOpen(row).into());
     }
     let status = match (wish.status, of_runs) {
         (Some(status), _) => status,
         (None, Some(of_runs)) => of_runs,
-        (None, None) => return Err(InvocationEnd::NothingRan(row)),
+        (None, None) => return Err(InvocationEnd::NothingRan(row).into()),
     };
     if of_runs.is_some_and(|of_runs| status.health() < of_runs.health()) && wish.why.is_none() {
-        return Err(InvocationEnd::BetterThanItsRuns(row));
+        return Err(InvocationEnd::BetterThanItsRuns(row).into());
     }
     let (at, by) = (wish.at, wish.by.clone());
     // What its runs came to is not said again in other words.
-    if !row.ended_by_hand && Some(status) == of_runs {
-        if let Some(reason) = row.reason.clone() {
-            return Ok(Ended { at, status, reason: reason.into(), by });
-        }
+    if let (false, true, Some(reason)) = (row.ended_by_hand, Some(status) == of_runs, &row.reason) {
+        return Ok(Ended { at, status, reason: reason.clone().into(), by });
     }
     let Some(code) = InvocationCode::by_hand(status) else {
-        return Err(InvocationEnd::NotForPeople(status));
+        return Err(InvocationEnd::NotForPeople(status).into());
     };
     let who = by.as_deref().unwrap_or("somebody");
     let why = wish.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();

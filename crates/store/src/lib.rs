@@ -65,7 +65,7 @@ mod verify;
 mod watch;
 mod writer;
 
-pub use attention::{AttentionItem, AttentionKind, Dismissal, RUNS_MAX as ATTENTION_RUNS_MAX, Subject};
+pub use attention::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Subject};
 pub use chain::Hash;
 pub use commit::{Commit, Committed, Created, Durability, NewRun};
 pub use fault::{StoreError, StoreErrorKind};

@@ -4,7 +4,7 @@ use anyhow::Result;
 use escrow_model::{WaitKind, rfc3339};
 use escrow_runtime::chance::now_ms;
 use escrow_runtime::holder::liveness;
-use escrow_store::{AttentionItem, AttentionKind, Dismissal, Store};
+use escrow_store::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Store};
 use serde_json::{Value, json};
 
 use super::cancel::who;
@@ -75,7 +75,7 @@ fn document(item: &AttentionItem) -> Value {
         "first_at": rfc3339(item.first_at),
         "last_at": rfc3339(item.last_at),
         "run_ids": item.runs,
-        "wait_id": item.wait.as_ref().map(|(id, _, _)| id),
+        "wait_id": item.wait.as_ref().map(|wait| &wait.id),
         "next": next(item),
         "dismissed": item.dismissed.as_ref().map(dismissal),
     })
@@ -88,16 +88,23 @@ fn dismissal(seen: &Dismissal) -> Value {
 /// The command that leads on.
 fn next(item: &AttentionItem) -> String {
     let run = item.runs.first().map_or("last", |run| run.as_str());
-    match (item.kind, &item.wait) {
-        (_, Some((id, WaitKind::Approval, _))) => format!("escrow approve {id}"),
-        (_, Some((id, WaitKind::Input, _))) => format!("escrow answer {id} TEXT"),
-        (_, Some((_, WaitKind::UnknownEffect, place))) => {
-            format!("escrow resume {run} --assume {place}=done|failed|retry")
+    if let Some(AttentionWait { id, kind, place, expires_at }) = &item.wait {
+        // Whoever takes the run up finds that time is up.
+        if expires_at.is_some_and(|at| at <= now_ms()) {
+            return format!("escrow resume {run}");
         }
-        (AttentionKind::Interrupted, _) if item.count > 1 => "escrow resume --all".to_owned(),
-        (AttentionKind::Interrupted, _) => format!("escrow resume {run}"),
-        (AttentionKind::Warning | AttentionKind::Waiting, _) => format!("escrow runs show {run}"),
-        (AttentionKind::Failed | AttentionKind::TimedOut | AttentionKind::Aborted, _) => {
+        return match kind {
+            WaitKind::Approval => format!("escrow approve {id}"),
+            WaitKind::Input => format!("escrow answer {id} TEXT"),
+            WaitKind::UnknownEffect => format!("escrow resume {run} --assume {place}=done|failed|retry"),
+            WaitKind::Nested => format!("escrow runs show {id}"),
+        };
+    }
+    match item.kind {
+        AttentionKind::Interrupted if item.count > 1 => "escrow resume --all".to_owned(),
+        AttentionKind::Interrupted => format!("escrow resume {run}"),
+        AttentionKind::Warning | AttentionKind::Waiting => format!("escrow runs show {run}"),
+        AttentionKind::Failed | AttentionKind::TimedOut | AttentionKind::Aborted => {
             format!("escrow explain {run}")
         }
     }
@@ -154,7 +161,7 @@ fn dismiss(arguments: &DismissArguments, state: &StateDirectory, talk: &Talk) ->
 /// The item of this fingerprint or a beginning of it, the one that a wait belongs to, or the one of a run.
 fn find(what: &str, store: &Store) -> Result<AttentionItem, Failure> {
     let mut items = store.attention(liveness)?;
-    let is_wait = |item: &AttentionItem| item.wait.as_ref().is_some_and(|(id, _, _)| id == what);
+    let is_wait = |item: &AttentionItem| item.wait.as_ref().is_some_and(|wait| wait.id == what);
     if what.starts_with("f_") && what.len() > 2 {
         items.retain(|item| item.fingerprint.starts_with(what));
     } else if items.iter().any(is_wait) {

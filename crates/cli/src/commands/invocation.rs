@@ -141,31 +141,35 @@ fn unknown(name: &str) -> Failure {
         .help("`escrow invocation list` lists them, `escrow invocation start` begins one")
 }
 
-/// The invocation that a run joins, if it is to join one. An id of Escrow's own must be known here, unless it came with
-/// the environment, which may be that of another state; others are taken as they are: a trigger elsewhere made them.
+/// The invocation that a run joins, if it is to join one: not one that has ended.
 pub(crate) fn joined(given: Option<&str>, store: &Store) -> Result<Option<String>, Failure> {
+    let Some(id) = named(given, store)? else { return Ok(None) };
+    match store.invocation(&id)? {
+        Some(row) if row.ended_by_hand => {
+            let word = row.status.as_str().replace('_', " ");
+            let message = format!("invocation `{}` has ended: {word}", row.id);
+            Err(Failure::person("ended", message).help("`escrow invocation start` begins another"))
+        }
+        Some(_) | None => Ok(Some(id)),
+    }
+}
+
+/// The invocation that is meant. An id of Escrow's own must be known here, unless it came with
+/// the environment, which may be that of another state; others are taken as they are: a trigger elsewhere made them.
+pub(crate) fn named(given: Option<&str>, store: &Store) -> Result<Option<String>, Failure> {
     let Some(given) = given.filter(|given| !given.is_empty()) else { return Ok(None) };
     one_line("--invocation", given, BY_LENGTH_MAX)?;
     let mut found = store.invocations_named(given)?;
-    let row = match (found.pop(), found.is_empty()) {
-        (Some(row), true) => row,
+    match (found.pop(), found.is_empty()) {
+        (Some(row), true) => Ok(Some(row.id)),
         (Some(_), false) => {
-            return Err(Failure::author(
-                "ambiguous_invocation",
-                format!("`{given}` could be one of several"),
-            )
-            .help("give more of the id"));
+            Err(Failure::author("ambiguous_invocation", format!("`{given}` could be one of several"))
+                .help("give more of the id"))
         }
         (None, _) => {
             let inherited = std::env::var("ESCROW_INVOCATION").is_ok_and(|inherited| inherited == given);
             let ours = given.starts_with("i_") && given.len() == InvocationId::new(0, 0).as_str().len();
-            return if ours && !inherited { Err(unknown(given)) } else { Ok(Some(given.to_owned())) };
+            if ours && !inherited { Err(unknown(given)) } else { Ok(Some(given.to_owned())) }
         }
-    };
-    if row.ended_by_hand {
-        let word = row.status.as_str().replace('_', " ");
-        let message = format!("invocation `{}` has ended: {word}", row.id);
-        return Err(Failure::person("ended", message).help("`escrow invocation start` begins another"));
     }
-    Ok(Some(row.id))
 }

@@ -39,6 +39,7 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
     let filter = RunFilter {
         status,
         playbook: arguments.playbook.clone(),
+        invocation: super::invocation::named(arguments.invocation.as_deref(), store)?,
         since,
         limit: Some(arguments.limit),
         ..RunFilter::default()

@@ -6,7 +6,7 @@ use escrow_testkit::{Options, play};
 fn check(text: &str, script: &[&str], expected: &[&str]) {
     let played = play(text, script, &Options::default());
     let told: Vec<String> = history(&played.journal)
-        .unwrap()
+        .expect("a journal that replays")
         .iter()
         .map(|one| {
             let line =

@@ -15,8 +15,8 @@ fn failed() -> Played {
 /// The journal of a run with one more turn.
 fn overridden(played: Played, status: RunStatus) -> (Run, Vec<Entry>) {
     let mut journal = played.journal;
-    let mut run = Run::replay(&journal).unwrap();
-    let turn = run.override_status(9_000_000, word(status)).unwrap();
+    let mut run = Run::replay(&journal).expect("a journal that replays");
+    let turn = run.override_status(9_000_000, word(status)).expect("a run that has ended");
     assert!(turn.effects.is_empty(), "a word does nothing");
     journal.extend(turn.entries);
     (run, journal)

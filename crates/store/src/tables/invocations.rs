@@ -4,15 +4,21 @@
 //! worst that one of them came to. The reason of that run travels here unchanged: code, summary and evidence. Runs
 //! inside of runs do not count; the run around them has judged them.
 
+mod query;
+mod standing;
+
 use escrow_model::{Evidence, InvocationStatus, Millis, ReasonCode, RunId, RunStatus};
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::status_transitions::{self, ESCROW, Transition};
-use super::{Applied, Table, When, from_json, json, word};
-use crate::fault::StoreError;
+use super::{Applied, Table, When, json};
 use crate::invocations::{Ended, Said, StartedInvocation};
-use crate::store::Store;
+
+pub use query::InvocationFilter;
+pub(crate) use query::find;
+#[cfg(test)]
+pub(crate) use standing::DECISIVE;
+use standing::settle;
 
 pub(crate) const TABLE: Table = Table {
     name: "invocations",
@@ -124,94 +130,6 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
     settle(&invocation, applied.at, known, connection)
 }
 
-/// Derives status, health and reason from the runs, unless a person has ended it.
-fn settle(invocation: &str, at: Millis, known: bool, connection: &Connection) -> rusqlite::Result<()> {
-    let Some(row) = find(invocation, connection)? else { return Ok(()) };
-    let present = || RunStatus::ALL.into_iter().filter(|status| row.count(*status) > 0);
-    let worst = present().max_by_key(|status| status.health());
-    let worst_ended = present().filter(|status| status.is_terminal()).max_by_key(|status| status.health());
-    let status = match worst_ended {
-        _ if row.count(RunStatus::Running) > 0 => RunStatus::Running,
-        _ if row.count(RunStatus::Waiting) > 0 => RunStatus::Waiting,
-        Some(worst) => worst,
-        None => RunStatus::Running,
-    };
-    connection
-        .prepare_cached("UPDATE invocations SET health = ?2 WHERE id = ?1")?
-        .execute((invocation, worst.map(RunStatus::as_str)))?;
-    if row.ended_by_hand {
-        return Ok(());
-    }
-    let decisive = worst.map(|worst| decisive(invocation, worst, connection)).transpose()?.flatten();
-    let (run, reason) = decisive.map_or((None, None), |(run, reason)| (Some(run), reason));
-    connection
-        .prepare_cached(
-            "UPDATE invocations SET status = ?2, reason_code = ?3, reason_summary = ?4, reason_evidence = ?5,
-                    decisive_run = ?6, ended_at = ?7 WHERE id = ?1",
-        )?
-        .execute((
-            invocation,
-            status.as_str(),
-            reason.as_ref().map(|reason| &reason.code),
-            reason.as_ref().map(|reason| &reason.summary),
-            reason.as_ref().map_or(Ok("[]".to_owned()), |reason| json(&reason.evidence))?,
-            run.as_ref(),
-            status.is_terminal().then_some(at),
-        ))?;
-    if known && status == row.status {
-        return Ok(());
-    }
-    // Why one run failed is not why another runs.
-    let reason = reason.filter(|_| Some(status) == worst);
-    status_transitions::insert(
-        &Transition {
-            entity: ("invocation", invocation),
-            from: known.then_some(row.status.as_str()),
-            to: status.as_str(),
-            code: reason.as_ref().map(|reason| reason.code.as_str()),
-            summary: reason.as_ref().map(|reason| reason.summary.as_str()),
-            evidence: reason.as_ref().map_or(&[], |reason| &reason.evidence),
-            source: "runs",
-            actor: ESCROW,
-            at,
-        },
-        connection,
-    )
-}
-
-/// The run that speaks for an invocation: of those with the worst status the one that ended last; of those that
-/// completed, one that did nothing or warned before one that is fine.
-fn decisive(
-    invocation: &str,
-    worst: RunStatus,
-    connection: &Connection,
-) -> rusqlite::Result<Option<(String, Option<InvocationReason>)>> {
-    const COMPLETED: [ReasonCode; 3] =
-        [ReasonCode::CompletedNothingRan, ReasonCode::CompletedOverridden, ReasonCode::CompletedWithWarnings];
-    let read = |row: &Row<'_>| {
-        let reason = match row.get::<_, Option<String>>(1)? {
-            Some(code) => Some(InvocationReason { code, summary: row.get(2)?, evidence: from_json(row, 3)? }),
-            None => None,
-        };
-        Ok((row.get(0)?, reason))
-    };
-    const SELECT: &str = "SELECT id, reason_code, reason_summary, reason_evidence FROM runs
-        WHERE invocation_id = ?1 AND depth = 0 AND status = ?2";
-    if worst == RunStatus::Completed {
-        for code in COMPLETED {
-            let found = connection
-                .prepare_cached(&format!("{SELECT} AND reason_code = ?3 ORDER BY ended_at DESC LIMIT 1"))?
-                .query_row((invocation, worst.as_str(), code.as_str()), read)
-                .optional()?;
-            if found.is_some() {
-                return Ok(found);
-            }
-        }
-    }
-    let sql = format!("{SELECT} ORDER BY ended_at DESC LIMIT 1");
-    connection.prepare_cached(&sql)?.query_row((invocation, worst.as_str()), read).optional()
-}
-
 /// What a person says of an invocation takes its place among what its runs say.
 pub(crate) fn apply_said(invocation: &str, said: &Said, connection: &Connection) -> rusqlite::Result<()> {
     match said {
@@ -277,102 +195,4 @@ fn apply_ended(invocation: &str, ended: &Ended, connection: &Connection) -> rusq
         },
         connection,
     )
-}
-
-const COLUMNS: &str = "id, name, skill, prompt, started_by, started_at, ended_at, ended_by_hand, status, health, \
-    reason_code, reason_summary, reason_evidence, decisive_run, \
-    running, waiting, completed, failed, timed_out, aborted, cancelled";
-
-fn read(row: &Row<'_>) -> rusqlite::Result<InvocationRow> {
-    let mut counts = [0; 7];
-    for (place, count) in counts.iter_mut().enumerate() {
-        *count = row.get(14 + place)?;
-    }
-    Ok(InvocationRow {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        skill: row.get(2)?,
-        prompt: row.get(3)?,
-        started_by: row.get(4)?,
-        started_at: row.get(5)?,
-        ended_at: row.get(6)?,
-        ended_by_hand: row.get(7)?,
-        status: word(row, 8)?,
-        health: super::optional_word(row, 9)?,
-        reason: match row.get::<_, Option<String>>(10)? {
-            Some(code) => {
-                Some(InvocationReason { code, summary: row.get(11)?, evidence: from_json(row, 12)? })
-            }
-            None => None,
-        },
-        decisive_run: row.get::<_, Option<String>>(13)?.map(RunId::from_stored),
-        counts,
-    })
-}
-
-pub(crate) fn find(id: &str, connection: &Connection) -> rusqlite::Result<Option<InvocationRow>> {
-    connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM invocations WHERE id = ?1"))?
-        .query_row([id], read)
-        .optional()
-}
-
-/// Which invocations to list; the default lists all.
-#[derive(Clone, Debug, Default)]
-pub struct InvocationFilter {
-    pub status: Option<InvocationStatus>,
-    /// Those that started then or later.
-    pub since: Option<Millis>,
-    pub limit: Option<usize>,
-}
-
-impl Store {
-    pub fn invocation(&self, id: &str) -> Result<Option<InvocationRow>, StoreError> {
-        self.read(|connection| Ok(find(id, connection)?))
-    }
-
-    /// The invocation with this id, or those whose id begins so, with or without `i_`; at most a few. `last` is the
-    /// newest.
-    pub fn invocations_named(&self, name: &str) -> Result<Vec<InvocationRow>, StoreError> {
-        if name == "last" {
-            return self.invocations(&InvocationFilter { limit: Some(1), ..InvocationFilter::default() });
-        }
-        self.read(|connection| {
-            // Ids that came from elsewhere need not begin with `i_`.
-            if let Some(exact) = find(name, connection)? {
-                return Ok(vec![exact]);
-            }
-            let start = if name.starts_with("i_") { name.to_owned() } else { format!("i_{name}") };
-            let end = format!("{start}\u{7f}");
-            let sql = format!(
-                "SELECT {COLUMNS} FROM invocations WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT 8"
-            );
-            let mut statement = connection.prepare_cached(&sql)?;
-            let rows = statement.query_map([&start, &end], read)?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })
-    }
-
-    /// Invocations, newest first.
-    pub fn invocations(&self, filter: &InvocationFilter) -> Result<Vec<InvocationRow>, StoreError> {
-        let mut conditions = String::from("1");
-        let mut values = Vec::new();
-        if let Some(status) = filter.status {
-            conditions.push_str(" AND status = ?");
-            values.push(Value::Text(status.as_str().to_owned()));
-        }
-        if let Some(since) = filter.since {
-            conditions.push_str(" AND started_at >= ?");
-            values.push(Value::Integer(i64::try_from(since).unwrap_or(i64::MAX)));
-        }
-        let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));
-        let sql = format!(
-            "SELECT {COLUMNS} FROM invocations WHERE {conditions} ORDER BY started_at DESC, id DESC LIMIT {limit}"
-        );
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(&sql)?;
-            let rows = statement.query_map(params_from_iter(values), read)?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })
-    }
 }

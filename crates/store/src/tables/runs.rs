@@ -209,16 +209,14 @@ fn subject(evidence: &Evidence) -> String {
     format!("{} {}", evidence.kind, evidence.id)
 }
 
+const CLEAR: &str = "UPDATE runs INDEXED BY runs_to_be_cleared SET attention = NULL
+    WHERE attention IS NOT NULL AND id <> ?1 AND (playbook, request) =
+          (SELECT playbook, request FROM runs WHERE id = ?1 AND depth = 0)
+      AND started_at <= (SELECT started_at FROM runs WHERE id = ?1)";
+
 /// A run that ended well takes the trouble off earlier ones that were asked for alike. Its own warnings stay.
 fn clear(run: &str, connection: &Connection) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE runs SET attention = NULL
-             WHERE attention IS NOT NULL AND id <> ?1 AND (playbook, request) =
-                   (SELECT playbook, request FROM runs WHERE id = ?1 AND depth = 0)
-               AND started_at <= (SELECT started_at FROM runs WHERE id = ?1)",
-        )?
-        .execute([run])?;
+    connection.prepare_cached(CLEAR)?.execute([run])?;
     Ok(())
 }
 
@@ -236,5 +234,28 @@ pub(crate) fn sender(letter: &Letter) -> Option<&str> {
         | Letter::Answer { by, .. }
         | Letter::Assume { by, .. }
         | Letter::Cancel { by, .. } => by.as_deref(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cleared_and_who_speaks_for_an_invocation_are_found_without_a_scan() {
+        let connection = Connection::open_in_memory().expect("a database");
+        connection.execute_batch(TABLE.create).expect("the table");
+        let plan = |sql: &str| -> Vec<String> {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a plan");
+            let count = statement.parameter_count();
+            let rows = statement.query_map(rusqlite::params_from_iter(vec![1; count]), |row| row.get(3));
+            rows.and_then(Iterator::collect).expect("its steps")
+        };
+        let cleared = plan(CLEAR);
+        assert!(cleared[0].contains("runs_to_be_cleared (playbook=? AND request=?)"), "{cleared:?}");
+        let decisive = plan(super::super::invocations::DECISIVE);
+        let index =
+            "runs_by_invocation_and_reason (invocation_id=? AND depth=? AND status=? AND reason_code=?)";
+        assert!(decisive.len() == 1 && decisive[0].contains(index), "{decisive:?}");
     }
 }

@@ -28,11 +28,14 @@ pub(super) fn end(
         text("--why", why, WHY_LENGTH_MAX)?;
     }
     let store = state.write()?;
-    let id = find(&arguments.id, &store)?.id;
+    let row = find(&arguments.id, &store)?;
+    // A word against an earlier word names who says it.
+    let by = if row.ended_by_hand { arguments.by.clone() } else { arguments.by.clone().or_else(who) };
+    let id = row.id;
     let wish = EndInvocation {
         at: now_ms(),
         status,
-        by: arguments.by.clone().or_else(who),
+        by,
         why: arguments.why.as_ref().map(|why| why.trim().to_owned()),
     };
     match store.end_invocation(&id, &wish)? {
