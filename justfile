@@ -8,7 +8,7 @@ check:
 test:
     cargo test --workspace --quiet
 
-# Measure Escrow beside GNU make, its expressions beside QuickJS, rules and outcomes beside lionagi
+# Measure Escrow beside GNU make, its expressions beside QuickJS, rules, outcomes and artifacts beside lionagi
 bench:
     cargo build --release -p escrow
     bash bench/make.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rules and outcomes beside lionagi 0.36.0 from PyPI, in one run. LIONAGI_PYTHON names a Python that has it; without
+# Rules, outcomes and artifacts beside lionagi 0.36.0 from PyPI, in one run. LIONAGI_PYTHON names a Python that has it; without
 # it one is set up in a temporary directory. Timings are for reading; nothing here fails.
 set -euo pipefail
 cd "$(dirname "$0")/lionagi"
@@ -16,6 +16,10 @@ binary=${CARGO_TARGET_DIR:-target}/release/escrow-bench-lionagi
 export HOME=$work
 "$binary" > "$work/escrow"
 "$python" rules.py > "$work/lionagi"
+# Five files: looked at, hashed, judged; theirs looks at existence and size.
+(cd ../.. && cargo build --release --quiet -p escrow-runtime --example verify_cost)
+../../target/release/examples/verify_cost >> "$work/escrow"
+"$python" verify.py >> "$work/lionagi"
 "$python" outcomes.py >> "$work/lionagi" 2> "$work/talk" || { cat "$work/talk" >&2; exit 1; }
 python3 - "$work/escrow" "$work/lionagi" <<'PY'
 import json, sys

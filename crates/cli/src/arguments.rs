@@ -85,6 +85,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Check a playbook without running it
     Check(CheckArguments),
+    /// Give one task to an agent, under the contract of its profile
+    Agent(AgentArguments),
     /// Test playbooks: a script answers for the world, and no process is started
     Test(TestArguments),
     /// List runs, or show one
@@ -95,6 +97,8 @@ pub(crate) enum Command {
     Invocation(InvocationArguments),
     /// List what needs a person, by cause, with the next command
     Attention(AttentionArguments),
+    /// List what a run promised and delivered, or fetch one of its files
+    Artifacts(ArtifactsArguments),
     /// Print what a run's commands printed
     Logs(LogsArguments),
     /// End a run
@@ -137,7 +141,8 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// The playbook
-    pub(crate) file: PathBuf,
+    #[arg(required = true)]
+    pub(crate) file: Option<PathBuf>,
     /// The event that the run is about, with its payload from a JSON file
     #[arg(long, value_name = "NAME[=FILE]")]
     pub(crate) event: Option<String>,
@@ -174,6 +179,43 @@ pub(crate) struct RunArguments {
     /// Also write a report of the run: `junit=FILE` or `sarif=FILE`; may be repeated
     #[arg(long = "report", value_name = "FORMAT=FILE")]
     pub(crate) reports: Vec<crate::report::Order>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentArguments {
+    /// The agent: a profile `NAME.md` in `.escrow/agents/`
+    pub(crate) name: String,
+    /// The task; `-` reads it from stdin
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) prompt: String,
+    /// Where artifacts are delivered, instead of `.escrow/artifacts/<run>/`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) artifacts: Option<PathBuf>,
+    /// End the run after this time, e.g. `30m`
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) timeout: Option<String>,
+    /// Where the agent works, instead of here
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// The invocation that this run belongs to
+    #[arg(long, env = "ESCROW_INVOCATION", value_name = "ID")]
+    pub(crate) invocation: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ArtifactsArguments {
+    /// A run: its id, a unique beginning of it, or `last`
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Print one delivered file: by its id, its path, or the beginning of its digest
+    #[arg(long, value_name = "ID | PATH | DIGEST")]
+    pub(crate) get: Option<String>,
+    /// Write it to a file instead of stdout
+    #[arg(long, value_name = "FILE", requires = "get")]
+    pub(crate) to: Option<PathBuf>,
+    /// Fetch it even though it has changed since it was verified
+    #[arg(long, requires = "get")]
+    pub(crate) changed: bool,
 }
 
 #[derive(Debug, Args)]

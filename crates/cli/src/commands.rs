@@ -1,5 +1,7 @@
 //! The verbs, a file each.
 
+mod agent;
+mod artifacts;
 mod attention;
 mod cancel;
 mod check;
@@ -42,6 +44,8 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
     match arguments.command {
         Command::Run(run) => run::run(&run, shared, talk),
         Command::Check(check) => check::check(&check, talk),
+        Command::Agent(agent) => agent::agent(&agent, shared, talk),
+        Command::Artifacts(artifacts) => artifacts::artifacts(&artifacts, shared, talk),
         Command::Runs(runs) => runs::runs(runs, shared, talk),
         Command::Wait(wait) => wait::wait(&wait, shared, talk),
         Command::Invocation(invocation) => invocation::invocation(&invocation, shared, talk),

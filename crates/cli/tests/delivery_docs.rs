@@ -27,16 +27,23 @@ fn steady(text: &str) -> String {
         let bare = bare.trim_matches(|c| "()`".contains(c));
         let is_id = bare.len() == 22 && ["o_", "r_", "i_"].iter().any(|prefix| bare.starts_with(prefix));
         let shape: String = bare.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
-        let is_time = ["9999-99-99", "99:99:99", "9999-99-99T99:99:99.999Z"].contains(&shape.as_str());
+        let is_time = ["9999-99-99", "99:99:99", "9999-99-99T99:99:99.999Z"].contains(&shape.as_str())
+            || ["ms", "s"]
+                .iter()
+                .any(|unit| bare.strip_suffix(unit).is_some_and(|number| number.parse::<f64>().is_ok()));
         if is_id {
             format!("ID{rest}")
+        } else if bare.starts_with('/') && bare.ends_with("/out") {
+            format!("DIRECTORY{rest}")
         } else if is_time {
             format!("TIME{rest}")
         } else {
             word.to_owned()
         }
     });
-    words.collect::<String>().lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    // Columns are as wide as what stands in them, which varies with it.
+    let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.collect::<String>().lines().map(squeezed).collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
 fn check(page: &str, shown_min: usize) {
@@ -46,8 +53,8 @@ fn check(page: &str, shown_min: usize) {
     for (language, text) in blocks(page) {
         let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
         match (language, first.strip_prefix("# ")) {
-            // JSON has no comments: the name is the page's, not the file's.
-            ("json", Some(name)) => drop(desk.write(name, rest)),
+            // Neither has comments that nobody reads: the name is the page's, not the file's.
+            ("json" | "markdown", Some(name)) => drop(desk.write(name, &format!("{rest}\n"))),
             ("yaml", Some(name)) => drop(desk.write(name, &text)),
             ("console", _) => {
                 let command = first.strip_prefix("$ ").expect("a command");
@@ -95,4 +102,14 @@ fn what_the_page_about_invocations_shows_is_what_is_printed() {
 #[test]
 fn what_the_page_about_attention_shows_is_what_is_printed() {
     check(include_str!("../../../docs/attention.md"), 6);
+}
+
+#[test]
+fn what_the_page_about_artifacts_shows_is_what_is_printed() {
+    check(include_str!("../../../docs/artifacts.md"), 6);
+}
+
+#[test]
+fn what_the_page_about_agents_shows_is_what_is_printed() {
+    check(include_str!("../../../docs/agents.md"), 5);
 }

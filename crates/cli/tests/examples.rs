@@ -228,6 +228,21 @@ const WORK: &[Case] = &[
         ("/artifacts/status", "\"warning\""),
         ("/artifacts/missing_optional/0/id", "\"forecast\""),
     ]),
+    guide(&["playbook.yaml"], 0, OK).of("agent-review").with(&[
+        ("/outcomes/0/kind", "\"review_verdict\""),
+        ("/outcomes/0/content/findings/0/line", "2"),
+        ("/artifacts/produced/2/path", "\"sum-up/summary.md\""),
+    ]),
+    guide(&["playbook.yaml", "--input", "patch=patches/leak.patch"], 1, "run.failed.fail_if")
+        .of("agent-review")
+        .with(&[("/outcomes/0/passed", "false"), ("/checks/sum-up/skip_reason", "\"dependency_failed\"")]),
+    guide(&["playbook.yaml", "--input", "patch=patches/empty.patch"], 1, "run.failed.missing_artifact")
+        .of("agent-review")
+        .with(&[
+            ("/checks/review/issues/0/rule_id", "\"contract/artifact_missing\""),
+            ("/checks/decide/runs", "0"),
+            ("/artifacts/missing_required/0/id", "\"review__verdict\""),
+        ]),
     guide(&["playbook.yaml", "--input", "log=logs/quiet.log"], 1, "run.failed.guarantee_failed")
         .of("nightly-report")
         .with(&[("/artifacts/missing_required/0/id", "\"report\"")]),

@@ -9,8 +9,8 @@ use serde_json::Value;
 /// says is read from that ledger. The second time nothing pauses.
 fn playbook(pause: &str) -> String {
     let (before, after) = match pause {
-        "before" => ("touch started; test -e go || sleep 60;", ""),
-        _ => ("", "touch started; test -e go || sleep 60"),
+        "before" => ("test -e go || { touch started; sleep 60; };", ""),
+        _ => ("", "test -e go || { touch started; sleep 60; }"),
     };
     format!(
         r#"
@@ -74,7 +74,7 @@ fn an_effect_that_is_found_missing_is_repeated_once() {
     let resumed = kill_and_resume(&desk, &playbook("before"));
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     let document = resumed.json();
-    assert_eq!(document["checks"]["post"]["runs"], 2);
+    assert_eq!(document["checks"]["post"]["runs"], 2, "{}", resumed.stderr);
     assert_eq!((lines(&desk, "ledger"), lines(&desk, "looks"), lines(&desk, "trace")), (1, 1, 1));
 }
 

@@ -9,5 +9,5 @@ pub mod outcome;
 pub mod rules;
 mod schema;
 
-pub use delivery::judge_delivery;
+pub use delivery::{DeliveredOutcome, Verified, judge_delivery};
 pub use schema::{Schema, SchemaError};

@@ -196,6 +196,12 @@ impl Run {
                 self.state.reason = Some(reason.clone());
             }
             Event::DeadlinePassed {} => self.stop(Stopping::Deadline),
+            Event::CheckInspected { check, scope, delivery, .. } => {
+                let check = self.index(check);
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.delivery = Some(delivery.clone());
+                }
+            }
             Event::ArtifactsVerified { delivery } => self.state.delivery = Some(delivery.clone()),
             Event::RunEnded { reason } => self.ended(at, reason),
             Event::RunOverridden { reason, by, why } => self.overridden(at, reason, by, why),
@@ -243,11 +249,13 @@ impl Run {
             let History(remembered) = histories.entry(scope.truncated(depth)).or_default();
             remembered.push(Remembered { entry, answer: Arc::clone(&answer) });
         }
-        self.set_phase(check, scope, Phase::Judged);
+        let phase = if self.inspects(check, &answer) { Phase::Inspecting } else { Phase::Judged };
+        self.set_phase(check, scope, phase);
         let mut freed = false;
         if let Some(cell) = self.cell_mut(check, scope) {
             freed = std::mem::take(&mut cell.slot);
             cell.answer = Some(answer);
+            cell.delivery = None;
             cell.request = None;
             cell.pass_from = entry;
         }

@@ -146,6 +146,10 @@ impl Deciding<'_> {
             }
             return;
         }
+        if self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Inspecting) {
+            self.inspect_for(place, attempt);
+            return;
+        }
         let judgement = self.judge(*check, scope, attempt);
         self.judge_as(place, judgement);
     }

@@ -78,6 +78,7 @@ impl Deciding<'_> {
                 Phase::Pending
                 | Phase::Running
                 | Phase::Reconciling
+                | Phase::Inspecting
                 | Phase::Judged
                 | Phase::RetryWait(_)
                 | Phase::Waiting(_)

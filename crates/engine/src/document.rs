@@ -109,7 +109,7 @@ impl Run {
     fn cell_status(&self, cell: &Cell) -> CheckStatus {
         match &cell.phase {
             Phase::Pending | Phase::Due => CheckStatus::Pending,
-            Phase::Running | Phase::RetryWait(_) => CheckStatus::Running,
+            Phase::Running | Phase::Inspecting | Phase::RetryWait(_) => CheckStatus::Running,
             Phase::Reconciling => CheckStatus::Unknown,
             Phase::Waiting(_) | Phase::Judged | Phase::Settled if cell.unknown => CheckStatus::Unknown,
             Phase::Waiting(_) => CheckStatus::Waiting,

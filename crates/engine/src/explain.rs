@@ -297,6 +297,7 @@ fn scope_of(event: &Event) -> Option<&ScopePath> {
         Event::CheckSkipped { scope, .. }
         | Event::AttemptStarted { scope, .. }
         | Event::AttemptAnswered { scope, .. }
+        | Event::CheckInspected { scope, .. }
         | Event::CheckJudged { scope, .. }
         | Event::RetryScheduled { scope, .. }
         | Event::Routed { scope, .. }

@@ -1,9 +1,8 @@
 //! How a run ends: what is left settles, the delivery is judged, one cause is named.
 
-use escrow_contract::judge_delivery;
 use escrow_model::{
-    CheckIndex, Criticality, Delivery, DeliveryStatus, Event, Evidence, Reason, ReasonCode, Sighting,
-    SkipReason, WaitKind, Warning,
+    CheckIndex, Criticality, DeliveryStatus, Event, Evidence, Reason, ReasonCode, SkipReason, WaitKind,
+    Warning,
 };
 
 use crate::run::{Effect, Run};
@@ -110,13 +109,15 @@ impl Deciding<'_> {
     }
 
     fn finish(&mut self) {
-        let contract = &self.state.plan.artifacts;
-        if !contract.expected.is_empty() && self.state.delivery.is_none() {
-            if !self.state.agenda.0.inspection_asked {
-                self.state.agenda.0.inspection_asked = true;
-                self.ask_for(Effect::Inspect);
+        if self.state.delivery.is_none() {
+            let expected = self.expected_artifacts();
+            if !expected.is_empty() {
+                if !self.state.agenda.0.inspection_asked {
+                    self.state.agenda.0.inspection_asked = true;
+                    self.ask_for(Effect::Inspect { expected, attempt: None });
+                }
+                return;
             }
-            return;
         }
         for place in self.still_recovering() {
             self.give_up_recovery(&place);
@@ -127,18 +128,6 @@ impl Deciding<'_> {
         }
         let reason = self.conclude();
         self.record(Event::RunEnded { reason });
-    }
-
-    pub(crate) fn take_sightings(&mut self, seen: &[Sighting]) {
-        if self.state.delivery.is_some() {
-            return;
-        }
-        let delivery = judge_delivery(&self.state.plan.artifacts, &self.state.facts.before, seen, self.at);
-        let warnings = secrets_delivered(&delivery, seen);
-        self.record(Event::ArtifactsVerified { delivery });
-        for warning in warnings {
-            self.record(Event::WarningRaised { warning });
-        }
     }
 }
 
@@ -182,12 +171,7 @@ impl Run {
             for missing in &delivery.missing_optional {
                 warnings.push(Warning {
                     code: "optional_artifact_missing".into(),
-                    message: format!(
-                        "optional artifact `{}` ({}) is {}",
-                        missing.id,
-                        missing.path,
-                        missing.problem.as_str()
-                    ),
+                    message: format!("optional artifact {}", missing.in_words()),
                     check: None,
                 });
             }
@@ -230,10 +214,14 @@ impl Run {
         }
         if let Some((check, failure)) = self.first_decisive_failure() {
             let name = &self.state.plan.check(check).name;
+            let mut evidence = self.failed_checks();
+            if failure.code == ReasonCode::FailedMissingArtifact {
+                evidence.extend(self.missing_artifacts());
+            }
             return Reason {
                 code: failure.code,
                 summary: format!("`{name}` failed: {}", failure.message),
-                evidence: self.failed_checks(),
+                evidence,
             };
         }
         if let Some(delivery) = self.state.delivery.as_ref().filter(|d| d.status == DeliveryStatus::Failed) {
@@ -243,10 +231,7 @@ impl Run {
             return Reason {
                 code: ReasonCode::FailedMissingArtifact,
                 summary: format!("missing required artifacts: {}", names.join(", ")),
-                evidence: missing
-                    .iter()
-                    .map(|artifact| Evidence::expected_artifact(&artifact.id, &artifact.path))
-                    .collect(),
+                evidence: self.missing_artifacts(),
             };
         }
         let nothing_ran = self.state.checks.iter().all(|check| check.runs == 0);
@@ -258,6 +243,11 @@ impl Run {
             (ReasonCode::CompletedWithWarnings, "every contract was met, with warnings")
         };
         Reason { code, summary: summary.into(), evidence: Vec::new() }
+    }
+
+    fn missing_artifacts(&self) -> Vec<Evidence> {
+        let missing = self.state.delivery.iter().flat_map(|delivery| &delivery.missing_required);
+        missing.map(|artifact| Evidence::expected_artifact(&artifact.id, &artifact.path)).collect()
     }
 
     fn first_decisive_failure(&self) -> Option<(CheckIndex, &crate::state::Failure)> {
@@ -284,24 +274,6 @@ impl Run {
         failed.sort_by_key(|(entry, _)| *entry);
         failed.into_iter().map(|(_, evidence)| evidence).collect()
     }
-}
-
-/// Delivered files are left as they are; that one holds a secret must be known.
-fn secrets_delivered(delivery: &Delivery, seen: &[Sighting]) -> Vec<Warning> {
-    let holds = |id: &str, path: &str| {
-        let mut files = seen.iter().filter(|sighting| sighting.id == id).flat_map(|sighting| &sighting.files);
-        files.any(|file| file.path == path && file.holds_secret)
-    };
-    delivery
-        .produced
-        .iter()
-        .filter(|produced| holds(&produced.id, &produced.path))
-        .map(|produced| Warning {
-            code: "secret_in_artifact".into(),
-            message: format!("artifact `{}` ({}) holds a secret", produced.id, produced.path),
-            check: None,
-        })
-        .collect()
 }
 
 /// What is most urgent for a person.

@@ -175,6 +175,9 @@ impl Deciding<'_> {
                 self.ask_for(Effect::Perform { check, scope, attempt, request });
             }
         }
+        for (place, attempt) in self.inspecting() {
+            self.inspect_for(&place, attempt);
+        }
         self.put_everything_on_the_agenda();
     }
 }

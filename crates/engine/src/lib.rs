@@ -15,6 +15,7 @@ mod gate;
 mod graph;
 mod halt;
 mod history;
+mod inspect;
 mod kept;
 mod letters;
 mod outcome;

@@ -16,7 +16,10 @@ mod record;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use escrow_model::{Answer, Entry, Event, Letter, Millis, Plan, ProviderFault, Request, ScopePath, WaitKind};
+use escrow_model::{
+    Answer, ArtifactContract, CheckIndex, Entry, Event, ExpectedArtifact, Letter, Millis, Plan,
+    ProviderFault, Request, ScopePath, WaitKind,
+};
 use serde::Serialize;
 
 use crate::run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
@@ -238,7 +241,7 @@ impl Driver {
                     };
                     self.schedule(self.later(0, usize::MAX), input);
                 }
-                Effect::Inspect => self.inspect(),
+                Effect::Inspect { expected, attempt } => self.inspect(expected, attempt),
             }
         }
         self.look_at_waits();
@@ -308,13 +311,30 @@ impl Driver {
         true
     }
 
-    fn inspect(&mut self) {
-        let plan = self.run.plan();
-        let seen = self.record.delivery.as_ref();
-        match delivery::delivered(&plan.artifacts, &self.recorded_plan.artifacts, seen, self.now) {
+    /// What was seen then, as far as it was looked for alike.
+    fn inspect(&mut self, expected: Vec<ExpectedArtifact>, attempt: Option<(CheckIndex, ScopePath, u32)>) {
+        let contract = ArtifactContract { expected };
+        let seen = match &attempt {
+            None => self.record.delivery.as_ref(),
+            Some((check, scope, number)) => {
+                let name = self.run.state.plan.check(*check).name.clone();
+                self.record.inspections.get(&(name, scope.clone(), *number))
+            }
+        };
+        let mut recorded = self.recorded_artifacts();
+        if attempt.is_some() {
+            // An attempt was looked at for what its check named, and for nothing else.
+            recorded.expected.retain(|one| seen.is_some_and(|seen| seen.speaks_of(&one.id)));
+        }
+        match delivery::delivered(&contract, &recorded, seen, self.now) {
             Ok(delivery) => {
                 let mut deciding = Deciding::new(&mut self.run, self.now);
-                deciding.record(Event::ArtifactsVerified { delivery });
+                match attempt {
+                    None => deciding.record(Event::ArtifactsVerified { delivery }),
+                    Some((check, scope, number)) => {
+                        deciding.record_inspection(&(check, scope), number, delivery);
+                    }
+                }
                 deciding.decide();
                 let turn = deciding.into_turn();
                 self.follow(turn);
@@ -325,6 +345,21 @@ impl Driver {
                 what: format!("artifact `{id}` was not looked for like this"),
             })),
         }
+    }
+
+    /// What the recorded run promised, item by item as this one does.
+    fn recorded_artifacts(&self) -> ArtifactContract {
+        let mut expected = Vec::new();
+        for one in &self.recorded_plan.artifacts.expected {
+            match one.check.as_deref().and_then(|check| self.run.graph.find(check)) {
+                None => expected.push(one.clone()),
+                Some(check) => {
+                    let scopes = self.run.state.checks[check.place()].nodes.keys();
+                    expected.extend(scopes.map(|scope| one.in_scope(scope)));
+                }
+            }
+        }
+        ArtifactContract { expected }
     }
 }
 

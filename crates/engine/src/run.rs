@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Criticality, Entry, Event, Facts, JOURNAL_VERSION, Letter, Millis, Plan, Reason,
-    Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason, WaitKind,
+    Answer, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts, JOURNAL_VERSION,
+    Letter, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason,
+    WaitKind,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -58,8 +59,15 @@ pub enum Input {
         attempt: u32,
         answer: Answer,
     },
-    /// The artifact directory was looked at.
+    /// The artifact directory was looked at, for the whole run.
     Seen(Vec<Sighting>),
+    /// The artifact directory was looked at, for an attempt that is done.
+    SeenAt {
+        check: CheckIndex,
+        scope: ScopePath,
+        attempt: u32,
+        seen: Vec<Sighting>,
+    },
     /// Time has passed: retries, expiries and deadlines may be due.
     Wake,
     Letter(Letter),
@@ -97,8 +105,11 @@ pub enum Effect {
         scope: ScopePath,
         attempt: u32,
     },
-    /// Look at the artifact directory.
-    Inspect,
+    /// Look at the artifact directory: for an attempt, or for the whole run.
+    Inspect {
+        expected: Vec<ExpectedArtifact>,
+        attempt: Option<(CheckIndex, ScopePath, u32)>,
+    },
 }
 
 /// A letter that the run waits for.
@@ -195,6 +206,9 @@ impl Run {
                 deciding.take_finding(&(check, scope), attempt, answer);
             }
             Input::Seen(seen) => deciding.take_sightings(&seen),
+            Input::SeenAt { check, scope, attempt, seen } => {
+                deciding.take_inspection(&(check, scope), attempt, &seen);
+            }
             Input::Wake => deciding.wake(),
             Input::Letter(letter) => deciding.open_letter(letter),
             Input::Resume => deciding.take_over(),
@@ -271,6 +285,11 @@ impl Run {
 
     pub fn reason(&self) -> Option<&Reason> {
         self.state.reason.as_ref()
+    }
+
+    /// What became of the artifact contract, once it was looked at.
+    pub fn delivery(&self) -> Option<&Delivery> {
+        self.state.delivery.as_ref()
     }
 
     pub fn options(&self) -> &RunOptions {

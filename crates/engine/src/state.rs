@@ -220,6 +220,8 @@ pub(crate) struct Cell {
     pub(crate) past: Past,
     pub(crate) fault: Option<FaultClass>,
     pub(crate) answer: Option<Arc<Answer>>,
+    /// What the last attempt had delivered when it was done, where the check asks.
+    pub(crate) delivery: Option<Delivery>,
     /// Retries since it was last decided.
     pub(crate) retries: u32,
     /// Repeats that a person asked for, of an effect that nobody knows of.
@@ -253,6 +255,8 @@ pub(crate) enum Phase {
     Running,
     /// Nobody knows whether the last attempt took effect, and `reconcile` looks.
     Reconciling,
+    /// Answered; what it delivered is being looked at.
+    Inspecting,
     /// Judged, while its routing is still open.
     Judged,
     /// A retry is due at this time.
@@ -328,14 +332,19 @@ impl Cell {
 
     /// Something was asked for that may still happen, or may have happened: nobody may pull the ground from it.
     pub(crate) fn is_out_of_hand(&self) -> bool {
-        self.request.is_some() || (self.unknown && self.phase != Phase::Settled)
+        self.request.is_some()
+            || self.phase == Phase::Inspecting
+            || (self.unknown && self.phase != Phase::Settled)
     }
 
     pub(crate) fn is_busy(&self) -> bool {
         match self.phase {
-            Phase::Running | Phase::Reconciling | Phase::RetryWait(_) | Phase::Due | Phase::Waiting(_) => {
-                true
-            }
+            Phase::Running
+            | Phase::Reconciling
+            | Phase::Inspecting
+            | Phase::RetryWait(_)
+            | Phase::Due
+            | Phase::Waiting(_) => true,
             Phase::Pending | Phase::Judged | Phase::Settled => false,
         }
     }

@@ -62,7 +62,12 @@ impl Run {
                 cell.slot = false;
                 self.state.slots_used = self.state.slots_used.saturating_sub(1);
             }
-            Phase::Pending | Phase::Running | Phase::Judged | Phase::Due | Phase::Settled => {}
+            Phase::Pending
+            | Phase::Running
+            | Phase::Inspecting
+            | Phase::Judged
+            | Phase::Due
+            | Phase::Settled => {}
         }
         self.state.busy = self.state.busy + is - was;
         true

@@ -1,8 +1,8 @@
 //! What the contracts make of an answer. All of them speak; none stops the others.
 
 use escrow_model::{
-    Answer, Check, CheckIndex, Ending, FaultClass, Issue, Outcome, ReasonCode, RunStatus, ScopePath,
-    Severity, Verdict,
+    Answer, Check, CheckIndex, Delivery, Ending, FaultClass, Issue, Outcome, ReasonCode, RunStatus,
+    ScopePath, Severity, Verdict,
 };
 use serde_json::Value;
 
@@ -36,8 +36,8 @@ impl Judgement {
 }
 
 impl Run {
-    /// Judges the last answer of a cell: `schema`, `rules`, `guarantee`, `fail_if`, `outcome`. When the provider
-    /// faulted only `fail_if` is judged, and makes the fault logical.
+    /// Judges the last answer of a cell: `schema`, `rules`, `guarantee`, `artifacts`, `fail_if`, `outcome`. When the
+    /// provider faulted only `fail_if` is judged, and makes the fault logical.
     pub(crate) fn judge(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> Judgement {
         let plan = &self.state.plan;
         let spec = plan.check(check);
@@ -81,6 +81,11 @@ impl Run {
                     };
                     violation = true;
                     issues.push(Issue::error("contract/guarantee_failed", message));
+                }
+                for issue in artifact_issues(self.cell(check, scope).and_then(|cell| cell.delivery.as_ref()))
+                {
+                    violation |= issue.severity == Severity::Error;
+                    issues.push(issue);
                 }
                 if spec.for_each
                     && let Some(issue) = array_issue(&answer.output)
@@ -138,6 +143,18 @@ impl Run {
             outcome,
         }
     }
+}
+
+/// What an attempt owes of the artifacts that its check names.
+fn artifact_issues(delivery: Option<&Delivery>) -> Vec<Issue> {
+    let Some(delivery) = delivery else { return Vec::new() };
+    let required = delivery.missing_required.iter().map(|missing| {
+        Issue::error("contract/artifact_missing", format!("required artifact {}", missing.in_words()))
+    });
+    let optional = delivery.missing_optional.iter().map(|missing| {
+        Issue::warning("contract/artifact_missing", format!("optional artifact {}", missing.in_words()))
+    });
+    required.chain(optional).collect()
 }
 
 /// What `schema` says of an output.
@@ -208,6 +225,7 @@ pub(crate) fn failure_code(issues: &[Issue]) -> ReasonCode {
         "contract/rule_failed" => ReasonCode::FailedRule,
         "contract/guarantee_failed" => ReasonCode::FailedGuarantee,
         "contract/outcome_invalid" => ReasonCode::FailedOutcome,
+        "contract/artifact_missing" => ReasonCode::FailedMissingArtifact,
         "system/expression_error" | "system/template_error" => ReasonCode::FailedExpression,
         rule if rule.ends_with("_fail_if") => ReasonCode::FailedFailIf,
         rule if rule.ends_with("/exit_nonzero") => ReasonCode::FailedExit,

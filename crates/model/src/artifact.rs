@@ -1,12 +1,16 @@
 //! What a run promises to deliver, what was seen, and what that amounts to.
 
+mod delivery;
+mod namespace;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::Millis;
+pub use delivery::{Delivery, DeliveryStatus, MissingArtifact, Problem, ProducedArtifact};
+pub use namespace::{folder_in_scope, folder_of};
 
 /// Everything a run must or may deliver, merged and validated before it starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,6 +36,12 @@ pub struct ExpectedArtifact {
     /// The outcome kind that the file must parse as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// Whose entry of the same id this one has replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<Source>,
+    /// The check that delivers it into a folder of its own; none for what the whole run delivers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
 }
 
 /// Who declared an artifact.
@@ -64,6 +74,26 @@ impl Location {
         match self {
             Location::Path(path) => path.as_str(),
             Location::Glob { pattern, .. } => pattern,
+        }
+    }
+
+    /// The same place, seen from a directory above.
+    fn below(&self, folder: &str) -> Result<Location, ArtifactPathError> {
+        let whole = format!("{folder}/{}", self.label());
+        match self {
+            Location::Path(_) => Ok(Location::Path(ArtifactPath::parse(&whole)?)),
+            Location::Glob { count, .. } => {
+                ArtifactPath::check_pattern(&whole)?;
+                Ok(Location::Glob { pattern: whole, count: *count })
+            }
+        }
+    }
+
+    /// A pattern that matches this place alone. Braces stand for themselves in a path.
+    fn as_pattern(&self) -> String {
+        match self {
+            Location::Path(path) => path.as_str().replace('{', "[{]").replace('}', "[}]"),
+            Location::Glob { pattern, .. } => pattern.clone(),
         }
     }
 }
@@ -175,7 +205,20 @@ pub struct Sighting {
     pub files: Vec<SeenFile>,
     /// Set when the place could not be read as a file beneath the directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused: Option<String>,
+    pub refused: Option<Refused>,
+}
+
+/// Why a place holds nothing that can be looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Refused {
+    pub problem: Problem,
+    pub detail: String,
+}
+
+impl Refused {
+    pub fn outside(detail: impl Into<String>) -> Refused {
+        Refused { problem: Problem::Outside, detail: detail.into() }
+    }
 }
 
 /// A file as it was when it was looked at.
@@ -197,83 +240,6 @@ pub struct SeenFile {
     /// A declared secret stands in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_secret: bool,
-}
-
-/// What the contract came to. `runs show --output json` prints it under `artifacts`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Delivery {
-    pub status: DeliveryStatus,
-    pub checked_at_ms: Millis,
-    pub missing_required: Vec<MissingArtifact>,
-    pub missing_optional: Vec<MissingArtifact>,
-    pub produced: Vec<ProducedArtifact>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeliveryStatus {
-    Passed,
-    Failed,
-    Warning,
-    Skipped,
-}
-
-impl DeliveryStatus {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DeliveryStatus::Passed => "passed",
-            DeliveryStatus::Failed => "failed",
-            DeliveryStatus::Warning => "warning",
-            DeliveryStatus::Skipped => "skipped",
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MissingArtifact {
-    pub id: String,
-    pub path: String,
-    pub required: bool,
-    pub description: String,
-    pub source: Source,
-    pub problem: Problem,
-}
-
-/// Why what was there is not a delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Problem {
-    Absent,
-    Empty,
-    Stale,
-    TooSmall,
-    WrongType,
-    Schema,
-    Outside,
-    Count,
-}
-
-impl Problem {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Problem::Absent => "absent",
-            Problem::Empty => "empty",
-            Problem::Stale => "stale",
-            Problem::TooSmall => "too_small",
-            Problem::WrongType => "wrong_type",
-            Problem::Schema => "schema",
-            Problem::Outside => "outside",
-            Problem::Count => "count",
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProducedArtifact {
-    pub id: String,
-    pub path: String,
-    pub size: u64,
-    pub sha256: String,
 }
 
 #[cfg(test)]

@@ -255,6 +255,14 @@ pub enum Event {
         reason: Reason,
     },
     DeadlinePassed {},
+    /// What a check had delivered when its provider was done, of what its `artifacts` names.
+    CheckInspected {
+        check: String,
+        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+        scope: ScopePath,
+        attempt: u32,
+        delivery: Delivery,
+    },
     ArtifactsVerified {
         delivery: Delivery,
     },
@@ -295,6 +303,7 @@ impl Event {
             Event::CheckSkipped { check, .. }
             | Event::AttemptStarted { check, .. }
             | Event::AttemptAnswered { check, .. }
+            | Event::CheckInspected { check, .. }
             | Event::CheckJudged { check, .. }
             | Event::CheckSettled { check, .. }
             | Event::RetryScheduled { check, .. }

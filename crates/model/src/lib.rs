@@ -27,7 +27,8 @@ mod vocabulary;
 pub use answer::{Answer, Ending, ProviderFault};
 pub use artifact::{
     ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery, DeliveryStatus, ExpectedArtifact,
-    Location, MissingArtifact, Problem, ProducedArtifact, SeenFile, Sighting, Source,
+    Location, MissingArtifact, Problem, ProducedArtifact, Refused, SeenFile, Sighting, Source,
+    folder_in_scope, folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
 pub use event::{Entry, Event, JOURNAL_VERSION, Reopened, WaitKind};

@@ -4,7 +4,10 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ArtifactContract, Assumption, Block, Expression, Retry, Routing, Rule, Secret, Shell, Text};
+use crate::{
+    ArtifactContract, Assumption, Block, ExpectedArtifact, Expression, Retry, Routing, Rule, Secret, Shell,
+    Text,
+};
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +44,13 @@ impl Plan {
 
     pub fn find(&self, name: &str) -> Option<CheckIndex> {
         self.checks.iter().position(|check| check.name == name).map(CheckIndex::at)
+    }
+
+    /// What to look for before the run starts: where items may deliver, every place is looked at.
+    pub fn artifacts_before(&self) -> Vec<ExpectedArtifact> {
+        let depth = |name: &String| self.find(name).map_or(0, |index| self.check(index).fan.len());
+        let expected = self.artifacts.expected.iter();
+        expected.map(|one| one.in_any_scope(one.check.as_ref().map_or(0, depth))).collect()
     }
 
     pub fn indices(&self) -> impl Iterator<Item = CheckIndex> + use<> {
@@ -85,6 +95,12 @@ pub struct Check {
     pub rules: Vec<Rule>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_if: Option<Expression>,
+    /// The ids of the artifacts that must be there as soon as its provider is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
+    /// Its provider delivers into a folder of the check's own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_folder: bool,
     /// The kind of outcome that its output is stored as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,

@@ -1,12 +1,26 @@
 //! What stands beside a playbook in other files. Only who can read files can tell; this room asks.
 
+use escrow_model::ExpectedArtifact;
 use serde_json::Value;
+
+use crate::Diagnostic;
+use crate::profile::AgentProfile;
 
 /// The neighbours of a playbook.
 pub trait Beside {
     /// Whether a nested playbook, as the file names it, changes the world.
     fn changes_the_world(&self, _playbook: &str) -> bool {
         false
+    }
+
+    /// What a nested playbook promises to deliver.
+    fn promises(&self, _playbook: &str) -> Vec<ExpectedArtifact> {
+        Vec::new()
+    }
+
+    /// The profile of an agent.
+    fn agent(&self, _name: &str) -> FoundAgent {
+        FoundAgent::Unknown { known: Vec::new() }
     }
 
     /// The JSON Schema of an own outcome kind, or why what stands there cannot be read.
@@ -30,6 +44,21 @@ pub trait Beside {
 pub struct RulesText {
     pub file: String,
     pub text: Result<String, String>,
+}
+
+/// What was found where agents have their profiles.
+#[derive(Clone, Debug)]
+pub enum FoundAgent {
+    Profile(Box<AgentProfile>),
+    /// There is one, and it is not good.
+    Broken {
+        file: String,
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// There is none of this name.
+    Unknown {
+        known: Vec<String>,
+    },
 }
 
 /// Nothing beside it.

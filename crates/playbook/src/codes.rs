@@ -70,6 +70,12 @@ diagnostics! {
     "E0152" "a file of rules that cannot be used"
     "E0153" "an outcome kind that there is not"
     "E0154" "an outcome kind that cannot be used"
+    "E0161" "an agent that there is not"
+    "E0162" "an agent profile that is not good"
+    "E0163" "an agent that cannot be run"
+    "E0164" "a profile without front matter"
+    "E0165" "a profile under another name"
+    "E0166" "an artifact that is not expected"
     "W0201" "an external check without its contract"
     "W0202" "a deciding check without a guarantee"
     "W0203" "a risk that is not stated"
@@ -82,6 +88,7 @@ diagnostics! {
     "W0210" "an input that is not declared"
     "W0211" "a key without effect"
     "W0212" "an output that is not waited for"
+    "W0221" "two artifacts in one place"
 }
 
 #[cfg(test)]

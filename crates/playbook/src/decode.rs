@@ -4,7 +4,8 @@
 //!
 //! **Invariant:** shapes were judged before. What does not have its shape is passed over in silence.
 
-mod artifacts;
+mod agents;
+pub(crate) mod artifacts;
 mod check;
 mod fields;
 mod file;
@@ -19,7 +20,7 @@ mod secrets;
 
 use std::rc::Rc;
 
-use escrow_model::{Check, Criticality, Plan, ProviderSpec};
+use escrow_model::{Check, Criticality, ExpectedArtifact, Plan, ProviderSpec};
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -29,6 +30,7 @@ use crate::diagnostic::Diagnostics;
 use crate::source::{Sources, Use};
 use crate::yaml::{Entry, Node};
 
+pub use agents::{AGENT, known_agents};
 pub(crate) use file::decode;
 pub(crate) use kinds::is_layout;
 pub(crate) use secrets::declared_in;
@@ -51,6 +53,8 @@ pub(crate) struct Draft {
     pub(crate) criticality: Option<Criticality>,
     pub(crate) critical: Option<bool>,
     pub(crate) retry_max: Option<u32>,
+    /// What its own agent promises.
+    pub(crate) promises: Vec<ExpectedArtifact>,
 }
 
 impl Draft {
@@ -84,6 +88,9 @@ struct Decoder<'t> {
     catalog: &'t [ProviderSpec],
     names: names::Names,
     secrets: secrets::Secrets,
+    agents: agents::Agents<'t>,
+    /// `agent` stands at the top of the file.
+    names_an_agent: bool,
     beside: &'t dyn Beside,
     /// Own outcome kinds that were named so far.
     kinds: IndexMap<String, Value>,

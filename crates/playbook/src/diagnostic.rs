@@ -1,6 +1,7 @@
 //! A problem of a file: its code, its place, what to do about it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -34,6 +35,9 @@ pub struct Diagnostic {
     /// Other places that belong to it.
     #[serde(skip)]
     pub also: Vec<Related>,
+    /// The text of its file, when that is not the file that was read.
+    #[serde(skip)]
+    pub text: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +107,8 @@ impl Problem {
 pub(crate) struct Diagnostics {
     problems: Vec<Problem>,
     errors: usize,
+    /// Of other files that this one needs.
+    elsewhere: Vec<Diagnostic>,
 }
 
 impl Diagnostics {
@@ -114,6 +120,16 @@ impl Diagnostics {
             if is_error { self.errors <= DIAGNOSTICS_MAX } else { self.problems.len() < DIAGNOSTICS_MAX };
         if room {
             self.problems.push(problem);
+        }
+    }
+
+    /// What is wrong with another file, once.
+    pub(crate) fn add(&mut self, elsewhere: &[Diagnostic]) {
+        for one in elsewhere {
+            if !self.elsewhere.contains(one) && self.elsewhere.len() < DIAGNOSTICS_MAX {
+                self.errors += usize::from(one.severity == Severity::Error);
+                self.elsewhere.push(one.clone());
+            }
         }
     }
 
@@ -151,6 +167,7 @@ impl Diagnostics {
                         .map(|related| Related { span: lines.clamp(&related.span), ..related })
                         .collect(),
                     span,
+                    text: None,
                 }
             })
             .collect();
@@ -167,6 +184,7 @@ impl Diagnostics {
             let holds = |inner: &Range<usize>| one.span.start <= inner.start && inner.end <= one.span.end;
             one.code != "E0105" || !braces.iter().any(holds)
         });
+        found.extend(self.elsewhere);
         found.truncate(DIAGNOSTICS_MAX);
         found
     }

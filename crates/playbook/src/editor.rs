@@ -86,9 +86,13 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
         Shape::Expression => expression(),
         Shape::Expressions => json!({"oneOf": [expression(), {"type": "array", "items": expression()}]}),
         Shape::Block | Shape::Event | Shape::Target | Shape::Provider => string(),
-        Shape::Texts | Shape::Events | Shape::Needs | Shape::Targets | Shape::SecretNames => {
-            one_or_many(string())
-        }
+        Shape::Texts
+        | Shape::Events
+        | Shape::Needs
+        | Shape::Targets
+        | Shape::SecretNames
+        | Shape::ArtifactIds => one_or_many(string()),
+        Shape::Exec => provider_key_schema(KeyKind::Exec),
         Shape::Secrets => {
             let mut source = table_schema(&keys::SECRET, catalog);
             source["minProperties"] = json!(1);
@@ -101,7 +105,6 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
             json!({"oneOf": [string(), {"type": "array", "items": string(), "uniqueItems": true}, by_name]})
         }
         Shape::Argv => json!({"type": "array", "items": text(), "minItems": 1}),
-        Shape::Exec => provider_key_schema(KeyKind::Exec),
         Shape::Reconcile => {
             json!({"oneOf": [provider_key_schema(KeyKind::Exec), table_schema(&keys::RECONCILE, catalog)]})
         }

@@ -7,6 +7,7 @@ pub(crate) enum Level {
     Check,
     Routing,
     Artifact,
+    Profile,
 }
 
 pub(crate) struct ForeignKey {
@@ -34,6 +35,10 @@ const fn routing(name: &'static str, help: &'static str) -> ForeignKey {
 
 const fn artifact(name: &'static str, help: &'static str) -> ForeignKey {
     ForeignKey { name, level: Level::Artifact, help }
+}
+
+const fn profile(name: &'static str, help: &'static str) -> ForeignKey {
+    ForeignKey { name, level: Level::Profile, help }
 }
 
 const INCLUDES: &str = "a playbook stands alone, so that its contract can be read in one place; share parts with YAML anchors, or run another playbook with a check of `type: playbook`";
@@ -129,6 +134,16 @@ pub(crate) const FOREIGN: &[ForeignKey] = &[
     artifact("min_bytes", "write `min_size`"),
     artifact("optional", "write `required: false`"),
     artifact("name", "write `id`"),
+    profile(
+        "artifacts",
+        "write `artifact_defaults`: what the agent delivers unless a playbook says otherwise",
+    ),
+    profile("exec", "write `command`"),
+    profile("prompt", "write what the agent is told below the front matter; the task comes with each run"),
+    profile("system_prompt", "write what the agent is told below the front matter"),
+    profile("tools", "say what the agent may do with `permission`"),
+    profile("provider", "write `harness`"),
+    profile("effort", "choose it in `model`"),
 ];
 
 #[cfg(test)]
@@ -144,6 +159,7 @@ mod tests {
                 Level::Check => &keys::CHECK,
                 Level::Routing => &keys::ON_FAIL,
                 Level::Artifact => &keys::ARTIFACT,
+                Level::Profile => &keys::PROFILE,
             };
             assert!(table.keys.iter().all(|key| key.name != foreign.name), "{}", foreign.name);
             assert!(

@@ -1,6 +1,10 @@
 //! Every key of a playbook, once. The decoder, the help for unknown keys and the JSON Schema for editors
 //! all read these tables.
 
+mod profile;
+
+pub(crate) use profile::PROFILE;
+
 /// The keys that one kind of map may have.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -71,6 +75,8 @@ pub(crate) enum Shape {
     /// A JSON Schema, or the name of a card.
     SchemaOrCard,
     Schema,
+    /// Ids of expected artifacts.
+    ArtifactIds,
     /// An identifier: letters, digits, `_` and `-`.
     Identifier,
     Any,
@@ -117,7 +123,11 @@ pub(crate) static FILE: Table = Table {
         key("checks", Shape::Named(&CHECK), "The checks, by name."),
         key("prompt", Shape::Template, "What one agent is asked, in a playbook without `checks`."),
         key("model", Shape::Text, "`harness/model` for `prompt`, such as `claude/sonnet`."),
-        key("agent", Shape::Text, "The agent profile for `prompt`."),
+        key(
+            "agent",
+            Shape::Identifier,
+            "The agent whose profile the run follows, with the artifacts it promises.",
+        ),
     ],
 };
 
@@ -233,6 +243,7 @@ pub(crate) static CHECK: Table = Table {
         key("output_schema", Shape::Schema, "Deprecated: write `schema`."),
         key("rules", Shape::Rules, "Rules over fields of the output, or the file that they stand in."),
         key("fail_if", Shape::Expression, "Which output counts as a failure."),
+        key("artifacts", Shape::ArtifactIds, "The artifacts that must be there when its provider is done."),
         key("outcome", Shape::Kind, "The outcome kind that the output is stored as."),
         key("depends_on", Shape::Needs, "The checks that it needs; `'a|b'` is any of them."),
         key("forEach", Shape::Bool, "Whether its output is a list whose items its dependents run for."),
@@ -347,6 +358,8 @@ mod tests {
             &ARTIFACTS,
             &ARTIFACT,
             &ARTIFACT_COUNT,
+            &PROFILE,
+            &profile::BUDGET,
             &RULES,
             &RULE,
             &CHECK,

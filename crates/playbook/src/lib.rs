@@ -15,6 +15,7 @@ mod editor;
 mod foreign;
 mod keys;
 mod lines;
+mod profile;
 mod render;
 mod report;
 mod resolve;
@@ -26,14 +27,16 @@ mod test_file;
 mod yaml;
 
 pub use as_json::yaml_to_json;
-pub use beside::{Alone, Beside, RulesText};
+pub use beside::{Alone, Beside, FoundAgent, RulesText};
 pub use codes::{Code, DIAGNOSTICS, page};
+pub use decode::{AGENT, known_agents};
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use duration::parse_duration;
 pub use editor::json_schema;
 pub use lines::check_lines;
+pub use profile::{AgentProfile, ProfileReading, read_profile};
 pub use render::render;
-pub use report::{ArtifactReport, CheckReport, Report, report};
+pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use rules::{RulesReading, read_rules, rules_schema};
 pub use test_file::{
     Answers, Expectation, ExpectedCheck, LetterAct, Place, TestAnswer, TestArtifact, TestCase, TestFile,
@@ -56,18 +59,28 @@ pub struct Reading {
 }
 
 /// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`. Nothing stands
-/// beside it: playbooks that it nests are taken to change nothing.
+/// beside it: playbooks that it nests are taken to change nothing, and there are no agents.
 pub fn read(text: &str, file: &str, catalog: &[ProviderSpec]) -> Reading {
     read_beside(text, file, catalog, &Alone)
 }
 
-/// Reads a playbook that may nest others, and name rules and outcome kinds that stand beside it.
+/// Reads a playbook that may nest others, and name agents, rules and outcome kinds that stand beside it.
 pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
     let mut found = Diagnostics::default();
     let plan = plan(text, file, catalog, beside, &mut found);
     let secrets = plan.as_ref().map_or_else(|| decode::declared_in(text), |plan| plan.secrets.clone());
     let plan = plan.filter(|_| !found.has_errors());
     Reading { plan, diagnostics: found.finish(text, file), secrets }
+}
+
+/// The playbook that giving one task to an agent stands for. The task is its input `prompt`.
+pub fn read_agent(agent: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
+    let text = format!(
+        "name: {agent}\nagent: {agent}\n\
+         inputs: {{ prompt: {{ type: string, required: true }} }}\n\
+         checks: {{ main: {{ type: agent, prompt: \"{{{{ inputs.prompt }}}}\" }} }}\n"
+    );
+    read_beside(&text, agent, catalog, beside)
 }
 
 /// Reads a playbook that may not be text.

@@ -19,6 +19,7 @@ pub fn render(diagnostics: &[Diagnostic], text: &str, color: bool) -> String {
 }
 
 fn group<'a>(diagnostic: &'a Diagnostic, text: &'a str) -> Group<'a> {
+    let text = diagnostic.text.as_deref().unwrap_or(text);
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,

@@ -1,6 +1,6 @@
 //! What `escrow check` says about a good playbook: who starts, what each check risks, what is promised.
 
-use escrow_model::{CheckIndex, Criticality, CriticalityOrigin, Plan};
+use escrow_model::{CheckIndex, Criticality, CriticalityOrigin, Plan, Source};
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,8 +35,24 @@ pub struct CheckReport {
 pub struct ArtifactReport {
     pub required: usize,
     pub optional: usize,
+    /// Each of them, in the order in which they are verified.
+    pub expected: Vec<ExpectedReport>,
     /// The lines that a person reads.
     pub lines: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExpectedReport {
+    pub id: String,
+    /// The path or the pattern.
+    pub path: String,
+    pub required: bool,
+    pub source: Source,
+    /// Whose entry of the same id it has replaced.
+    pub replaces: Option<Source>,
+    /// The check that delivers it; none for the run as a whole.
+    pub check: Option<String>,
+    pub description: String,
 }
 
 pub fn report(plan: &Plan) -> Report {
@@ -86,10 +102,39 @@ fn artifacts(plan: &Plan) -> Option<ArtifactReport> {
     }
     let required = expected.iter().filter(|artifact| artifact.required).count();
     let optional = expected.len() - required;
-    let lines = vec![
+    let mut lines = vec![
         format!("contract resolved ({} expected: {required} required, {optional} optional)", expected.len()),
         "all paths relative-OK".to_owned(),
-        "no id collisions".to_owned(),
     ];
-    Some(ArtifactReport { required, optional, lines })
+    let from = |source| expected.iter().filter(|one| one.source == source).count();
+    let collisions: Vec<String> = expected
+        .iter()
+        .filter_map(|one| Some((one, one.replaces?)))
+        .map(|(one, replaced)| {
+            format!("`{}` of the {} replaces that of the {}", one.id, one.source.as_str(), replaced.as_str())
+        })
+        .collect();
+    let has_profiles = from(Source::AgentProfile) > 0 || !collisions.is_empty();
+    if has_profiles {
+        let (playbook, profile) = (from(Source::Playbook), from(Source::AgentProfile));
+        lines.insert(1, format!("sources: {playbook} from playbook, {profile} from agent_profile"));
+    }
+    lines.extend(match (collisions.as_slice(), has_profiles) {
+        ([], false) => vec!["no id collisions".to_owned()],
+        ([], true) => vec!["no id collisions with agent_profile defaults".to_owned()],
+        (_, _) => collisions,
+    });
+    let expected = expected
+        .iter()
+        .map(|one| ExpectedReport {
+            id: one.id.clone(),
+            path: one.location.label().to_owned(),
+            required: one.required,
+            source: one.source,
+            replaces: one.replaces,
+            check: one.check.clone(),
+            description: one.description.clone(),
+        })
+        .collect();
+    Some(ArtifactReport { required, optional, expected, lines })
 }

@@ -32,6 +32,11 @@ pub(crate) fn judge_check(entry: &Entry, catalog: &[ProviderSpec], found: &mut D
     Judge { catalog, found }.check(entry);
 }
 
+/// Judges the front matter of an agent profile.
+pub(crate) fn judge_profile(front: &Node, found: &mut Diagnostics) {
+    Judge { catalog: &[], found }.map(front, &keys::PROFILE, front.span.clone());
+}
+
 /// Judges a file of rules: a list of them, or a map that has one.
 pub(crate) fn judge_rules(file: &Node, found: &mut Diagnostics) {
     let mut judge = Judge { catalog: &[], found };
@@ -99,6 +104,8 @@ impl Judge<'_> {
             Some(Level::Check)
         } else if std::ptr::eq(table, &keys::ARTIFACT) {
             Some(Level::Artifact)
+        } else if std::ptr::eq(table, &keys::PROFILE) {
+            Some(Level::Profile)
         } else if std::ptr::eq(table, &keys::ROUTING)
             || std::ptr::eq(table, &keys::ON_FAIL)
             || std::ptr::eq(table, &keys::ROUTING_LIMITS)
@@ -212,6 +219,9 @@ impl Judge<'_> {
             Shape::Secrets => self.secrets(entry),
             Shape::SecretNames => {
                 self.each(entry, SECRET_NAMES, |judge, item| judge.name(entry, item, SECRET_NAMES));
+            }
+            Shape::ArtifactIds => {
+                self.each(entry, ARTIFACT_IDS, |judge, item| judge.name(entry, item, ARTIFACT_IDS));
             }
             Shape::Argv => self.argv(entry),
             Shape::Exec => self.exec(entry),
@@ -491,6 +501,7 @@ impl Judge<'_> {
 const STRINGS: &str = "a string, or a list of strings";
 const EVENT_LIST: &str = "an event, or a list of events";
 const CHECKS: &str = "the name of a check, or a list of names";
+const ARTIFACT_IDS: &str = "the id of an artifact, or a list of ids";
 const SECRET_NAMES: &str = "the name of a secret, or a list of names";
 
 /// Events that triggers and command lines use. Others may be used; these are the ones a slip is measured by.

@@ -4,8 +4,8 @@ use escrow_model::ProviderSpec;
 
 pub fn catalog() -> Vec<ProviderSpec> {
     let workshop = crate::providers::PROVIDERS.iter().map(|provider| *provider.spec());
-    let nested = std::iter::once(crate::nested::SPEC);
-    workshop.chain(nested).chain(escrow_engine::PROVIDERS.iter().copied()).collect()
+    let compiled = [crate::nested::SPEC, escrow_playbook::AGENT];
+    workshop.chain(compiled).chain(escrow_engine::PROVIDERS.iter().copied()).collect()
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub fn gather(plan: &Plan, directory: &Path, artifacts: &Path, secrets: &Secrets
             .map_err(|error| format!("git could not be asked: {error}"))?;
         runtime.block_on(git_facts(directory))
     });
-    let before = inspect(artifacts, &plan.artifacts.expected, Depth::Identity);
+    let before = inspect(artifacts, &plan.artifacts_before(), Depth::Identity);
     let mut facts = Facts { env, git, before };
     secrets.redactor().facts(&mut facts);
     facts

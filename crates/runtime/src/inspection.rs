@@ -13,6 +13,7 @@
 
 mod beneath;
 mod media;
+mod opened;
 mod reading;
 mod walk;
 
@@ -20,7 +21,7 @@ use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use escrow_model::{ExpectedArtifact, Location, Sighting};
+use escrow_model::{ExpectedArtifact, Location, Problem, Refused, Sighting};
 use globset::{GlobBuilder, GlobMatcher};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -29,6 +30,7 @@ use crate::redaction::Redactor;
 use beneath::{Refusal, Resolver};
 use reading::read;
 
+pub use opened::{OpenedFile, open_beneath};
 pub use reading::{CONTENT_BYTES_MAX, HASHED_BYTES_MAX};
 pub use walk::{DEPTH_MAX, ENTRIES_MAX};
 
@@ -77,8 +79,8 @@ fn look_around(
         Err(error) => {
             let problem = match error {
                 Errno::NOENT => None,
-                Errno::NOTDIR => Some("the artifact directory is not a directory".to_owned()),
-                error => Some(format!("the artifact directory cannot be read: {error}")),
+                Errno::NOTDIR => Some(unreadable("the artifact directory is not a directory")),
+                error => Some(unreadable(format!("the artifact directory cannot be read: {error}"))),
             };
             return expected.iter().map(|expected| sighting(expected, Vec::new(), problem.clone())).collect();
         }
@@ -107,7 +109,10 @@ impl Look<'_> {
         match self.file(expected, path) {
             Ok(file) => sighting(expected, vec![file], None),
             Err(Refusal::Absent) => sighting(expected, Vec::new(), None),
-            Err(refusal) => sighting(expected, Vec::new(), Some(refusal.to_string())),
+            Err(refusal) => {
+                let refused = Refused { problem: refusal.problem(), detail: refusal.to_string() };
+                sighting(expected, Vec::new(), Some(refused))
+            }
         }
     }
 
@@ -120,8 +125,8 @@ impl Look<'_> {
     ) -> Sighting {
         let (matcher, names) = match (matcher(pattern), names) {
             (Ok(matcher), Ok(names)) => (matcher, names),
-            (Err(problem), _) => return sighting(expected, Vec::new(), Some(problem)),
-            (_, Err(problem)) => return sighting(expected, Vec::new(), Some(problem.clone())),
+            (Err(problem), _) => return sighting(expected, Vec::new(), Some(unreadable(problem))),
+            (_, Err(problem)) => return sighting(expected, Vec::new(), Some(unreadable(problem))),
         };
         let mut files = Vec::new();
         let mut refused = None;
@@ -129,7 +134,10 @@ impl Look<'_> {
             match self.file(expected, name) {
                 Ok(file) => files.push(file),
                 Err(Refusal::Absent) => {}
-                Err(refusal) => refused = refused.or_else(|| Some(format!("`{name}`: {refusal}"))),
+                Err(refusal) => {
+                    let detail = format!("`{name}`: {refusal}");
+                    refused = refused.or(Some(Refused { problem: refusal.problem(), detail }));
+                }
             }
         }
         let refused = if files.is_empty() { refused } else { None };
@@ -150,10 +158,15 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
         .map_err(|error| error.to_string())
 }
 
+/// Nothing can be said of what is there.
+fn unreadable(detail: impl Into<String>) -> Refused {
+    Refused { problem: Problem::Absent, detail: detail.into() }
+}
+
 fn sighting(
     expected: &ExpectedArtifact,
     files: Vec<escrow_model::SeenFile>,
-    refused: Option<String>,
+    refused: Option<Refused>,
 ) -> Sighting {
     Sighting { id: expected.id.clone(), files, refused }
 }
@@ -161,3 +174,7 @@ fn sighting(
 #[cfg(test)]
 #[path = "inspection/tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "inspection/hostile.rs"]
+mod hostile;

@@ -1,5 +1,6 @@
 //! The hands of Escrow: processes, providers, a look at artifacts and at git.
 
+pub mod agents;
 pub mod callbacks;
 pub mod cancellation;
 pub mod catalog;

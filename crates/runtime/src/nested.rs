@@ -11,7 +11,7 @@ use std::sync::Arc;
 use escrow_engine::Run;
 use escrow_model::{
     Answer, Entry, FaultClass, Home, InputKind, KeyKind, KeySpec, Mutates, Plan, ProviderFault, ProviderSpec,
-    Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath,
+    Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
 };
 use escrow_playbook::Severity;
 use escrow_store::{Created, Durability, Holder, Keeper, LeaseError, NewRun};
@@ -139,7 +139,7 @@ impl Nest {
         let name = request.fields.get("playbook").and_then(Value::as_str).unwrap_or_default();
         let (file, plan) = self.read(name)?;
         let inputs = inputs(&plan, request.fields.get("with"))?;
-        let artifacts = self.surroundings.artifacts.join(folder(&self.check, &self.scope));
+        let artifacts = self.surroundings.artifacts.join(folder_in_scope(&self.check, &self.scope));
         fs::create_dir_all(&artifacts)
             .map_err(|error| world(&format!("cannot make `{}`: {error}", artifacts.display())))?;
         let secrets = self.secrets(&plan)?;
@@ -253,13 +253,6 @@ fn rest_of(run: &Run) -> Rest {
         });
     }
     Rest::Answered(Box::new(answer))
-}
-
-/// The nested run's own part of the artifact directory.
-fn folder(check: &str, scope: &ScopePath) -> String {
-    let items: String = scope.indices().iter().map(|index| format!("-{index}")).collect();
-    let safe: String = check.chars().map(|c| if c == '/' || c == '\0' { '_' } else { c }).collect();
-    format!("{safe}{items}")
 }
 
 fn world(message: &str) -> ProviderFault {

@@ -1,5 +1,5 @@
-//! Reads playbooks from files, with a look at what stands beside them: playbooks that they nest, rules, and the
-//! outcome kinds of the project.
+//! Reads playbooks from files, with a look at what stands beside them: playbooks that they nest, agents, rules, and
+//! the outcome kinds of the project.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,9 +7,11 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use escrow_playbook::{Beside, Reading, RulesText, read_bytes_beside};
+use escrow_model::{ExpectedArtifact, Plan};
+use escrow_playbook::{Beside, FoundAgent, Reading, RulesText, read_agent, read_bytes_beside};
 use serde_json::Value;
 
+use crate::agents;
 use crate::catalog::catalog;
 use crate::outcome_kinds;
 
@@ -17,6 +19,12 @@ use crate::outcome_kinds;
 /// then among the playbooks of the project there.
 pub fn read(path: &Path, bytes: &[u8], directory: &Path) -> Reading {
     Look { directory, known: RefCell::default() }.read(path, bytes)
+}
+
+/// The playbook that one task for an agent stands for.
+pub fn of_agent(name: &str, directory: &Path) -> Reading {
+    let look = Look { directory, known: RefCell::default() };
+    read_agent(name, &catalog(), &look.beside(None))
 }
 
 /// The file that a nested playbook's name stands for, with its bytes.
@@ -34,31 +42,56 @@ const FILES_MAX: usize = 50;
 struct Look<'a> {
     directory: &'a Path,
     /// Each file is read once. One that is being read changes nothing by nesting itself.
-    known: RefCell<BTreeMap<PathBuf, bool>>,
+    known: RefCell<BTreeMap<PathBuf, Nested>>,
 }
 
 impl Look<'_> {
+    fn beside<'b>(&'b self, beside: Option<&'b Path>) -> Neighbours<'b> {
+        Neighbours { look: self, beside }
+    }
+
     fn read(&self, path: &Path, bytes: &[u8]) -> Reading {
-        let beside = Neighbours { look: self, beside: path.parent() };
+        let beside = self.beside(path.parent());
         read_bytes_beside(bytes, &path.display().to_string(), &catalog(), &beside)
     }
 
-    /// What cannot be read may do anything.
-    fn changes_the_world(&self, name: &str, beside: Option<&Path>) -> bool {
-        let Some((path, bytes)) = find(name, beside, self.directory) else { return true };
+    /// What cannot be read may do anything, and promises nothing.
+    fn nested(&self, name: &str, beside: Option<&Path>) -> Nested {
+        let anything = || Nested { changes: true, artifacts: Vec::new() };
+        let Some((path, bytes)) = find(name, beside, self.directory) else { return anything() };
         let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         if let Some(known) = self.known.borrow().get(&identity) {
-            return *known;
+            return known.clone();
         }
         if self.known.borrow().len() >= FILES_MAX {
-            return true;
+            return anything();
         }
-        self.known.borrow_mut().insert(identity.clone(), false);
-        let plan = self.read(&path, &bytes).plan;
-        let changes = plan.is_none_or(|plan| plan.checks.iter().any(|check| check.mutating));
-        self.known.borrow_mut().insert(identity, changes);
-        changes
+        self.known.borrow_mut().insert(identity.clone(), Nested::default());
+        let nested = self.read(&path, &bytes).plan.map_or_else(anything, |plan| Nested {
+            changes: plan.checks.iter().any(|check| check.mutating),
+            artifacts: promises(&plan),
+        });
+        self.known.borrow_mut().insert(identity, nested.clone());
+        nested
     }
+}
+
+/// What a nested run promises to the one around it. What its items deliver only it can know, and outcomes are its
+/// own: it verifies those itself.
+fn promises(plan: &Plan) -> Vec<ExpectedArtifact> {
+    let is_of_items = |one: &&ExpectedArtifact| {
+        let check = one.check.as_deref().and_then(|check| plan.find(check));
+        check.is_some_and(|check| !plan.check(check).fan.is_empty())
+    };
+    let promised = plan.artifacts.expected.iter().filter(|one| !is_of_items(one));
+    promised.map(|one| ExpectedArtifact { kind: None, ..one.clone() }).collect()
+}
+
+/// What is known of a nested playbook before it runs.
+#[derive(Clone, Debug, Default)]
+struct Nested {
+    changes: bool,
+    artifacts: Vec<ExpectedArtifact>,
 }
 
 /// What stands beside one of the files.
@@ -69,7 +102,16 @@ struct Neighbours<'a> {
 
 impl Beside for Neighbours<'_> {
     fn changes_the_world(&self, playbook: &str) -> bool {
-        self.look.changes_the_world(playbook, self.beside)
+        self.look.nested(playbook, self.beside).changes
+    }
+
+    fn promises(&self, playbook: &str) -> Vec<ExpectedArtifact> {
+        self.look.nested(playbook, self.beside).artifacts
+    }
+
+    fn agent(&self, name: &str) -> FoundAgent {
+        let from: Vec<&Path> = self.beside.into_iter().chain([self.look.directory]).collect();
+        agents::find(name, &from)
     }
 
     fn outcome_kind(&self, name: &str) -> Option<Result<Value, String>> {

@@ -85,6 +85,7 @@ impl<'a> Applied<'a> {
             Event::CheckSkipped { .. }
             | Event::AttemptStarted { .. }
             | Event::AttemptAnswered { .. }
+            | Event::CheckInspected { .. }
             | Event::CheckJudged { .. }
             | Event::OutcomeStored { .. }
             | Event::CheckSettled { .. }

@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use escrow_model::Plan;
+use escrow_model::{ExpectedArtifact, Plan};
+use escrow_playbook::Beside;
 
 use crate::catalog;
 
@@ -19,8 +20,22 @@ pub fn plan(text: &str) -> Arc<Plan> {
 /// The same, or why it does not load.
 pub fn try_plan(text: &str) -> Result<Arc<Plan>, String> {
     let text = yaml(text);
-    let reading = escrow_playbook::read(&text, "test.yaml", &catalog());
+    let reading = escrow_playbook::read_beside(&text, "test.yaml", &catalog(), &Promising);
     reading.plan.map(Arc::new).ok_or_else(|| format!("{text}\n{:#?}", reading.diagnostics))
+}
+
+/// A nested playbook that is called `promises.yaml` promises `notes` at `notes.md`; no other promises anything.
+struct Promising;
+
+impl Beside for Promising {
+    fn promises(&self, name: &str) -> Vec<ExpectedArtifact> {
+        if name != "promises.yaml" {
+            return Vec::new();
+        }
+        let text = "artifacts: {expected: [{id: notes, path: notes.md}]}\nchecks: {a: {type: noop}}";
+        let plan = escrow_playbook::read(text, name, &catalog()).plan.expect("it is good");
+        plan.artifacts.expected
+    }
 }
 
 /// The playbook that a shorthand stands for.

@@ -2,13 +2,13 @@
 //!
 //! **Invariant:** deterministic. Answers arrive by the time they take, then in the order of their start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use escrow_engine::{Effect, Input, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Entry, Event, Facts, Letter, Millis, Plan, ProviderFault, Request, RunId,
-    RunOptions, RunStatus, ScopePath, SeenFile, Sighting,
+    Answer, Assumption, CheckIndex, Entry, Event, ExpectedArtifact, Facts, Letter, Millis, Plan,
+    ProviderFault, Request, RunId, RunOptions, RunStatus, ScopePath, SeenFile, Sighting,
 };
 
 use crate::{Ask, Step, World};
@@ -54,6 +54,9 @@ impl Default for Options {
 
 type Running = (CheckIndex, ScopePath, u32, Errand);
 
+/// One that is done and is looked at.
+type Attempt = (CheckIndex, ScopePath, u32);
+
 /// What the workshop is sent for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Errand {
@@ -72,7 +75,8 @@ pub struct Stage<W> {
     pub turns: u64,
     /// Knows the journal and nothing else: what a replay after each turn would give.
     shadow: Option<Run>,
-    inspection_asked: bool,
+    /// What is to be looked at.
+    looks: VecDeque<(Vec<ExpectedArtifact>, Option<Attempt>)>,
     /// Answers under way, by time and then by the place of their intent in the journal.
     coming: BTreeMap<(Millis, usize), (Running, Answer)>,
     /// Attempts that answer only when they are stopped.
@@ -110,7 +114,7 @@ impl<W: World> Stage<W> {
             now_ms: START_MS,
             turns: 0,
             shadow,
-            inspection_asked: false,
+            looks: VecDeque::new(),
             coming: BTreeMap::new(),
             silent: Vec::new(),
         }
@@ -139,9 +143,12 @@ impl<W: World> Stage<W> {
         if self.run.status().is_terminal() {
             return false;
         }
-        if std::mem::take(&mut self.inspection_asked) {
-            let seen = self.sightings();
-            self.input(Input::Seen(seen));
+        if let Some((expected, attempt)) = self.looks.pop_front() {
+            let seen = self.sightings(&expected);
+            self.input(match attempt {
+                None => Input::Seen(seen),
+                Some((check, scope, attempt)) => Input::SeenAt { check, scope, attempt, seen },
+            });
             return true;
         }
         let wake = self.run.wake_at().filter(|wake| *wake <= until);
@@ -206,7 +213,7 @@ impl<W: World> Stage<W> {
         self.run = Run::replay(&self.journal).expect("a journal that was just written replays");
         self.coming.clear();
         self.silent.clear();
-        self.inspection_asked = false;
+        self.looks.clear();
         self.input(Input::Resume);
     }
 
@@ -263,7 +270,7 @@ impl<W: World> Stage<W> {
                 let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
                 self.deliver(running, Answer::fault(fault), 0);
             }
-            Effect::Inspect => self.inspection_asked = true,
+            Effect::Inspect { expected, attempt } => self.looks.push_back((expected, attempt)),
         }
     }
 
@@ -317,9 +324,8 @@ impl<W: World> Stage<W> {
         wait.map_or_else(|| place.to_owned(), |wait| wait.id.clone())
     }
 
-    fn sightings(&self) -> Vec<Sighting> {
+    fn sightings(&self, expected: &[ExpectedArtifact]) -> Vec<Sighting> {
         let files = self.world.files();
-        let expected = &self.run.plan_of().artifacts.expected;
         expected
             .iter()
             .map(|artifact| Sighting {

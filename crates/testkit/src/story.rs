@@ -86,6 +86,9 @@ fn line(event: &Event) -> Option<String> {
         }
         Event::RunWaiting { reason } => reason.code.as_str().to_owned(),
         Event::DeadlinePassed {} => "deadline".to_owned(),
+        Event::CheckInspected { check, scope, delivery, .. } => {
+            format!("inspected {check}{scope} {}", delivery.status.as_str())
+        }
         Event::ArtifactsVerified { delivery } => format!("delivery {}", delivery.status.as_str()),
         Event::OutcomeStored { outcome } => format!("outcome {} {}", outcome.name, outcome.outcome.kind),
         Event::RunEnded { reason } | Event::RunOverridden { reason, .. } => reason.code.as_str().to_owned(),

@@ -88,4 +88,11 @@ impl World for Weather {
         };
         Reply { answer: Some(answer), after_ms }
     }
+
+    /// Two artifacts, `must` and `file`, each there or not.
+    fn files(&self) -> Vec<(String, u64)> {
+        let mut dice = Dice::new(self.seed ^ 0x00f1_1e5e);
+        let mut there = |id: &str| dice.chance(70).then(|| (id.to_owned(), 5));
+        [there("must"), there("file")].into_iter().flatten().collect()
+    }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use escrow_model::CriticalityOrigin;
-use escrow_playbook::{CheckReport, report};
+use escrow_playbook::{CheckReport, ExpectedReport, report};
 use serde_json::json;
 
 use super::playbook_file;
@@ -42,9 +42,20 @@ pub(crate) fn check(arguments: &CheckArguments, talk: &Talk) -> Result<Exit> {
         for line in &artifacts.lines {
             text.push_str(&format!("  → {line}\n"));
         }
+        for one in &artifacts.expected {
+            text.push_str(&format!("    {}\n", expected(one)));
+        }
     }
     talk.page(&text);
     Ok(Exit::Completed)
+}
+
+fn expected(one: &ExpectedReport) -> String {
+    let required = if one.required { "REQUIRED" } else { "OPTIONAL" };
+    let whose = one.check.as_ref().map_or_else(String::new, |check| format!(" of `{check}`"));
+    let description =
+        if one.description.is_empty() { String::new() } else { format!(" — {}", one.description) };
+    format!("[{required}] {}  →  {}  ({}{whose}){description}", one.id, one.path, one.source.as_str())
 }
 
 fn starts(check: &CheckReport) -> String {

@@ -18,10 +18,21 @@ use crate::state::StateDirectory;
 use crate::terminal::{Live, Talk, closing, parse_duration};
 
 pub(crate) fn run(arguments: &RunArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
-    let plan = Arc::new(playbook_file::load(&arguments.file, talk)?.plan);
-    execute(arguments, shared, talk, &plan).map_err(|error| {
+    let file = arguments.file.clone().unwrap_or_default();
+    let plan = Arc::new(playbook_file::load(&file, talk)?.plan);
+    run_plan(arguments, shared, talk, &plan)
+}
+
+/// Runs what was read, and says how it ended.
+pub(crate) fn run_plan(
+    arguments: &RunArguments,
+    shared: &Shared,
+    talk: &Talk,
+    plan: &Arc<Plan>,
+) -> Result<Exit> {
+    execute(arguments, shared, talk, plan).map_err(|error| {
         // What went wrong may quote what was typed.
-        let secrets = Secrets::at_hand(&plan, arguments.dir.as_deref().unwrap_or(Path::new(".")));
+        let secrets = Secrets::at_hand(plan, arguments.dir.as_deref().unwrap_or(Path::new(".")));
         Failure::from_error(error).redacted(secrets.redactor()).into()
     })
 }
@@ -56,7 +67,11 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
         invocation: super::invocation::joined(arguments.invocation.as_deref(), &store)?,
         depth: 0,
         parent: None,
-        file: std::path::absolute(&arguments.file).ok().map(|path| path.display().to_string()),
+        file: arguments
+            .file
+            .as_ref()
+            .and_then(|file| std::path::absolute(file).ok())
+            .map(|path| path.display().to_string()),
         directory: directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
     };
@@ -83,8 +98,9 @@ fn write_reports(
         return Ok(true);
     }
     let entries: Vec<_> = store.entries(&run.options().run, 0)?.into_iter().map(|(_, entry)| entry).collect();
-    let text = std::fs::read_to_string(&arguments.file).unwrap_or_default();
-    let playbook = crate::report::Playbook { path: &arguments.file, text: &text };
+    let path = arguments.file.as_deref().unwrap_or(Path::new(""));
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let playbook = crate::report::Playbook { path, text: &text };
     let problems = crate::report::write(&arguments.reports, run, &entries, &playbook);
     for problem in &problems {
         talk.error(problem, None);
@@ -119,7 +135,7 @@ fn timeout(text: &str) -> Result<u64, Failure> {
     })
 }
 
-fn directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(crate) fn directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let current = std::env::current_dir()
         .map_err(|error| Failure::world("directory", format!("no current directory: {error}")))?;
     let Some(given) = given else { return Ok(current) };

@@ -196,6 +196,7 @@ impl Story {
             | Event::WaitExpired { .. }
             | Event::MemoryChanged { .. }
             | Event::RunWaiting { .. }
+            | Event::CheckInspected { .. }
             | Event::ArtifactsVerified { .. }
             | Event::RunEnded { .. }
             | Event::RunOverridden { .. } => {}

@@ -135,16 +135,21 @@ fn missing(run: &Run, document: &Value, paint: Paint) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{}\n", paint.red("Run failed: missing required artifacts."));
+    let failed = run.reason().is_some_and(|reason| reason.code == ReasonCode::FailedMissingArtifact);
+    let lead = if failed { "Run failed: missing required artifacts." } else { "Missing required artifacts:" };
+    let mut text = format!("\n{}\n", paint.red(lead));
     for row in &rows {
         let field = |name: &str| row[name].as_str().unwrap_or_default();
         let mut line = format!("  {} ({}) — {}", field("id"), field("path"), field("source"));
         if field("problem") != "absent" {
             line.push_str(&format!(", {}", field("problem").replace('_', " ")));
         }
+        if !field("detail").is_empty() {
+            line.push_str(&format!(": {}", printable(field("detail"))));
+        }
         text.push_str(&format!("{line}\n"));
     }
-    let clean = run.reason().is_some_and(|reason| reason.code == ReasonCode::FailedMissingArtifact);
+    let clean = failed && !checks(document).any(|(_, check)| check["status"] == "failed");
     let lead = if clean { "Run completed cleanly otherwise. Inspect with:" } else { "Inspect with:" };
     text.push_str(&format!("\n{lead}\n  escrow runs show {}\n", run.options().run));
     text

@@ -80,6 +80,9 @@ fn tell(event: &Event, at: u64) -> Option<String> {
                 (Verdict::Failed, Some(issue)) => format!("{which}failed: {}", issue.message),
             }
         }
+        Event::CheckInspected { attempt, delivery, .. } => {
+            format!("artifacts of attempt {attempt}: {}", delivery.status.as_str())
+        }
         Event::OutcomeStored { outcome } => {
             format!("stored as {}: {}", outcome.outcome.kind, outcome.outcome.summary)
         }

@@ -33,6 +33,7 @@ pub(super) fn delivered(
                     description: expected.description.clone(),
                     source: expected.source,
                     problem,
+                    detail: String::new(),
                 };
                 if expected.required {
                     delivery.missing_required.push(missing);

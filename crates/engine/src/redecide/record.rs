@@ -20,6 +20,8 @@ pub(super) struct Record {
     pub(super) wakes: BTreeMap<Millis, usize>,
     /// What people did with the run after it had ended.
     pub(super) afterwards: VecDeque<(Millis, Afterwards)>,
+    /// What attempts had delivered when they were done.
+    pub(super) inspections: BTreeMap<(String, ScopePath, u32), Delivery>,
     /// The last look at the artifacts.
     pub(super) delivery: Option<Delivery>,
 }
@@ -170,6 +172,9 @@ impl Record {
                     let about = earlier.and_then(|evidence| ReasonCode::parse(&evidence.id));
                     let word = Override { status: reason.code.status(), by: by.clone(), why: why.clone() };
                     record.afterwards.push_back((entry.at, Afterwards::Overridden { about, word }));
+                }
+                Event::CheckInspected { check, scope, attempt, delivery } => {
+                    record.inspections.insert((check.clone(), scope.clone(), *attempt), delivery.clone());
                 }
                 Event::ArtifactsVerified { delivery } => record.delivery = Some(delivery.clone()),
                 _ => {}

@@ -1,6 +1,7 @@
 //! Every promise about the flow of a run, as a sentence that can be checked.
 
 mod approvals;
+mod artifacts;
 mod contracts;
 mod criticality;
 mod dependencies;

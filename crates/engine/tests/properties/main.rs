@@ -154,7 +154,11 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
             .iter()
             .any(|entry| matches!(entry.event, Event::AttemptStarted { .. } | Event::Routed { .. }));
         assert!(!started, "{text}");
-        assert_eq!(stage.run.status(), RunStatus::Cancelled, "{text}");
+        // One that was ending by itself, and only looked at its artifacts, ends as it was going to.
+        let was_ending = stage.journal[..before]
+            .iter()
+            .any(|entry| matches!(entry.event, Event::LetterOpened { refused: Some(_), .. }));
+        assert!(was_ending || stage.run.status() == RunStatus::Cancelled, "{text}");
         assert_eq!(stage.running(), 0, "{text}");
     });
 }

@@ -26,6 +26,7 @@ pub(crate) fn plan(dice: &mut Dice, flavour: Flavour) -> String {
     if dice.chance(30) {
         text.push_str(&format!("@max_parallelism: {}\n", 1 + dice.below(3)));
     }
+    text.push_str("@artifacts: {expected: [{id: file, path: f, required: false}, {id: must, path: m}]}\n");
     for (place, name) in names.iter().enumerate() {
         text.push_str(&check(dice, flavour, name, &names[..place], &names));
         text.push('\n');
@@ -106,6 +107,9 @@ fn keys(dice: &mut Dice, flavour: Flavour, name: &str, all: &[String], external:
     }
     if dice.chance(15) {
         keys.push(r#"fail_if: "output && output.n === 3""#.to_owned());
+    }
+    if dice.chance(15) {
+        keys.push(format!("artifacts: {}", dice.pick(&["file", "must", "[file, must]"])));
     }
     if dice.chance(15) {
         keys.push("continue_on_failure: true".to_owned());

@@ -10,10 +10,11 @@ use super::schema::check_schema;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::yaml::Node;
 
-pub(super) fn decode(node: Option<&Rc<Node>>, found: &mut Diagnostics) -> ArtifactContract {
+pub(crate) fn decode(node: Option<&Rc<Node>>, source: Source, found: &mut Diagnostics) -> ArtifactContract {
     let listed =
         node.and_then(|node| node.get("expected")).and_then(|expected| expected.list()).unwrap_or_default();
     let mut seen: BTreeMap<&str, std::ops::Range<usize>> = BTreeMap::new();
+    let mut places: BTreeMap<String, std::ops::Range<usize>> = BTreeMap::new();
     let mut expected = Vec::new();
     for item in listed {
         if let Some(id) = item.get("id")
@@ -30,12 +31,38 @@ pub(super) fn decode(node: Option<&Rc<Node>>, found: &mut Diagnostics) -> Artifa
                 seen.insert(text, id.span.clone());
             }
         }
-        expected.extend(artifact(item, found));
+        let Some(artifact) = artifact(item, source, found) else { continue };
+        let place =
+            item.get("path").or(item.get("glob")).map_or_else(|| item.span.clone(), |node| node.span.clone());
+        if let Some(first) = places.insert(artifact.location.label().to_owned(), place.clone()) {
+            found.push(
+                Problem::new("W0221", place, "two artifacts are one file")
+                    .label("the second")
+                    .also(first, "the first")
+                    .help("give each its own path, or expect it once"),
+            );
+        }
+        expected.push(artifact);
     }
     ArtifactContract { expected }
 }
 
-fn artifact(item: &Node, found: &mut Diagnostics) -> Option<ExpectedArtifact> {
+/// The playbook's entries over the defaults of its agent: by id, and whole. What is replaced keeps its place.
+pub(super) fn merge(defaults: &ArtifactContract, own: ArtifactContract) -> ArtifactContract {
+    let mut merged = defaults.clone();
+    for mut entry in own.expected {
+        match merged.expected.iter_mut().find(|default| default.id == entry.id) {
+            Some(default) => {
+                entry.replaces = Some(default.source);
+                *default = entry;
+            }
+            None => merged.expected.push(entry),
+        }
+    }
+    merged
+}
+
+fn artifact(item: &Node, source: Source, found: &mut Diagnostics) -> Option<ExpectedArtifact> {
     item.map()?;
     let location = location(item, found);
     let text = |key: &str| item.get(key).and_then(|node| node.written()).map(str::to_owned);
@@ -49,7 +76,7 @@ fn artifact(item: &Node, found: &mut Diagnostics) -> Option<ExpectedArtifact> {
         location: location?,
         required: flag("required"),
         description: text("description").unwrap_or_default(),
-        source: Source::Playbook,
+        source,
         min_size: item
             .get("min_size")
             .and_then(|node| node.number())
@@ -59,6 +86,8 @@ fn artifact(item: &Node, found: &mut Diagnostics) -> Option<ExpectedArtifact> {
         mime_type: text("mime_type"),
         schema: schema.map(|schema| schema.json()),
         kind: text("kind"),
+        replaces: None,
+        check: None,
     })
 }
 

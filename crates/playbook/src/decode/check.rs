@@ -7,6 +7,7 @@ use escrow_model::{
 };
 use serde_json::Value;
 
+use super::agents::AGENT;
 use super::schema::check_schema;
 use super::{Decoder, Draft, Fanout, count, fields, items, routing, texts};
 use crate::diagnostic::Problem;
@@ -52,7 +53,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
     let retry_on = node.get("retry_on").map(|node| texts(Some(node)));
     let retried = |class: &str| retry_on.as_ref().map(|classes| classes.iter().any(|word| word == class));
     let retry = routing::retry(node);
-    let check = Check {
+    let mut check = Check {
         name: entry.key.clone(),
         provider: provider.name.to_owned(),
         on: texts(node.get("on")),
@@ -64,6 +65,8 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
         schema,
         rules,
         fail_if,
+        artifacts: texts(node.get("artifacts")),
+        own_folder: false,
         outcome,
         needs,
         after: Vec::new(),
@@ -92,7 +95,9 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
         secrets,
         fields,
     };
+    let profile = if provider.name == AGENT.name { decoder.follow_profile(entry, &mut check) } else { None };
     Draft {
+        promises: profile.map(|profile| profile.artifacts.expected.clone()).unwrap_or_default(),
         check,
         entry: entry.clone(),
         provider,

@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
-use escrow_model::{Plan, Safety, Text};
+use escrow_model::{Plan, Safety, Source, Text};
 use indexmap::IndexMap;
 
+use super::agents::Agents;
 use super::names::Names;
 use super::secrets::Secrets;
 use super::{Decoded, Decoder, File, artifacts, check, count, inputs, prompt};
@@ -21,7 +22,10 @@ const CHECKS_MAX: usize = 10_000;
 /// Decodes a file whose top is a map.
 pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Option<Decoded> {
     let File { text, name: file, catalog, beside } = file;
-    let prompted = prompt::as_check(root, found);
+    let agents = Agents::of(root, beside, found);
+    let has_harnesses = catalog.iter().any(|provider| provider.name == "ai");
+    let is_command = agents.of_the_run.as_ref().is_some_and(|profile| profile.command.is_some());
+    let prompted = prompt::as_check(root, is_command || !has_harnesses, found);
     let entries: &[Entry] = match &prompted {
         Some(prompted) => std::slice::from_ref(&prompted.check),
         None => root.get("checks").and_then(|checks| checks.map()).unwrap_or_default(),
@@ -48,9 +52,18 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
         secrets: Secrets::of(root),
         beside,
         kinds: IndexMap::new(),
+        agents,
+        names_an_agent: root.entry("agent").is_some(),
     };
-    let artifacts = artifacts::decode(root.get("artifacts"), decoder.found());
+    let artifacts = artifacts::decode(root.get("artifacts"), Source::Playbook, decoder.found());
     decoder.artifact_kinds(root);
+    let artifacts = match (decoder.agents.of_the_run.clone(), root.get("agent")) {
+        (Some(profile), Some(node)) => {
+            decoder.profile_kinds(&profile, &node.span);
+            artifacts::merge(&profile.artifacts, artifacts)
+        }
+        (_, _) => artifacts,
+    };
     let mut inputs = inputs::decode(root.get("inputs"), decoder.found());
     for name in prompted.iter().flat_map(|prompted| &prompted.inputs) {
         inputs.entry(name.clone()).or_insert_with(inputs::named_in_a_prompt);

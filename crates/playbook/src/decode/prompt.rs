@@ -13,16 +13,15 @@ pub(super) struct Prompted {
     pub(super) inputs: Vec<String>,
 }
 
-pub(super) fn as_check(root: &Node, found: &mut Diagnostics) -> Option<Prompted> {
+/// With an agent that is a program, it is a check of that agent; else one of a harness.
+pub(super) fn as_check(root: &Node, prefers_agent: bool, found: &mut Diagnostics) -> Option<Prompted> {
     let Some(prompt) = root.entry("prompt") else {
-        for key in ["model", "agent"] {
-            if let Some(entry) = root.entry(key) {
-                found.push(
-                    Problem::new("W0211", entry.key_span.clone(), format!("`{key}` has no effect"))
-                        .label("it belongs to a playbook with `prompt`")
-                        .help("say it on the `ai` check it is meant for"),
-                );
-            }
+        if let Some(entry) = root.entry("model") {
+            found.push(
+                Problem::new("W0211", entry.key_span.clone(), "`model` has no effect")
+                    .label("it belongs to a playbook with `prompt`")
+                    .help("say it on the `ai` check it is meant for"),
+            );
         }
         return None;
     };
@@ -36,13 +35,21 @@ pub(super) fn as_check(root: &Node, found: &mut Diagnostics) -> Option<Prompted>
         return None;
     }
     let span = prompt.key_span.clone();
-    let mut entries = vec![entry("type", &span, "ai", &span)];
+    let is_agent = prefers_agent && root.entry("agent").is_some();
+    let mut entries = vec![entry("type", &span, if is_agent { "agent" } else { "ai" }, &span)];
     let mut inputs = Vec::new();
     if let Some(text) = prompt.value.written() {
         let value = Node::text_at(prompt.value.span.clone(), inserted(text, &mut inputs));
         entries.push(Entry { key: "prompt".to_owned(), key_span: span.clone(), value: Rc::new(value) });
     }
-    if let Some(model) = root.entry("model")
+    if is_agent {
+        if let Some(model) = root.entry("model") {
+            found.push(
+                Problem::new("W0211", model.key_span.clone(), "`model` has no effect")
+                    .label("the agent is a program of its own"),
+            );
+        }
+    } else if let Some(model) = root.entry("model")
         && let Some(text) = model.value.written()
     {
         let at = model.value.span.clone();
@@ -54,7 +61,7 @@ pub(super) fn as_check(root: &Node, found: &mut Diagnostics) -> Option<Prompted>
             None => entries.push(entry("model", &model.key_span, text, &at)),
         }
     }
-    if let Some(agent) = root.entry("agent") {
+    if let Some(agent) = root.entry("agent").filter(|_| !is_agent) {
         entries.push(agent.clone());
     }
     let body = Node::map_at(prompt.value.span.clone(), entries);

@@ -131,7 +131,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A string, or a list of strings.
+    /// A string, or a list of them.
     pub(super) fn exec(&mut self, entry: &Entry) {
         let Some(items) = entry.value.list() else { return self.value(entry, &Shape::Text) };
         if items.is_empty() {

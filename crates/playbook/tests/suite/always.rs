@@ -2,11 +2,11 @@
 
 use escrow_contract::rules::RuleSet;
 use escrow_model::Rule;
-use escrow_playbook::{Severity, json_schema, read, read_bytes, read_rules, render, report};
+use escrow_playbook::{Severity, json_schema, read, read_bytes, read_profile, read_rules, render, report};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::support::{CATALOG, texts_of};
+use crate::support::{CATALOG, REVIEWER, texts_of};
 
 /// Reads, renders and reports; whatever comes of it, nothing may panic and the promises must hold.
 fn survive(bytes: &[u8]) {
@@ -86,6 +86,14 @@ fn survive_as_rules(text: &str) {
     }
 }
 
+/// A profile of an agent: read or refused, and then with a reason.
+fn survive_as_profile(bytes: &[u8]) {
+    let reading = read_profile(bytes, "any.md", "any");
+    let errors = reading.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    assert_eq!(reading.profile.is_none(), errors > 0, "a profile goes with no errors");
+    render(&reading.diagnostics, "", true);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -103,6 +111,23 @@ proptest! {
     #[test]
     fn any_text_is_answered_as_rules(text in "[-a-z:{}\\[\\],&*!|>'\"# \n0-9é]{0,120}") {
         survive_as_rules(&text);
+    }
+
+    #[test]
+    fn any_bytes_are_answered_as_a_profile(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        survive_as_profile(&bytes);
+        survive_as_profile(&[b"---\n", bytes.as_slice(), b"\n---\n"].concat());
+    }
+
+    #[test]
+    fn any_change_of_a_profile_is_answered(
+        at in any::<prop::sample::Index>(),
+        length in 0usize..12,
+        instead in "[-a-z:{}\\[\\],&*!|>'\"# \n\t<=.0-9é]{0,12}",
+    ) {
+        let start = at.index(REVIEWER.len());
+        let end = (start + length).min(REVIEWER.len());
+        survive_as_profile(format!("{}{instead}{}", &REVIEWER[..start], &REVIEWER[end..]).as_bytes());
     }
 }
 

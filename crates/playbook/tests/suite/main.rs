@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "these tests read the files they are about")]
 
+mod agents;
 mod always;
 mod broken;
 mod good;

@@ -6,21 +6,26 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use escrow_playbook::{Beside, DIAGNOSTICS, page, read_beside, read_bytes, render};
-use serde_json::{Value, json};
+use escrow_playbook::{DIAGNOSTICS, Diagnostic, page, read_beside, read_bytes, read_profile, render};
 
-/// The fenced YAML examples of a page, in order.
+/// The fenced examples of a page, in order: playbooks, or profiles of an agent.
 fn examples(page: &str) -> Vec<String> {
-    page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+    let fence = if is_about_profiles(page) { "```markdown\n" } else { "```yaml\n" };
+    page.split(fence).skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
 }
 
-/// A project with one kind of its own, which is no JSON Schema.
-struct Project;
+fn is_about_profiles(page: &str) -> bool {
+    page.contains("```markdown\n")
+}
 
-impl Beside for Project {
-    fn outcome_kind(&self, name: &str) -> Option<Result<Value, String>> {
-        (name == "broken_kind").then(|| Ok(json!({"type": "objekt"})))
+/// What is said of an example, and whether it could be used.
+fn read(example: &str, page: &str) -> (Vec<Diagnostic>, bool) {
+    if is_about_profiles(page) {
+        let reading = read_profile(example.as_bytes(), "reviewer.md", "reviewer");
+        return (reading.diagnostics, reading.profile.is_some());
     }
+    let reading = read_beside(example, "example.yaml", support::CATALOG, &support::Project);
+    (reading.diagnostics, reading.plan.is_some())
 }
 
 #[test]
@@ -39,27 +44,21 @@ fn every_code_has_its_page_and_every_page_its_code() {
 fn the_first_example_has_the_problem_and_the_last_one_has_none() {
     let mut wrong = Vec::new();
     for known in DIAGNOSTICS {
-        let examples = examples(page(known.code).expect("it has a page"));
+        let page = page(known.code).expect("it has a page");
+        let examples = examples(page);
         // What is not UTF-8 cannot stand in a page.
         if known.code != "E0137" {
             assert_eq!(examples.len(), 2, "{}", known.code);
-            let broken = read_beside(&examples[0], "example.yaml", support::CATALOG, &Project);
-            if !broken.diagnostics.iter().any(|found| found.code == known.code) {
-                wrong.push(format!(
-                    "{} is not triggered:\n{}",
-                    known.code,
-                    render(&broken.diagnostics, &examples[0], false)
-                ));
+            let (broken, _) = read(&examples[0], page);
+            if !broken.iter().any(|found| found.code == known.code) {
+                let told = render(&broken, &examples[0], false);
+                wrong.push(format!("{} is not triggered:\n{told}", known.code));
             }
         }
         let mended = examples.last().expect("it has an example");
-        let reading = read_beside(mended, "example.yaml", support::CATALOG, &Project);
-        if !reading.diagnostics.is_empty() || reading.plan.is_none() {
-            wrong.push(format!(
-                "{} is not mended:\n{}",
-                known.code,
-                render(&reading.diagnostics, mended, false)
-            ));
+        let (found, is_good) = read(mended, page);
+        if !found.is_empty() || !is_good {
+            wrong.push(format!("{} is not mended:\n{}", known.code, render(&found, mended, false)));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -28,6 +28,16 @@ checks:
         json!({
             "required": 1,
             "optional": 1,
+            "expected": [
+                {
+                    "id": "notes", "path": "notes.md", "required": true, "source": "playbook",
+                    "replaces": null, "check": null, "description": "",
+                },
+                {
+                    "id": "logs", "path": "logs/*.txt", "required": false, "source": "playbook",
+                    "replaces": null, "check": null, "description": "",
+                },
+            ],
             "lines": [
                 "contract resolved (2 expected: 1 required, 1 optional)",
                 "all paths relative-OK",

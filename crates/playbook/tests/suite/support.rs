@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use escrow_model::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
+use escrow_model::{ExpectedArtifact, Home, KeyKind, KeySpec, Mutates, ProviderSpec};
+use escrow_playbook::{AGENT, Beside, FoundAgent, read_profile};
+use serde_json::{Value, json};
 
 const fn key(name: &'static str, kind: KeyKind) -> KeySpec {
     KeySpec { name, kind, required: false }
@@ -97,7 +99,58 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         home: Home::Workshop,
         timeout_ms: 24 * 60 * MINUTE_MS,
     },
+    AGENT,
 ];
+
+/// Files beside a playbook: three agents of which one is good, a nested playbook that promises a file, and an own
+/// kind that is no JSON Schema.
+pub(crate) struct Project;
+
+pub(crate) const REVIEWER: &str = "---
+name: reviewer
+description: reviews changes
+command: [review-program, '--as', '{{ checkName }}']
+timeout: 5m
+env: { MODE: strict }
+artifact_defaults:
+  expected:
+    - { id: report, path: report.md, required: false }
+    - { id: verdict, path: verdict.json, schema: { type: object } }
+---
+You are a reviewer. Write {{ braces }} as they are: {% raw %}.
+";
+
+impl Beside for Project {
+    fn outcome_kind(&self, name: &str) -> Option<Result<Value, String>> {
+        (name == "broken_kind").then(|| Ok(json!({"type": "objekt"})))
+    }
+
+    fn promises(&self, _: &str) -> Vec<ExpectedArtifact> {
+        let text = "artifacts: { expected: [{ id: notes, path: notes.md }] }\nchecks: { a: { type: noop } }";
+        let plan = escrow_playbook::read(text, "nested.yaml", CATALOG).plan.expect("it is good");
+        plan.artifacts.expected
+    }
+
+    fn agent(&self, name: &str) -> FoundAgent {
+        let text = match name {
+            "reviewer" => REVIEWER,
+            "thinker" => "---\nmodel: claude/opus\n---\nThink.\n",
+            "broken" => {
+                "---\ncomand: x\nartifact_defaults: { expected: [{ id: a, path: ../a }, { id: a, path: b }] }\n---\n"
+            }
+            _ => {
+                let known = ["broken", "reviewer", "thinker"].map(str::to_owned).to_vec();
+                return FoundAgent::Unknown { known };
+            }
+        };
+        let file = format!(".escrow/agents/{name}.md");
+        let reading = read_profile(text.as_bytes(), &file, name);
+        match reading.profile {
+            Some(profile) => FoundAgent::Profile(Box::new(profile)),
+            None => FoundAgent::Broken { file, diagnostics: reading.diagnostics },
+        }
+    }
+}
 
 /// The provider of agents, which a catalog may have.
 pub(crate) const AI: ProviderSpec = ProviderSpec {

@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStringExt;
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 
+use escrow_model::Problem;
 use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -32,6 +33,19 @@ pub(super) enum Refusal {
     Restless,
     #[error("it cannot be read: {0}")]
     Unreadable(Errno),
+}
+
+impl Refusal {
+    /// What that makes of a promise.
+    pub(super) fn problem(&self) -> Problem {
+        match self {
+            Refusal::Outside | Refusal::Loop => Problem::Outside,
+            Refusal::NotRegular => Problem::WrongType,
+            Refusal::Absent | Refusal::TooLarge | Refusal::Restless | Refusal::Unreadable(_) => {
+                Problem::Absent
+            }
+        }
+    }
 }
 
 impl From<Errno> for Refusal {

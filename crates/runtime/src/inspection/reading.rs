@@ -20,6 +20,8 @@ pub const HASHED_BYTES_MAX: u64 = 64 << 30;
 /// Larger files are not parsed. A schema on one is not met.
 pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
 
+const BUFFER_BYTES_MAX: usize = 128 * 1024;
+
 /// How often a file that changes under our eyes is read again.
 const READINGS_MAX: u32 = 3;
 
@@ -38,7 +40,10 @@ pub(super) fn read(
         return Ok(seen(path, &told));
     }
     let mut file = File::from(file);
-    for _ in 0..READINGS_MAX {
+    for reading in 0..READINGS_MAX {
+        if reading > 0 {
+            file.rewind().map_err(|error| unreadable(&error))?;
+        }
         let reading = Reading::of(&mut file, size_of(&told), expected, Search::new(redactor))?;
         let after = fstat(&file)?;
         let is_the_same = identity(&told) == identity(&after) && reading.length == size_of(&after);
@@ -74,11 +79,12 @@ impl Reading {
             true if size <= CONTENT_BYTES_MAX => CONTENT_BYTES_MAX,
             true => media::HEAD_BYTES,
         };
-        file.rewind().map_err(|error| unreadable(&error))?;
         let mut hasher = Sha256::new();
         let mut head = Vec::new();
         let mut length = 0;
-        let mut buffer = vec![0; 128 * 1024];
+        // Most deliveries are small; clearing a large buffer would cost more than reading them.
+        let mut buffer =
+            vec![0; usize::try_from(size).map_or(BUFFER_BYTES_MAX, |size| (size + 1).min(BUFFER_BYTES_MAX))];
         loop {
             let count = match file.read(&mut buffer) {
                 Ok(0) => break,
@@ -93,12 +99,15 @@ impl Reading {
             }
             hasher.update(&buffer[..count]);
             search.feed(&buffer[..count]);
+            let is_short = count < buffer.len();
             let room = usize::try_from(head_bytes_max).unwrap_or(usize::MAX).saturating_sub(head.len());
             head.extend_from_slice(&buffer[..count.min(room)]);
+            if length == size && is_short {
+                // All of it, and there was room for more: asking again would only say so.
+                break;
+            }
         }
-        let digest = hasher.finalize();
-        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Reading { length, sha256, head, holds_secret: search.found() })
+        Ok(Reading { length, sha256: hex(&hasher.finalize()), head, holds_secret: search.found() })
     }
 
     fn into_seen(self, path: &str, told: &Stat, expected: &ExpectedArtifact) -> SeenFile {
@@ -115,6 +124,12 @@ impl Reading {
             ..seen(path, told)
         }
     }
+}
+
+pub(super) fn hex(digest: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
 fn seen(path: &str, told: &Stat) -> SeenFile {

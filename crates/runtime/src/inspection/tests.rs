@@ -21,6 +21,8 @@ fn expect(location: Location) -> ExpectedArtifact {
         mime_type: None,
         schema: None,
         kind: None,
+        replaces: None,
+        check: None,
     }
 }
 
@@ -61,7 +63,7 @@ fn look(script: &str, expected: &ExpectedArtifact) -> String {
         let files: Vec<_> =
             sighting.files.iter().map(|file| format!("{}:{}", file.path, file.size)).collect();
         match sighting.refused {
-            Some(refused) => refused,
+            Some(refused) => refused.detail,
             None if files.is_empty() => "absent".into(),
             None => files.join(" "),
         }
@@ -243,7 +245,10 @@ fn in_a_directory_that_is_not_there_everything_is_absent() {
     }
     fs::write(folder.path().join("file"), "").unwrap();
     let told = inspect(&folder.path().join("file"), &expected, Depth::Full);
-    assert_eq!(told[0].refused.as_deref(), Some("the artifact directory is not a directory"));
+    assert_eq!(
+        told[0].refused.as_ref().map(|refused| refused.detail.as_str()),
+        Some("the artifact directory is not a directory")
+    );
 }
 
 #[test]
@@ -306,7 +311,7 @@ fn a_file_that_claims_to_be_enormous_is_refused_at_once() {
     let folder = layout("truncate -s 100G r");
     let directory = folder.path().join("a");
     let told = inspect(&directory, &[at("r")], Depth::Full).remove(0);
-    assert_eq!(told.refused.as_deref(), Some("larger than 64 GiB"));
+    assert_eq!(told.refused.as_ref().map(|refused| refused.detail.as_str()), Some("larger than 64 GiB"));
     assert_eq!(inspect(&directory, &[at("r")], Depth::Identity)[0].files[0].size, 100 << 30);
 }
 
@@ -363,7 +368,10 @@ fn a_file_that_grows_while_it_is_read_is_told_or_caught_between_two_writes() {
             let sighting = inspect(&directory, &[at("r")], Depth::Full).remove(0);
             match sighting.files.first() {
                 Some(file) => assert_eq!(file.sha256.len(), 64),
-                None => assert_eq!(sighting.refused.as_deref(), Some("it changes while it is read")),
+                None => {
+                    let refused = sighting.refused.as_ref().map(|refused| refused.detail.as_str());
+                    assert_eq!(refused, Some("it changes while it is read"));
+                }
             }
         }
         stop.store(true, Ordering::Relaxed);

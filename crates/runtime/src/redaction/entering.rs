@@ -45,8 +45,8 @@ impl Redactor {
 
     pub fn sightings(self: &Arc<Redactor>, sightings: &mut [Sighting]) {
         for sighting in sightings {
-            if let Some(text) = &mut sighting.refused {
-                self.text(text);
+            if let Some(refused) = &mut sighting.refused {
+                self.text(&mut refused.detail);
             }
             for file in &mut sighting.files {
                 self.text(&mut file.path);

@@ -1,11 +1,11 @@
 //! Drives a run as the supervisor would, with a script for its hands and a clock that is wound by hand.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use escrow_engine::{Effect, Input, ReplayError, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Ending, Entry, Event, Letter, Millis, ProviderFault, Request, RunStatus,
-    ScopePath, WaitKind,
+    Answer, Assumption, CheckIndex, Ending, Entry, Event, ExpectedArtifact, Letter, Millis, ProviderFault,
+    Request, RunStatus, ScopePath, Sighting, WaitKind, folder_of,
 };
 
 use super::{Act, Commit, Played, Rehearsal, Replies, START_MS, ScriptedLetter, Takes};
@@ -14,6 +14,9 @@ use super::{Act, Commit, Played, Rehearsal, Replies, START_MS, ScriptedLetter, T
 const TURNS_MAX: usize = 200_000;
 
 type Running = (CheckIndex, ScopePath, u32, Errand);
+
+/// One that is done and is looked at.
+type Attempt = (CheckIndex, ScopePath, u32);
 
 /// What the world is asked: to do something, or whether it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +33,8 @@ pub(super) struct Stage<'a> {
     problems: Vec<String>,
     now_ms: Millis,
     letters_sent: usize,
-    inspection_asked: bool,
+    /// What is to be looked at.
+    looks: VecDeque<(Vec<ExpectedArtifact>, Option<Attempt>)>,
     /// Answers under way, by time and order of start.
     coming: BTreeMap<(Millis, u64), (Running, Answer)>,
     started: u64,
@@ -76,7 +80,7 @@ impl<'a> Stage<'a> {
             problems: Vec::new(),
             now_ms: START_MS,
             letters_sent: 0,
-            inspection_asked: false,
+            looks: VecDeque::new(),
             coming: BTreeMap::new(),
             started: 0,
             retries: BTreeSet::new(),
@@ -102,8 +106,12 @@ impl<'a> Stage<'a> {
 
     /// Lets the next thing happen. False when nothing does any more.
     fn next(&mut self) -> bool {
-        if std::mem::take(&mut self.inspection_asked) {
-            self.input(Input::Seen(self.rehearsal.script.sightings.clone()));
+        if let Some((expected, attempt)) = self.looks.pop_front() {
+            let seen = expected.iter().map(|expected| self.look(expected)).collect();
+            self.input(match attempt {
+                None => Input::Seen(seen),
+                Some((check, scope, attempt)) => Input::SeenAt { check, scope, attempt, seen },
+            });
             return true;
         }
         let letter = self.rehearsal.script.letters.get(self.letters_sent);
@@ -138,6 +146,21 @@ impl<'a> Stage<'a> {
             return true;
         }
         false
+    }
+
+    /// What the script says is there. What it says of a check's artifact holds for each of its items.
+    fn look(&self, expected: &ExpectedArtifact) -> Sighting {
+        let sightings = &self.rehearsal.script.sightings;
+        let of_item = |sighting: &&Sighting| {
+            let folder = expected.check.as_deref().map(folder_of);
+            let short = folder.and_then(|folder| sighting.id.strip_prefix(&folder).map(str::to_owned));
+            short.is_some_and(|short| short.starts_with("__") && expected.id.ends_with(&short))
+        };
+        let found = sightings.iter().find(|sighting| sighting.id == expected.id);
+        let found = found.or_else(|| sightings.iter().find(of_item));
+        let files = found.map(|sighting| sighting.files.clone()).unwrap_or_default();
+        let refused = found.and_then(|sighting| sighting.refused.clone());
+        Sighting { id: expected.id.clone(), files, refused }
     }
 
     /// When to wake the run. A person's time to answer passes only when something else happens later: a test that
@@ -283,7 +306,7 @@ impl<'a> Stage<'a> {
                     let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
                     self.deliver(running, Answer::fault(fault), 0);
                 }
-                Effect::Inspect => self.inspection_asked = true,
+                Effect::Inspect { expected, attempt } => self.looks.push_back((expected, attempt)),
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Performs effects, each on a task of its own, and reports what came of them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use escrow_engine::{Effect, Input, Run};
-use escrow_model::{Answer, CheckIndex, ProviderFault, Request, ScopePath};
+use escrow_model::{Answer, CheckIndex, ProviderFault, Request, ScopePath, folder_in_scope};
 use escrow_store::Keeper;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -75,15 +76,20 @@ impl Workshop {
                     work.canceller.cancel();
                 }
             }
-            Effect::Inspect => {
+            Effect::Inspect { expected, attempt } => {
                 let look = self.world.look(Look {
                     directory: self.surroundings.artifacts.clone(),
-                    expected: run.plan_of().artifacts.expected.clone(),
+                    expected,
                     redactor: Arc::clone(self.surroundings.secrets.redactor()),
                 });
                 let (world, door) = (Rc::clone(&self.world), self.door());
                 tokio::task::spawn_local(async move {
-                    world.bring(Input::Seen(look.await), &door);
+                    let seen = look.await;
+                    let input = match attempt {
+                        None => Input::Seen(seen),
+                        Some((check, scope, attempt)) => Input::SeenAt { check, scope, attempt, seen },
+                    };
+                    world.bring(input, &door);
                 });
             }
         }
@@ -111,7 +117,7 @@ impl Workshop {
             scope: scope.clone(),
             number: attempt,
             directory: surroundings.directory.clone(),
-            artifacts: surroundings.artifacts.clone(),
+            artifacts: self.artifacts_of(run, check, &scope),
             context: Box::new(move || context.clone()),
             environment: surroundings.environment.clone(),
             secrets: surroundings.secrets.granted(&spec.secrets),
@@ -172,6 +178,20 @@ impl Workshop {
                 Report::Output { check: check.clone(), scope: scope.clone(), stream, bytes: bytes.to_vec() };
             drop(reports.send(report));
         })
+    }
+}
+
+impl Workshop {
+    /// Where a check delivers. A folder that cannot be made is noticed when nothing is in it.
+    fn artifacts_of(&self, run: &Run, check: CheckIndex, scope: &ScopePath) -> PathBuf {
+        let whole = &self.surroundings.artifacts;
+        let spec = run.plan_of().check(check);
+        if !spec.own_folder {
+            return whole.clone();
+        }
+        let own = whole.join(folder_in_scope(&spec.name, scope));
+        drop(std::fs::create_dir_all(&own));
+        own
     }
 }
 

@@ -1,0 +1,87 @@
+//! `escrow agent`: gives one task to an agent, under the contract of its profile.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use anyhow::Result;
+use escrow_playbook::{FoundAgent, known_agents, render};
+
+use super::run;
+use crate::arguments::{AgentArguments, RunArguments, Shared};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal::Talk;
+
+/// A task that is longer is a file, and belongs beside the work.
+const PROMPT_BYTES_MAX: u64 = 1 << 20;
+
+pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+    let name = &arguments.name;
+    let directory = run::directory(arguments.dir.as_deref())?;
+    let profile = match escrow_runtime::agents::find(name, &[&directory]) {
+        FoundAgent::Profile(profile) => profile,
+        FoundAgent::Unknown { known } => {
+            return Err(Failure::author("unknown_agent", format!("no agent is called `{name}`"))
+                .help(known_agents(name, &known))
+                .into());
+        }
+        FoundAgent::Broken { file, diagnostics } => {
+            let rendered = render(&diagnostics, "", talk.paint.is_coloured());
+            let message = format!("`{file}` is not a good profile; nothing was run");
+            return Err(Failure::diagnosed(message, diagnostics, rendered).into());
+        }
+    };
+    let reading = escrow_runtime::playbook_file::of_agent(name, &directory);
+    let Some(plan) = reading.plan else {
+        // The playbook that it stands for is nobody's file: its lines would only puzzle.
+        let code = if profile.command.is_none() { "agent_without_command" } else { "bad_profile" };
+        let first = reading.diagnostics.first();
+        let message =
+            first.map_or_else(|| format!("the agent `{name}` cannot be run"), |one| one.message.clone());
+        let failure = Failure::author(code, message);
+        return Err(match first.and_then(|one| one.help.clone()) {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+        .into());
+    };
+    let prompt = prompt(&arguments.prompt)?;
+    let run = RunArguments {
+        file: None,
+        event: None,
+        inputs: vec![format!("prompt={prompt}")],
+        only: Vec::new(),
+        tags: Vec::new(),
+        exclude_tags: Vec::new(),
+        jobs: None,
+        safe_mode: false,
+        artifacts: arguments.artifacts.clone(),
+        timeout: arguments.timeout.clone(),
+        dir: arguments.dir.clone(),
+        invocation: arguments.invocation.clone(),
+        reports: Vec::new(),
+    };
+    run::run_plan(&run, shared, talk, &Arc::new(plan))
+}
+
+/// The task as it was typed, or from stdin.
+fn prompt(given: &str) -> Result<String, Failure> {
+    let mut text = given.to_owned();
+    if given == "-" {
+        text.clear();
+        let mut stdin = std::io::stdin().lock().take(PROMPT_BYTES_MAX + 1);
+        stdin
+            .read_to_string(&mut text)
+            .map_err(|error| Failure::author("bad_input", format!("cannot read the prompt: {error}")))?;
+    }
+    if text.len() as u64 > PROMPT_BYTES_MAX {
+        let message = format!("the prompt is longer than {PROMPT_BYTES_MAX} bytes");
+        return Err(
+            Failure::author("bad_input", message).help("put it into a file, and name that in the prompt")
+        );
+    }
+    if text.trim().is_empty() {
+        return Err(Failure::author("bad_input", "the prompt is empty"));
+    }
+    Ok(text)
+}

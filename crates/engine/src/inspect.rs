@@ -1,0 +1,167 @@
+//! What is looked for in the artifact directory, when, and what is made of it.
+//!
+//! Twice: after the provider of a check that names artifacts, before its dependents go on; and once for the whole
+//! run, before its end, whatever end that is. The workshop looks, `contract` judges.
+
+use escrow_contract::outcome::Kind;
+use escrow_contract::{DeliveredOutcome, Verified, judge_delivery};
+use escrow_model::{
+    Answer, ArtifactContract, CheckIndex, Delivery, Ending, Event, ExpectedArtifact, ScopePath, Sighting,
+    Verdict, Warning,
+};
+
+use crate::run::{Effect, Run};
+use crate::state::{Node, Phase, Place};
+use crate::turn::Deciding;
+
+impl Deciding<'_> {
+    /// Asks for a look at what an attempt that is done has delivered.
+    pub(crate) fn inspect_for(&mut self, place: &Place, attempt: u32) {
+        let (check, scope) = place;
+        let expected = self.artifacts_of(*check, scope);
+        self.ask_for(Effect::Inspect { expected, attempt: Some((*check, scope.clone(), attempt)) });
+    }
+
+    /// The look that `inspect_for` asked for. One for an attempt that is over came twice, and is dropped.
+    pub(crate) fn take_inspection(&mut self, place: &Place, attempt: u32, seen: &[Sighting]) {
+        let (check, scope) = place;
+        let awaited = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Inspecting);
+        if !awaited || attempt + 1 != self.next_attempt(*check, scope) {
+            return;
+        }
+        let contract = ArtifactContract { expected: self.artifacts_of(*check, scope) };
+        let verified = self.verify(&contract, seen);
+        self.record_inspection(place, attempt, verified.delivery);
+    }
+
+    pub(crate) fn record_inspection(&mut self, place: &Place, attempt: u32, delivery: Delivery) {
+        let (check, scope) = place;
+        let name = self.plan().check(*check).name.clone();
+        self.record(Event::CheckInspected { check: name, scope: scope.clone(), attempt, delivery });
+        let judgement = self.judge(*check, scope, attempt);
+        self.judge_as(place, judgement);
+    }
+
+    /// The look at everything, before the end.
+    pub(crate) fn take_sightings(&mut self, seen: &[Sighting]) {
+        if self.state.delivery.is_some() {
+            return;
+        }
+        let contract = ArtifactContract { expected: self.expected_artifacts() };
+        let Verified { delivery, outcomes } = self.verify(&contract, seen);
+        let warnings = secrets_delivered(&delivery, seen);
+        for delivered in outcomes {
+            self.store_delivered(delivered);
+        }
+        self.record(Event::ArtifactsVerified { delivery });
+        for warning in warnings {
+            self.record(Event::WarningRaised { warning });
+        }
+    }
+}
+
+impl Deciding<'_> {
+    fn verify(&self, contract: &ArtifactContract, seen: &[Sighting]) -> Verified {
+        let plan = self.plan();
+        let kinds = |name: &str| Kind::find(name, |own| plan.outcome_kinds.get(own));
+        judge_delivery(contract, &kinds, &self.state.facts.before, seen, self.at)
+    }
+
+    /// A run that was opened again is looked at again; what it had stored already is not stored twice.
+    fn store_delivered(&mut self, delivered: DeliveredOutcome) {
+        let DeliveredOutcome { id, path, outcome } = delivered;
+        let known = self.state.outcomes.iter().any(|(_, stored)| {
+            stored.name == id && stored.file_path.as_deref() == Some(&path) && stored.outcome == outcome
+        });
+        if !known {
+            self.store_outcome(id, outcome, None, Some(path));
+        }
+    }
+}
+
+impl Run {
+    /// Whether a check is judged only after a look at what it delivered.
+    pub(crate) fn inspects(&self, check: CheckIndex, answer: &Answer) -> bool {
+        matches!(answer.ending, Ending::Done) && !self.state.plan.check(check).artifacts.is_empty()
+    }
+
+    /// Attempts that are done and wait for a look at what they delivered.
+    pub(crate) fn inspecting(&self) -> Vec<(Place, u32)> {
+        let mut waiting = Vec::new();
+        for (place, check) in self.state.checks.iter().enumerate() {
+            for (scope, node) in &check.nodes {
+                if node.cell().is_some_and(|cell| cell.phase == Phase::Inspecting) {
+                    let attempt = check.attempts.get(scope).copied().unwrap_or(0);
+                    waiting.push(((CheckIndex::at(place), scope.clone()), attempt));
+                }
+            }
+        }
+        waiting
+    }
+
+    /// Everything that this run owes, item by item. A check that did not run owes nothing; one that may fail and
+    /// did owes nothing that the run would fail for.
+    pub fn expected_artifacts(&self) -> Vec<ExpectedArtifact> {
+        let plan = self.plan();
+        let mut owed = Vec::new();
+        for expected in &plan.artifacts.expected {
+            let Some(check) = expected.check.as_deref() else {
+                owed.push(expected.clone());
+                continue;
+            };
+            let Some(index) = self.graph.find(check) else { continue };
+            for (scope, verdict) in self.scopes_that_ran(index) {
+                let mut one = expected.in_scope(&scope);
+                one.required &= !(verdict == Some(Verdict::Failed) && self.is_tolerated(index));
+                owed.push(one);
+            }
+        }
+        owed
+    }
+
+    fn scopes_that_ran(&self, check: CheckIndex) -> Vec<(ScopePath, Option<Verdict>)> {
+        let state = &self.state.checks[check.place()];
+        let nodes = state.nodes.iter().filter_map(|(scope, node)| match node {
+            Node::Leaf(cell) if cell.past.runs > 0 => Some((scope.clone(), cell.past.verdict)),
+            Node::Leaf(_) | Node::Group(_) | Node::SkippedGroup(_) | Node::Unexpanded(_) => None,
+        });
+        nodes.collect()
+    }
+
+    /// What one attempt owes: of its check's own artifacts those of its item, of all others everything.
+    fn artifacts_of(&self, check: CheckIndex, scope: &ScopePath) -> Vec<ExpectedArtifact> {
+        let plan = self.plan();
+        let spec = plan.check(check);
+        let mut owed = Vec::new();
+        for expected in plan.artifacts.expected.iter().filter(|one| spec.artifacts.contains(&one.id)) {
+            match expected.check.as_deref() {
+                None => owed.push(expected.clone()),
+                Some(own) if own == spec.name => owed.push(expected.in_scope(scope)),
+                Some(other) => {
+                    let Some(index) = self.graph.find(other) else { continue };
+                    let scopes = self.scopes_that_ran(index);
+                    owed.extend(scopes.iter().map(|(scope, _)| expected.in_scope(scope)));
+                }
+            }
+        }
+        owed
+    }
+}
+
+/// Delivered files are left as they are; that one holds a secret must be known.
+fn secrets_delivered(delivery: &Delivery, seen: &[Sighting]) -> Vec<Warning> {
+    let holds = |id: &str, path: &str| {
+        let mut files = seen.iter().filter(|sighting| sighting.id == id).flat_map(|sighting| &sighting.files);
+        files.any(|file| file.path == path && file.holds_secret)
+    };
+    delivery
+        .produced
+        .iter()
+        .filter(|produced| holds(&produced.id, &produced.path))
+        .map(|produced| Warning {
+            code: "secret_in_artifact".into(),
+            message: format!("artifact `{}` ({}) holds a secret", produced.id, produced.path),
+            check: None,
+        })
+        .collect()
+}

@@ -1,0 +1,57 @@
+//! One file beneath a directory, opened once: what is told of it is what is read from it.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use sha2::{Digest, Sha256};
+
+use super::beneath::{Refusal, Resolver};
+use super::reading::hex;
+
+#[derive(Debug)]
+pub struct OpenedFile(File);
+
+/// Opens a regular file beneath the directory, through no link that leads out. `None` when there is none.
+pub fn open_beneath(directory: &Path, path: &str) -> Result<Option<OpenedFile>, String> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = open(directory, flags, Mode::empty())
+        .map_err(Refusal::from)
+        .and_then(|root| Resolver::best().open(root.as_fd(), path))
+        .and_then(|file| match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+            FileType::RegularFile => Ok(file),
+            _ => Err(Refusal::NotRegular),
+        });
+    match opened {
+        Ok(file) => Ok(Some(OpenedFile(File::from(file)))),
+        Err(Refusal::Absent) => Ok(None),
+        Err(refusal) => Err(refusal.to_string()),
+    }
+}
+
+impl OpenedFile {
+    /// Copies all of it from its beginning, and tells its size and its digest. A file that grows meanwhile is
+    /// copied as far as it reached when this began.
+    pub fn copy(&mut self, to: &mut dyn Write) -> io::Result<(u64, String)> {
+        self.0.rewind()?;
+        let size = self.0.metadata()?.len();
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; 128 * 1024];
+        let mut copied = 0;
+        let mut source = Read::by_ref(&mut self.0).take(size);
+        loop {
+            let count = match source.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            hasher.update(&buffer[..count]);
+            to.write_all(&buffer[..count])?;
+            copied += count as u64;
+        }
+        Ok((copied, hex(&hasher.finalize())))
+    }
+}
