@@ -42,7 +42,6 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
         invocation: super::invocation::named(arguments.invocation.as_deref(), store)?,
         since,
         limit: Some(arguments.limit),
-        ..RunFilter::default()
     };
     let rows = store.runs(&filter).map_err(Failure::from)?;
     if talk.output() != Output::Human {
