@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ArtifactContract, CheckIndex, Entry, Event, ExpectedArtifact, Letter, Millis, Plan,
+    Answer, ArtifactContract, CheckIndex, Delivery, Entry, Event, ExpectedArtifact, Letter, Millis, Plan,
     ProviderFault, Request, ScopePath, WaitKind,
 };
 use serde::Serialize;
@@ -85,7 +85,7 @@ struct Driver {
     recorded_plan: Arc<Plan>,
     now: Millis,
     /// What will have happened, by its time.
-    queue: BTreeMap<(Moment, u64), Input>,
+    queue: BTreeMap<(Moment, u64), Due>,
     serial: u64,
     entries: Vec<Entry>,
     /// Waits of the last turn, in order, with what came of them then.
@@ -94,6 +94,13 @@ struct Driver {
     expiring: BTreeSet<String>,
     unknown: Vec<Unknown>,
     assumed: BTreeSet<String>,
+}
+
+/// What will have happened.
+enum Due {
+    Input(Box<Input>),
+    /// The artifacts were looked at, for an attempt or for the run.
+    Seen(Delivery, Option<(CheckIndex, ScopePath, u32)>),
 }
 
 impl Driver {
@@ -116,10 +123,11 @@ impl Driver {
                 (None, None) => return,
                 (Some((moment, _)), Some(wake)) if wake < moment => self.handle(wake.at, Input::Wake),
                 (None, Some(wake)) => self.handle(wake.at, Input::Wake),
-                (Some(key), _) => {
-                    let Some(input) = self.queue.remove(&key) else { return };
-                    self.handle(key.0.at, input);
-                }
+                (Some(key), _) => match self.queue.remove(&key) {
+                    Some(Due::Input(input)) => self.handle(key.0.at, *input),
+                    Some(Due::Seen(delivery, attempt)) => self.see(key.0.at, delivery, attempt),
+                    None => return,
+                },
             }
         }
         self.unknown.push(Unknown {
@@ -168,7 +176,7 @@ impl Driver {
 
     fn schedule(&mut self, moment: Moment, input: Input) {
         self.serial += 1;
-        self.queue.insert((moment, self.serial), input);
+        self.queue.insert((moment, self.serial), Due::Input(Box::new(input)));
     }
 
     /// So long after now; among all that comes in the same millisecond, in the recorded order.
@@ -315,29 +323,24 @@ impl Driver {
     fn inspect(&mut self, expected: Vec<ExpectedArtifact>, attempt: Option<(CheckIndex, ScopePath, u32)>) {
         let contract = ArtifactContract { expected };
         let seen = match &attempt {
-            None => self.record.delivery.as_ref(),
+            None => self.record.delivery.clone(),
             Some((check, scope, number)) => {
                 let name = self.run.state.plan.check(*check).name.clone();
-                self.record.inspections.get(&(name, scope.clone(), *number))
+                self.record.inspections.get(&(name, scope.clone(), *number)).cloned()
             }
         };
+        let moment =
+            seen.as_ref().map_or(self.later(0, usize::MAX), |look| self.later(look.took_ms, look.entry));
+        let seen = seen.as_ref().map(|look| &look.delivery);
         let mut recorded = self.recorded_artifacts();
         if attempt.is_some() {
             // An attempt was looked at for what its check named, and for nothing else.
             recorded.expected.retain(|one| seen.is_some_and(|seen| seen.speaks_of(&one.id)));
         }
-        match delivery::delivered(&contract, &recorded, seen, self.now) {
+        match delivery::delivered(&contract, &recorded, seen, moment.at) {
             Ok(delivery) => {
-                let mut deciding = Deciding::new(&mut self.run, self.now);
-                match attempt {
-                    None => deciding.record(Event::ArtifactsVerified { delivery }),
-                    Some((check, scope, number)) => {
-                        deciding.record_inspection(&(check, scope), number, delivery);
-                    }
-                }
-                deciding.decide();
-                let turn = deciding.into_turn();
-                self.follow(turn);
+                self.serial += 1;
+                self.queue.insert((moment, self.serial), Due::Seen(delivery, attempt));
             }
             Err(ids) => self.unknown.extend(ids.into_iter().map(|id| Unknown {
                 check: None,
@@ -345,6 +348,30 @@ impl Driver {
                 what: format!("artifact `{id}` was not looked for like this"),
             })),
         }
+    }
+
+    /// Takes a look as it was judged then, unless the run has gone on without it.
+    fn see(&mut self, at: Millis, delivery: Delivery, attempt: Option<(CheckIndex, ScopePath, u32)>) {
+        self.now = self.now.max(at);
+        let awaited = match &attempt {
+            None => self.run.state.delivery.is_none(),
+            Some((check, scope, number)) => {
+                let cell = self.run.cell(*check, scope);
+                cell.is_some_and(|cell| cell.phase == Phase::Inspecting)
+                    && number + 1 == self.run.next_attempt(*check, scope)
+            }
+        };
+        if !awaited {
+            return;
+        }
+        let mut deciding = Deciding::new(&mut self.run, self.now);
+        match attempt {
+            None => deciding.record(Event::ArtifactsVerified { delivery }),
+            Some((check, scope, number)) => deciding.record_inspection(&(check, scope), number, delivery),
+        }
+        deciding.decide();
+        let turn = deciding.into_turn();
+        self.follow(turn);
     }
 
     /// What the recorded run promised, item by item as this one does.

@@ -21,9 +21,17 @@ pub(super) struct Record {
     /// What people did with the run after it had ended.
     pub(super) afterwards: VecDeque<(Millis, Afterwards)>,
     /// What attempts had delivered when they were done.
-    pub(super) inspections: BTreeMap<(String, ScopePath, u32), Delivery>,
+    pub(super) inspections: BTreeMap<(String, ScopePath, u32), Look>,
     /// The last look at the artifacts.
-    pub(super) delivery: Option<Delivery>,
+    pub(super) delivery: Option<Look>,
+}
+
+/// A look at the artifacts: what was seen, and how long it took.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub(super) delivery: Delivery,
+    pub(super) took_ms: Millis,
+    pub(super) entry: usize,
 }
 
 /// When something came in: its time and, because much may happen in one millisecond, its entry.
@@ -121,6 +129,8 @@ impl Record {
     pub(super) fn of(entries: &[Entry]) -> Record {
         let mut record = Record::default();
         let mut open = Open::default();
+        // When the run last did something that was not said to it.
+        let mut decided_at = entries.first().map_or(0, |entry| entry.at);
         for (index, entry) in entries.iter().enumerate() {
             let moment = Moment { at: entry.at, entry: index };
             match &entry.event {
@@ -155,6 +165,10 @@ impl Record {
                 Event::LetterOpened { letter, refused: None } => {
                     record.note_letter(letter, moment, &mut open);
                 }
+                // Too late then; under another plan it may come in time.
+                Event::LetterOpened { letter: letter @ Letter::Cancel { .. }, refused: Some(_) } => {
+                    record.cancellations.push((moment, letter.clone()));
+                }
                 Event::RetryDue { .. } | Event::DeadlinePassed {} => {
                     record.wakes.entry(entry.at).or_insert(index);
                 }
@@ -174,10 +188,21 @@ impl Record {
                     record.afterwards.push_back((entry.at, Afterwards::Overridden { about, word }));
                 }
                 Event::CheckInspected { check, scope, attempt, delivery } => {
-                    record.inspections.insert((check.clone(), scope.clone(), *attempt), delivery.clone());
+                    let key = (check.clone(), scope.clone(), *attempt);
+                    let answered_at =
+                        record.attempts.get(&key).map_or(entry.at, |asked| asked.started_at + asked.took_ms);
+                    let took_ms = entry.at.saturating_sub(answered_at);
+                    let look = Look { delivery: delivery.clone(), took_ms, entry: index };
+                    record.inspections.insert(key, look);
                 }
-                Event::ArtifactsVerified { delivery } => record.delivery = Some(delivery.clone()),
+                Event::ArtifactsVerified { delivery } => {
+                    let took_ms = entry.at.saturating_sub(decided_at);
+                    record.delivery = Some(Look { delivery: delivery.clone(), took_ms, entry: index });
+                }
                 _ => {}
+            }
+            if !matches!(entry.event, Event::LetterOpened { .. }) {
+                decided_at = entry.at;
             }
         }
         record
