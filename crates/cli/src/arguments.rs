@@ -1,5 +1,6 @@
 //! The command line.
 
+mod attention;
 mod outcomes;
 
 use std::ffi::OsString;
@@ -10,6 +11,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit::Exit;
 
+pub(crate) use attention::{
+    AttentionAction, AttentionArguments, AttentionList, DismissArguments, InvocationAction,
+    InvocationArguments, InvocationEndArguments, InvocationList, InvocationShow, InvocationStart,
+    OverrideArguments, ShowArguments, WaitArguments,
+};
 pub(crate) use outcomes::{
     AddArguments, OutcomesAction, OutcomesArguments, OutcomesExport, OutcomesList, OutcomesWhich,
     RulesAction, RulesArguments, RulesCheck,
@@ -85,6 +91,12 @@ pub(crate) enum Command {
     Test(TestArguments),
     /// List runs, or show one
     Runs(RunsArguments),
+    /// Wait until a run ends, and exit as it does
+    Wait(WaitArguments),
+    /// Begin, end, list or show what somebody asked for, with the runs that it led to
+    Invocation(InvocationArguments),
+    /// List what needs a person, by cause, with the next command
+    Attention(AttentionArguments),
     /// List what a run promised and delivered, or fetch one of its files
     Artifacts(ArtifactsArguments),
     /// Print what a run's commands printed
@@ -236,7 +248,9 @@ pub(crate) enum RunsAction {
     /// List runs, newest first
     List(RunsList),
     /// Show one run
-    Show(RunArgument),
+    Show(ShowArguments),
+    /// Say what a run that has ended came to; the record keeps who said so, why, and what it was before
+    Override(OverrideArguments),
     /// Write a run, whole, as one JSON document
     Export(ExportArguments),
     /// Take in a run that was exported elsewhere
@@ -248,6 +262,9 @@ pub(crate) struct RunsList {
     /// Only runs with this status
     #[arg(long)]
     pub(crate) status: Option<String>,
+    /// Only runs of this invocation
+    #[arg(long, value_name = "ID")]
+    pub(crate) invocation: Option<String>,
     /// Only runs of this playbook
     #[arg(long, value_name = "NAME")]
     pub(crate) playbook: Option<String>,
@@ -257,13 +274,6 @@ pub(crate) struct RunsList {
     /// At most this many
     #[arg(long, default_value_t = 50)]
     pub(crate) limit: usize,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunArgument {
-    /// A run: its id, a unique beginning of it, or `last`
-    #[arg(default_value = "last")]
-    pub(crate) run: String,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod agent;
 mod artifacts;
+mod attention;
 mod cancel;
 mod check;
 mod completions;
@@ -9,11 +10,14 @@ mod eval;
 mod explain;
 mod export;
 mod gc;
+mod history;
 mod init;
+pub(crate) mod invocation;
 mod letters;
 pub(crate) mod lifecycle;
 mod logs;
 mod outcomes;
+mod override_run;
 mod playbook_file;
 mod replay;
 mod resume;
@@ -25,6 +29,7 @@ mod schema;
 mod start;
 mod test;
 mod verify;
+mod wait;
 
 pub(crate) use replay::{Replayed, status_word};
 
@@ -42,6 +47,9 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Agent(agent) => agent::agent(&agent, shared, talk),
         Command::Artifacts(artifacts) => artifacts::artifacts(&artifacts, shared, talk),
         Command::Runs(runs) => runs::runs(runs, shared, talk),
+        Command::Wait(wait) => wait::wait(&wait, shared, talk),
+        Command::Invocation(invocation) => invocation::invocation(&invocation, shared, talk),
+        Command::Attention(attention) => attention::attention(attention, shared, talk),
         Command::Logs(logs) => logs::logs(&logs, shared),
         Command::Cancel(cancel) => cancel::cancel(&cancel, shared, talk),
         Command::Resume(resume) => resume::resume(&resume, shared, talk),

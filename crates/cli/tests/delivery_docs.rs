@@ -1,5 +1,4 @@
-//! Every example of `docs/outcomes.md`, `docs/rules.md`, `docs/artifacts.md` and `docs/agents.md`, run in a shell as
-//! a reader would.
+//! Every example of the pages about delivery, run in a shell as a reader would.
 
 mod desk;
 
@@ -25,7 +24,8 @@ fn steady(text: &str) -> String {
     let words = text.split_inclusive([' ', '\n']).map(|word| {
         let bare = word.trim_end();
         let rest = &word[bare.len()..];
-        let is_id = bare.len() == 22 && (bare.starts_with("o_") || bare.starts_with("r_"));
+        let bare = bare.trim_matches(|c| "()`".contains(c));
+        let is_id = bare.len() == 22 && ["o_", "r_", "i_"].iter().any(|prefix| bare.starts_with(prefix));
         let shape: String = bare.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
         let is_time = ["9999-99-99", "99:99:99", "9999-99-99T99:99:99.999Z"].contains(&shape.as_str())
             || ["ms", "s"]
@@ -92,6 +92,16 @@ fn what_the_page_about_rules_shows_is_what_is_printed() {
 #[test]
 fn what_the_page_about_outcomes_shows_is_what_is_printed() {
     check(include_str!("../../../docs/outcomes.md"), 5);
+}
+
+#[test]
+fn what_the_page_about_invocations_shows_is_what_is_printed() {
+    check(include_str!("../../../docs/invocations.md"), 6);
+}
+
+#[test]
+fn what_the_page_about_attention_shows_is_what_is_printed() {
+    check(include_str!("../../../docs/attention.md"), 6);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use escrow_model::{CheckIndex, CheckStatus, DeliveryStatus, Issue, ScopePath, Verdict, rfc3339};
 use serde_json::{Map, Value, json};
 
+use crate::overridden::Overridden;
 use crate::run::Run;
 use crate::state::{Cell, Node, Phase};
 
@@ -45,7 +46,7 @@ impl Run {
 
     pub fn run_document(&self) -> Value {
         let options = &self.state.options;
-        json!({
+        let mut document = json!({
             "id": options.run,
             "playbook": self.state.plan.name,
             "status": self.state.status,
@@ -54,7 +55,11 @@ impl Run {
             "started_at": rfc3339(self.state.started_at),
             "ended_at": self.state.ended_at.map(rfc3339),
             "warnings": self.state.warnings,
-        })
+        });
+        if let Some(overridden) = &self.state.overridden {
+            document["override"] = override_document(overridden);
+        }
+        document
     }
 
     fn check_document(&self, check: CheckIndex, status: CheckStatus, detail: Detail) -> Value {
@@ -205,4 +210,9 @@ fn weight(status: CheckStatus) -> u8 {
         CheckStatus::Running => 5,
         CheckStatus::Unknown => 6,
     }
+}
+
+fn override_document(overridden: &Overridden) -> Value {
+    let Overridden { from, by, why, at } = overridden;
+    json!({ "from": from, "by": by, "why": why, "at": rfc3339(*at) })
 }

@@ -25,7 +25,7 @@ use serde::Serialize;
 use crate::run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
 use crate::state::Phase;
 use crate::turn::Deciding;
-use record::{Moment, Record, Recorded, RecordedAsk, Response, Said};
+use record::{Afterwards, Moment, Record, Recorded, RecordedAsk, Response, Said};
 
 pub use compare::{Change, Comparison, Difference, Standing, compare};
 
@@ -110,11 +110,10 @@ impl Driver {
         }
         while self.entries.len() < ENTRIES_MAX {
             if self.run.status().is_terminal() {
-                let Some((at, by)) = self.record.reopenings.pop_front() else { return };
+                let Some((at, afterwards)) = self.record.afterwards.pop_front() else { return };
                 self.now = self.now.max(at);
-                match self.run.reopen_failed(self.now, by) {
-                    Ok(turn) => self.follow(turn),
-                    Err(_) => return,
+                if !self.go_on_after_the_end(afterwards) {
+                    return;
                 }
                 continue;
             }
@@ -136,6 +135,25 @@ impl Driver {
             scope: ScopePath::root(),
             what: format!("the run does not end within {ENTRIES_MAX} entries"),
         });
+    }
+
+    /// What people did after the end; false when it cannot be done with this one.
+    fn go_on_after_the_end(&mut self, afterwards: Afterwards) -> bool {
+        match afterwards {
+            Afterwards::Reopened { by } => match self.run.reopen_failed(self.now, by) {
+                Ok(turn) => self.follow(turn),
+                Err(_) => return false,
+            },
+            // A word about another end says nothing about this one.
+            Afterwards::Overridden { about, word } => {
+                if about == self.run.reason().map(|reason| reason.code)
+                    && let Ok(turn) = self.run.override_status(self.now, word)
+                {
+                    self.follow(turn);
+                }
+            }
+        }
+        true
     }
 
     /// Retries fall due, deadlines pass unless the run only waits for what was never recorded, and waits expire

@@ -7,14 +7,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use escrow_model::{
-    CheckIndex, Event, Millis, ReasonCode, Reopened, RunStatus, ScopePath, Severity, SkipReason,
-};
+use escrow_model::{CheckIndex, Event, Millis, Reopened, RunStatus, ScopePath, Severity, SkipReason};
 use thiserror::Error;
 
 use crate::graph::shared_depth;
 use crate::run::{Run, Turn};
-use crate::state::{Calling, Node, Place};
+use crate::state::{Calling, Node, Place, Stopping};
 use crate::turn::Deciding;
 
 /// Why there is nothing to run again.
@@ -34,7 +32,10 @@ impl Run {
         match self.state.status {
             RunStatus::Running | RunStatus::Waiting => return Err(NotReopened::NotEnded),
             RunStatus::Completed => return Err(NotReopened::Completed),
-            RunStatus::Aborted if self.reason_code() == Some(ReasonCode::AbortedDenied) => {
+            // Nor does an override lead around it.
+            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted
+                if self.state.stopping == Some(Stopping::Denied) =>
+            {
                 return Err(NotReopened::Denied);
             }
             RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted => {}
@@ -49,10 +50,6 @@ impl Run {
         deciding.ask_about_unknown_effects();
         deciding.decide();
         Ok(deciding.into_turn())
-    }
-
-    fn reason_code(&self) -> Option<ReasonCode> {
-        self.state.reason.as_ref().map(|reason| reason.code)
     }
 
     /// Where the run failed: attempts that did, gates that could not be evaluated, and what the end of the run
@@ -93,6 +90,7 @@ impl Run {
         self.state.stopping = None;
         self.state.first_failure = None;
         self.state.delivery = None;
+        self.state.overridden = None;
         self.state.warnings.clear();
         self.state.halted.clear();
         self.state.loops.clear();

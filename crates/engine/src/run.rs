@@ -272,6 +272,7 @@ impl Run {
             warnings: Vec::new(),
             delivery: None,
             outcomes: Vec::new(),
+            overridden: None,
             agenda: Aside(agenda),
         };
         let left_out = left_out(plan, options);

@@ -11,6 +11,7 @@ use escrow_model::{
 use serde_json::{Map, Value};
 
 use crate::graph::BlockName;
+use crate::overridden::Overridden;
 
 /// A check in one scope: what the agenda and the routes speak of.
 pub(crate) type Place = (CheckIndex, ScopePath);
@@ -67,6 +68,8 @@ pub(crate) struct State {
     pub(crate) delivery: Option<Delivery>,
     /// Typed results, in the order in which they came.
     pub(crate) outcomes: Vec<(Millis, Arc<RecordedOutcome>)>,
+    /// A person's word took the place of what the run came to.
+    pub(crate) overridden: Option<Overridden>,
 
     /// What is worth a look. A superset does no harm: looking decides nothing by itself.
     pub(crate) agenda: Aside<Agenda>,

@@ -269,6 +269,13 @@ pub enum Event {
     RunEnded {
         reason: Reason,
     },
+    /// A person says what a run that has ended came to. The reason names who and why, and what it was before;
+    /// nothing else of the run changes.
+    RunOverridden {
+        reason: Reason,
+        by: String,
+        why: String,
+    },
 }
 
 /// A check in one scope that is decided anew.
@@ -324,7 +331,8 @@ impl Event {
             | Event::RunWaiting { .. }
             | Event::DeadlinePassed {}
             | Event::ArtifactsVerified { .. }
-            | Event::RunEnded { .. } => None,
+            | Event::RunEnded { .. }
+            | Event::RunOverridden { .. } => None,
         }
     }
 }

@@ -74,6 +74,28 @@ impl fmt::Display for OutcomeId {
     }
 }
 
+/// An invocation, `i_` and 20 characters like those of a run. Ids sort by age.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct InvocationId(String);
+
+impl InvocationId {
+    /// Builds an id from the time and 52 bits of chance.
+    pub fn new(at_ms: u64, chance: u64) -> InvocationId {
+        InvocationId(sortable("i_", at_ms, chance))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for InvocationId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
 /// 48 bits of time and 52 of chance, as text that sorts by time.
 fn sortable(prefix: &str, at_ms: u64, chance: u64) -> String {
     let bits = (u128::from(at_ms) & ((1 << 48) - 1)) << 52 | u128::from(chance) & ((1 << 52) - 1);

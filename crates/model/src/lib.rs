@@ -22,6 +22,7 @@ mod secret;
 mod source;
 mod status;
 mod time;
+mod vocabulary;
 
 pub use answer::{Answer, Ending, ProviderFault};
 pub use artifact::{
@@ -32,7 +33,7 @@ pub use artifact::{
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
 pub use event::{Entry, Event, JOURNAL_VERSION, Reopened, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
-pub use ids::{OutcomeId, RunId, ScopePath, ScopeStep};
+pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep};
 pub use issue::{FaultClass, Issue, Severity, Warning};
 pub use letter::{Assumption, Letter};
 pub use outcome::{Outcome, RecordedOutcome};
@@ -41,11 +42,12 @@ pub use plan::{
     InputKind, Need, Plan, Reconcile, Safety, Tree,
 };
 pub use reads::PlanReads;
-pub use reason::{Evidence, Reason, ReasonCode};
+pub use reason::{ApprovalCode, Evidence, InvocationCode, Reason, ReasonCode};
 pub use request::Request;
 pub use routing::{Backoff, BackoffMode, Retry, Routing, Transition};
 pub use rule::{BrokenRule, Rule, RuleCheck};
 pub use secret::{Secret, SecretSource};
 pub use source::{Block, Expression, Shell, SourceError, Text};
-pub use status::{CheckStatus, RunStatus, SkipReason, Verdict};
+pub use status::{ApprovalStatus, CheckStatus, InvocationStatus, RunStatus, SkipReason, Verdict};
 pub use time::{Millis, rfc3339};
+pub use vocabulary::{Vocabulary, vocabularies};

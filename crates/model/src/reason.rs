@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::RunStatus;
+use crate::{ApprovalStatus, InvocationStatus, RunStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
@@ -24,81 +24,129 @@ impl Evidence {
         Evidence { kind: "check".into(), id: name.into(), label: label.into() }
     }
 
+    /// Who said so, and why.
+    pub fn word_of(name: &str, why: &str) -> Evidence {
+        Evidence { kind: "person".into(), id: name.into(), label: why.into() }
+    }
+
+    /// What somebody's word took the place of.
+    pub fn earlier(code: &str, summary: &str) -> Evidence {
+        Evidence { kind: "earlier_reason".into(), id: code.into(), label: summary.into() }
+    }
+
     pub fn expected_artifact(id: &str, path: &str) -> Evidence {
         Evidence { kind: "expected_artifact".into(), id: id.into(), label: path.into() }
     }
 }
 
+/// A closed list of codes `domain.status.cause`, each with a page in `docs/reasons/`.
 macro_rules! reason_codes {
-    ($($variant:ident = $code:literal => $status:ident),+ $(,)?) => {
-        /// Every reason a run can have, each with a page in `docs/reasons/`.
+    ($(#[$doc:meta])* $name:ident => $statuses:ident { $($variant:ident = $code:literal => $status:ident),+ $(,)? }) => {
+        $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        pub enum ReasonCode { $(#[serde(rename = $code)] $variant),+ }
+        pub enum $name { $(#[serde(rename = $code)] $variant),+ }
 
-        impl ReasonCode {
-            pub const ALL: &[ReasonCode] = &[$(ReasonCode::$variant),+];
+        impl $name {
+            pub const ALL: &[$name] = &[$($name::$variant),+];
 
-            pub fn as_str(self) -> &'static str {
-                match self { $(ReasonCode::$variant => $code),+ }
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $code),+ }
             }
 
-            /// The status that a run with this reason has.
-            pub fn status(self) -> RunStatus {
-                match self { $(ReasonCode::$variant => RunStatus::$status),+ }
+            /// The status that comes with this code.
+            pub const fn status(self) -> $statuses {
+                match self { $($name::$variant => $statuses::$status),+ }
+            }
+
+            pub fn parse(text: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|code| code.as_str() == text)
             }
         }
     };
 }
 
 reason_codes! {
-    CompletedOk = "run.completed.ok" => Completed,
-    CompletedWithWarnings = "run.completed.with_warnings" => Completed,
-    CompletedNothingRan = "run.completed.nothing_ran" => Completed,
-    FailedCheck = "run.failed.check_failed" => Failed,
-    FailedGuarantee = "run.failed.guarantee_failed" => Failed,
-    FailedSchema = "run.failed.schema_failed" => Failed,
-    FailedFailIf = "run.failed.fail_if" => Failed,
-    FailedRule = "run.failed.rule_failed" => Failed,
-    FailedOutcome = "run.failed.outcome_invalid" => Failed,
-    FailedLoopBudget = "run.failed.loop_budget" => Failed,
-    FailedExpression = "run.failed.expression_error" => Failed,
-    FailedMissingArtifact = "run.failed.missing_artifact" => Failed,
-    FailedBudget = "run.failed.budget_exhausted" => Failed,
-    FailedExit = "run.failed.exit_nonzero" => Failed,
-    FailedException = "run.failed.exception" => Failed,
-    TimedOutDeadline = "run.timed_out.deadline" => TimedOut,
-    AbortedDenied = "run.aborted.denied" => Aborted,
-    AbortedWorld = "run.aborted.world" => Aborted,
-    CancelledUser = "run.cancelled.user" => Cancelled,
-    CancelledSystem = "run.cancelled.system" => Cancelled,
-    WaitingApproval = "run.waiting.approval" => Waiting,
-    WaitingInput = "run.waiting.input" => Waiting,
-    WaitingUnknownEffect = "run.waiting.unknown_effect" => Waiting,
+    /// Every reason a run can have.
+    ReasonCode => RunStatus {
+        CompletedOk = "run.completed.ok" => Completed,
+        CompletedWithWarnings = "run.completed.with_warnings" => Completed,
+        CompletedNothingRan = "run.completed.nothing_ran" => Completed,
+        FailedCheck = "run.failed.check_failed" => Failed,
+        FailedGuarantee = "run.failed.guarantee_failed" => Failed,
+        FailedSchema = "run.failed.schema_failed" => Failed,
+        FailedFailIf = "run.failed.fail_if" => Failed,
+        FailedRule = "run.failed.rule_failed" => Failed,
+        FailedOutcome = "run.failed.outcome_invalid" => Failed,
+        FailedLoopBudget = "run.failed.loop_budget" => Failed,
+        FailedExpression = "run.failed.expression_error" => Failed,
+        FailedMissingArtifact = "run.failed.missing_artifact" => Failed,
+        FailedBudget = "run.failed.budget_exhausted" => Failed,
+        FailedExit = "run.failed.exit_nonzero" => Failed,
+        FailedException = "run.failed.exception" => Failed,
+        TimedOutDeadline = "run.timed_out.deadline" => TimedOut,
+        AbortedDenied = "run.aborted.denied" => Aborted,
+        AbortedWorld = "run.aborted.world" => Aborted,
+        CancelledUser = "run.cancelled.user" => Cancelled,
+        CancelledSystem = "run.cancelled.system" => Cancelled,
+        WaitingApproval = "run.waiting.approval" => Waiting,
+        WaitingInput = "run.waiting.input" => Waiting,
+        WaitingUnknownEffect = "run.waiting.unknown_effect" => Waiting,
+        CompletedOverridden = "run.completed.overridden" => Completed,
+        FailedOverridden = "run.failed.overridden" => Failed,
+        AbortedOverridden = "run.aborted.overridden" => Aborted,
+        CancelledOverridden = "run.cancelled.overridden" => Cancelled,
+    }
+}
+
+reason_codes! {
+    /// What a person says of an invocation. Until then it has the reason of a run, unchanged.
+    InvocationCode => InvocationStatus {
+        RunningStarted = "invocation.running.started" => Running,
+        CompletedByHand = "invocation.completed.by_hand" => Completed,
+        FailedByHand = "invocation.failed.by_hand" => Failed,
+        AbortedByHand = "invocation.aborted.by_hand" => Aborted,
+        CancelledByHand = "invocation.cancelled.by_hand" => Cancelled,
+    }
+}
+
+reason_codes! {
+    /// What became of something that waited for a person.
+    ApprovalCode => ApprovalStatus {
+        PendingAsked = "approval.pending.asked" => Pending,
+        ApprovedPerson = "approval.approved.person" => Approved,
+        DeniedPerson = "approval.denied.person" => Denied,
+        AnsweredPerson = "approval.answered.person" => Answered,
+        AssumedDone = "approval.assumed_done.person" => AssumedDone,
+        AssumedFailed = "approval.assumed_failed.person" => AssumedFailed,
+        AssumedRetry = "approval.assumed_retry.person" => AssumedRetry,
+        ExpiredDeadline = "approval.expired.deadline" => Expired,
+        RunEnded = "approval.run_ended.unanswered" => RunEnded,
+    }
 }
 
 impl ReasonCode {
-    pub fn parse(text: &str) -> Option<ReasonCode> {
-        ReasonCode::ALL.iter().copied().find(|code| code.as_str() == text)
+    /// The code of a run of which a person says that it came to this. Nobody can say that a run timed out, or that
+    /// one that has ended still runs.
+    pub fn overridden(status: RunStatus) -> Option<ReasonCode> {
+        match status {
+            RunStatus::Completed => Some(ReasonCode::CompletedOverridden),
+            RunStatus::Failed => Some(ReasonCode::FailedOverridden),
+            RunStatus::Aborted => Some(ReasonCode::AbortedOverridden),
+            RunStatus::Cancelled => Some(ReasonCode::CancelledOverridden),
+            RunStatus::Running | RunStatus::Waiting | RunStatus::TimedOut => None,
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_code_names_the_status_it_belongs_to() {
-        for code in ReasonCode::ALL {
-            let middle = code.as_str().split('.').nth(1);
-            assert_eq!(middle, Some(code.status().as_str()), "{}", code.as_str());
+impl InvocationCode {
+    /// The code of an invocation that a person ends.
+    pub fn by_hand(status: InvocationStatus) -> Option<InvocationCode> {
+        match status {
+            InvocationStatus::Completed => Some(InvocationCode::CompletedByHand),
+            InvocationStatus::Failed => Some(InvocationCode::FailedByHand),
+            InvocationStatus::Aborted => Some(InvocationCode::AbortedByHand),
+            InvocationStatus::Cancelled => Some(InvocationCode::CancelledByHand),
+            InvocationStatus::Running | InvocationStatus::Waiting | InvocationStatus::TimedOut => None,
         }
-    }
-
-    #[test]
-    fn codes_are_unique() {
-        let mut codes: Vec<_> = ReasonCode::ALL.iter().map(|code| code.as_str()).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        assert_eq!(codes.len(), ReasonCode::ALL.len());
     }
 }

@@ -41,6 +41,20 @@ impl RunStatus {
         RunStatus::ALL.into_iter().find(|status| status.as_str() == text)
     }
 
+    /// How bad it is, for one that speaks for many: the worst speaks. What has not ended is worse than what ended
+    /// well, and better than what did not.
+    pub fn health(self) -> u8 {
+        match self {
+            RunStatus::Completed => 0,
+            RunStatus::Running => 1,
+            RunStatus::Waiting => 2,
+            RunStatus::Cancelled => 3,
+            RunStatus::TimedOut => 4,
+            RunStatus::Aborted => 5,
+            RunStatus::Failed => 6,
+        }
+    }
+
     /// A terminal status is final.
     pub fn is_terminal(self) -> bool {
         match self {
@@ -68,6 +82,16 @@ pub enum CheckStatus {
 }
 
 impl CheckStatus {
+    pub const ALL: [CheckStatus; 7] = [
+        CheckStatus::Pending,
+        CheckStatus::Running,
+        CheckStatus::Waiting,
+        CheckStatus::Succeeded,
+        CheckStatus::Failed,
+        CheckStatus::Skipped,
+        CheckStatus::Unknown,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             CheckStatus::Pending => "pending",
@@ -78,6 +102,57 @@ impl CheckStatus {
             CheckStatus::Skipped => "skipped",
             CheckStatus::Unknown => "unknown",
         }
+    }
+}
+
+/// Where an invocation stands: where its runs do, or where a person says.
+pub type InvocationStatus = RunStatus;
+
+/// Where something stands that waits for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalStatus {
+    Pending,
+    Approved,
+    Denied,
+    Answered,
+    AssumedDone,
+    AssumedFailed,
+    AssumedRetry,
+    Expired,
+    RunEnded,
+}
+
+impl ApprovalStatus {
+    pub const ALL: [ApprovalStatus; 9] = [
+        ApprovalStatus::Pending,
+        ApprovalStatus::Approved,
+        ApprovalStatus::Denied,
+        ApprovalStatus::Answered,
+        ApprovalStatus::AssumedDone,
+        ApprovalStatus::AssumedFailed,
+        ApprovalStatus::AssumedRetry,
+        ApprovalStatus::Expired,
+        ApprovalStatus::RunEnded,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ApprovalStatus::Pending => "pending",
+            ApprovalStatus::Approved => "approved",
+            ApprovalStatus::Denied => "denied",
+            ApprovalStatus::Answered => "answered",
+            ApprovalStatus::AssumedDone => "assumed_done",
+            ApprovalStatus::AssumedFailed => "assumed_failed",
+            ApprovalStatus::AssumedRetry => "assumed_retry",
+            ApprovalStatus::Expired => "expired",
+            ApprovalStatus::RunEnded => "run_ended",
+        }
+    }
+
+    /// Approvals resolve once.
+    pub fn is_terminal(self) -> bool {
+        self != ApprovalStatus::Pending
     }
 }
 

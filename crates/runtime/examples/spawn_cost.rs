@@ -116,6 +116,7 @@ fn attempt(folder: &Path, number: u32, contexts: Rc<Contexts>) -> Attempt {
     static PLACE: AtomicU32 = AtomicU32::new(0);
     let place = PLACE.fetch_add(1, Ordering::Relaxed);
     Attempt {
+        invocation: None,
         run: RunId::new(1, 2),
         check: "lint".into(),
         scope: ScopePath::root(),

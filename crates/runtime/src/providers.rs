@@ -38,6 +38,8 @@ pub type Performance<'a> = Pin<Box<dyn Future<Output = Answer> + 'a>>;
 /// What surrounds a request: which attempt it is, and where its hands may reach.
 pub struct Attempt {
     pub run: RunId,
+    /// What the run belongs to; what it starts belongs there too.
+    pub invocation: Option<String>,
     pub check: String,
     pub scope: ScopePath,
     /// Counts from 1.

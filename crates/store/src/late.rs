@@ -54,7 +54,10 @@ impl Late {
         let first = head.seq - drafts.len() as u64 + 1;
         let mut comes_to_rest = false;
         for (draft, seq) in drafts.iter().zip(first..) {
-            comes_to_rest |= matches!(*draft.event, Event::RunWaiting { .. } | Event::RunEnded { .. });
+            comes_to_rest |= matches!(
+                *draft.event,
+                Event::RunWaiting { .. } | Event::RunEnded { .. } | Event::RunOverridden { .. }
+            );
             waiting.bytes += draft.bytes.len();
             waiting.entries.push((seq, draft.at, Arc::clone(&draft.event)));
         }

@@ -158,6 +158,20 @@ impl Store {
     }
 }
 
+/// Whether somebody holds the run who lives, or of whom nobody can tell and whose lease has not expired.
+pub(crate) fn is_driven(
+    connection: &Connection,
+    run: &RunId,
+    judge: impl Fn(&Holder) -> Liveness,
+) -> Result<bool, Trouble> {
+    let seen = seen(connection, run)?.flatten();
+    Ok(seen.is_some_and(|seen| match judge(&seen.holder) {
+        Liveness::Alive => true,
+        Liveness::Dead => false,
+        Liveness::Unknown => clock::now() < seen.expires_at,
+    }))
+}
+
 /// Gives the run to a new holder, under a new token.
 pub(crate) fn take(
     connection: &Connection,

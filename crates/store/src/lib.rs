@@ -6,6 +6,7 @@
 //!                (group commit)                ├─▶ TABLES: runs, checks, attempts, waits, …
 //!                                              └─▶ inbox: letters marked opened
 //!   AddedOutcome ──▶ added_outcomes ──▶ artifacts
+//!   what people say of invocations ──▶ invocations_said ──▶ invocations
 //!   queries, feed, watch ──▶ a second connection that only reads
 //! ```
 //!
@@ -38,6 +39,7 @@
 //! Deliberately absent: async, redaction (entries arrive redacted) and any decision about a run. The methods
 //! of [`Store`] name no SQLite type, so that another database can offer the same ones.
 
+mod attention;
 mod chain;
 mod clock;
 mod commit;
@@ -46,6 +48,7 @@ mod fault;
 mod feed;
 mod import;
 mod inbox;
+mod invocations;
 mod journal;
 mod keeper;
 mod late;
@@ -62,12 +65,14 @@ mod verify;
 mod watch;
 mod writer;
 
+pub use attention::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Subject};
 pub use chain::Hash;
 pub use commit::{Commit, Committed, Created, Durability, NewRun};
 pub use fault::{StoreError, StoreErrorKind};
 pub use feed::FeedEntry;
 pub use import::Imported;
 pub use inbox::{LetterId, Sent};
+pub use invocations::{EndInvocation, InvocationEnd, StartedInvocation};
 pub use journal::StoredEntry;
 pub use keeper::{Keeper, Reply};
 pub use lease::{Holder, Lease, LeaseError, Liveness};
@@ -78,7 +83,7 @@ pub use store::{Mode, Options, Store};
 pub use tables::artifacts::{OutcomeFilter, OutcomeRow};
 pub use tables::attempts::AttemptRow;
 pub use tables::checks::CheckRow;
-pub use tables::invocations::InvocationRow;
+pub use tables::invocations::{InvocationFilter, InvocationReason, InvocationRow};
 pub use tables::runs::RunRow;
 pub use tables::status_transitions::TransitionRow;
 pub use tables::waits::WaitRow;

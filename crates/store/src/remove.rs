@@ -5,9 +5,9 @@ use rusqlite::Connection;
 
 use crate::commit::Durability;
 use crate::fault::StoreError;
-use crate::outcomes;
 use crate::store::Store;
 use crate::tables;
+use crate::{invocations, outcomes};
 
 impl Store {
     /// Removes these runs, their letters, the outcomes that were added to them and all that was derived from them;
@@ -21,6 +21,7 @@ impl Store {
             let end: Option<i64> =
                 connection.query_row("SELECT max(global) FROM entries", [], |row| row.get(0))?;
             let mut removed = 0;
+            let asked_for = invocations::of_runs(&runs, connection)?;
             for run in &runs {
                 for table in ["entries", "inbox"] {
                     let sql = format!(
@@ -36,6 +37,7 @@ impl Store {
             }
             if removed > 0 {
                 keep_place(connection, end)?;
+                invocations::forget_empty(&asked_for, connection)?;
                 tables::rebuild(connection)?;
             }
             Ok(removed)

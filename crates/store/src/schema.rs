@@ -5,7 +5,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::fault::{StoreErrorKind, Trouble};
-use crate::{ledger, outcomes, tables};
+use crate::{attention, invocations, ledger, outcomes, tables};
 
 /// Marks a file as Escrow's: "escr" in ASCII.
 const APPLICATION_ID: i32 = 0x6573_6372;
@@ -61,6 +61,8 @@ DROP TABLE entries;
 ALTER TABLE entries_as_they_come RENAME TO entries;
 ",
     outcomes::TABLES,
+    invocations::TABLES,
+    attention::TABLES,
 ];
 
 /// The version that this Escrow reads and writes.
@@ -120,7 +122,8 @@ mod tests {
     use crate::tables::TABLES;
 
     /// What the tables look like at each version, shortened.
-    const LOOKS: &[&str] = &["19614466", "8a0dbf19", "6b357a26", "6d981640"];
+    const LOOKS: &[&str] =
+        &["19614466", "8a0dbf19", "6b357a26", "6d981640", "came with the next", "2365a6af"];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_look() {

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! **Invariant:** a table depends on entries alone, in the order of their commits; `artifacts` also on the outcomes that
-//! were added by hand. Dropping all tables and applying every entry again gives the same rows.
+//! were added by hand, and `invocations` on what people said of them, which has its place among the commits. Dropping
+//! all tables and applying everything again gives the same rows.
 
 pub(crate) mod artifacts;
 pub(crate) mod attempts;
@@ -43,16 +44,17 @@ pub(crate) enum When {
     Late,
 }
 
-/// Every projection. `runs` comes last, because the others ask it where the run stood before the entry.
+/// Every projection. `runs` comes behind those that ask it where the run stood before the entry, and `invocations`
+/// behind it, because it asks where its runs stand now.
 pub(crate) const TABLES: &[Table] = &[
     status_transitions::TABLE,
-    invocations::TABLE,
     checks::TABLE,
     attempts::TABLE,
     waits::TABLE,
     warnings::TABLE,
     artifacts::TABLE,
     runs::TABLE,
+    invocations::TABLE,
 ];
 
 /// An entry that was just appended.
@@ -77,9 +79,9 @@ impl<'a> Applied<'a> {
             Event::RunStarted { .. } | Event::RunResumed {} | Event::RunReopened { .. } => {
                 to(RunStatus::Running, None)
             }
-            Event::RunWaiting { reason } | Event::RunEnded { reason } => {
-                to(reason.code.status(), Some(reason))
-            }
+            Event::RunWaiting { reason }
+            | Event::RunEnded { reason }
+            | Event::RunOverridden { reason, .. } => to(reason.code.status(), Some(reason)),
             Event::CheckSkipped { .. }
             | Event::AttemptStarted { .. }
             | Event::AttemptAnswered { .. }
@@ -113,7 +115,26 @@ impl<'a> Applied<'a> {
 }
 
 pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
+    let waited = |run: &str| -> Result<bool, Trouble> {
+        Ok(runs::before(run, connection)?.is_some_and(|before| before.status == RunStatus::Waiting.as_str()))
+    };
+    if applied.change.is_none() && ends_a_wait(applied.event) && waited(applied.run)? {
+        let change = Some(Change { to: RunStatus::Running, reason: None });
+        let goes_on = Applied { change, ..*applied };
+        return apply_when(When::Prompt, &goes_on, connection);
+    }
     apply_when(When::Prompt, applied, connection)
+}
+
+/// Whether a run that waits goes on with this. If somebody is still waited for, the run says so again.
+fn ends_a_wait(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::LetterOpened { refused: None, .. }
+            | Event::WaitExpired { .. }
+            | Event::RetryDue { .. }
+            | Event::DeadlinePassed {}
+    )
 }
 
 pub(crate) fn apply_late(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
@@ -140,18 +161,26 @@ pub(crate) fn rebuild(connection: &Connection) -> Result<(), Trouble> {
     for table in TABLES {
         connection.execute_batch(&format!("DROP TABLE IF EXISTS {};\n{}", table.name, table.create))?;
     }
+    let mut said = crate::invocations::all(connection)?.into_iter().peekable();
     let mut statement = connection.prepare(
-        "SELECT journals.run, entries.seq, entries.bytes
+        "SELECT journals.run, entries.seq, entries.bytes, entries.global
          FROM entries JOIN journals ON journals.id = entries.journal ORDER BY entries.global",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
+        let global: i64 = row.get(3)?;
+        while let Some(kept) = said.next_if(|kept| kept.after < global) {
+            invocations::apply_said(&kept.invocation, &kept.said, connection)?;
+        }
         let run: String = row.get(0)?;
         let seq = row.get(1)?;
         let entry = journal::decode(&run, seq, row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?)?;
         let applied = Applied::new(&run, seq, entry.at, &entry.event);
         apply(&applied, connection)?;
         apply_late(&applied, connection)?;
+    }
+    for kept in said {
+        invocations::apply_said(&kept.invocation, &kept.said, connection)?;
     }
     connection.execute_batch("UPDATE journals SET projected = seq")?;
     artifacts::refill(connection)

@@ -91,7 +91,7 @@ fn line(event: &Event) -> Option<String> {
         }
         Event::ArtifactsVerified { delivery } => format!("delivery {}", delivery.status.as_str()),
         Event::OutcomeStored { outcome } => format!("outcome {} {}", outcome.name, outcome.outcome.kind),
-        Event::RunEnded { reason } => reason.code.as_str().to_owned(),
+        Event::RunEnded { reason } | Event::RunOverridden { reason, .. } => reason.code.as_str().to_owned(),
     })
 }
 

@@ -108,7 +108,7 @@ fn reopen(row: &RunRow, store: Arc<Store>, state: &StateDirectory, talk: &Talk) 
     }
 }
 
-fn take_over(row: &RunRow, store: &Store) -> Result<Lease, Failure> {
+pub(crate) fn take_over(row: &RunRow, store: &Store) -> Result<Lease, Failure> {
     store.acquire(&row.id, &this_process(), liveness).map_err(|error| match error {
         LeaseError::Store(error) => error.into(),
         LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => {

@@ -64,7 +64,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
         safe_mode: arguments.safe_mode,
         parallelism: arguments.jobs.or(plan.max_parallelism).unwrap_or_else(cores),
         timeout_ms,
-        invocation: arguments.invocation.clone(),
+        invocation: super::invocation::joined(arguments.invocation.as_deref(), &store)?,
         depth: 0,
         parent: None,
         file: arguments

@@ -8,18 +8,19 @@ use escrow_runtime::holder::liveness;
 use escrow_store::{Liveness, RunFilter, RunRow, Store};
 use serde_json::{Value, json};
 
-use super::export;
-use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared};
+use super::{export, history, override_run};
+use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared, ShowArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk, duration_words, parse_duration, show_run};
+use crate::terminal::{Table, Talk, duration_words, parse_duration, show_run, status_painted};
 
 pub(crate) fn runs(arguments: RunsArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     let store = state.read()?;
     match arguments.action {
-        Some(RunsAction::Show(which)) => show(&which.run, &store, talk),
+        Some(RunsAction::Show(which)) => show(&which, &store, talk),
+        Some(RunsAction::Override(word)) => override_run::override_run(&word, &state, talk),
         Some(RunsAction::Export(which)) => export::export(&which, &state, talk),
         Some(RunsAction::Import(which)) => export::import(&which, &state, talk),
         Some(RunsAction::List(list)) => self::list(&list, &store, talk),
@@ -38,9 +39,9 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
     let filter = RunFilter {
         status,
         playbook: arguments.playbook.clone(),
+        invocation: super::invocation::named(arguments.invocation.as_deref(), store)?,
         since,
         limit: Some(arguments.limit),
-        ..RunFilter::default()
     };
     let rows = store.runs(&filter).map_err(Failure::from)?;
     if talk.output() != Output::Human {
@@ -59,13 +60,7 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
     let mut table = Table::new();
     for row in &rows {
         let status = row.status.as_str().replace('_', " ");
-        let painted = match row.status {
-            RunStatus::Completed => page.green(&status),
-            RunStatus::Running | RunStatus::Waiting => page.yellow(&status),
-            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
-                page.red(&status)
-            }
-        };
+        let painted = status_painted(row.status, page);
         let started = rfc3339(row.started_at).replace('T', " ");
         let started = &started[..19];
         let took =
@@ -84,7 +79,7 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
     Ok(Exit::Completed)
 }
 
-fn parse_status(text: &str) -> Result<RunStatus, Failure> {
+pub(crate) fn parse_status(text: &str) -> Result<RunStatus, Failure> {
     RunStatus::parse(text).ok_or_else(|| {
         let known: Vec<&str> = RunStatus::ALL.iter().map(|status| status.as_str()).collect();
         Failure::author("usage", format!("no status is called `{text}`"))
@@ -93,8 +88,8 @@ fn parse_status(text: &str) -> Result<RunStatus, Failure> {
 }
 
 /// The run object of a listing: the same as in the run's own document.
-fn document(row: &RunRow) -> Value {
-    json!({
+pub(crate) fn document(row: &RunRow) -> Value {
+    let mut document = json!({
         "id": row.id,
         "playbook": row.playbook,
         "status": row.status,
@@ -103,11 +98,18 @@ fn document(row: &RunRow) -> Value {
         "started_at": rfc3339(row.started_at),
         "ended_at": row.ended_at.map(rfc3339),
         "warnings": row.warnings,
-    })
+    });
+    if let Some(overridden) = &row.overridden {
+        document["override"] = overridden.clone();
+    }
+    document
 }
 
-fn show(name: &str, store: &Store, talk: &Talk) -> Result<Exit> {
-    let row = store.run(name).map_err(Failure::from)?;
+fn show(arguments: &ShowArguments, store: &Store, talk: &Talk) -> Result<Exit> {
+    let row = store.run(&arguments.run).map_err(Failure::from)?;
+    if arguments.history {
+        return history::of_run(&row, store, talk);
+    }
     let run = replay(store, &row)?;
     if talk.output() != Output::Human {
         talk.data(&super::run::document(&run, store));

@@ -198,7 +198,8 @@ impl Story {
             | Event::RunWaiting { .. }
             | Event::CheckInspected { .. }
             | Event::ArtifactsVerified { .. }
-            | Event::RunEnded { .. } => {}
+            | Event::RunEnded { .. }
+            | Event::RunOverridden { .. } => {}
         }
     }
 

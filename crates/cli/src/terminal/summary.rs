@@ -161,14 +161,11 @@ fn verdict(run: &Run, document: &Value, paint: Paint) -> String {
     let word = status.as_str().replace('_', " ");
     let painted = match status {
         RunStatus::Completed if reason.code == ReasonCode::CompletedNothingRan => paint.yellow("nothing ran"),
-        RunStatus::Completed => paint.green("completed"),
-        RunStatus::Waiting | RunStatus::Running => paint.yellow(&word),
-        RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
-            paint.red(&word)
-        }
+        RunStatus::Completed if reason.code == ReasonCode::CompletedOverridden => paint.yellow(&word),
+        _ => status_painted(status, paint),
     };
     let mut line = format!("{painted}  {}", reason.code.as_str());
-    if status != RunStatus::Completed {
+    if status != RunStatus::Completed || reason.code == ReasonCode::CompletedOverridden {
         line.push_str(&format!("  {}", reason.summary));
     }
     if let Some(ms) = run.elapsed_ms() {
@@ -181,6 +178,18 @@ fn verdict(run: &Run, document: &Value, paint: Paint) -> String {
         text.push_str(&format!("  {next} escrow explain {id} {name}    or  escrow logs {id} {name}\n"));
     }
     text
+}
+
+/// A status in its colour.
+pub(crate) fn status_painted(status: RunStatus, paint: Paint) -> String {
+    let word = status.as_str().replace('_', " ");
+    match status {
+        RunStatus::Completed => paint.green(&word),
+        RunStatus::Running | RunStatus::Waiting => paint.yellow(&word),
+        RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
+            paint.red(&word)
+        }
+    }
 }
 
 /// `runs show` for people.

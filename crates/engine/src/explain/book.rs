@@ -57,7 +57,9 @@ impl<'a> Book<'a> {
     /// Why the run ended or waits, and the entry that says so; none while it goes on.
     pub(super) fn reason(&self) -> Option<(usize, &'a Reason)> {
         let said = self.entries.iter().enumerate().rev().find_map(|(index, entry)| match &entry.event {
-            Event::RunEnded { reason } | Event::RunWaiting { reason } => Some(Some((index, reason))),
+            Event::RunEnded { reason }
+            | Event::RunWaiting { reason }
+            | Event::RunOverridden { reason, .. } => Some(Some((index, reason))),
             event if goes_on(event) => Some(None),
             _ => None,
         });

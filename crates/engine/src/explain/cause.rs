@@ -16,6 +16,9 @@ impl Book<'_> {
     /// The entry that the run's reason goes back to, and the check that it is about.
     pub(super) fn run_cause(&self) -> Option<(usize, Option<Place>)> {
         let (ended, reason) = self.reason()?;
+        if let Event::RunOverridden { .. } = self.entries[ended].event {
+            return Some((ended, None));
+        }
         let last = |wanted: &dyn Fn(&Event) -> bool| {
             self.entries[..ended].iter().rposition(|entry| wanted(&entry.event))
         };
@@ -224,6 +227,11 @@ impl Book<'_> {
                 if by.is_some() { format!("{who} denied it{note}") } else { format!("it was denied{note}") }
             }
             Event::DeadlinePassed {} => "the run's own time was up".into(),
+            Event::RunOverridden { reason, .. } => {
+                let earlier = reason.evidence.iter().find(|evidence| evidence.kind == "earlier_reason");
+                let before = earlier.map(|one| format!("; before that, {}: {}", one.id, one.label));
+                format!("{}{}", reason.summary, before.unwrap_or_default())
+            }
             Event::RunEnded { reason } | Event::RunWaiting { reason } => reason.summary.clone(),
             _ => String::new(),
         }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use escrow_model::{Answer, Delivery, Ending, Entry, Event, Letter, Millis, Request, ScopePath};
+use escrow_model::{Answer, Delivery, Ending, Entry, Event, Letter, Millis, ReasonCode, Request, ScopePath};
+
+use crate::overridden::Override;
 
 type Asked = (String, ScopePath);
 
@@ -16,7 +18,8 @@ pub(super) struct Record {
     pub(super) cancellations: Vec<(Moment, Letter)>,
     /// Where time itself led on: the first retry or deadline of each such moment.
     pub(super) wakes: BTreeMap<Millis, usize>,
-    pub(super) reopenings: VecDeque<(Millis, Option<String>)>,
+    /// What people did with the run after it had ended.
+    pub(super) afterwards: VecDeque<(Millis, Afterwards)>,
     /// What attempts had delivered when they were done.
     pub(super) inspections: BTreeMap<(String, ScopePath, u32), Look>,
     /// The last look at the artifacts.
@@ -54,6 +57,19 @@ pub(super) struct Said {
     pub(super) letter: Letter,
     pub(super) after_ms: Millis,
     pub(super) entry: usize,
+}
+
+/// What somebody did with a run that had ended.
+#[derive(Debug)]
+pub(super) enum Afterwards {
+    Reopened {
+        by: Option<String>,
+    },
+    /// The word was about a run that had ended for this reason.
+    Overridden {
+        about: Option<ReasonCode>,
+        word: Override,
+    },
 }
 
 /// A request to the world, and what came back.
@@ -162,7 +178,15 @@ impl Record {
                         record.note_response(&wait, Response::Silence);
                     }
                 }
-                Event::RunReopened { by, .. } => record.reopenings.push_back((entry.at, by.clone())),
+                Event::RunReopened { by, .. } => {
+                    record.afterwards.push_back((entry.at, Afterwards::Reopened { by: by.clone() }));
+                }
+                Event::RunOverridden { reason, by, why } => {
+                    let earlier = reason.evidence.iter().find(|evidence| evidence.kind == "earlier_reason");
+                    let about = earlier.and_then(|evidence| ReasonCode::parse(&evidence.id));
+                    let word = Override { status: reason.code.status(), by: by.clone(), why: why.clone() };
+                    record.afterwards.push_back((entry.at, Afterwards::Overridden { about, word }));
+                }
                 Event::CheckInspected { check, scope, attempt, delivery } => {
                     let key = (check.clone(), scope.clone(), *attempt);
                     let answered_at =

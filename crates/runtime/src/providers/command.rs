@@ -140,7 +140,8 @@ impl<'a> Exec<'a> {
             .env("ESCROW_IDEMPOTENCY_KEY", &request.idempotency_key)
             .env("ESCROW_CONTEXT", places.context.path())
             .env("ESCROW_ARTIFACTS", &places.artifacts)
-            .env("ESCROW_ENV", &places.handback);
+            .env("ESCROW_ENV", &places.handback)
+            .envs(attempt.invocation.iter().map(|invocation| ("ESCROW_INVOCATION", invocation)));
         if let Some(item) = request.item.as_ref().map(Value::to_string)
             && item.len() <= ITEM_BYTES_MAX
         {

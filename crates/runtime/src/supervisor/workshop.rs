@@ -108,6 +108,7 @@ impl Workshop {
         let surroundings = Rc::clone(&self.surroundings);
         let place = Attempt {
             run: run.options().run.clone(),
+            invocation: run.options().invocation.clone(),
             check: spec.name.clone(),
             spool: surroundings.spool.clone(),
             label: spool_label(&spec.name, &scope, attempt, errand),

@@ -29,6 +29,7 @@ impl Room {
         std::fs::create_dir(path.join("artifacts")).unwrap();
         let attempt = Attempt {
             run: RunId::new(1, 2),
+            invocation: None,
             check: "lint".into(),
             scope: ScopePath::root(),
             number: 1,

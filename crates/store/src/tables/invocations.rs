@@ -1,31 +1,53 @@
-//! One row per invocation: the runs that one request led to, counted.
+//! One row per invocation: what was asked for, the runs that it led to, and where they stand.
 //!
-//! The reason is that of the latest run to end badly, or of the latest to end: it travels unchanged.
+//! Until a person ends it, its status is that of its runs: running while one runs, waiting while one waits, then the
+//! worst that one of them came to. The reason of that run travels here unchanged: code, summary and evidence. Runs
+//! inside of runs do not count; the run around them has judged them.
 
-use escrow_model::{Event, Evidence, Millis, RunStatus};
+mod query;
+mod standing;
+
+use escrow_model::{Evidence, InvocationStatus, Millis, ReasonCode, RunId, RunStatus};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Applied, Table, When, from_json, json, runs};
-use crate::fault::StoreError;
-use crate::store::Store;
+use super::status_transitions::{self, ESCROW, Transition};
+use super::{Applied, Table, When, json};
+use crate::invocations::{Ended, Said, StartedInvocation};
+
+pub use query::InvocationFilter;
+pub(crate) use query::find;
+#[cfg(test)]
+pub(crate) use standing::DECISIVE;
+use standing::settle;
 
 pub(crate) const TABLE: Table = Table {
     name: "invocations",
     create: "
 CREATE TABLE invocations (
     id TEXT PRIMARY KEY,
+    name TEXT,
+    skill TEXT,
+    prompt TEXT,
+    started_by TEXT,
     started_at INTEGER NOT NULL,
     ended_at INTEGER,
-    runs INTEGER NOT NULL,
-    running INTEGER NOT NULL,
-    waiting INTEGER NOT NULL,
-    completed INTEGER NOT NULL,
-    failed INTEGER NOT NULL,
+    ended_by_hand INTEGER NOT NULL DEFAULT 0,
+    running INTEGER NOT NULL DEFAULT 0,
+    waiting INTEGER NOT NULL DEFAULT 0,
+    completed INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER NOT NULL DEFAULT 0,
+    timed_out INTEGER NOT NULL DEFAULT 0,
+    aborted INTEGER NOT NULL DEFAULT 0,
+    cancelled INTEGER NOT NULL DEFAULT 0,
+    status TEXT NOT NULL DEFAULT 'running',
+    health TEXT,
     reason_code TEXT,
     reason_summary TEXT,
-    reason_evidence TEXT NOT NULL DEFAULT '[]'
+    reason_evidence TEXT NOT NULL DEFAULT '[]',
+    decisive_run TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invocations_newest ON invocations (started_at DESC, id DESC);
+CREATE INDEX invocations_by_status ON invocations (status, started_at DESC, id DESC);
 ",
     apply,
     when: When::Prompt,
@@ -34,100 +56,143 @@ CREATE INDEX invocations_newest ON invocations (started_at DESC, id DESC);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvocationRow {
     pub id: String,
+    pub name: Option<String>,
+    pub skill: Option<String>,
+    pub prompt: Option<String>,
+    pub started_by: Option<String>,
     pub started_at: Millis,
-    /// When its last run ended; absent while one runs or waits.
+    /// When a person ended it, or its last run ended; absent while one runs or waits.
     pub ended_at: Option<Millis>,
-    pub runs: u64,
-    pub running: u64,
-    pub waiting: u64,
-    pub completed: u64,
-    /// Those that ended in any other way.
-    pub failed: u64,
-    pub reason_code: Option<String>,
-    pub reason_summary: Option<String>,
-    pub reason_evidence: Vec<Evidence>,
+    /// A person said what it came to; its runs no longer do.
+    pub ended_by_hand: bool,
+    pub status: InvocationStatus,
+    /// The worst that one of its runs came to so far, whatever a person says; absent while there is none.
+    pub health: Option<RunStatus>,
+    pub reason: Option<InvocationReason>,
+    /// The run whose reason this is.
+    pub decisive_run: Option<RunId>,
+    /// How many runs stand where, in the order of [`RunStatus::ALL`].
+    pub counts: [u64; 7],
+}
+
+/// A reason as it came up from a run, or as a person gave it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct InvocationReason {
+    pub code: String,
+    pub summary: String,
+    pub evidence: Vec<Evidence>,
+}
+
+impl InvocationRow {
+    pub fn runs(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// How many of its runs have this status.
+    pub fn count(&self, status: RunStatus) -> u64 {
+        RunStatus::ALL.iter().position(|one| *one == status).map_or(0, |place| self.counts[place])
+    }
+
+    /// Whether one of its runs runs or waits.
+    pub fn is_open(&self) -> bool {
+        self.count(RunStatus::Running) + self.count(RunStatus::Waiting) > 0
+    }
 }
 
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
     let Some(change) = &applied.change else { return Ok(()) };
-    let before = runs::before(applied.run, connection)?;
-    if let Event::RunStarted { options, .. } = applied.event {
-        let Some(invocation) = &options.invocation else { return Ok(()) };
-        connection
-            .prepare_cached(
-                "INSERT INTO invocations (id, started_at, runs, running, waiting, completed, failed)
-                 VALUES (?1, ?2, 1, 1, 0, 0, 0)
-                 ON CONFLICT DO UPDATE SET runs = runs + 1, running = running + 1, ended_at = NULL",
-            )?
-            .execute((invocation, applied.at))?;
-        return Ok(());
+    let invocation: Option<String> = connection
+        .prepare_cached("SELECT invocation_id FROM runs WHERE id = ?1 AND depth = 0")?
+        .query_row([applied.run], |row| row.get(0))
+        .optional()?
+        .flatten();
+    let Some(invocation) = invocation else { return Ok(()) };
+    // `runs` has moved on already; where it came from is in the change that was just written down.
+    let from: Option<String> = connection
+        .prepare_cached(
+            "SELECT from_status FROM status_transitions WHERE entity_type = 'run' AND entity_id = ?1
+             ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row([applied.run], |row| row.get(0))
+        .optional()?
+        .flatten();
+    let known = connection
+        .prepare_cached("INSERT INTO invocations (id, started_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+        .execute((&invocation, applied.at))?
+        == 0;
+    for (status, step) in [(from.as_deref(), -1), (Some(change.to.as_str()), 1)] {
+        if let Some(status) = status {
+            // The words are those of `RunStatus`, which are the names of the columns.
+            let sql = format!("UPDATE invocations SET {status} = {status} + ?2 WHERE id = ?1");
+            connection.prepare_cached(&sql)?.execute((&invocation, step))?;
+        }
     }
-    let Some(before) = before else { return Ok(()) };
-    let Some(invocation) = before.invocation else { return Ok(()) };
-    let from = RunStatus::parse(&before.status).map(counter);
-    let to = counter(change.to);
-    let moved = |name: &str| i64::from(to == name) - i64::from(from == Some(name));
+    settle(&invocation, applied.at, known, connection)
+}
+
+/// What a person says of an invocation takes its place among what its runs say.
+pub(crate) fn apply_said(invocation: &str, said: &Said, connection: &Connection) -> rusqlite::Result<()> {
+    match said {
+        Said::Started(started) => apply_started(invocation, started, connection),
+        Said::Ended(ended) => apply_ended(invocation, ended, connection),
+    }
+}
+
+fn apply_started(
+    invocation: &str,
+    started: &StartedInvocation,
+    connection: &Connection,
+) -> rusqlite::Result<()> {
+    let StartedInvocation { at, name, skill, prompt, by } = started;
     connection
         .prepare_cached(
-            "UPDATE invocations SET running = running + ?2, waiting = waiting + ?3, completed = completed + ?4,
-                    failed = failed + ?5,
-                    ended_at = CASE WHEN running + ?2 + waiting + ?3 = 0 THEN ?6 END
-             WHERE id = ?1",
+            "INSERT INTO invocations (id, started_at, name, skill, prompt, started_by)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
         )?
-        .execute((&invocation, moved("running"), moved("waiting"), moved("completed"), moved("failed"), applied.at))?;
-    if let (true, Some(reason)) = (change.to.is_terminal(), change.reason) {
-        // A run that ended well does not hide the reason of one that did not.
-        connection
-            .prepare_cached(
-                "UPDATE invocations SET reason_code = ?2, reason_summary = ?3, reason_evidence = ?4
-                 WHERE id = ?1 AND (?5 OR failed = 0)",
-            )?
-            .execute((
-                &invocation,
-                reason.code.as_str(),
-                &reason.summary,
-                json(&reason.evidence)?,
-                change.to != RunStatus::Completed,
-            ))?;
-    }
-    Ok(())
+        .execute((invocation, at, name, skill, prompt, by))?;
+    let code = escrow_model::InvocationCode::RunningStarted;
+    status_transitions::insert(
+        &Transition {
+            entity: ("invocation", invocation),
+            from: None,
+            to: code.status().as_str(),
+            code: Some(code.as_str()),
+            summary: name.as_deref(),
+            evidence: &[],
+            source: "start",
+            actor: by.as_deref().unwrap_or(ESCROW),
+            at: *at,
+        },
+        connection,
+    )
 }
 
-fn counter(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Running => "running",
-        RunStatus::Waiting => "waiting",
-        RunStatus::Completed => "completed",
-        RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => "failed",
-    }
-}
-
-impl Store {
-    pub fn invocation(&self, id: &str) -> Result<Option<InvocationRow>, StoreError> {
-        self.read(|connection| {
-            let row = connection
-                .prepare_cached(
-                    "SELECT id, started_at, ended_at, runs, running, waiting, completed, failed,
-                            reason_code, reason_summary, reason_evidence
-                     FROM invocations WHERE id = ?1",
-                )?
-                .query_row([id], |row| {
-                    Ok(InvocationRow {
-                        id: row.get(0)?,
-                        started_at: row.get(1)?,
-                        ended_at: row.get(2)?,
-                        runs: row.get(3)?,
-                        running: row.get(4)?,
-                        waiting: row.get(5)?,
-                        completed: row.get(6)?,
-                        failed: row.get(7)?,
-                        reason_code: row.get(8)?,
-                        reason_summary: row.get(9)?,
-                        reason_evidence: from_json(row, 10)?,
-                    })
-                })
-                .optional()?;
-            Ok(row)
-        })
-    }
+fn apply_ended(invocation: &str, ended: &Ended, connection: &Connection) -> rusqlite::Result<()> {
+    let Some(row) = find(invocation, connection)? else { return Ok(()) };
+    let InvocationReason { code, summary, evidence } = &ended.reason.clone().into();
+    connection
+        .prepare_cached(
+            "UPDATE invocations SET status = ?2, reason_code = ?3, reason_summary = ?4, reason_evidence = ?5,
+                    ended_at = ?6, ended_by_hand = 1, decisive_run = iif(?7, decisive_run, NULL) WHERE id = ?1",
+        )?
+        .execute((invocation, ended.status.as_str(), code, summary, json(evidence)?, ended.at, ReasonCode::parse(code).is_some()))?;
+    status_transitions::insert(
+        &Transition {
+            entity: ("invocation", invocation),
+            from: Some(row.status.as_str()),
+            to: ended.status.as_str(),
+            code: Some(code),
+            summary: Some(summary),
+            evidence,
+            // What had ended by itself is ended for good; only a word against an earlier word is an override.
+            source: match (row.ended_by_hand, row.status.is_terminal()) {
+                (true, _) => "override",
+                (false, true) => "runs",
+                (false, false) => "end",
+            },
+            actor: ended.by.as_deref().unwrap_or(ESCROW),
+            at: ended.at,
+        },
+        connection,
+    )
 }

@@ -1,5 +1,9 @@
-//! Every change of status, with its reason and who caused it. A terminal status is final: the table itself
-//! refuses to lead out of one, unless by a resume or an override.
+//! Every change of status of a run, an approval or an invocation, with its reason and who caused it. A terminal status
+//! is final: the table itself refuses to lead out of one, unless by a resume or an override, or because an invocation
+//! that nobody has ended goes on with its runs.
+//!
+//! The words are those of [`escrow_model::vocabularies`]. Checks change far more often than all others; their changes
+//! are read from the journal, not written twice.
 
 use escrow_model::{Event, Evidence, Millis, ReasonCode};
 use rusqlite::Connection;
@@ -27,7 +31,7 @@ CREATE TABLE status_transitions (
 CREATE INDEX status_transitions_by_entity ON status_transitions (entity_type, entity_id, id);
 CREATE TRIGGER a_terminal_status_is_final BEFORE INSERT ON status_transitions
 WHEN NEW.from_status IN ('completed', 'failed', 'timed_out', 'aborted', 'cancelled')
- AND NEW.source NOT IN ('resume', 'override')
+ AND NEW.source NOT IN ('resume', 'override', 'runs')
 BEGIN SELECT RAISE(ABORT, 'a terminal status is final'); END;
 ",
     apply,
@@ -36,7 +40,7 @@ BEGIN SELECT RAISE(ABORT, 'a terminal status is final'); END;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransitionRow {
-    /// `run`, until other things have a status of their own.
+    /// `run`, `approval` or `invocation`.
     pub entity_type: String,
     pub entity_id: String,
     pub from_status: Option<String>,
@@ -44,14 +48,14 @@ pub struct TransitionRow {
     pub reason_code: Option<String>,
     pub reason_summary: Option<String>,
     pub evidence: Vec<Evidence>,
-    /// `start`, `engine`, `resume` or `override`.
+    /// `start`, `engine`, `resume`, `override`, `letter`, `clock`, `runs` or `end`.
     pub source: String,
     pub actor: String,
     pub at: Millis,
 }
 
 /// Nobody in particular.
-const ESCROW: &str = "escrow";
+pub(crate) const ESCROW: &str = "escrow";
 
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
     let Some(change) = &applied.change else { return Ok(()) };
@@ -59,37 +63,72 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
     let source = match applied.event {
         Event::RunStarted { .. } => "start",
         Event::RunResumed {} | Event::RunReopened { .. } => "resume",
+        Event::RunOverridden { .. } => "override",
+        Event::LetterOpened { .. } => "letter",
+        Event::WaitExpired { .. } | Event::RetryDue { .. } | Event::DeadlinePassed {} => "clock",
         _ => "engine",
     };
-    let reopened_by = match applied.event {
+    let acted = match applied.event {
         Event::RunReopened { by, .. } => by.as_deref(),
+        Event::RunOverridden { by, .. } => Some(by.as_str()),
+        Event::LetterOpened { letter, .. } => runs::sender(letter),
         _ => None,
     };
     let actor = match change.reason.map(|reason| reason.code) {
         Some(ReasonCode::CancelledUser | ReasonCode::CancelledSystem | ReasonCode::AbortedDenied) => {
             before.as_ref().and_then(|before| before.last_letter_by.as_deref()).unwrap_or(ESCROW)
         }
-        Some(_) | None => reopened_by.unwrap_or(ESCROW),
+        Some(_) | None => acted.unwrap_or(ESCROW),
     };
-    let from = before.as_ref().map(|before| before.status.as_str());
     let reason = change.reason;
-    let evidence = reason.map_or(Ok("[]".to_owned()), |reason| json(&reason.evidence))?;
+    insert(
+        &Transition {
+            entity: ("run", applied.run),
+            from: before.as_ref().map(|before| before.status.as_str()),
+            to: change.to.as_str(),
+            code: reason.map(|reason| reason.code.as_str()),
+            summary: reason.map(|reason| reason.summary.as_str()),
+            evidence: reason.map_or(&[], |reason| &reason.evidence),
+            source,
+            actor,
+            at: applied.at,
+        },
+        connection,
+    )
+}
+
+/// One change of one thing.
+pub(crate) struct Transition<'a> {
+    pub(crate) entity: (&'static str, &'a str),
+    pub(crate) from: Option<&'a str>,
+    pub(crate) to: &'a str,
+    pub(crate) code: Option<&'a str>,
+    pub(crate) summary: Option<&'a str>,
+    pub(crate) evidence: &'a [Evidence],
+    pub(crate) source: &'static str,
+    pub(crate) actor: &'a str,
+    pub(crate) at: Millis,
+}
+
+/// The one place where a change of status is written down.
+pub(crate) fn insert(change: &Transition<'_>, connection: &Connection) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO status_transitions
                  (entity_type, entity_id, from_status, to_status, reason_code, reason_summary, evidence, source, actor, at)
-             VALUES ('run', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute((
-            applied.run,
-            from,
-            change.to.as_str(),
-            reason.map(|reason| reason.code.as_str()),
-            reason.map(|reason| &reason.summary),
-            evidence,
-            source,
-            actor,
-            applied.at,
+            change.entity.0,
+            change.entity.1,
+            change.from,
+            change.to,
+            change.code,
+            change.summary,
+            json(&change.evidence)?,
+            change.source,
+            change.actor,
+            change.at,
         ))?;
     Ok(())
 }

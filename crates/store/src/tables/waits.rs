@@ -1,8 +1,9 @@
 //! One row per wait for a letter: what is asked, until when, and how it ended.
 
-use escrow_model::{Assumption, Event, Letter, Millis, RunId, WaitKind};
+use escrow_model::{ApprovalCode, Assumption, Event, Evidence, Letter, Millis, RunId, WaitKind};
 use rusqlite::{Connection, Row};
 
+use super::status_transitions::{self, ESCROW, Transition};
 use super::{Applied, Table, When, from_json, json, runs, word};
 use crate::fault::StoreError;
 use crate::store::Store;
@@ -79,59 +80,98 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                     applied.at,
                     expires_at,
                 ))?;
-            Ok(())
+            if kind == "nested" {
+                return Ok(());
+            }
+            let evidence = [Evidence::check(check, prompt.as_str())];
+            status_transitions::insert(
+                &Transition {
+                    entity: ("approval", id),
+                    from: None,
+                    to: ApprovalCode::PendingAsked.status().as_str(),
+                    code: Some(ApprovalCode::PendingAsked.as_str()),
+                    summary: Some(prompt),
+                    evidence: &evidence,
+                    source: "engine",
+                    actor: ESCROW,
+                    at: applied.at,
+                },
+                connection,
+            )
         }
         Event::LetterOpened { letter, refused: None } => {
             let by = runs::sender(letter);
+            let by_id = |id: &str, code| resolve(applied, ("id", id, ""), code, by, connection);
             match letter {
-                Letter::Approve { id, .. } => resolve(applied, id, "approved", by, connection),
-                Letter::Deny { id, .. } => resolve(applied, id, "denied", by, connection),
-                Letter::Answer { id, .. } => resolve(applied, id, "answered", by, connection),
+                Letter::Approve { id, .. } => by_id(id, ApprovalCode::ApprovedPerson),
+                Letter::Deny { id, .. } => by_id(id, ApprovalCode::DeniedPerson),
+                Letter::Answer { id, .. } => by_id(id, ApprovalCode::AnsweredPerson),
                 Letter::Assume { check, scope, assumption, .. } => {
-                    let resolution = match assumption {
-                        Assumption::Done => "assumed_done",
-                        Assumption::Failed => "assumed_failed",
-                        Assumption::Retry => "assumed_retry",
+                    let code = match assumption {
+                        Assumption::Done => ApprovalCode::AssumedDone,
+                        Assumption::Failed => ApprovalCode::AssumedFailed,
+                        Assumption::Retry => ApprovalCode::AssumedRetry,
                     };
-                    connection
-                        .prepare_cached(
-                            "UPDATE waits SET resolved_at = ?2, resolution = ?3, resolved_by = ?4
-                             WHERE run = ?1 AND name = ?5 AND scope = ?6 AND kind = 'unknown_effect'
-                               AND resolved_at IS NULL",
-                        )?
-                        .execute((applied.run, applied.at, resolution, by, check, scope.to_string()))?;
-                    Ok(())
+                    resolve(applied, ("unknown_effect", check, &scope.to_string()), code, by, connection)
                 }
                 Letter::Cancel { .. } => Ok(()),
             }
         }
-        Event::WaitExpired { id } => resolve(applied, id, "expired", None, connection),
-        Event::RunEnded { .. } => {
-            connection
-                .prepare_cached(
-                    "UPDATE waits SET resolved_at = ?2, resolution = 'run_ended'
-                     WHERE run = ?1 AND resolved_at IS NULL",
-                )?
-                .execute((applied.run, applied.at))?;
-            Ok(())
+        Event::WaitExpired { id } => {
+            resolve(applied, ("id", id, ""), ApprovalCode::ExpiredDeadline, None, connection)
         }
+        Event::RunEnded { .. } => resolve(applied, ("all", "", ""), ApprovalCode::RunEnded, None, connection),
         _ => Ok(()),
     }
 }
 
+/// Resolves open waits of the run, and writes each down: the one of an id, those of a check whose effect nobody knew,
+/// or all. Those that were resolved before stay as they are: that is the comparison of this compare-and-set.
 fn resolve(
     applied: &Applied<'_>,
-    id: &str,
-    resolution: &str,
+    (which, name, scope): (&str, &str, &str),
+    code: ApprovalCode,
     by: Option<&str>,
     connection: &Connection,
 ) -> rusqlite::Result<()> {
-    connection
+    let resolved: Vec<(String, String)> = connection
         .prepare_cached(
-            "UPDATE waits SET resolved_at = ?3, resolution = ?4, resolved_by = ?5
-             WHERE run = ?1 AND id = ?2 AND resolved_at IS NULL",
+            "UPDATE waits SET resolved_at = ?2, resolution = ?3, resolved_by = ?4
+             WHERE run = ?1 AND resolved_at IS NULL AND CASE ?5
+                 WHEN 'id' THEN id = ?6
+                 WHEN 'unknown_effect' THEN kind = ?5 AND name = ?6 AND scope = ?7
+                 ELSE 1 END
+             RETURNING id, kind",
         )?
-        .execute((applied.run, id, applied.at, resolution, by))?;
+        .query_map((applied.run, applied.at, code.status().as_str(), by, which, name, scope), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    for (id, _) in resolved.iter().filter(|(_, kind)| kind != "nested") {
+        status_transitions::insert(
+            &Transition {
+                entity: ("approval", id),
+                from: Some(ApprovalCode::PendingAsked.status().as_str()),
+                to: code.status().as_str(),
+                code: Some(code.as_str()),
+                summary: None,
+                evidence: &[],
+                source: match code {
+                    ApprovalCode::ExpiredDeadline => "clock",
+                    ApprovalCode::RunEnded | ApprovalCode::PendingAsked => "engine",
+                    ApprovalCode::ApprovedPerson
+                    | ApprovalCode::DeniedPerson
+                    | ApprovalCode::AnsweredPerson
+                    | ApprovalCode::AssumedDone
+                    | ApprovalCode::AssumedFailed
+                    | ApprovalCode::AssumedRetry => "letter",
+                },
+                actor: by.unwrap_or(ESCROW),
+                at: applied.at,
+            },
+            connection,
+        )?;
+    }
     Ok(())
 }
 

@@ -2,14 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, outside their functions")]
 
+mod attention;
 mod child;
 mod concurrency;
 mod crash;
 mod files;
 mod inbox;
+mod invocations;
 mod journal;
 mod lease;
 mod lookup;
 mod outcomes;
+mod overrides;
 mod support;
 mod tables;

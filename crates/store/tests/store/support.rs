@@ -8,8 +8,8 @@ use escrow_model::{
     RecordedOutcome, Request, RunId, RunOptions, ScopePath, Verdict,
 };
 use escrow_store::{
-    AddedOutcome, Commit, Committed, Created, Durability, Holder, Lease, LetterId, Mode, NewRun, Store,
-    StoreError, Verification,
+    AddedOutcome, Commit, Committed, Created, Durability, Holder, Lease, LetterId, Mode, NewRun,
+    StartedInvocation, Store, StoreError, Verification,
 };
 use serde_json::{Map, json};
 use tempfile::TempDir;
@@ -89,9 +89,21 @@ pub(crate) fn try_start(store: &Store, name: &str) -> Result<(), StoreError> {
     create(store, name, 1_000).map(|_| ())
 }
 
+/// A run that belongs to an invocation.
+pub(crate) fn start_of<'a>(store: &'a Store, invocation: &str, name: &str, at: u64) -> Tenant<'a> {
+    let Created::Done { lease, seq } = create_of(store, Some(invocation), name, at).unwrap() else {
+        panic!("exists")
+    };
+    Tenant { store, lease, seq }
+}
+
 fn create(store: &Store, name: &str, at: u64) -> Result<Created, StoreError> {
+    create_of(store, None, name, at)
+}
+
+fn create_of(store: &Store, invocation: Option<&str>, name: &str, at: u64) -> Result<Created, StoreError> {
     let run = run_id(name);
-    let entries = [entry(at, started(&run, None))];
+    let entries = [entry(at, started(&run, invocation))];
     store.create_run(NewRun {
         run: &run,
         holder: &holder(1),
@@ -192,6 +204,15 @@ pub(crate) fn reason(code: ReasonCode) -> Reason {
 
 pub(crate) fn ended(code: ReasonCode) -> Event {
     Event::RunEnded { reason: reason(code) }
+}
+
+pub(crate) fn overridden(code: ReasonCode, by: &str) -> Event {
+    Event::RunOverridden { reason: reason(code), by: by.into(), why: "because".into() }
+}
+
+pub(crate) fn started_by(by: &str, at: u64) -> StartedInvocation {
+    let name = Some("review".to_owned());
+    StartedInvocation { at, name, skill: None, prompt: None, by: Some(by.into()) }
 }
 
 pub(crate) fn check_intact(store: &Store, run: &RunId, entries: u64) {

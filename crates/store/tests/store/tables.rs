@@ -1,16 +1,16 @@
 //! The derived tables: what they show, and that the journal alone gives them.
 
 use escrow_model::{
-    Answer, Assumption, Event, FaultClass, Issue, Letter, ProviderFault, ReasonCode, RunStatus, ScopePath,
-    SkipReason, Verdict, WaitKind, Warning,
+    Answer, Assumption, Event, FaultClass, InvocationId, Issue, Letter, ProviderFault, ReasonCode, RunStatus,
+    ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
-use escrow_store::{Created, Durability, NewRun, StoreErrorKind};
+use escrow_store::{Created, Durability, EndInvocation, NewRun, StoreErrorKind};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{collection, prop_assert_eq};
 
 use crate::support::{
-    House, Tenant, added, answered, attempt, ended, entry, holder, judged, note, reason, recorded, run_id,
-    started,
+    House, Tenant, added, answered, attempt, ended, entry, holder, judged, note, overridden, reason,
+    recorded, run_id, started, started_by,
 };
 
 /// `check[scope] status skip_reason runs`, a line for each.
@@ -225,11 +225,14 @@ fn an_invocation_counts_its_runs_and_keeps_the_reason_of_the_one_that_failed() {
     tenants[0].commit(&[ended(ReasonCode::FailedFailIf)]);
     tenants[1].commit(&[ended(ReasonCode::CompletedOk)]);
     let row = house.store.invocation("i1").unwrap().unwrap();
-    assert_eq!((row.runs, row.running, row.completed, row.failed), (3, 1, 1, 1));
+    let count = |status| row.count(status);
+    let (running, completed) = (count(RunStatus::Running), count(RunStatus::Completed));
+    assert_eq!((row.runs(), running, completed, count(RunStatus::Failed)), (3, 1, 1, 1));
+    assert_eq!((row.status, row.health), (RunStatus::Running, Some(RunStatus::Failed)));
     assert_eq!(row.ended_at, None);
     tenants[2].commit(&[ended(ReasonCode::CompletedOk)]);
     let row = house.store.invocation("i1").unwrap().unwrap();
-    assert_eq!(row.reason_code.as_deref(), Some("run.failed.fail_if"));
+    assert_eq!(row.reason.unwrap().code, "run.failed.fail_if");
     assert!(row.ended_at.is_some());
 }
 
@@ -324,7 +327,22 @@ fn events() -> impl Strategy<Value = Event> {
         Just(Event::RunWaiting { reason: reason(ReasonCode::WaitingApproval) }),
         Just(ended(ReasonCode::FailedCheck)),
         Just(ended(ReasonCode::CompletedOk)),
+        Just(overridden(ReasonCode::CompletedOverridden, "ann")),
+        Just(Event::RunReopened { places: Vec::new(), by: None }),
     ]
+}
+
+/// People speak of an invocation between the entries of its runs.
+fn say(house: &House, number: usize) {
+    let at = 3_000 + number as u64;
+    match number {
+        0 => house.store.start_invocation(&InvocationId::new(1, 1), &started_by("ann", at)).unwrap(),
+        30 | 45 => {
+            let wish = EndInvocation { at, status: None, by: Some("ben".into()), why: Some("enough".into()) };
+            let _ = house.store.end_invocation("i1", &wish).unwrap();
+        }
+        _ => {}
+    }
 }
 
 proptest! {
@@ -342,7 +360,8 @@ proptest! {
             let Created::Done { lease, seq } = house.store.create_run(new).unwrap() else { panic!("exists") };
             Tenant { store: &house.store, lease, seq }
         });
-        for (place, event) in &script {
+        for (number, (place, event)) in script.iter().enumerate() {
+            say(&house, number);
             let tenant = &mut tenants[*place];
             match tenant.try_commit(std::slice::from_ref(event), &[]) {
                 Ok(_) => tenant.seq += 1,

@@ -30,6 +30,7 @@ pub(super) fn add(arguments: &AddArguments, state: &StateDirectory, talk: &Talk)
     })?;
     let store = state.write()?;
     let run = arguments.run.as_deref().map(|name| store.run(name)).transpose()?;
+    let invocation = crate::commands::invocation::named(arguments.invocation.as_deref(), &store)?;
     let mut outcome = RecordedOutcome {
         id: new_id()?,
         name: arguments.name.trim().to_owned(),
@@ -43,7 +44,7 @@ pub(super) fn add(arguments: &AddArguments, state: &StateDirectory, talk: &Talk)
     }
     let added = AddedOutcome {
         created_at: outcome.id.at_ms(),
-        invocation_id: arguments.invocation.clone().or_else(|| run.as_ref()?.invocation_id.clone()),
+        invocation_id: invocation.or_else(|| run.as_ref()?.invocation_id.clone()),
         run_id: run.map(|run| run.id),
         outcome,
     };

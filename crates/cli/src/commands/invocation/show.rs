@@ -1,0 +1,109 @@
+//! `escrow invocation show`: its runs, its outcomes, and why it stands where it does.
+
+use escrow_model::rfc3339;
+use escrow_store::{InvocationRow, OutcomeFilter, OutcomeRow, RunFilter, RunRow, Store};
+use serde_json::{Value, json};
+
+use super::{document, find};
+use crate::arguments::{InvocationShow, Output};
+use crate::commands::{history, runs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal::{Paint, Table, Talk, count, printable, status_painted};
+
+/// Runs and outcomes that are shown, newest first; there may be more.
+const SHOWN_MAX: usize = 100;
+
+pub(super) fn show(arguments: &InvocationShow, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
+    let row = find(&arguments.id, store)?;
+    if arguments.history {
+        let changes = store.transitions("invocation", &row.id)?.iter().map(history::transition).collect();
+        history::tell(changes, &json!({ "invocation": { "id": row.id } }), talk);
+        return Ok(Exit::Completed);
+    }
+    let filter =
+        RunFilter { invocation: Some(row.id.clone()), limit: Some(SHOWN_MAX), ..RunFilter::default() };
+    let all = store.runs(&filter)?;
+    let filter = OutcomeFilter {
+        invocation: Some(row.id.clone()),
+        limit: Some(SHOWN_MAX),
+        ..OutcomeFilter::default()
+    };
+    let outcomes = store.outcomes(&filter)?;
+    let primary = store.primary_outcome(&row.id)?;
+    if talk.output() == Output::Human {
+        talk.page(&page(&row, &all, &outcomes, primary.as_ref(), talk.page));
+        return Ok(Exit::Completed);
+    }
+    let runs: Vec<Value> = all.iter().map(runs::document).collect();
+    let outcomes: Vec<Value> = outcomes.iter().map(OutcomeRow::document).collect();
+    talk.data(&json!({
+        "invocation": document(&row),
+        "runs": runs,
+        "outcomes": outcomes,
+        "primary_outcome": primary.as_ref().map(OutcomeRow::document),
+    }));
+    Ok(Exit::Completed)
+}
+
+fn page(
+    row: &InvocationRow,
+    runs: &[RunRow],
+    outcomes: &[OutcomeRow],
+    primary: Option<&OutcomeRow>,
+    paint: Paint,
+) -> String {
+    let name = row.name.as_ref().or(row.skill.as_ref()).map_or("", String::as_str);
+    let mut text = format!("invocation {}  {}\n", paint.cyan(&row.id), paint.bold(&printable(name)));
+    let by = row.started_by.as_ref().map(|by| format!(" by {}", printable(by))).unwrap_or_default();
+    let ended = row.ended_at.map_or("-".to_owned(), rfc3339);
+    text.push_str(&format!("started {}{by}   ended {ended}\n", rfc3339(row.started_at)));
+    for (label, value) in [("skill", &row.skill), ("prompt", &row.prompt)] {
+        if let Some(value) = value {
+            text.push_str(&format!("{label} {}\n", printable(value)));
+        }
+    }
+    let reason = row.reason.as_ref();
+    let code = reason.map(|reason| format!("  {}", reason.code)).unwrap_or_default();
+    text.push_str(&format!("\n{}{code}\n", status_painted(row.status, paint)));
+    if let Some(reason) = reason {
+        let of = row.decisive_run.as_ref().map(|run| format!("  ({run})")).unwrap_or_default();
+        text.push_str(&format!("  {}{}\n", printable(&reason.summary), paint.dim(&of)));
+    }
+    if let Some(health) = row.health.filter(|health| row.ended_by_hand && *health != row.status) {
+        let word = health.as_str().replace('_', " ");
+        text.push_str(&format!("  {} the worst of its runs is {word}\n", paint.yellow("but")));
+    }
+    text.push_str(&format!("\n{}\n", count(usize::try_from(row.runs()).unwrap_or(usize::MAX), "run")));
+    let mut table = Table::new();
+    for run in runs {
+        let status = run.status.as_str().replace('_', " ");
+        let inside = if run.depth > 0 { format!("  {}", run.id) } else { run.id.to_string() };
+        let summary = run.reason.as_ref().map(|reason| printable(&reason.summary)).unwrap_or_default();
+        table.row(&[
+            (&inside, paint.cyan(&inside)),
+            (&status, status_painted(run.status, paint)),
+            (&run.playbook, paint.bold(&run.playbook)),
+            ("", summary),
+        ]);
+    }
+    text.push_str(&table.render());
+    if let Some(primary) = primary {
+        text.push_str(&format!("\n{}\n", count(outcomes.len(), "outcome")));
+        let mut table = Table::new();
+        for one in outcomes {
+            let recorded = &one.outcome;
+            let mark = if recorded.id == primary.outcome.id { "→" } else { " " };
+            let name = printable(&recorded.name);
+            table.row(&[
+                (mark, mark.to_owned()),
+                (recorded.id.as_str(), paint.cyan(recorded.id.as_str())),
+                (&recorded.outcome.kind, recorded.outcome.kind.clone()),
+                (&name, paint.bold(&name)),
+                ("", printable(&recorded.outcome.summary)),
+            ]);
+        }
+        text.push_str(&table.render());
+    }
+    text
+}

@@ -1,0 +1,92 @@
+//! Every change of status of every check, as the journal has them.
+//!
+//! A run changes status a few times and its checks thousands of times. So this is not kept anywhere: it is read off
+//! the journal when somebody asks.
+
+use std::collections::BTreeMap;
+
+use escrow_model::{CheckStatus, Entry, Event, Millis, ScopePath};
+
+use crate::explain::decisive_rule;
+use crate::run::{ReplayError, Run};
+use crate::state::Place;
+
+/// One change of one check, or of one item of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckChange {
+    /// The journal's entry.
+    pub entry: u64,
+    pub at: Millis,
+    pub check: String,
+    pub scope: ScopePath,
+    pub from: CheckStatus,
+    pub to: CheckStatus,
+    /// The skip reason, or the rule that was broken; empty when there is neither.
+    pub code: String,
+    pub detail: String,
+}
+
+/// The changes of all checks, in the order of the journal.
+pub fn history(entries: &[Entry]) -> Result<Vec<CheckChange>, ReplayError> {
+    let Some((first, rest)) = entries.split_first() else { return Err(ReplayError::Empty) };
+    let mut run = Run::replay([first])?;
+    let mut seen: BTreeMap<Place, CheckStatus> = BTreeMap::new();
+    let mut changes = Vec::new();
+    for (entry, number) in rest.iter().zip(2..) {
+        run.follow(entry);
+        let touched = match &entry.event {
+            // What else is decided anew shows in what was decided before.
+            Event::Routed { .. } | Event::RunReopened { .. } => seen.keys().cloned().collect(),
+            event => place_of(event, &run).into_iter().collect::<Vec<_>>(),
+        };
+        for (check, scope) in touched {
+            let from = seen.get(&(check, scope.clone())).copied().unwrap_or(CheckStatus::Pending);
+            let to = run.status_at(check, &scope);
+            if from == to {
+                continue;
+            }
+            let (code, detail) = why(&entry.event);
+            let name = run.plan_of().check(check).name.clone();
+            changes.push(CheckChange {
+                entry: number,
+                at: entry.at,
+                check: name,
+                scope: scope.clone(),
+                from,
+                to,
+                code,
+                detail,
+            });
+            seen.insert((check, scope), to);
+        }
+    }
+    Ok(changes)
+}
+
+fn place_of(event: &Event, run: &Run) -> Option<Place> {
+    let (Event::CheckSkipped { scope, .. }
+    | Event::AttemptStarted { scope, .. }
+    | Event::CheckJudged { scope, .. }
+    | Event::RetryScheduled { scope, .. }
+    | Event::WaitStarted { scope, .. }) = event
+    else {
+        return None;
+    };
+    Some((run.graph.find(event.check()?)?, scope.clone()))
+}
+
+fn why(event: &Event) -> (String, String) {
+    match event {
+        Event::CheckSkipped { reason, detail, .. } => (reason.as_str().to_owned(), detail.clone()),
+        Event::CheckJudged { issues, .. } => {
+            let rule = decisive_rule(issues);
+            let message =
+                issues.iter().find(|issue| issue.rule_id == rule).map(|issue| issue.message.clone());
+            (rule.to_owned(), message.unwrap_or_default())
+        }
+        Event::WaitStarted { prompt, .. } => (String::new(), prompt.clone()),
+        Event::Routed { check, to, .. } => (String::new(), format!("`{check}` routed to `{to}`")),
+        Event::RunReopened { .. } => (String::new(), "the run was opened again".to_owned()),
+        _ => (String::new(), String::new()),
+    }
+}

@@ -1,0 +1,75 @@
+//! A person's word about a run that has ended. It changes what the run came to and nothing of what happened.
+//!
+//! **Invariant:** the word is in the reason, with who said it, why, and what it took the place of. A run that was
+//! overridden never reads like one that earned its status.
+
+use escrow_model::{Event, Evidence, Millis, Reason, ReasonCode, RunStatus};
+use thiserror::Error;
+
+use crate::run::{Run, Turn};
+use crate::turn::Deciding;
+
+/// What somebody says that a run came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    pub status: RunStatus,
+    pub by: String,
+    pub why: String,
+}
+
+/// An override as the document shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Overridden {
+    pub(crate) from: RunStatus,
+    pub(crate) by: String,
+    pub(crate) why: String,
+    pub(crate) at: Millis,
+}
+
+/// Why somebody's word does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NotOverridden {
+    #[error("it has not ended: it is {}", .0.as_str())]
+    NotEnded(RunStatus),
+    #[error("nobody can say that a run is {}", .0.as_str().replace('_', " "))]
+    NotForPeople(RunStatus),
+    #[error("it is {} already", .0.as_str().replace('_', " "))]
+    Same(RunStatus),
+    #[error("an override names who and why")]
+    Nameless,
+}
+
+impl Run {
+    /// Takes a person's word for what a run that has ended came to.
+    pub fn override_status(&mut self, at: Millis, word: Override) -> Result<Turn, NotOverridden> {
+        let status = self.state.status;
+        let code = ReasonCode::overridden(word.status).ok_or(NotOverridden::NotForPeople(word.status))?;
+        if !status.is_terminal() {
+            return Err(NotOverridden::NotEnded(status));
+        }
+        if status == word.status {
+            return Err(NotOverridden::Same(status));
+        }
+        let Override { by, why, .. } = word;
+        if by.trim().is_empty() || why.trim().is_empty() {
+            return Err(NotOverridden::Nameless);
+        }
+        let mut evidence = vec![Evidence::word_of(&by, &why)];
+        if let Some(earlier) = &self.state.reason {
+            evidence.push(Evidence::earlier(earlier.code.as_str(), &earlier.summary));
+        }
+        let (was, is) = (status.as_str().replace('_', " "), word.status.as_str());
+        let reason = Reason { code, summary: format!("{by} says {is}, not {was}: {why}"), evidence };
+        let mut deciding = Deciding::new(self, at);
+        deciding.record(Event::RunOverridden { reason, by, why });
+        Ok(deciding.into_turn())
+    }
+
+    /// The other half of it, for live runs and for replay.
+    pub(crate) fn overridden(&mut self, at: Millis, reason: &Reason, by: &str, why: &str) {
+        let from = self.state.status;
+        self.state.overridden = Some(Overridden { from, by: by.to_owned(), why: why.to_owned(), at });
+        self.state.status = reason.code.status();
+        self.state.reason = Some(reason.clone());
+    }
+}
