@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Answer, Assumption, Facts, Letter, Plan, ProviderFault, RunOptions, ScopePath, Sighting, WaitKind,
+    Answer, Assumption, ExpectedArtifact, Facts, Letter, Plan, ProviderFault, RunOptions, ScopePath,
+    Sighting, WaitKind,
 };
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning};
@@ -119,7 +120,13 @@ impl Recorded {
             let unheard = || Answer::fault(ProviderFault::logical("unrecorded", "nothing was recorded"));
             Reply { answer: Some(answer.unwrap_or_else(unheard)), after_ms: 1 }
         };
-        Answers { seed: 0, reply: Arc::new(reply), seen: Arc::new(self.seen.clone()) }
+        let seen = self.seen.clone();
+        let look = move |expected: &[ExpectedArtifact]| {
+            let nothing = |id| Sighting { id, files: Vec::new(), refused: None };
+            let found = |id: &String| seen.iter().find(|sighting| sighting.id == *id).cloned();
+            expected.iter().map(|one| found(&one.id).unwrap_or_else(|| nothing(one.id.clone()))).collect()
+        };
+        Answers { seed: 0, reply: Arc::new(reply), seen: Arc::new(look) }
     }
 }
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_engine::Input;
-use escrow_model::{Answer, Millis, ProviderFault, ProviderSpec, Request, RunId, Sighting};
+use escrow_model::{Answer, ExpectedArtifact, Millis, ProviderFault, ProviderSpec, Request, RunId, Sighting};
 use escrow_runtime::providers::{Attempt, Performance, Provider};
 use escrow_runtime::world::{Door, Local, Look, World};
 use escrow_store::{Holder, Liveness};
-use escrow_testkit::{Ask, Dice, Reply, Weather, World as _};
+use escrow_testkit::{Ask, Dice, Reply, Weather, World as _, sightings};
 
 use crate::case::Habits;
 use crate::clock::Clock;
@@ -45,13 +45,18 @@ impl Simulated {
 pub(crate) struct Answers {
     pub(crate) seed: u64,
     pub(crate) reply: Arc<dyn Fn(&Ask<'_>) -> Reply + Send + Sync>,
-    pub(crate) seen: Arc<Vec<Sighting>>,
+    pub(crate) seen: Arc<dyn Fn(&[ExpectedArtifact]) -> Vec<Sighting> + Send + Sync>,
 }
 
 impl Answers {
     pub(crate) fn of(weather: &Weather) -> Answers {
+        let files = weather.files();
         let (seed, weather) = (weather.seed, weather.clone());
-        Answers { seed, reply: Arc::new(move |ask| weather.clone().reply(ask)), seen: Arc::default() }
+        Answers {
+            seed,
+            reply: Arc::new(move |ask| weather.clone().reply(ask)),
+            seen: Arc::new(move |expected| sightings(&files, expected)),
+        }
     }
 }
 
@@ -79,13 +84,7 @@ impl World for Simulated {
 
     fn look(&self, look: Look) -> Local<Vec<Sighting>> {
         let seen = Arc::clone(&self.hands.answers.seen);
-        Box::pin(async move {
-            let at = |id: String| {
-                let found = seen.iter().find(|sighting| sighting.id == id).cloned();
-                found.unwrap_or(Sighting { id, files: Vec::new(), refused: None })
-            };
-            look.expected.into_iter().map(|one| at(one.id)).collect()
-        })
+        Box::pin(async move { seen(&look.expected) })
     }
 
     /// Children of a dead Escrow go on until somebody ends them.

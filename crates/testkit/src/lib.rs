@@ -23,6 +23,6 @@ pub use laws::Reader;
 pub use plan::{plan, try_plan, yaml};
 pub use plans::{Flavour, random_plan};
 pub use script::{Ask, Reply, Script, Step, World};
-pub use stage::{Options, Stage};
+pub use stage::{Options, Stage, sightings};
 pub use story::{state, story};
 pub use weather::{Dice, Weather};

@@ -150,7 +150,7 @@ impl<W: World> Stage<W> {
             return false;
         }
         if let Some((expected, attempt)) = self.looks.pop_front() {
-            let seen = self.sightings(&expected);
+            let seen = sightings(&self.world.files(), &expected);
             self.input(match attempt {
                 None => Input::Seen(seen),
                 Some((check, scope, attempt)) => Input::SeenAt { check, scope, attempt, seen },
@@ -330,37 +330,37 @@ impl<W: World> Stage<W> {
         wait.map_or_else(|| place.to_owned(), |wait| wait.id.clone())
     }
 
-    fn sightings(&self, expected: &[ExpectedArtifact]) -> Vec<Sighting> {
-        let files = self.world.files();
-        expected
-            .iter()
-            .map(|artifact| Sighting {
-                id: artifact.id.clone(),
-                files: files
-                    .iter()
-                    .filter(|(id, _)| *id == artifact.id)
-                    .map(|(_, size)| SeenFile {
-                        path: artifact.location.label().to_owned(),
-                        size: *size,
-                        sha256: "0".repeat(64),
-                        inode: 1,
-                        changed_ns: 1,
-                        mime_type: None,
-                        content: None,
-                        holds_secret: false,
-                    })
-                    .collect(),
-                refused: None,
-            })
-            .collect()
-    }
-
     /// Whether an attempt of this check was started.
     pub fn has_started(&self, name: &str) -> bool {
         self.journal
             .iter()
             .any(|entry| matches!(&entry.event, Event::AttemptStarted { check, .. } if check == name))
     }
+}
+
+/// What somebody sees who looks for artifacts where these files are.
+pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<Sighting> {
+    expected
+        .iter()
+        .map(|artifact| Sighting {
+            id: artifact.id.clone(),
+            files: files
+                .iter()
+                .filter(|(id, _)| *id == artifact.id)
+                .map(|(_, size)| SeenFile {
+                    path: artifact.location.label().to_owned(),
+                    size: *size,
+                    sha256: "0".repeat(64),
+                    inode: 1,
+                    changed_ns: 1,
+                    mime_type: None,
+                    content: None,
+                    holds_secret: false,
+                })
+                .collect(),
+            refused: None,
+        })
+        .collect()
 }
 
 /// `each[2]` as a name and a scope.
