@@ -40,12 +40,14 @@ impl Simulated {
     }
 }
 
+type Seeing = dyn Fn(&[ExpectedArtifact]) -> Vec<Sighting> + Send + Sync;
+
 /// What the world answers, and what lies in the artifact directory.
 #[derive(Clone)]
 pub(crate) struct Answers {
     pub(crate) seed: u64,
     pub(crate) reply: Arc<dyn Fn(&Ask<'_>) -> Reply + Send + Sync>,
-    pub(crate) seen: Arc<dyn Fn(&[ExpectedArtifact]) -> Vec<Sighting> + Send + Sync>,
+    pub(crate) seen: Arc<Seeing>,
 }
 
 impl Answers {
