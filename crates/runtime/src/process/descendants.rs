@@ -131,28 +131,36 @@ impl Tree {
         members
     }
 
-    /// The living descendants of the child, without it. Reaps the dead among our orphans on the way.
+    /// The living descendants of the child, without it. Reaps the dead among our orphans on the way, and looks again
+    /// when there were any: what they left behind came to us while we looked.
     fn members(&mut self, look: Look) -> Vec<Member> {
-        let known = Known::lock();
-        if self.child_is_reaped && (we_have_no_children() || we_have_no_orphans(&known)) {
-            return Vec::new();
-        }
-        let rows = match look {
-            Look::Quick => rows_after(self.child.as_raw_nonzero().get()).unwrap_or_else(every_row),
-            Look::Thorough => every_row(),
-        };
-        let own = getpid().as_raw_nonzero().get();
-        let mut members = BTreeMap::new();
-        for row in rows.iter().filter(|row| row.parent == own && is_orphan(row, &known)) {
-            if row.zombie {
-                reap(row.pid);
-            } else if self.owns(row, &known) {
-                members.insert(row.pid, *row);
+        loop {
+            let known = Known::lock();
+            if self.child_is_reaped && (we_have_no_children() || we_have_no_orphans(&known)) {
+                return Vec::new();
             }
+            let rows = match look {
+                Look::Quick => rows_after(self.child.as_raw_nonzero().get()).unwrap_or_else(every_row),
+                Look::Thorough => every_row(),
+            };
+            let own = getpid().as_raw_nonzero().get();
+            let mut members = BTreeMap::new();
+            let mut reaped = false;
+            for row in rows.iter().filter(|row| row.parent == own && is_orphan(row, &known)) {
+                if row.zombie {
+                    reap(row.pid);
+                    reaped = true;
+                } else if self.owns(row, &known) {
+                    members.insert(row.pid, *row);
+                }
+            }
+            if reaped {
+                continue;
+            }
+            self.add_descendants(&rows, &mut members);
+            self.seen.extend(members.values().map(|row| (row.pid, row.started)));
+            return members.values().filter_map(|row| self.member(row, own)).collect();
         }
-        self.add_descendants(&rows, &mut members);
-        self.seen.extend(members.values().map(|row| (row.pid, row.started)));
-        members.values().filter_map(|row| self.member(row, own)).collect()
     }
 
     /// Adds the children of members, and of the child itself while it is there, until there are no more.
