@@ -78,6 +78,25 @@ CREATE TABLE receipt_runs (
 pub struct ReceiptLedger {
     connection: Connection,
     path: PathBuf,
+    mode: Mode,
+}
+
+/// How long the write-ahead log may be when a writer leaves.
+///
+/// Each event has a process of its own: it reads the whole log before it begins, writes once, and so never comes to
+/// begin a new one. Whoever leaves a long log behind therefore folds it in.
+const WAL_BYTES_LEFT: u64 = 100 * 4096;
+
+impl Drop for ReceiptLedger {
+    fn drop(&mut self) {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        if self.mode == Mode::Write && std::fs::metadata(log).is_ok_and(|log| log.len() > WAL_BYTES_LEFT) {
+            // Nobody waits for it: what another process still reads stays, and the next one tries again.
+            let _ = self.connection.busy_timeout(Duration::ZERO);
+            let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
+    }
 }
 
 impl ReceiptLedger {
@@ -91,7 +110,7 @@ impl ReceiptLedger {
             }
         };
         let connection = connection.map_err(|trouble| trouble.at(path))?;
-        Ok(ReceiptLedger { connection, path: path.to_owned() })
+        Ok(ReceiptLedger { connection, path: path.to_owned(), mode })
     }
 
     fn read<T>(&self, query: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, LedgerError> {
