@@ -48,6 +48,24 @@ fn an_approval_is_resolved_once() {
 }
 
 #[test]
+fn an_approval_may_come_until_the_day_is_over() {
+    tells(
+        "a {requires_approval: true}",
+        &["wait 86399s", "approve a"],
+        "
+        a succeeded x1
+        run.completed.ok",
+    );
+    tells(
+        "a {requires_approval: true}",
+        &["wait 86400s", "approve a"],
+        "
+        a failed x0 approval/denied
+        run.aborted.denied",
+    );
+}
+
+#[test]
 fn an_approval_that_nobody_gives_expires_to_a_denial() {
     tells(
         "a {requires_approval: true}",

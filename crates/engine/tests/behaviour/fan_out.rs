@@ -31,6 +31,17 @@ fn an_output_that_is_no_array_fails_the_for_each_check() {
 }
 
 #[test]
+fn ten_thousand_items_are_not_too_many() {
+    tells(
+        r#"list forEach {type: script, content: "return Array.from({length: 10000}, (_, i) => i)"}"#,
+        &[],
+        "
+        list succeeded x1
+        run.completed.ok",
+    );
+}
+
+#[test]
 fn more_than_ten_thousand_items_are_too_many() {
     tells(
         r#"list forEach {type: script, content: "return Array.from({length: 10001}, (_, i) => i)"}; each<list {type: noop}"#,
