@@ -168,3 +168,18 @@ fn a_target_that_never_runs_costs_budget_when_its_source_runs_again() {
          run.failed.loop_budget",
     );
 }
+
+#[test]
+fn a_route_to_a_check_that_waits_to_be_routed_to_counts_once_it_has_run() {
+    tells(
+        r#"
+        @routing: {max_loops: 3}
+        a {fail_if: "true", on_fail: {goto: fix}}
+        fix {on_success: {goto: a}}"#,
+        &[],
+        "
+        a failed x3 a_fail_if routing/loop_budget_exceeded
+        fix succeeded x2
+        run.failed.loop_budget",
+    );
+}
