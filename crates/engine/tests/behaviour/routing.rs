@@ -305,3 +305,25 @@ fn what_runs_finishes_before_a_route_pulls_the_ground_from_it() {
          run.completed.ok",
     );
 }
+
+#[test]
+fn two_checks_that_run_the_same_target_run_it_one_after_the_other() {
+    check(
+        "a {on_success: {run: [t]}}; b {on_success: {run: [t]}}; t; c<a,b",
+        &[],
+        "
+        started a #1
+        started b #1
+        succeeded a
+        routed a -> t on_success.run
+        started t #1
+        succeeded b
+        started c #1
+        succeeded t
+        routed b -> t on_success.run
+        started t #2
+        succeeded c
+        succeeded t
+        run.completed.ok",
+    );
+}
