@@ -12,12 +12,12 @@ if [ -z "$python" ]; then
   python=$work/venv/bin/python
 fi
 cargo build --release --quiet
+(cd ../.. && cargo build --release --quiet -p escrow-runtime --example verify_cost)
 binary=${CARGO_TARGET_DIR:-target}/release/escrow-bench-lionagi
 export HOME=$work
 "$binary" > "$work/escrow"
 "$python" rules.py > "$work/lionagi"
 # Five files: looked at, hashed, judged; theirs looks at existence and size.
-(cd ../.. && cargo build --release --quiet -p escrow-runtime --example verify_cost)
 ../../target/release/examples/verify_cost >> "$work/escrow"
 "$python" verify.py >> "$work/lionagi"
 "$python" outcomes.py >> "$work/lionagi" 2> "$work/talk" || { cat "$work/talk" >&2; exit 1; }
