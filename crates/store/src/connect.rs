@@ -1,6 +1,6 @@
 //! Opens connections: one that writes, one that reads.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -71,9 +71,7 @@ fn reader(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<(Conn
 
 /// Reads a database that nobody can be writing to: its directory refuses the log that writing would need.
 fn read_unchanging(path: &Path, busy_timeout: Duration) -> Option<(Connection, u32)> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    if Path::new(&log).try_exists().unwrap_or(true) {
+    if log_of(path).try_exists().unwrap_or(true) {
         return None;
     }
     let escaped = path.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
@@ -81,6 +79,13 @@ fn read_unchanging(path: &Path, busy_timeout: Duration) -> Option<(Connection, u
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     reader(Path::new(&address), flags, busy_timeout).ok()
+}
+
+/// The write-ahead log beside a database.
+pub(crate) fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
 }
 
 fn prepare(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Result<()> {

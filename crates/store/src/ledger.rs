@@ -89,9 +89,9 @@ const WAL_BYTES_LEFT: u64 = 100 * 4096;
 
 impl Drop for ReceiptLedger {
     fn drop(&mut self) {
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        if self.mode == Mode::Write && std::fs::metadata(log).is_ok_and(|log| log.len() > WAL_BYTES_LEFT) {
+        let is_long =
+            || std::fs::metadata(connect::log_of(&self.path)).is_ok_and(|log| log.len() > WAL_BYTES_LEFT);
+        if self.mode == Mode::Write && is_long() {
             // Nobody waits for it: what another process still reads stays, and the next one tries again.
             let _ = self.connection.busy_timeout(Duration::ZERO);
             let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));

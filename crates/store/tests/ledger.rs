@@ -63,6 +63,17 @@ fn it_keeps_the_promises_of_every_ledger() {
 }
 
 #[test]
+fn the_log_stays_short_however_many_open_it_for_one_receipt_each() {
+    let desk = Desk::new();
+    for number in 0..80 {
+        drop(desk.ledger().record(receipt(&format!("r{number}"), "run", None, 7)).unwrap());
+    }
+    let log = std::fs::metadata(desk.path().with_extension("db-wal")).unwrap().len();
+    assert!(log < 1_000_000, "{log} bytes");
+    assert_eq!(desk.ledger().query(&ReceiptQuery::default()).unwrap().len(), 80);
+}
+
+#[test]
 fn what_was_kept_is_there_when_it_is_opened_again() {
     let desk = Desk::new();
     let kept = desk.ledger().record(receipt("a", "r", Some("k"), 7)).unwrap().into_receipt();
