@@ -55,7 +55,8 @@ impl Collector {
     /// The same behind TLS, with a certificate of an authority that only the tests know.
     pub(crate) fn start_tls(says: &[Says]) -> Collector {
         let chain = vec![CertificateDer::from_pem_file(data("certificate.pem")).expect("a certificate")];
-        let key = PrivateKeyDer::from_pem_file(data("key.pem")).expect("a key");
+        let key = std::fs::read(data("key.der")).expect("a key");
+        let key = PrivateKeyDer::try_from(key).expect("in a form that is known");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
