@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use escrow_model::{ExpectedArtifact, Location, Problem, Refused, Sighting};
+use escrow_model::{ExpectedArtifact, Location, Problem, Refused, SeenFile, Sighting};
 use globset::{GlobBuilder, GlobMatcher};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -73,9 +73,8 @@ fn look_around(
     depth: Depth,
     redactor: &Redactor,
 ) -> Vec<Sighting> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let look = match open(directory, flags, Mode::empty()) {
-        Ok(root) => Look { resolver, root, depth, redactor },
+    let mut look = match open(directory, DIRECTORY, Mode::empty()) {
+        Ok(root) => Look { resolver, root, depth, redactor, buffer: Vec::new() },
         Err(error) => {
             let problem = match error {
                 Errno::NOENT => None,
@@ -97,15 +96,23 @@ fn look_around(
         .collect()
 }
 
+/// A place to start from. Nothing is read from this descriptor, so it need not be one to read from.
+#[cfg(target_os = "linux")]
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
 struct Look<'r> {
     resolver: Resolver,
     root: OwnedFd,
     depth: Depth,
     redactor: &'r Redactor,
+    /// What is read passes through it, one file after another.
+    buffer: Vec<u8>,
 }
 
 impl Look<'_> {
-    fn at_path(&self, expected: &ExpectedArtifact, path: &str) -> Sighting {
+    fn at_path(&mut self, expected: &ExpectedArtifact, path: &str) -> Sighting {
         match self.file(expected, path) {
             Ok(file) => sighting(expected, vec![file], None),
             Err(Refusal::Absent) => sighting(expected, Vec::new(), None),
@@ -118,7 +125,7 @@ impl Look<'_> {
 
     /// What matches and is no file beneath the directory does not count. If nothing counts, it is told why.
     fn at_pattern(
-        &self,
+        &mut self,
         expected: &ExpectedArtifact,
         pattern: &str,
         names: &Result<BTreeSet<String>, String>,
@@ -144,9 +151,9 @@ impl Look<'_> {
         sighting(expected, files, refused)
     }
 
-    fn file(&self, expected: &ExpectedArtifact, path: &str) -> Result<escrow_model::SeenFile, Refusal> {
+    fn file(&mut self, expected: &ExpectedArtifact, path: &str) -> Result<SeenFile, Refusal> {
         let file = self.resolver.open(self.root.as_fd(), path)?;
-        read(file, path, expected, self.depth, self.redactor)
+        read(file, path, expected, self.depth, self.redactor, &mut self.buffer)
     }
 }
 
@@ -163,11 +170,7 @@ fn unreadable(detail: impl Into<String>) -> Refused {
     Refused { problem: Problem::Absent, detail: detail.into() }
 }
 
-fn sighting(
-    expected: &ExpectedArtifact,
-    files: Vec<escrow_model::SeenFile>,
-    refused: Option<Refused>,
-) -> Sighting {
+fn sighting(expected: &ExpectedArtifact, files: Vec<SeenFile>, refused: Option<Refused>) -> Sighting {
     Sighting { id: expected.id.clone(), files, refused }
 }
 

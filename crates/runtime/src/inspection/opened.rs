@@ -5,9 +5,10 @@ use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::fs::{FileType, Mode, fstat, open};
 use sha2::{Digest, Sha256};
 
+use super::DIRECTORY;
 use super::beneath::{Refusal, Resolver};
 use super::reading::hex;
 
@@ -16,8 +17,7 @@ pub struct OpenedFile(File);
 
 /// Opens a regular file beneath the directory, through no link that leads out. `None` when there is none.
 pub fn open_beneath(directory: &Path, path: &str) -> Result<Option<OpenedFile>, String> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = open(directory, flags, Mode::empty())
+    let opened = open(directory, DIRECTORY, Mode::empty())
         .map_err(Refusal::from)
         .and_then(|root| Resolver::best().open(root.as_fd(), path))
         .and_then(|file| match FileType::from_raw_mode(fstat(&file)?.st_mode) {
