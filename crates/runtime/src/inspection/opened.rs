@@ -32,6 +32,14 @@ pub fn open_beneath(directory: &Path, path: &str) -> Result<Option<OpenedFile>, 
 }
 
 impl OpenedFile {
+    /// All of it, unless it is longer.
+    pub fn read_at_most(&mut self, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+        self.0.rewind()?;
+        let mut bytes = Vec::new();
+        Read::by_ref(&mut self.0).take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+        Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
+    }
+
     /// Copies all of it from its beginning, and tells its size and its digest. A file that grows meanwhile is
     /// copied as far as it reached when this began.
     pub fn copy(&mut self, to: &mut dyn Write) -> io::Result<(u64, String)> {
