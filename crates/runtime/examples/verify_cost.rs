@@ -63,17 +63,11 @@ fn processor_seconds() -> f64 {
 
 fn expected(path: &str, required: bool) -> ExpectedArtifact {
     ExpectedArtifact {
-        id: path.replace('.', "-"),
-        location: Location::Path(ArtifactPath::parse(path).expect("a good path")),
         required,
-        description: String::new(),
-        source: Source::Playbook,
-        min_size: 1,
-        fresh: true,
-        mime_type: None,
-        schema: None,
-        kind: None,
-        replaces: None,
-        check: None,
+        ..ExpectedArtifact::new(
+            path.replace('.', "-"),
+            Location::Path(ArtifactPath::parse(path).expect("a good path")),
+            Source::Playbook,
+        )
     }
 }

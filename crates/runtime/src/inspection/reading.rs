@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 
+use escrow_contract::read_json;
 use escrow_model::{ExpectedArtifact, SeenFile};
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
@@ -119,11 +120,13 @@ impl Reading {
         let mime_type =
             expected.mime_type.as_deref().map(|wanted| media::type_of(path, &self.head, is_whole, wanted));
         let wants_content = expected.schema.is_some() || expected.kind.is_some();
-        let content = if wants_content && is_whole { serde_json::from_slice(&self.head).ok() } else { None };
+        let read = if wants_content && is_whole { read_json(&self.head).ok() } else { None };
+        let (content, repeated_key) = read.map_or((None, None), |read| (Some(read.value), read.repeated));
         SeenFile {
             sha256: self.sha256,
             mime_type,
             content,
+            repeated_key,
             holds_secret: self.holds_secret,
             ..seen(path, told)
         }
@@ -150,6 +153,7 @@ fn seen(path: &str, told: &Stat) -> SeenFile {
         changed_ns,
         mime_type: None,
         content: None,
+        repeated_key: None,
         holds_secret: false,
     }
 }
