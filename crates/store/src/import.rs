@@ -1,7 +1,5 @@
 //! Takes in a journal that was written elsewhere, byte for byte, after checking its chain.
 
-use std::sync::Arc;
-
 use escrow_model::RunId;
 
 use crate::chain::Hash;
@@ -32,7 +30,7 @@ impl Store {
     ) -> Result<Imported, StoreError> {
         let drafts = check(run, entries).map_err(|trouble| trouble.at(self.path()))?;
         let last = entries.last().map_or_else(|| Hash::origin(run), |entry| entry.hash);
-        let (run, late, invocation) = (run.clone(), Arc::clone(self.late()), invocation.cloned());
+        let (run, invocation) = (run.clone(), invocation.cloned());
         self.write(Durability::Full, move |connection| {
             let hear = |when| {
                 invocation.as_ref().map_or(Ok(()), |record| invocations::take_in(record, when, connection))
@@ -46,9 +44,7 @@ impl Store {
             }
             hear(Hear::BeforeTheRun)?;
             let Some(mut head) = journal::create(connection, &run)? else { return Ok(Imported::Differs) };
-            journal::append(connection, &run, &mut head, &drafts, &late)?;
-            late.catch_up(connection, &run, &mut head)?;
-            journal::set_head(connection, &head)?;
+            journal::append(connection, &run, &mut head, &drafts)?;
             hear(Hear::BehindTheRun)?;
             Ok(Imported::Done { seq: head.seq })
         })
