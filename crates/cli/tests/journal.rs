@@ -200,6 +200,15 @@ fn nothing_outside_of_the_artifact_directory_is_carried() {
     assert_eq!(carried(), (false, json!("missing")), "the same bytes, but not from here");
     swap(std::path::Path::new("../../../home/sub"));
     assert_eq!(carried(), (false, json!("missing")));
+    let text = desk
+        .escrow(&["runs", "export", "last"])
+        .stdout
+        .replace("\"left_out\": \"missing\"", "\"content\": \"aGVsbG8K\"");
+    desk.write("run.json", &text);
+    desk.write("home/sub/note.md", "mine\n");
+    let done = desk.escrow(&["runs", "import", "run.json"]);
+    assert_eq!(done.code, Some(3), "{}", done.stderr);
+    assert_eq!(desk.read("home/sub/note.md"), "mine\n", "and nothing is written through a link");
     std::fs::create_dir(artifacts.join("real")).expect("a folder");
     std::fs::write(artifacts.join("real/note.md"), "hello\n").expect("a file");
     swap(std::path::Path::new("real"));

@@ -16,6 +16,7 @@ mod media;
 mod opened;
 mod reading;
 mod walk;
+mod writing;
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,6 +34,7 @@ use reading::read;
 pub use opened::{OpenedFile, open_beneath};
 pub use reading::{CONTENT_BYTES_MAX, HASHED_BYTES_MAX};
 pub use walk::{DEPTH_MAX, ENTRIES_MAX};
+pub use writing::write_beneath;
 
 /// How closely to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

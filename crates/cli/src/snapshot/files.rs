@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use escrow_engine::Run;
 use escrow_model::ArtifactPath;
-use escrow_runtime::inspection::open_beneath;
+use escrow_runtime::inspection::{open_beneath, write_beneath};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -38,14 +38,11 @@ impl Carried {
         Carried { path: path.to_owned(), size, sha256, content: None, left_out: Some(why.to_owned()) }
     }
 
-    /// Writes the content beneath a directory that is ours.
+    /// Writes the content beneath a directory that is ours. A run that was here before may have left links in it.
     pub(crate) fn write(&self, directory: &Path) -> io::Result<()> {
         let Some(content) = self.content.as_deref().and_then(decode) else { return Ok(()) };
-        let path = directory.join(&self.path);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::write(path, content)
+        let path = ArtifactPath::parse(&self.path).map_err(io::Error::other)?;
+        write_beneath(directory, &path, &content)
     }
 }
 
