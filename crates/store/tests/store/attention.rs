@@ -189,7 +189,7 @@ fn a_dismissal_goes_with_the_last_run_of_its_cause() {
     // As long as one occurrence is left that somebody has seen, it stays dismissed.
     house.store.remove(std::slice::from_ref(&newer)).unwrap();
     check(&house.store, &[]);
-    house.store.remove(&[older.clone()]).unwrap();
+    house.store.remove(std::slice::from_ref(&older)).unwrap();
     for (run, journal) in &journals {
         house.store.import(run, journal, None).unwrap();
     }
