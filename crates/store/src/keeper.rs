@@ -3,11 +3,11 @@
 //! SQLite is one that does. The seam is narrow, so that another database can offer the same, and so that a
 //! simulated disk can fail where a real one would.
 
-use escrow_model::{Entry, RunId};
+use escrow_model::{Entry, Letter, RunId};
 
 use crate::commit::{Commit, Committed, Created, NewRun};
 use crate::fault::StoreError;
-use crate::inbox::Sent;
+use crate::inbox::{LetterId, Sent};
 use crate::lease::{Holder, Lease, LeaseError, Liveness};
 use crate::store::Store;
 
@@ -33,6 +33,8 @@ pub trait Keeper: Send + Sync {
 
     /// Empty when there is no such run.
     fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError>;
+
+    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError>;
 
     fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError>;
 
@@ -68,6 +70,10 @@ impl Keeper for Store {
 
     fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
         Store::entries(self, run, from_seq)
+    }
+
+    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError> {
+        Store::send(self, run, letter, from)
     }
 
     fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
