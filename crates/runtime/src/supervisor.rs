@@ -56,6 +56,19 @@ pub trait Observer {
 
     /// Called now and then while something runs, so that a view can show time passing.
     fn tick(&mut self, run: &Run);
+
+    /// A run inside this one goes on. Its journal is its own; this is for those who look on.
+    fn nested(&mut self, _news: &NestedNews) {}
+}
+
+/// What a nested run has committed.
+#[derive(Debug)]
+pub struct NestedNews {
+    /// The checks that lead to it, the outermost first, as `deploy` or `deploy[2]`.
+    pub path: Vec<String>,
+    pub run: escrow_model::RunId,
+    pub plan: Arc<escrow_model::Plan>,
+    pub entries: Vec<Entry>,
 }
 
 #[derive(Debug, Error)]
@@ -74,6 +87,7 @@ pub enum DriveError {
 pub(crate) enum Report {
     Input(Input),
     Output { check: String, scope: ScopePath, stream: Stream, bytes: Vec<u8> },
+    Nested(NestedNews),
 }
 
 /// How a drive begins.
@@ -239,6 +253,7 @@ impl Drive<'_> {
             Report::Output { check, scope, stream, bytes } => {
                 self.observer.output(&check, &scope, stream, &bytes);
             }
+            Report::Nested(news) => self.observer.nested(&news),
         }
     }
 

@@ -20,7 +20,7 @@ use crate::arguments::{AnswerArguments, ApproveArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk};
+use crate::terminal::{Table, Talk, choices, duration_words, printable};
 
 pub(crate) fn approve(arguments: &ApproveArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
     let letter = |id: String| Letter::Approve {
@@ -75,7 +75,7 @@ fn send(
 }
 
 /// Drives the run, and then the runs that it is nested in, as far as nobody else does.
-fn drive_upward(
+pub(crate) fn drive_upward(
     row: &RunRow,
     store: &Arc<Store>,
     state: &StateDirectory,
@@ -161,9 +161,24 @@ pub(crate) fn approvals(shared: &Shared, talk: &Talk) -> Result<Exit> {
             (&wait.id, talk.page.cyan(&wait.id)),
             (wait.run.as_str(), wait.run.to_string()),
             (&place, talk.page.bold(&place)),
-            ("", wait.prompt.clone()),
+            ("", question(wait)),
         ]);
     }
     talk.page(&table.render());
     Ok(Exit::Completed)
+}
+
+/// What is asked, what may be answered, and how long.
+fn question(wait: &WaitRow) -> String {
+    let mut text = printable(&wait.prompt);
+    if !wait.choices.is_empty() {
+        text.push_str(&format!("  ({})", choices(&wait.choices)));
+    }
+    let left = wait.expires_at.map(|at| at.saturating_sub(now_ms()));
+    match left {
+        None => {}
+        Some(0) => text.push_str("  expired"),
+        Some(left) => text.push_str(&format!("  expires in {}", duration_words(left))),
+    }
+    text
 }

@@ -102,6 +102,10 @@ impl Workshop {
 
     fn send_out(&mut self, run: &Run, key: Key, request: Arc<Request>, errand: Errand) {
         let (check, scope, attempt) = key.clone();
+        if self.at_work.borrow().contains_key(&key) {
+            // A nested run that is looked after already.
+            return;
+        }
         let spec = run.plan_of().check(check);
         let (canceller, cancellation) = cancellation();
         let context = run.context(check, &scope);
@@ -139,6 +143,7 @@ impl Workshop {
             store: Arc::clone(&self.store),
             world: Rc::clone(&self.world),
             cancellation,
+            reports: self.reports.clone(),
         };
         let (world, door) = (Rc::clone(&self.world), self.door());
         let (at_work, done) = (Rc::clone(&self.at_work), key.clone());
