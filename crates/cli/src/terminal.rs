@@ -19,6 +19,7 @@ pub(crate) use card::show_card;
 pub(crate) use comparison::{show_comparison, show_comparisons};
 pub(crate) use live::Live;
 pub(crate) use paint::Paint;
+pub(crate) use screen::terminal_columns;
 pub(crate) use summary::{closing, show_run, status_painted};
 pub(crate) use table::Table;
 pub(crate) use talk::Talk;

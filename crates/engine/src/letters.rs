@@ -128,7 +128,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// Silence is a denial, unless the question has a default.
+    /// Silence is a denial, unless the question has a default that a person could have given too.
     fn expire(&mut self, id: String) {
         self.record(Event::WaitExpired { id: id.clone() });
         let Some(wait) = self.state.waits.get(&id).cloned() else { return };
@@ -137,7 +137,8 @@ impl Deciding<'_> {
             .and_then(|cell| cell.request.as_ref())
             .and_then(|request| request.fields.get("default"))
             .and_then(Value::as_str)
-            .map(str::to_owned);
+            .map(str::to_owned)
+            .filter(|text| wait.choices.is_empty() || wait.choices.contains(text));
         match (wait.kind, default) {
             (WaitKind::Input, Some(text)) => self.answer_question(&id, &text, None),
             (WaitKind::Input | WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested, _) => {

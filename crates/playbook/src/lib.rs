@@ -35,7 +35,7 @@ pub use duration::parse_duration;
 pub use editor::json_schema;
 pub use lines::check_lines;
 pub use profile::{AgentProfile, ProfileReading, read_profile};
-pub use render::render;
+pub use render::{render, render_within};
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use rules::{RulesReading, read_rules, rules_schema};
 pub use test_file::{
@@ -53,6 +53,8 @@ pub struct Reading {
     pub plan: Option<Plan>,
     /// By place.
     pub diagnostics: Vec<Diagnostic>,
+    /// Errors of a hopeless file that are only counted.
+    pub untold: usize,
     /// What the file declares as secret, as far as it can be read: diagnostics quote the file, and must not tell
     /// what it should not have written down.
     pub secrets: Vec<Secret>,
@@ -70,7 +72,8 @@ pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], beside: &dy
     let plan = plan(text, file, catalog, beside, &mut found);
     let secrets = plan.as_ref().map_or_else(|| decode::declared_in(text), |plan| plan.secrets.clone());
     let plan = plan.filter(|_| !found.has_errors());
-    Reading { plan, diagnostics: found.finish(text, file), secrets }
+    let untold = found.untold();
+    Reading { plan, diagnostics: found.finish(text, file), untold, secrets }
 }
 
 /// The playbook that giving one task to an agent stands for. The task is its input `prompt`.
@@ -100,7 +103,7 @@ pub fn read_bytes_beside(bytes: &[u8], file: &str, catalog: &[ProviderSpec], bes
                     .label(format!("the byte {} is no part of a character", error.valid_up_to() + 1))
                     .help("save the file as UTF-8"),
             );
-            Reading { plan: None, diagnostics: found.finish(&text, file), secrets: Vec::new() }
+            Reading { plan: None, diagnostics: found.finish(&text, file), untold: 0, secrets: Vec::new() }
         }
     }
 }

@@ -39,6 +39,9 @@ impl Judge<'_> {
             None if member.value.entry("type").is_none() => self.missing_type(member),
             None => {}
             Some(provider) => {
+                if provider.keys.iter().any(|key| key.name == "choices") {
+                    self.default_is_a_choice(member);
+                }
                 for key in
                     provider.keys.iter().filter(|key| key.required && member.value.entry(key.name).is_none())
                 {
@@ -48,7 +51,8 @@ impl Judge<'_> {
                             member.key_span.clone(),
                             format!("a `{}` check needs `{}`", provider.name, key.name),
                         )
-                        .label(format!("`{}` is missing", key.name)),
+                        .label(format!("`{}` is missing", key.name))
+                        .help(format!("add `{}: …`", key.name)),
                     );
                 }
             }
@@ -57,13 +61,20 @@ impl Judge<'_> {
 
     fn missing_type(&mut self, member: &Entry) {
         let entries = member.value.map().unwrap_or_default();
+        if entries.iter().any(|entry| matches!(entry.key.as_str(), "run" | "uses")) {
+            // Keys of other engines, whose help says which type it is.
+            return;
+        }
         let meant = self.catalog.iter().find(|provider| {
             provider.keys.iter().any(|key| key.required && entries.iter().any(|entry| entry.key == key.name))
         });
         self.found.push(
             Problem::new("E0106", member.key_span.clone(), "a check needs `type`")
                 .label("`type` is missing")
-                .maybe_help(meant.map(|provider| format!("add `type: {}`", provider.name))),
+                .help(match meant {
+                    Some(provider) => format!("add `type: {}`", provider.name),
+                    None => format!("there are {}", self.provider_names()),
+                }),
         );
     }
 
@@ -149,6 +160,32 @@ impl Judge<'_> {
         }
     }
 
+    fn provider_names(&self) -> String {
+        self.catalog.iter().map(|provider| format!("`{}`", provider.name)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Silence must not answer what no person may.
+    fn default_is_a_choice(&mut self, member: &Entry) {
+        let (Some(choices), Some(default)) = (member.value.entry("choices"), member.value.entry("default"))
+        else {
+            return;
+        };
+        let (Some(list), Some(word)) = (choices.value.list(), default.value.string()) else { return };
+        let plain: Vec<&str> = list.iter().filter_map(|choice| choice.string()).collect();
+        // What templates come to is judged when they are rendered.
+        let rendered = plain.iter().chain([&word]).any(|text| text.contains("{{") || text.contains("{%"));
+        if rendered || plain.len() < list.len() || plain.contains(&word) {
+            return;
+        }
+        let listed = plain.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", ");
+        self.found.push(
+            Problem::new("E0108", default.value.span.clone(), format!("`default` cannot be `{word}`"))
+                .label(format!("the choices are {listed}"))
+                .also(choices.key_span.clone(), "the choices")
+                .maybe_help(did_you_mean(word, plain.into_iter())),
+        );
+    }
+
     pub(super) fn provider(&mut self, entry: &Entry) {
         let Some(name) = entry.value.string() else { return self.wrong(entry, "the name of a provider") };
         if self.catalog.iter().any(|provider| provider.name == name) {
@@ -160,9 +197,7 @@ impl Judge<'_> {
             .find(|(foreign, _)| *foreign == name)
             .map(|(_, help)| (*help).to_owned())
             .or_else(|| did_you_mean(name, names.clone()))
-            .unwrap_or_else(|| {
-                format!("there are {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
-            });
+            .unwrap_or_else(|| format!("there are {}", self.provider_names()));
         self.found.push(
             Problem::new("E0107", entry.value.span.clone(), format!("no provider is called `{name}`"))
                 .label("unknown provider")
