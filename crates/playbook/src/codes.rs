@@ -117,6 +117,8 @@ diagnostics! {
     "W0211" "a key without effect"
         => "remove it"
     "W0212" "an output that is not waited for"
+    "W0213" "a nested playbook that cannot be run"
+        => "it is looked for beside this file, where commands run, and in `.escrow/playbooks/`"
     "W0221" "two artifacts in one place"
 }
 

@@ -38,10 +38,12 @@ pub use profile::{AgentProfile, ProfileReading, read_profile};
 pub use render::{render, render_within};
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use rules::{RulesReading, read_rules, rules_schema};
+pub use suggest::nearest;
 pub use test_file::{
     Answers, Expectation, ExpectedCheck, LetterAct, Place, TestAnswer, TestArtifact, TestCase, TestFile,
     TestInput, TestLetter, TestReading, read_tests,
 };
+pub use yaml::TEXT_BYTES_MAX;
 
 use diagnostic::{Diagnostics, Problem};
 use escrow_model::{Plan, ProviderSpec, Secret};
@@ -93,6 +95,10 @@ pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading
 
 /// Reads a playbook that may not be text, with what stands beside it.
 pub fn read_bytes_beside(bytes: &[u8], file: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
+    if bytes.len() > TEXT_BYTES_MAX {
+        // Too long is too long, also where it was cut within a character.
+        return read_beside(&String::from_utf8_lossy(bytes), file, catalog, beside);
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => read_beside(text, file, catalog, beside),
         Err(error) => {

@@ -13,7 +13,6 @@ use escrow_model::{
     Answer, Entry, FaultClass, Home, InputKind, KeyKind, KeySpec, Letter, Mutates, Plan, ProviderFault,
     ProviderSpec, Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
 };
-use escrow_playbook::Severity;
 use escrow_store::{Created, Durability, Holder, Keeper, LeaseError, NewRun};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -204,10 +203,8 @@ impl Nest {
         })?;
         let reading = playbook_file::read(&path, &bytes, directory);
         let plan = reading.plan.ok_or_else(|| {
-            let first = reading.diagnostics.iter().find(|one| one.severity == Severity::Error);
-            let what =
-                first.map_or_else(String::new, |one| format!(" {}:{}: {}", one.code, one.line, one.message));
-            ProviderFault::logical("bad_playbook", format!("`{}` cannot be run:{what}", path.display()))
+            let what = playbook_file::first_problem(&reading.diagnostics).unwrap_or_default();
+            ProviderFault::logical("bad_playbook", format!("`{}` cannot be run: {what}", path.display()))
         })?;
         Ok((path, plan))
     }
@@ -225,7 +222,7 @@ fn inputs(plan: &Plan, with: Option<&Value>) -> Result<Map<String, Value>, Provi
         let input =
             plan.inputs.get(name).ok_or_else(|| bad(format!("`{}` has no input `{name}`", plan.name)))?;
         if !input.kind.admits(value) && input.kind != InputKind::Any {
-            return Err(bad(format!("input `{name}` must be a {}, not {value}", input.kind.as_str())));
+            return Err(bad(format!("input `{name}` must be {}, not {value}", input.kind.with_article())));
         }
     }
     for (name, input) in &plan.inputs {

@@ -1,6 +1,5 @@
 //! Reads a playbook from disk, or says everything that is wrong with it.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -18,7 +17,7 @@ pub(crate) struct PlaybookFile {
 }
 
 pub(crate) fn load(path: &Path, talk: &Talk) -> Result<PlaybookFile, Failure> {
-    let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let bytes = escrow_runtime::playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
     let file = path.display().to_string();
     let directory = std::env::current_dir().unwrap_or_default();
     let reading = escrow_runtime::playbook_file::read(path, &bytes, &directory);
