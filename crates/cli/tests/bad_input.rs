@@ -195,3 +195,19 @@ fn a_nested_playbook_that_is_not_there_or_broken_is_told_before_anything_runs() 
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.contains("error[W0213]"), "{}", refused.stderr);
 }
+
+#[test]
+fn a_command_line_that_cannot_be_read_is_told_to_tools_too() {
+    let desk = Desk::new();
+    for arguments in [
+        &["run", "--output", "json"][..],
+        &["--output=json", "rnu"],
+        &["runs", "--nope", "--output", "jsonl"],
+    ] {
+        let done = desk.escrow(arguments);
+        assert_eq!(done.code, Some(2));
+        assert_eq!(done.json()["error"]["code"], "usage", "{arguments:?}");
+        assert!(done.stderr.starts_with("error: "), "{}", done.stderr);
+    }
+    assert_eq!(desk.escrow(&["rnu"]).stdout, "");
+}

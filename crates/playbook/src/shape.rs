@@ -434,7 +434,8 @@ impl Judge<'_> {
         } else if name.starts_with("ESCROW_") {
             self.found.push(
                 Problem::new("E0128", span, format!("`{name}` belongs to Escrow"))
-                    .label("names that start with `ESCROW_` are set by Escrow itself"),
+                    .label("names that start with `ESCROW_` are set by Escrow itself")
+                    .help("choose another name"),
             );
         }
     }

@@ -42,21 +42,25 @@ impl Judge<'_> {
                 if provider.keys.iter().any(|key| key.name == "choices") {
                     self.default_is_a_choice(member);
                 }
+                for key in needed_by_operation(provider, member) {
+                    self.missing_from(provider, key, member);
+                }
                 for key in
                     provider.keys.iter().filter(|key| key.required && member.value.entry(key.name).is_none())
                 {
-                    self.found.push(
-                        Problem::new(
-                            "E0106",
-                            member.key_span.clone(),
-                            format!("a `{}` check needs `{}`", provider.name, key.name),
-                        )
-                        .label(format!("`{}` is missing", key.name))
-                        .help(format!("add `{}: …`", key.name)),
-                    );
+                    self.missing_from(provider, key.name, member);
                 }
             }
         }
+    }
+
+    fn missing_from(&mut self, provider: &ProviderSpec, key: &str, member: &Entry) {
+        let message = format!("a `{}` check needs `{key}`", provider.name);
+        self.found.push(
+            Problem::new("E0106", member.key_span.clone(), message)
+                .label(format!("`{key}` is missing"))
+                .help(format!("add `{key}: …`")),
+        );
     }
 
     fn missing_type(&mut self, member: &Entry) {
@@ -204,6 +208,17 @@ impl Judge<'_> {
                 .help(help),
         );
     }
+}
+
+/// What an operation cannot do without, where the provider as a whole can.
+fn needed_by_operation<'k>(provider: &ProviderSpec, member: &Entry) -> impl Iterator<Item = &'k str> {
+    let operation = member.value.get("operation").and_then(|node| node.string());
+    let needed: &[&str] = match operation {
+        Some("get" | "increment" | "delete") if provider.name == "memory" => &["key"],
+        Some("set" | "append") if provider.name == "memory" => &["key", "value"],
+        _ => &[],
+    };
+    needed.iter().copied().filter(|key| member.value.entry(key).is_none())
 }
 
 /// The names of all keys that a check of this provider may have.
