@@ -110,3 +110,28 @@ fn nested_runs_tell_their_story_under_the_check_that_nests_them() {
     assert!(order.is_sorted(), "{told}");
     assert!(!told.contains("\"outputs\""), "the document of a nested run is not repeated:\n{told}");
 }
+
+#[test]
+fn a_run_that_still_works_goes_on_with_what_another_process_has_approved_meanwhile() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", "checks: {publish: {type: command, exec: 'true', requires_approval: true}}");
+    desk.write(
+        "playbook.yaml",
+        "
+checks:
+  slow: {type: command, exec: 'until test -e approved; do sleep 0.05; done; sleep 0.5'}
+  nest: {type: playbook, playbook: inner.yaml}
+  after: {type: noop, depends_on: nest}
+",
+    );
+    let mut outer = desk.start(&["run", "playbook.yaml", "--jobs", "4"]);
+    let waiting = || desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0]["id"].clone();
+    desk.until("it waits for approval", || waiting().is_string());
+    let approved = desk.escrow(&["approve", waiting().as_str().expect("an id")]);
+    assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    desk.write("approved", "");
+    assert_eq!(outer.wait().expect("it ends").code(), Some(0));
+    let document = desk.show("last");
+    assert_eq!(document["run"]["status"], "completed", "{document}");
+    assert_eq!(document["checks"]["after"]["status"], "succeeded");
+}

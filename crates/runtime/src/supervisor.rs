@@ -132,8 +132,11 @@ impl Drive<'_> {
             let released = self.store.release(&self.lease);
             outcome?;
             released?;
-            // Whoever sent a letter while we held the run has left it to us.
-            if self.run.status().is_terminal() || self.store.unopened(self.lease.run())?.is_empty() {
+            // Whoever sent a letter while we held the run has left it to us; so has who brought a nested run to its
+            // end.
+            let is_at_rest = self.run.status().is_terminal()
+                || (self.store.unopened(self.lease.run())?.is_empty() && self.ended_nested()?.is_empty());
+            if is_at_rest {
                 return Ok(self.run);
             }
             let judge = |holder: &escrow_store::Holder| self.world.liveness(holder);
@@ -214,7 +217,11 @@ impl Drive<'_> {
                     inputs.push(Input::Letter(sent.letter));
                 },
                 () = sleep(wake_in) => inputs.push(Input::Wake),
-                () = tokio::time::sleep(TICK) => self.observer.tick(&self.run),
+                () = tokio::time::sleep(TICK) => {
+                    self.observer.tick(&self.run);
+                    let ended = self.ended_nested()?;
+                    self.perform(&mut workshop, ended);
+                }
             }
             // Whatever else has arrived meanwhile shares the commit.
             while let Ok(report) = reports.try_recv() {
@@ -232,6 +239,17 @@ impl Drive<'_> {
             self.act(&committer, &mut workshop, turn, opened).await?;
         }
         Ok(())
+    }
+
+    /// What looks after nested runs that waited, and that another process has brought to their end.
+    fn ended_nested(&self) -> Result<Vec<Effect>, StoreError> {
+        let mut ended = Vec::new();
+        for (nested, effect) in self.run.nested_runs() {
+            if self.store.has_ended(&nested)? {
+                ended.push(effect);
+            }
+        }
+        Ok(ended)
     }
 
     /// A run at rest has ended, or waits for a letter that has not come.

@@ -3,7 +3,7 @@
 //! SQLite is one that does. The seam is narrow, so that another database can offer the same, and so that a
 //! simulated disk can fail where a real one would.
 
-use escrow_model::{Entry, Letter, RunId};
+use escrow_model::{Entry, Event, Letter, RunId};
 
 use crate::commit::{Commit, Committed, Created, NewRun};
 use crate::fault::StoreError;
@@ -37,6 +37,17 @@ pub trait Keeper: Send + Sync {
     fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError>;
 
     fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError>;
+
+    /// Whether the run is there and has come to its end, for those that wait for it.
+    fn has_ended(&self, run: &RunId) -> Result<bool, StoreError> {
+        let entries = self.entries(run, 0)?;
+        let last = entries.iter().rev().find_map(|(_, entry)| match entry.event {
+            Event::RunEnded { .. } => Some(true),
+            Event::RunReopened { .. } => Some(false),
+            _ => None,
+        });
+        Ok(last.unwrap_or(false))
+    }
 
     /// Differs from what it was when some process has committed.
     fn version(&self) -> Result<u64, StoreError>;
@@ -78,6 +89,10 @@ impl Keeper for Store {
 
     fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
         Store::unopened(self, run)
+    }
+
+    fn has_ended(&self, run: &RunId) -> Result<bool, StoreError> {
+        Store::has_ended(self, run)
     }
 
     fn version(&self) -> Result<u64, StoreError> {
