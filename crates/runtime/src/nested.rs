@@ -121,7 +121,7 @@ impl Nest {
             DriveError::Store(error) => world(&error.to_string()),
             DriveError::Inseparable(_) => world(&error.to_string()),
             DriveError::Fenced(id) => world(&format!("another process has taken over nested run `{id}`")),
-            DriveError::Orphans { .. } => world(&error.to_string()),
+            DriveError::Orphans { .. } | DriveError::Lost(_) => world(&error.to_string()),
         })
     }
 

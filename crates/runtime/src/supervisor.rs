@@ -81,6 +81,9 @@ pub enum DriveError {
     Inseparable(#[from] Inseparable),
     #[error("{left} of the processes that run `{run}` had started still run and cannot be ended")]
     Orphans { run: escrow_model::RunId, left: usize },
+    /// A bug: whoever was sent out has panicked, and nobody would ever hear from it.
+    #[error("whoever did the work of `{0}` came to an end without an answer")]
+    Lost(String),
 }
 
 /// What the workshop reports to the loop.
@@ -221,6 +224,9 @@ impl Drive<'_> {
                     self.observer.tick(&self.run);
                     let ended = self.ended_nested()?;
                     self.perform(&mut workshop, ended);
+                    if let Some(check) = workshop.lost() {
+                        return Err(DriveError::Lost(self.run.plan_of().check(check).name.clone()));
+                    }
                 }
             }
             // Whatever else has arrived meanwhile shares the commit.

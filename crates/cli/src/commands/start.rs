@@ -211,6 +211,8 @@ fn drive_failure(error: DriveError, id: &RunId) -> Failure {
             ))
         }
         DriveError::Fenced(_) => Failure::person("fenced", error.to_string()),
+        DriveError::Lost(_) => Failure::bug(format!("this is a bug in Escrow: {error}"))
+            .help(format!("what ran was ended; `escrow resume {id}` goes on from the journal")),
         DriveError::Inseparable(error) => inseparable(&error),
         DriveError::Orphans { .. } => Failure::world("orphans", error.to_string())
             .help(format!("nothing was run again; end them, then `escrow resume {id}`")),

@@ -59,6 +59,12 @@ impl Workshop {
         }
     }
 
+    /// A check of which somebody was sent out and has ended without coming back: who comes back is crossed off first.
+    pub(super) fn lost(&self) -> Option<CheckIndex> {
+        let at_work = self.at_work.borrow();
+        at_work.iter().find(|(_, work)| work.task.is_finished()).map(|((check, _, _), _)| *check)
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.at_work.borrow().is_empty()
     }
