@@ -98,5 +98,5 @@ fn templates_read_memory_by_its_keys() {
         &[],
         &Options::default(),
     );
-    assert_eq!(played.check("say")["output"], "3 of 9");
+    assert_eq!(played.check("say")["output"]["message"], "3 of 9");
 }
