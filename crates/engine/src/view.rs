@@ -189,7 +189,7 @@ impl Object for MemoryObject<'_> {
     }
 
     fn names(&self) -> Vec<&str> {
-        let keys = self.0.and_then(Value::as_object).into_iter().flat_map(serde_json::Map::keys);
+        let keys = self.0.and_then(Value::as_object).into_iter().flat_map(Map::keys);
         keys.map(String::as_str).collect()
     }
 }
