@@ -4,10 +4,12 @@ mod attention;
 mod outcomes;
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde_json::json;
 
 use crate::exit::Exit;
 
@@ -448,5 +450,29 @@ pub(crate) struct CompletionsArguments {
 pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
     let printed = error.print();
     let good = !error.use_stderr();
+    if !good && asks_for_json(std::env::args_os().map(|word| word.to_string_lossy().into_owned())) {
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        let help = "`escrow help` lists the verbs, and `escrow VERB --help` what each takes";
+        let document =
+            json!({ "error": { "code": "usage", "message": message, "help": help, "diagnostics": [] } });
+        drop(writeln!(io::stdout(), "{document}"));
+    }
     if good && printed.is_ok() { Exit::Completed.into() } else { Exit::AuthorMustAct.into() }
+}
+
+/// What cannot be read as a whole may still say how it wants to be answered.
+fn asks_for_json(mut words: impl Iterator<Item = String>) -> bool {
+    let is_json = |format: &str| matches!(format, "json" | "jsonl");
+    while let Some(word) = words.next() {
+        let format = match word.strip_prefix("--output") {
+            Some("") => words.next(),
+            Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+            None => None,
+        };
+        if format.as_deref().is_some_and(is_json) {
+            return true;
+        }
+    }
+    false
 }
