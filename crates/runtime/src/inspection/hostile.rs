@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// `a` is the artifact directory; beside it lies what must not be seen.
-struct Place(TempDir);
+struct Place(TempDir, std::path::PathBuf);
 
 const SECRET: &str = "what lies outside";
 const INSIDE: &str = "inside";
@@ -25,11 +25,12 @@ impl Place {
         for name in ["outside/secret", "outside/deep/secret", "a-sibling/secret", "secret"] {
             fs::write(folder.path().join(name), SECRET).unwrap();
         }
-        Place(folder)
+        let root = folder.path().canonicalize().unwrap();
+        Place(folder, root)
     }
 
     fn root(&self) -> &Path {
-        self.0.path()
+        &self.1
     }
 
     fn artifacts(&self) -> std::path::PathBuf {
@@ -383,4 +384,34 @@ fn what_is_fetched_is_beneath_as_well() {
     let mut copied = Vec::new();
     let told = open_beneath(&place.artifacts(), "good").unwrap().unwrap().copy(&mut copied).unwrap();
     assert_eq!((told.0, told.1, copied.as_slice()), (6, sha256(INSIDE.as_bytes()), INSIDE.as_bytes()));
+}
+
+#[test]
+fn a_directory_that_became_a_link_is_not_followed() {
+    let swaps: [(&str, &str, fn(&Place)); 2] = [
+        ("the directory itself", "a", |place| {
+            fs::remove_dir_all(place.artifacts()).unwrap();
+            symlink("outside", place.artifacts()).unwrap();
+        }),
+        ("one above it", "a/d/e", |place| {
+            fs::create_dir_all(place.root().join("outside/e")).unwrap();
+            fs::write(place.root().join("outside/e/secret"), SECRET).unwrap();
+            fs::remove_dir_all(place.artifacts().join("d")).unwrap();
+            symlink("../outside", place.artifacts().join("d")).unwrap();
+        }),
+    ];
+    for (told, directory, swap) in swaps {
+        let place = Place::new();
+        swap(&place);
+        let directory = place.root().join(directory);
+        assert!(directory.join("secret").exists(), "{told}: whoever follows links sees it");
+        let pattern = Location::Glob { pattern: "**".into(), count: Count { min: 1, max: None } };
+        let wanted = [expected("secret"), ExpectedArtifact { location: pattern, ..expected("any") }];
+        for resolver in [Resolver::best(), Resolver::Steps] {
+            for seen in inspect_with(resolver, &directory, &wanted, Depth::Full) {
+                assert_eq!(seen.files, [], "{told}, {resolver:?}");
+                assert_eq!(seen.refused.map(|refused| refused.problem), Some(Problem::Outside), "{told}");
+            }
+        }
+    }
 }
