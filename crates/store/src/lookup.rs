@@ -59,11 +59,16 @@ impl Store {
         self.read(|connection| select(connection, &rest, values))
     }
 
-    /// The run with this id, with or without `r_`, or a unique beginning of one; `last` is the newest.
+    /// The run with this id, with or without `r_`, or a unique beginning of one; `last` is the newest that
+    /// is not nested in another: the one that somebody asked for.
     pub fn run(&self, name: &str) -> Result<RunRow, LookupError> {
         let found = self.read(|connection| {
             if name == "last" {
-                return select(connection, "ORDER BY started_at DESC, id DESC LIMIT 1", Vec::new());
+                return select(
+                    connection,
+                    "WHERE depth = 0 ORDER BY started_at DESC, id DESC LIMIT 1",
+                    Vec::new(),
+                );
             }
             let start = if name.starts_with("r_") { name.to_owned() } else { format!("r_{name}") };
             let exact = select(connection, "WHERE id = ?", vec![Value::Text(start.clone())])?;

@@ -227,7 +227,7 @@ impl Shelf<'_> {
 
     fn not_there(&self, wanted: &str) -> Failure {
         if let Some(missing) = self.run.delivery().and_then(|delivery| delivery.missing(wanted)) {
-            return Failure::author("not_delivered", format!("{} was not delivered", missing.in_words()));
+            return Failure::author("not_delivered", format!("it was not delivered: {}", missing.in_words()));
         }
         let ids: Vec<String> = self.produced().map(|file| format!("`{}`", file.id)).collect();
         let help = match ids.as_slice() {
