@@ -168,7 +168,7 @@ pub(crate) fn named(given: Option<&str>, store: &Store) -> Result<Option<String>
         }
         (None, _) => {
             let inherited = std::env::var("ESCROW_INVOCATION").is_ok_and(|inherited| inherited == given);
-            let ours = given.starts_with("i_");
+            let ours = given.starts_with("i_") && given.len() == InvocationId::new(0, 0).as_str().len();
             if ours && !inherited { Err(unknown(given)) } else { Ok(Some(given.to_owned())) }
         }
     }

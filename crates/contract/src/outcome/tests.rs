@@ -229,7 +229,7 @@ fn hostile_texts_are_refused_and_harm_nobody() {
 
 #[test]
 fn an_outcome_says_itself_which_kind_it_is() {
-    let read = |text: &str| read_any(text.as_bytes(), Kind::registered);
+    let read = |text: &str| read_any(text.as_bytes(), |name| Kind::registered(name).map(Ok));
     assert_eq!(
         read(r#"{"outcome_kind": "gate_verdict", "gate_passed": true}"#).expect("one").kind,
         "gate_verdict"
