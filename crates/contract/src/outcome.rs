@@ -146,7 +146,10 @@ impl Kind {
 
 /// Reads an outcome that says itself which kind it is; `find` knows the kinds of the project, and why one of them
 /// cannot be used.
-pub fn read_any(bytes: &[u8], find: impl Fn(&str) -> Option<Result<Kind, String>>) -> Result<Outcome, NotAnOutcome> {
+pub fn read_any(
+    bytes: &[u8],
+    find: impl Fn(&str) -> Option<Result<Kind, String>>,
+) -> Result<Outcome, NotAnOutcome> {
     let value = parse(bytes)?;
     let Some(fields) = value.as_object() else {
         return Err(NotAnOutcome::because("an outcome is an object with `outcome_kind`"));
@@ -170,7 +173,10 @@ pub fn read_any(bytes: &[u8], find: impl Fn(&str) -> Option<Result<Kind, String>
         Some(Err(why)) => Err(NotAnOutcome::because(format!("the kind `{name}` cannot be used: {why}"))),
         None => {
             let own = format!("an own kind is a JSON Schema in `.escrow/outcomes/{name}.json`");
-            Err(NotAnOutcome::because(format!("no kind is called `{name}`; there are {}, and {own}", known())))
+            Err(NotAnOutcome::because(format!(
+                "no kind is called `{name}`; there are {}, and {own}",
+                known()
+            )))
         }
     }
 }

@@ -4,7 +4,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::card::length_of_time;
-use super::{Block, Card, Detail, Digest, Finding, Kind, Tone, fields, passed, strict_schema, summary, whole};
+use super::{
+    Block, Card, Detail, Digest, Finding, Kind, Tone, fields, passed, strict_schema, summary, whole,
+};
 use crate::ArtifactPath;
 
 pub(super) const KIND: Kind = Kind {

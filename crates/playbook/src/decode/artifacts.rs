@@ -152,7 +152,8 @@ fn check_mime_type(node: &Node, found: &mut Diagnostics) {
     let Some(text) = node.written() else { return };
     let essence = text.split(';').next().unwrap_or_default().trim();
     let is_word = |word: &str| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
     };
     if !essence.split_once('/').is_some_and(|(kind, name)| is_word(kind) && is_word(name)) {
         found.push(

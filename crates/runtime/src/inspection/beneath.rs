@@ -122,7 +122,9 @@ fn open_directory_by_steps(path: &Path) -> Result<OwnedFd, Errno> {
         };
         here = match openat(&here, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
             // Of a link it may be said that it is no directory.
-            Err(Errno::NOTDIR | Errno::MLINK) if readlinkat(&here, name, Vec::new()).is_ok() => Err(Errno::LOOP),
+            Err(Errno::NOTDIR | Errno::MLINK) if readlinkat(&here, name, Vec::new()).is_ok() => {
+                Err(Errno::LOOP)
+            }
             other => other,
         }?;
     }
