@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use escrow_engine::Run;
-use escrow_model::ArtifactPath;
+use escrow_model::{ArtifactPath, Warning};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -27,7 +27,7 @@ pub(crate) struct Carried {
     /// The content in base64, unless it was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<String>,
-    /// Why it was left out: `too_large`, `missing` or `changed`.
+    /// Why it was left out: `too_large`, `secret`, `missing` or `changed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) left_out: Option<String>,
 }
@@ -62,6 +62,7 @@ pub(super) fn artifacts(run: &Run) -> Vec<Carried> {
         }
         let size = file["size"].as_u64().unwrap_or(0);
         all.push(match read_beneath(&directory, &path) {
+            _ if holds_secret(run, &path) => Carried::without(&path, size, sha256, "secret"),
             _ if size > BYTES_MAX => Carried::without(&path, size, sha256, "too_large"),
             None => Carried::without(&path, size, sha256, "missing"),
             Some(bytes) if digest(&bytes) != sha256 => Carried::without(&path, size, sha256, "changed"),
@@ -71,6 +72,14 @@ pub(super) fn artifacts(run: &Run) -> Vec<Carried> {
         });
     }
     all
+}
+
+/// What the run itself has warned of does not leave the house in a document that is meant for others.
+fn holds_secret(run: &Run, path: &str) -> bool {
+    let produced = run.delivery().into_iter().flat_map(|delivery| &delivery.produced);
+    produced
+        .filter(|produced| produced.path == path)
+        .any(|produced| run.warnings().contains(&Warning::secret_in_artifact(produced)))
 }
 
 /// A file that is no link, and not reached by one: what is beside the artifacts stays at home.

@@ -118,6 +118,9 @@ fn redact(outcome: &mut RecordedOutcome, run: &RunRow, store: &Store) -> Result<
         secrets.redactor().value(&mut outcome.outcome.content);
         secrets.redactor().text(&mut outcome.outcome.summary);
         secrets.redactor().text(&mut outcome.name);
+        if let Some(path) = &mut outcome.file_path {
+            secrets.redactor().text(path);
+        }
     }
     Ok(())
 }
