@@ -3,13 +3,15 @@
 mod attention;
 mod outcomes;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit::Exit;
+use crate::failure::Failure;
 
 pub(crate) use attention::{
     AttentionAction, AttentionArguments, AttentionList, DismissArguments, InvocationAction,
@@ -451,5 +453,20 @@ pub(crate) struct CompletionsArguments {
 pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
     let printed = error.print();
     let good = !error.use_stderr();
+    if !good && asks_for_json(std::env::args_os()) {
+        let text = error.render().to_string();
+        let (message, usage) = text.split_once("\n\nUsage:").unwrap_or((&text, ""));
+        let help = usage.lines().next().map_or("`--help` tells more", str::trim);
+        let failure = Failure::author("usage", message.trim_start_matches("error:").trim()).help(help);
+        drop(writeln!(io::stdout().lock(), "{}", failure.document()));
+    }
     if good && printed.is_ok() { Exit::Completed.into() } else { Exit::AuthorMustAct.into() }
+}
+
+/// Whether a command line that cannot be read wants its answer for tools: `--output json`, `--output=jsonl`.
+fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
+    let words: Vec<OsString> = words.collect();
+    let is_format = |word: &OsStr| word == "json" || word == "jsonl";
+    words.iter().any(|word| word == "--output=json" || word == "--output=jsonl")
+        || words.windows(2).any(|pair| pair[0] == "--output" && is_format(&pair[1]))
 }

@@ -94,7 +94,7 @@ impl Failure {
         talk.data_if_machine(&self.document());
     }
 
-    fn document(&self) -> Value {
+    pub(crate) fn document(&self) -> Value {
         json!({ "error": {
             "code": self.code,
             "message": self.message,

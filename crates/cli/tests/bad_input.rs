@@ -141,3 +141,23 @@ fn a_reader_that_goes_away_is_not_an_error() {
     assert_eq!(String::from_utf8_lossy(&done.stdout), "1\n");
     assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
 }
+
+#[test]
+fn usage_that_makes_no_sense_is_json_too_when_that_is_asked() {
+    let desk = Desk::new();
+    for (arguments, says) in [
+        (&["outcomes", "add", "--output", "json"][..], "--name"),
+        (&["outcomes", "--passed", "--failed", "--output=json"], "cannot be used with"),
+        (&["--output", "jsonl", "outcomes", "--limit", "many"], "many"),
+        (&["rules", "bogus", "--output", "json"], "bogus"),
+        (&["attention", "dismiss", "f_1", "--output", "json"], "--note"),
+    ] {
+        let done = desk.escrow(arguments);
+        assert_eq!(done.code, Some(2), "{arguments:?}");
+        let error = &done.json()["error"];
+        assert_eq!(error["code"], "usage", "{arguments:?}");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(says)), "{error}");
+        assert!(done.stderr.contains(says), "people are told as well: {}", done.stderr);
+    }
+    assert_eq!(desk.escrow(&["outcomes", "add"]).stdout, "");
+}
