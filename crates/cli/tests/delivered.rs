@@ -125,3 +125,46 @@ fn an_own_kind_that_cannot_be_used_is_told_as_that() {
     let listed = desk.escrow(&["outcomes", "--kind", "sock"]);
     assert!(listed.stderr.contains("ci_result, good, load, soak"), "{}", listed.stderr);
 }
+
+/// A name that clears the screen of whoever reads it.
+#[test]
+fn names_and_contents_of_what_was_delivered_do_not_drive_the_terminal() {
+    let desk = Desk::new();
+    desk.write(
+        "verdict.json",
+        r#"{"verdict": "REJECT", "summary": "a\u001b[2Jb", "reviewer": "\u001b]0;x\u0007"}"#,
+    );
+    desk.write("odd.json", r#"{"\u001b[2J": 1}"#);
+    desk.write(
+        "playbook.yaml",
+        "artifacts:\n  expected:\n    - {id: g, glob: '*.md'}\n    - {id: v, path: v.json, kind: review_verdict}\n    \
+         - {id: odd, path: odd.json, schema: {additionalProperties: {type: string}}}\n\
+         checks:\n  work:\n    type: command\n    exec: |\n      \
+         cp verdict.json \"$ESCROW_ARTIFACTS/v.json\"; cp odd.json \"$ESCROW_ARTIFACTS\"\n      \
+         echo 1 > \"$ESCROW_ARTIFACTS/$(printf '\\033[2Jred.md')\"\n  \
+         judged: {type: command, exec: cat odd.json, schema: {additionalProperties: {type: string}}}\n",
+    );
+    let run = desk.escrow(&["run", "playbook.yaml"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains("odd (odd.json)"), "{}", run.stderr);
+    let mut told = vec![("run".to_owned(), run.stdout + &run.stderr)];
+    for words in [
+        &["runs"][..],
+        &["runs", "show", "last"],
+        &["runs", "show", "last", "--history"],
+        &["artifacts", "last"],
+        &["artifacts", "last", "--get", "x"],
+        &["outcomes"],
+        &["outcomes", "show", "last"],
+        &["attention"],
+        &["explain", "last"],
+        &["explain", "last", "judged"],
+        &["logs", "last"],
+    ] {
+        let done = desk.escrow(words);
+        told.push((words.join(" "), done.stdout + &done.stderr));
+    }
+    for (words, text) in told {
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{words}: {text:?}");
+    }
+}

@@ -73,6 +73,9 @@ fn in_words(error: &ValidationError<'_>) -> String {
             }
             _ => error.to_string(),
         },
+        ValidationErrorKind::FalseSchema => {
+            format!("{} is not allowed: the schema admits nothing here", error.instance())
+        }
         _ => error.to_string(),
     }
 }
@@ -117,6 +120,12 @@ mod tests {
     fn all_the_words_that_are_allowed_are_told() {
         let schema = compile(&json!({"enum": ["a", "b", "c", "d", 5]}));
         assert_eq!(schema.violations(&json!("e")), [r#""e" is not one of "a", "b", "c", "d", 5"#]);
+    }
+
+    #[test]
+    fn where_nothing_is_allowed_that_is_told() {
+        let schema = compile(&json!({"type": "object", "additionalProperties": false}));
+        assert_eq!(schema.violations(&json!({"a": 1})), ["1 is not allowed: the schema admits nothing here"]);
     }
 
     #[test]

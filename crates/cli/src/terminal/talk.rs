@@ -57,9 +57,9 @@ impl Talk {
     /// Errors are told even when quiet.
     pub(crate) fn error(&self, message: &str, help: Option<&str>) {
         let mut stderr = io::stderr().lock();
-        drop(writeln!(stderr, "{}: {message}", self.paint.red("error")));
+        drop(writeln!(stderr, "{}: {}", self.paint.red("error"), harmless(message)));
         if let Some(help) = help {
-            drop(writeln!(stderr, "  {} {help}", self.paint.dim("help:")));
+            drop(writeln!(stderr, "  {} {}", self.paint.dim("help:"), harmless(help)));
         }
     }
 
@@ -85,4 +85,9 @@ impl Talk {
     pub(crate) fn page(&self, text: &str) {
         drop(writeln!(io::stdout().lock(), "{}", text.trim_end()));
     }
+}
+
+/// Names of files and the like are quoted in errors; they must not drive the reader's terminal.
+fn harmless(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

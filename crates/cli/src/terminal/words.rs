@@ -52,11 +52,19 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// What others wrote must not drive the reader's terminal.
+/// What others wrote must not drive the reader's terminal, nor fill it.
 pub(crate) fn printable(line: &str) -> String {
-    const LENGTH_MAX: usize = 400;
+    harmless(line, 400)
+}
+
+/// The same of a message, which may have more to say.
+pub(crate) fn message(line: &str) -> String {
+    harmless(line, 4_000)
+}
+
+fn harmless(line: &str, length_max: usize) -> String {
     let plain = |c: char| if matches!(c, '\n' | '\t') { ' ' } else { c };
-    line.chars().map(plain).filter(|c| !c.is_control()).take(LENGTH_MAX).collect()
+    line.chars().map(plain).filter(|c| !c.is_control()).take(length_max).collect()
 }
 
 /// Why a check did not run, in words; `detail` says more where there is more to say.
