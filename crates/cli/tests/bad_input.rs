@@ -161,3 +161,14 @@ fn usage_that_makes_no_sense_is_json_too_when_that_is_asked() {
     }
     assert_eq!(desk.escrow(&["outcomes", "add"]).stdout, "");
 }
+
+#[test]
+fn quiet_silences_talk_and_no_error() {
+    let desk = Desk::new();
+    desk.write("bad.yaml", "checks: {a: {type: nonsense}}");
+    let done = desk.escrow(&["run", "bad.yaml", "--quiet"]);
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("bad.yaml:1:20"), "the line is told: {}", done.stderr);
+    desk.write("good.yaml", "checks: {a: {type: noop}}");
+    assert_eq!(desk.escrow(&["run", "good.yaml", "--quiet"]).stderr, "");
+}

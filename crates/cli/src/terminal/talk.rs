@@ -43,8 +43,13 @@ impl Talk {
     /// A line for people. A reader that has gone away is no reason to stop working.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {
-            drop(writeln!(io::stderr().lock(), "{text}"));
+            self.say_even_when_quiet(text);
         }
+    }
+
+    /// What an error consists of, such as the lines that are wrong.
+    pub(crate) fn say_even_when_quiet(&self, text: &str) {
+        drop(writeln!(io::stderr().lock(), "{text}"));
     }
 
     /// For what takes a while to find out.
