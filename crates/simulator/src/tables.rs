@@ -22,8 +22,6 @@ fn rows(store: &Store) -> Result<String, StoreError> {
         let run = &row.id;
         let parts = [
             format!("{row:?}"),
-            format!("{:?}", store.checks(run)?),
-            format!("{:?}", store.attempts(run)?),
             format!("{:?}", store.waits(run)?),
             format!("{:?}", store.transitions("run", run.as_str())?),
         ];

@@ -1,7 +1,5 @@
 //! The one way in which a journal grows: checked, chained and projected in one transaction.
 
-use std::sync::Arc;
-
 use escrow_model::{Entry, RunId};
 use rusqlite::Connection;
 
@@ -66,12 +64,12 @@ impl Store {
     pub fn create_run(&self, new: NewRun<'_>) -> Result<Created, StoreError> {
         let drafts = self.drafts(new.entries)?;
         let (run, holder) = (new.run.clone(), new.holder.clone());
-        let (ttl, late) = (self.lease_ttl(), Arc::clone(self.late()));
+        let ttl = self.lease_ttl();
         self.write(new.durability, move |connection| {
             let Some(mut head) = journal::create(connection, &run)? else {
                 return Ok(Created::AlreadyExists);
             };
-            journal::append(connection, &run, &mut head, &drafts, &late)?;
+            journal::append(connection, &run, &mut head, &drafts)?;
             let lease = lease::take(connection, &run, &holder, ttl)?;
             Ok(Created::Done { lease, seq: head.seq })
         })
@@ -101,7 +99,6 @@ impl Store {
     ) -> Result<impl FnMut(&Connection) -> Result<Committed, Trouble> + Send + use<>, StoreError> {
         let drafts = self.drafts(commit.entries)?;
         let (lease, opened, expected) = (commit.lease.clone(), commit.opened.to_vec(), commit.expected_seq);
-        let late = Arc::clone(self.late());
         Ok(move |connection: &Connection| {
             let Some(mut head) = journal::head(connection, lease.run())? else {
                 return Err(journal::no_such_run(lease.run()));
@@ -112,7 +109,7 @@ impl Store {
             if head.seq != expected {
                 return done_before(connection, &head, expected, &drafts);
             }
-            journal::append(connection, lease.run(), &mut head, &drafts, &late)?;
+            journal::append(connection, lease.run(), &mut head, &drafts)?;
             inbox::mark_opened(connection, &head, &opened)?;
             Ok(Committed::Done { seq: head.seq })
         })

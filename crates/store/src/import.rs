@@ -1,7 +1,5 @@
 //! Takes in a journal that was written elsewhere, byte for byte, after checking its chain.
 
-use std::sync::Arc;
-
 use escrow_model::RunId;
 
 use crate::chain::Hash;
@@ -26,15 +24,13 @@ impl Store {
     pub fn import(&self, run: &RunId, entries: &[StoredEntry]) -> Result<Imported, StoreError> {
         let drafts = check(run, entries).map_err(|trouble| trouble.at(self.path()))?;
         let last = entries.last().map_or_else(|| Hash::origin(run), |entry| entry.hash);
-        let (run, late) = (run.clone(), Arc::clone(self.late()));
+        let run = run.clone();
         self.write(Durability::Full, move |connection| {
             if let Some(head) = journal::head(connection, &run)? {
                 return Ok(if head.hash == last { Imported::AlreadyThere } else { Imported::Differs });
             }
             let Some(mut head) = journal::create(connection, &run)? else { return Ok(Imported::Differs) };
-            journal::append(connection, &run, &mut head, &drafts, &late)?;
-            late.catch_up(connection, &run, &mut head)?;
-            journal::set_head(connection, &head)?;
+            journal::append(connection, &run, &mut head, &drafts)?;
             Ok(Imported::Done { seq: head.seq })
         })
     }

@@ -1,14 +1,11 @@
 //! Reads and appends entries. They are stored as the bytes that were hashed.
 
-use std::sync::Arc;
-
 use escrow_model::{Entry, Event, JOURNAL_VERSION, Millis, RunId};
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
 use crate::chain::Hash;
 use crate::fault::{StoreError, StoreErrorKind, Trouble};
-use crate::late::Late;
 use crate::lease::Lease;
 use crate::store::Store;
 use crate::tables::{self, Applied};
@@ -120,8 +117,6 @@ pub(crate) struct Head {
     pub(crate) seq: u64,
     pub(crate) hash: Hash,
     pub(crate) origin: Hash,
-    /// The last entry that the late tables know of.
-    pub(crate) projected: u64,
     token: Option<Vec<u8>>,
 }
 
@@ -133,10 +128,10 @@ impl Head {
 
 pub(crate) fn head(connection: &Connection, run: &RunId) -> Result<Option<Head>, Trouble> {
     let head = connection
-        .prepare_cached("SELECT id, seq, hash, token, projected FROM journals WHERE run = ?1")?
+        .prepare_cached("SELECT id, seq, hash, token FROM journals WHERE run = ?1")?
         .query_row([run.as_str()], |row| {
             let (id, seq, hash, token) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok(Head { id, seq, hash, origin: Hash::origin(run), projected: row.get(4)?, token })
+            Ok(Head { id, seq, hash, origin: Hash::origin(run), token })
         })
         .optional()?;
     Ok(head)
@@ -149,7 +144,7 @@ pub(crate) fn create(connection: &Connection, run: &RunId) -> Result<Option<Head
         .prepare_cached("INSERT INTO journals (run, seq, hash) VALUES (?1, 0, ?2) ON CONFLICT DO NOTHING")?
         .execute((run.as_str(), origin))?;
     let id = connection.last_insert_rowid();
-    Ok((made == 1).then_some(Head { id, seq: 0, hash: origin, origin, projected: 0, token: None }))
+    Ok((made == 1).then_some(Head { id, seq: 0, hash: origin, origin, token: None }))
 }
 
 pub(crate) fn hash_at(connection: &Connection, journal: i64, seq: u64) -> rusqlite::Result<Option<Hash>> {
@@ -163,7 +158,8 @@ pub(crate) fn hash_at(connection: &Connection, journal: i64, seq: u64) -> rusqli
 pub(crate) struct Draft {
     pub(crate) bytes: Vec<u8>,
     pub(crate) at: Millis,
-    pub(crate) event: Arc<Event>,
+    /// Of those that change a table.
+    pub(crate) event: Option<Event>,
 }
 
 impl Draft {
@@ -171,12 +167,16 @@ impl Draft {
         let bytes = serde_json::to_vec(entry).map_err(|error| {
             Trouble::Known(StoreErrorKind::Internal, format!("an entry cannot be written as JSON: {error}"))
         })?;
-        Ok(Draft { bytes, at: entry.at, event: Arc::new(entry.event.clone()) })
+        Ok(Draft {
+            bytes,
+            at: entry.at,
+            event: tables::are_changed_by(&entry.event).then(|| entry.event.clone()),
+        })
     }
 
     /// An entry that already has its bytes; writing it as JSON again might spell it differently.
     pub(crate) fn stored(bytes: Vec<u8>, entry: Entry) -> Draft {
-        Draft { bytes, at: entry.at, event: Arc::new(entry.event) }
+        Draft { bytes, at: entry.at, event: Some(entry.event) }
     }
 }
 
@@ -185,28 +185,25 @@ pub(crate) fn append(
     run: &RunId,
     head: &mut Head,
     drafts: &[Draft],
-    late: &Late,
 ) -> Result<(), Trouble> {
-    let before = head.hash;
     let mut insert = connection
         .prepare_cached("INSERT INTO entries (journal, seq, bytes, hash) VALUES (?1, ?2, ?3, ?4)")?;
     for draft in drafts {
         let seq = head.seq + 1;
         let hash = head.hash.next(seq, &draft.bytes);
         insert.execute((head.id, seq, &draft.bytes, hash))?;
-        tables::apply(&Applied::new(run.as_str(), seq, draft.at, &draft.event), connection)?;
+        if let Some(event) = &draft.event {
+            tables::apply(&Applied::new(run.as_str(), seq, draft.at, event), connection)?;
+        }
         (head.seq, head.hash) = (seq, hash);
-    }
-    if late.note(head, before, drafts) {
-        late.catch_up(connection, run, head)?;
     }
     set_head(connection, head)
 }
 
 pub(crate) fn set_head(connection: &Connection, head: &Head) -> Result<(), Trouble> {
     connection
-        .prepare_cached("UPDATE journals SET seq = ?2, hash = ?3, projected = ?4 WHERE id = ?1")?
-        .execute((head.id, head.seq, head.hash, head.projected))?;
+        .prepare_cached("UPDATE journals SET seq = ?2, hash = ?3 WHERE id = ?1")?
+        .execute((head.id, head.seq, head.hash))?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   Commit ──▶ writer thread ──one transaction──▶ entries (hash chain)
-//!                (group commit)                ├─▶ TABLES: runs, checks, attempts, waits, …
+//!                (group commit)                ├─▶ TABLES: runs, waits, outcomes, …
 //!                                              └─▶ inbox: letters marked opened
 //!   AddedOutcome ──▶ added_outcomes ──▶ artifacts
 //!   what people say of invocations ──▶ invocations_said ──▶ invocations
@@ -51,7 +51,6 @@ mod inbox;
 mod invocations;
 mod journal;
 mod keeper;
-mod late;
 mod lease;
 mod ledger;
 mod lookup;
@@ -81,8 +80,6 @@ pub use lookup::{LookupError, RunFilter};
 pub use outcomes::AddedOutcome;
 pub use store::{Mode, Options, Store};
 pub use tables::artifacts::{OutcomeFilter, OutcomeRow};
-pub use tables::attempts::AttemptRow;
-pub use tables::checks::CheckRow;
 pub use tables::invocations::{InvocationFilter, InvocationReason, InvocationRow};
 pub use tables::runs::RunRow;
 pub use tables::status_transitions::TransitionRow;

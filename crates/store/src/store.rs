@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -10,7 +10,6 @@ use rusqlite::Connection;
 use crate::commit::Durability;
 use crate::connect;
 use crate::fault::{StoreError, StoreErrorKind, Trouble};
-use crate::late::Late;
 use crate::tables;
 use crate::writer::Writer;
 
@@ -45,7 +44,6 @@ pub struct Store {
     resting: Mutex<Option<Connection>>,
     writer: OnceLock<Writer>,
     reader: Mutex<Option<Connection>>,
-    late: Arc<Late>,
 }
 
 impl Store {
@@ -65,7 +63,6 @@ impl Store {
             resting: Mutex::new(resting),
             writer: OnceLock::new(),
             reader: Mutex::new(reader),
-            late: Arc::default(),
         })
     }
 
@@ -87,10 +84,6 @@ impl Store {
             Ok(())
         });
         tidied.map_err(|trouble| trouble.at(&self.path))
-    }
-
-    pub(crate) fn late(&self) -> &Arc<Late> {
-        &self.late
     }
 
     pub(crate) fn busy_timeout(&self) -> Duration {

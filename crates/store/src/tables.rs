@@ -9,8 +9,6 @@
 //! all tables and applying everything again gives the same rows.
 
 pub(crate) mod artifacts;
-pub(crate) mod attempts;
-pub(crate) mod checks;
 pub(crate) mod invocations;
 pub(crate) mod runs;
 pub(crate) mod status_transitions;
@@ -32,24 +30,12 @@ pub(crate) struct Table {
     /// The table with its indexes.
     pub(crate) create: &'static str,
     pub(crate) apply: fn(&Applied<'_>, &Connection) -> rusqlite::Result<()>,
-    pub(crate) when: When,
-}
-
-/// When an entry reaches a table.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
-    /// In the entry's own transaction.
-    Prompt,
-    /// Some time after it, together with others: see [`crate::late`].
-    Late,
 }
 
 /// Every projection. `runs` comes behind those that ask it where the run stood before the entry, and `invocations`
 /// behind it, because it asks where its runs stand now.
 pub(crate) const TABLES: &[Table] = &[
     status_transitions::TABLE,
-    checks::TABLE,
-    attempts::TABLE,
     waits::TABLE,
     warnings::TABLE,
     artifacts::TABLE,
@@ -114,6 +100,45 @@ impl<'a> Applied<'a> {
     }
 }
 
+/// Whether a table looks at events of this kind. Most tell of checks; who asks for those is answered from the journal.
+pub(crate) fn are_changed_by(event: &Event) -> bool {
+    match event {
+        Event::RunStarted { .. }
+        | Event::RunResumed {}
+        | Event::RunReopened { .. }
+        | Event::RunWaiting { .. }
+        | Event::RunEnded { .. }
+        | Event::RunOverridden { .. }
+        | Event::WarningRaised { .. }
+        | Event::OutcomeStored { .. }
+        | Event::WaitStarted { .. }
+        | Event::LetterOpened { .. }
+        | Event::WaitExpired { .. }
+        | Event::RetryDue { .. }
+        | Event::DeadlinePassed {}
+        | Event::ArtifactsVerified { .. } => true,
+        Event::CheckSkipped { .. }
+        | Event::AttemptStarted { .. }
+        | Event::AttemptAnswered { .. }
+        | Event::CheckInspected { .. }
+        | Event::CheckJudged { .. }
+        | Event::CheckSettled { .. }
+        | Event::RetryScheduled { .. }
+        | Event::Routed { .. }
+        | Event::RoutingDone { .. }
+        | Event::LoopBudgetExceeded { .. }
+        | Event::IssueRaised { .. }
+        | Event::FaultDetected { .. }
+        | Event::FaultIsolated { .. }
+        | Event::RecoveryStarted { .. }
+        | Event::RecoverySucceeded { .. }
+        | Event::RecoveryExhausted { .. }
+        | Event::ReconcileStarted { .. }
+        | Event::Reconciled { .. }
+        | Event::MemoryChanged { .. } => false,
+    }
+}
+
 pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
     let waited = |run: &str| -> Result<bool, Trouble> {
         Ok(runs::before(run, connection)?.is_some_and(|before| before.status == RunStatus::Waiting.as_str()))
@@ -121,9 +146,9 @@ pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<()
     if applied.change.is_none() && ends_a_wait(applied.event) && waited(applied.run)? {
         let change = Some(Change { to: RunStatus::Running, reason: None });
         let goes_on = Applied { change, ..*applied };
-        return apply_when(When::Prompt, &goes_on, connection);
+        return apply_to_all(&goes_on, connection);
     }
-    apply_when(When::Prompt, applied, connection)
+    apply_to_all(applied, connection)
 }
 
 /// Whether a run that waits goes on with this. If somebody is still waited for, the run says so again.
@@ -137,21 +162,9 @@ fn ends_a_wait(event: &Event) -> bool {
     )
 }
 
-pub(crate) fn apply_late(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
-    apply_when(When::Late, applied, connection)
-}
-
-fn apply_when(when: When, applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
-    for table in TABLES.iter().filter(|table| table.when == when) {
+fn apply_to_all(applied: &Applied<'_>, connection: &Connection) -> Result<(), Trouble> {
+    for table in TABLES {
         (table.apply)(applied, connection)?;
-    }
-    Ok(())
-}
-
-/// Makes the late tables in a database that has nothing else.
-pub(crate) fn create_late(connection: &Connection) -> Result<(), Trouble> {
-    for table in TABLES.iter().filter(|table| table.when == When::Late) {
-        connection.execute_batch(table.create)?;
     }
     Ok(())
 }
@@ -177,12 +190,10 @@ pub(crate) fn rebuild(connection: &Connection) -> Result<(), Trouble> {
         let entry = journal::decode(&run, seq, row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?)?;
         let applied = Applied::new(&run, seq, entry.at, &entry.event);
         apply(&applied, connection)?;
-        apply_late(&applied, connection)?;
     }
     for kept in said {
         invocations::apply_said(&kept.invocation, &kept.said, connection)?;
     }
-    connection.execute_batch("UPDATE journals SET projected = seq")?;
     artifacts::refill(connection)
 }
 

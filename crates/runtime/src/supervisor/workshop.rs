@@ -129,7 +129,8 @@ impl Workshop {
             },
             grace: surroundings.grace,
         };
-        let nest = Nest {
+        let nests = errand == Errand::Attempt && request.provider == nested::SPEC.name;
+        let nest = nests.then(|| Nest {
             parent: run.options().clone(),
             parent_started_at: run.started_at(),
             check: spec.name.clone(),
@@ -139,11 +140,11 @@ impl Workshop {
             store: Arc::clone(&self.store),
             world: Rc::clone(&self.world),
             cancellation,
-        };
+        });
         let (world, door) = (Rc::clone(&self.world), self.door());
         let (at_work, done) = (Rc::clone(&self.at_work), key.clone());
         let task = tokio::task::spawn_local(async move {
-            let input = if errand == Errand::Attempt && request.provider == nested::SPEC.name {
+            let input = if let Some(nest) = nest {
                 match nest.perform(&request).await {
                     Rest::Answered(answer) => Input::Answered { check, scope, attempt, answer: *answer },
                     Rest::Waits { child, reason } => {

@@ -7,7 +7,7 @@ use escrow_model::{Event, Millis, Outcome, OutcomeId, RecordedOutcome, RunId, Sc
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::{Applied, Table, When, from_json, json, runs};
+use super::{Applied, Table, from_json, json, runs};
 use crate::fault::{StoreError, Trouble};
 use crate::outcomes::AddedOutcome;
 use crate::store::Store;
@@ -32,7 +32,6 @@ CREATE INDEX artifacts_by_run ON artifacts (run_id, id) WHERE run_id IS NOT NULL
 CREATE INDEX artifacts_by_invocation ON artifacts (invocation_id, id) WHERE invocation_id IS NOT NULL;
 ",
     apply,
-    when: When::Prompt,
 };
 
 /// An outcome as it is kept.

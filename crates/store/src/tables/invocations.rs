@@ -11,7 +11,7 @@ use escrow_model::{Evidence, InvocationStatus, Millis, ReasonCode, RunId, RunSta
 use rusqlite::{Connection, OptionalExtension};
 
 use super::status_transitions::{self, ESCROW, Transition};
-use super::{Applied, Table, When, json};
+use super::{Applied, Table, json};
 use crate::invocations::{Ended, Said, StartedInvocation};
 
 pub use query::InvocationFilter;
@@ -50,7 +50,6 @@ CREATE INDEX invocations_newest ON invocations (started_at DESC, id DESC);
 CREATE INDEX invocations_by_status ON invocations (status, started_at DESC, id DESC);
 ",
     apply,
-    when: When::Prompt,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]

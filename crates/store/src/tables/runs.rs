@@ -11,7 +11,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
 use sha2::{Digest, Sha256};
 
-use super::{Applied, Table, When, from_json, json, optional_word, word};
+use super::{Applied, Table, from_json, json, optional_word, word};
 
 pub(crate) const TABLE: Table = Table {
     name: "runs",
@@ -48,7 +48,6 @@ CREATE INDEX runs_for_attention ON runs (playbook, attention, reason_code, subje
 CREATE INDEX runs_to_be_cleared ON runs (playbook, request) WHERE attention IS NOT NULL;
 ",
     apply,
-    when: When::Prompt,
 };
 
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@
 use escrow_model::{Event, Evidence, Millis, ReasonCode};
 use rusqlite::Connection;
 
-use super::{Applied, Table, When, from_json, json, runs};
+use super::{Applied, Table, from_json, json, runs};
 use crate::fault::StoreError;
 use crate::store::Store;
 
@@ -35,7 +35,6 @@ WHEN NEW.from_status IN ('completed', 'failed', 'timed_out', 'aborted', 'cancell
 BEGIN SELECT RAISE(ABORT, 'a terminal status is final'); END;
 ",
     apply,
-    when: When::Prompt,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use escrow_model::{ApprovalCode, Assumption, Event, Evidence, Letter, Millis, Ru
 use rusqlite::{Connection, Row};
 
 use super::status_transitions::{self, ESCROW, Transition};
-use super::{Applied, Table, When, from_json, json, runs, word};
+use super::{Applied, Table, from_json, json, runs, word};
 use crate::fault::StoreError;
 use crate::store::Store;
 
@@ -31,7 +31,6 @@ CREATE INDEX waits_open ON waits (started_at, run, id) WHERE resolved_at IS NULL
 CREATE INDEX waits_by_id ON waits (id);
 ",
     apply,
-    when: When::Prompt,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use escrow_model::Event;
 use rusqlite::Connection;
 
-use super::{Applied, Table, When, json};
+use super::{Applied, Table, json};
 
 pub(crate) const TABLE: Table = Table {
     name: "warnings",
@@ -16,7 +16,6 @@ CREATE TABLE warnings (
 ) STRICT, WITHOUT ROWID;
 ",
     apply,
-    when: When::Prompt,
 };
 
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {

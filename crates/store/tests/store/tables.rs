@@ -1,8 +1,8 @@
 //! The derived tables: what they show, and that the journal alone gives them.
 
 use escrow_model::{
-    Answer, Assumption, Event, FaultClass, InvocationId, Issue, Letter, ProviderFault, ReasonCode, RunStatus,
-    ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    Answer, Assumption, Event, InvocationId, Issue, Letter, ProviderFault, ReasonCode, RunStatus, ScopePath,
+    SkipReason, Verdict, WaitKind, Warning,
 };
 use escrow_store::{Created, Durability, EndInvocation, NewRun, StoreErrorKind};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
@@ -12,23 +12,6 @@ use crate::support::{
     House, Tenant, added, answered, attempt, ended, entry, holder, judged, note, overridden, reason,
     recorded, run_id, started, started_by,
 };
-
-/// `check[scope] status skip_reason runs`, a line for each.
-fn check(events: &[Event], expected: &str) {
-    let house = House::new();
-    let mut tenant = house.start("a", 1_000);
-    tenant.commit(events);
-    let rows = house.store.checks(tenant.run()).unwrap();
-    let shown: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            let skip = row.skip_reason.map_or("-", SkipReason::as_str);
-            format!("{}{} {} {skip} {}", row.check, row.scope, row.status.as_str(), row.runs)
-        })
-        .collect();
-    let expected: Vec<_> = expected.trim().lines().map(str::trim).collect();
-    assert_eq!(shown, expected);
-}
 
 fn skipped(name: &str, scope: &[u32], reason: SkipReason) -> Event {
     let scope = ScopePath::new(scope.to_vec());
@@ -46,78 +29,6 @@ fn wait(name: &str, kind: WaitKind, id: &str) -> Event {
         choices: vec!["yes".into()],
         expires_at: Some(9_000),
     }
-}
-
-#[test]
-fn every_check_of_the_playbook_has_a_row_from_the_start() {
-    check(&[], "lint pending - 0\nlist pending - 0\npost pending - 0");
-}
-
-#[test]
-fn a_later_skip_does_not_erase_what_a_check_did() {
-    let events = [
-        attempt("lint", &[], 1),
-        judged("lint", &[], 1, Verdict::Succeeded),
-        skipped("lint", &[], SkipReason::NotRouted),
-        skipped("post", &[], SkipReason::DependencyFailed),
-        wait("list", WaitKind::UnknownEffect, "w1"),
-    ];
-    check(&events, "lint succeeded - 1\nlist unknown - 0\npost skipped dependency_failed 0");
-}
-
-#[test]
-fn a_check_with_items_has_failed_when_one_of_them_has() {
-    let events = [
-        attempt("list", &[0], 1),
-        attempt("list", &[10], 1),
-        attempt("list", &[2], 1),
-        judged("list", &[0], 1, Verdict::Failed),
-        judged("list", &[2], 1, Verdict::Succeeded),
-        skipped("list", &[3], SkipReason::Assume),
-    ];
-    let rows = "
-        lint pending - 0
-        list failed - 3
-        list[0] failed - 1
-        list[2] succeeded - 1
-        list[3] skipped assume 0
-        list[10] running - 1
-        post pending - 0";
-    check(&events, rows);
-    // A retry that helps takes the reproach back.
-    let more = [attempt("list", &[0], 2), judged("list", &[0], 2, Verdict::Succeeded)];
-    let events: Vec<_> = events.into_iter().chain(more).collect();
-    let rows =
-        rows.replace("list failed - 3", "list succeeded - 4").replace("[0] failed - 1", "[0] succeeded - 2");
-    check(&events, &rows);
-}
-
-#[test]
-fn attempts_show_how_each_ended() {
-    let house = House::new();
-    let mut tenant = house.start("a", 1_000);
-    let fault = Answer::fault(ProviderFault::transient("timeout", "too slow"));
-    tenant.commit(&[attempt("lint", &[], 1), answered("lint", &[], 1, fault)]);
-    tenant.commit(&[judged("lint", &[], 1, Verdict::Failed), attempt("lint", &[], 2)]);
-    tenant.commit(&[
-        answered("lint", &[], 2, Answer::done(1.into())),
-        judged("lint", &[], 2, Verdict::Succeeded),
-    ]);
-    // A loop begins to count again.
-    tenant.commit(&[attempt("lint", &[], 1)]);
-    let shown: Vec<_> = house
-        .store
-        .attempts(tenant.run())
-        .unwrap()
-        .into_iter()
-        .map(|row| (row.attempt, row.ending, row.verdict, row.fault_class, row.ended_at.is_some()))
-        .collect();
-    let expected = [
-        (1, Some("timeout".to_owned()), Some(Verdict::Failed), Some(FaultClass::Transient), true),
-        (2, Some("done".to_owned()), Some(Verdict::Succeeded), None, true),
-        (1, None, None, None, false),
-    ];
-    assert_eq!(shown, expected);
 }
 
 #[test]
@@ -368,7 +279,6 @@ proptest! {
                 Err(error) => prop_assert_eq!(error.kind, StoreErrorKind::FinalStatus),
             }
         }
-        house.store.catch_up().unwrap();
         house.store.add_outcome(&added(5_000, 1, "ci_result", None, Some("r_a"))).unwrap();
         house.store.add_outcome(&added(5_001, 1, "ci_result", Some(true), None)).unwrap();
         let grown = dump(&house);
