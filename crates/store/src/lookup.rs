@@ -59,16 +59,18 @@ impl Store {
         self.read(|connection| select(connection, &rest, values))
     }
 
-    /// The run with this id, with or without `r_`, or a unique beginning of one; `last` is the newest that
-    /// is not nested in another: the one that somebody asked for.
+    /// The run with this id, with or without `r_`, or a unique beginning of one; `last` is the newest
+    /// that somebody asked for: a run nested in another is the last only where there is no other.
     pub fn run(&self, name: &str) -> Result<RunRow, LookupError> {
         let found = self.read(|connection| {
             if name == "last" {
-                return select(
-                    connection,
-                    "WHERE depth = 0 ORDER BY started_at DESC, id DESC LIMIT 1",
-                    Vec::new(),
-                );
+                let newest = "ORDER BY started_at DESC, id DESC LIMIT 1";
+                let asked_for = select(connection, &format!("WHERE depth = 0 {newest}"), Vec::new())?;
+                return if asked_for.is_empty() {
+                    select(connection, newest, Vec::new())
+                } else {
+                    Ok(asked_for)
+                };
             }
             let start = if name.starts_with("r_") { name.to_owned() } else { format!("r_{name}") };
             let exact = select(connection, "WHERE id = ?", vec![Value::Text(start.clone())])?;
