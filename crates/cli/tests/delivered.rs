@@ -168,3 +168,14 @@ fn names_and_contents_of_what_was_delivered_do_not_drive_the_terminal() {
         assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{words}: {text:?}");
     }
 }
+
+#[test]
+fn an_export_without_end_is_not_read_to_its_end() {
+    let desk = Desk::new();
+    std::os::unix::fs::symlink("/dev/zero", desk.path().join("run.json")).expect("a link");
+    for words in [&["verify", "run.json"][..], &["runs", "import", "run.json"]] {
+        let done = desk.escrow(words);
+        assert_eq!(done.code, Some(3), "{words:?}");
+        assert!(done.stderr.contains("it is a device"), "{words:?}: {}", done.stderr);
+    }
+}
