@@ -131,8 +131,9 @@ fn whole(value: Option<&mut Value>) {
         && let Some(number) = value.as_f64().filter(|_| value.is_f64())
         && number.fract() == 0.0
         && number.abs() <= EXACT_MAX
+        && let Ok(whole) = format!("{number:.0}").parse::<i64>()
     {
-        *value = Value::from(number as i64);
+        *value = Value::from(whole);
     }
 }
 
