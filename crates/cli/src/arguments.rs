@@ -166,21 +166,28 @@ pub(crate) struct RunArguments {
     /// Skip everything that would change the world, and say what it would have done
     #[arg(long)]
     pub(crate) safe_mode: bool,
+    #[command(flatten)]
+    pub(crate) frame: Frame,
+    /// Also write a report of the run: `junit=FILE` or `sarif=FILE`; may be repeated
+    #[arg(long = "report", value_name = "FORMAT=FILE")]
+    pub(crate) reports: Vec<crate::report::Order>,
+}
+
+/// What a run is set in, whatever it runs.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Frame {
     /// Where artifacts are delivered, instead of `.escrow/artifacts/<run>/`
     #[arg(long, value_name = "DIR")]
     pub(crate) artifacts: Option<PathBuf>,
     /// End the run after this time, e.g. `30m`
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
-    /// Where commands run, instead of here
+    /// Where the work is done, instead of here
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// The invocation that this run belongs to
     #[arg(long, env = "ESCROW_INVOCATION", value_name = "ID")]
     pub(crate) invocation: Option<String>,
-    /// Also write a report of the run: `junit=FILE` or `sarif=FILE`; may be repeated
-    #[arg(long = "report", value_name = "FORMAT=FILE")]
-    pub(crate) reports: Vec<crate::report::Order>,
 }
 
 #[derive(Debug, Args)]
@@ -190,18 +197,8 @@ pub(crate) struct AgentArguments {
     /// The task; `-` reads it from stdin
     #[arg(allow_hyphen_values = true)]
     pub(crate) prompt: String,
-    /// Where artifacts are delivered, instead of `.escrow/artifacts/<run>/`
-    #[arg(long, value_name = "DIR")]
-    pub(crate) artifacts: Option<PathBuf>,
-    /// End the run after this time, e.g. `30m`
-    #[arg(long, value_name = "DURATION")]
-    pub(crate) timeout: Option<String>,
-    /// Where the agent works, instead of here
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
-    /// The invocation that this run belongs to
-    #[arg(long, env = "ESCROW_INVOCATION", value_name = "ID")]
-    pub(crate) invocation: Option<String>,
+    #[command(flatten)]
+    pub(crate) frame: Frame,
 }
 
 #[derive(Debug, Args)]

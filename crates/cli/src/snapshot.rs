@@ -14,7 +14,7 @@ use std::path::Path;
 
 use escrow_engine::Run;
 use escrow_model::{Entry, RunId};
-use escrow_store::{AddedOutcome, Break, Hash, StoredEntry, Verification, verify_entries};
+use escrow_store::{AddedOutcome, Break, Hash, InvocationRecord, StoredEntry, Verification, verify_entries};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use files::Carried;
@@ -44,6 +44,9 @@ pub(crate) struct Snapshot {
     /// Outcomes that were added to the run by hand; the journal tells of all others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) outcomes: Vec<AddedOutcome>,
+    /// What people said of the invocation that the run belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) invocation: Option<InvocationRecord>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -76,6 +79,9 @@ pub(crate) enum Unsound {
         id: String,
         problem: String,
     },
+    Invocation {
+        problem: &'static str,
+    },
     Replay(String),
 }
 
@@ -94,6 +100,9 @@ impl fmt::Display for Unsound {
             ),
             Unsound::Artifact { path, problem } => write!(formatter, "`{path}` {problem}"),
             Unsound::Outcome { id, problem } => write!(formatter, "outcome `{id}` {problem}"),
+            Unsound::Invocation { problem } => {
+                write!(formatter, "what it says of its invocation is not sound: it {problem}")
+            }
             Unsound::Replay(why) => write!(formatter, "its journal cannot be replayed: {why}"),
         }
     }
@@ -130,7 +139,19 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
     }
     files::check(&snapshot, &run)?;
     outcomes::check(&snapshot, &run)?;
+    check_invocation(&snapshot, &run)?;
     Ok(Sound { snapshot, entries, run, hash })
+}
+
+/// No journal tells what people said; it must at least be of this invocation, and be what people can say.
+fn check_invocation(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
+    let Some(record) = &snapshot.invocation else { return Ok(()) };
+    let problem = if run.options().invocation.as_deref() == Some(&record.id) {
+        record.problem()
+    } else {
+        Some("is of another invocation")
+    };
+    problem.map_or(Ok(()), |problem| Err(Unsound::Invocation { problem }))
 }
 
 /// A version that is not known is told as such, whatever else the document has.
@@ -169,6 +190,7 @@ pub(crate) fn take(
     entries: &[StoredEntry],
     spool: &Path,
     outcomes: Vec<AddedOutcome>,
+    invocation: Option<InvocationRecord>,
     exported_at: String,
 ) -> Result<Snapshot, Unsound> {
     let last = entries.last().ok_or_else(|| Unsound::NotASnapshot("it has no entries".into()))?;
@@ -191,5 +213,6 @@ pub(crate) fn take(
         artifacts: files::artifacts(run),
         outputs: files::outputs(spool),
         outcomes,
+        invocation,
     })
 }

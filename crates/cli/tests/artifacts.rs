@@ -266,6 +266,41 @@ checks:
     assert_eq!(desk.escrow(&["artifacts", id, "--get", "part__2__notes"]).stdout, "3\n");
 }
 
+/// How many items there are inside is known to nobody outside: the run that they belong to holds them to their promises.
+#[test]
+fn items_inside_of_a_nested_run_are_verified_by_that_run() {
+    let desk = Desk::new();
+    let part = "
+inputs: {what: {type: number, required: true}}
+artifacts: {expected: [{id: notes, path: notes.md}]}
+checks: {write: {type: command, exec: 'test {{ inputs.what }} = 2 || echo hi > \"$ESCROW_ARTIFACTS/notes.md\"'}}
+";
+    desk.write("part.yaml", part);
+    desk.write(
+        "all.yaml",
+        "
+checks:
+  list: {type: script, content: 'return [1, 2]', forEach: true}
+  part: {type: playbook, playbook: part.yaml, depends_on: list, with: {what: '{{ item }}'}}
+",
+    );
+    let (code, document) = desk.run("checks: {all: {type: playbook, playbook: all.yaml}}");
+    assert_eq!(code, Some(1), "{document}");
+    let reason = &document["run"]["reason"];
+    assert_eq!(reason["code"], "run.failed.missing_artifact");
+    let runs = desk.escrow(&["runs", "--output", "json"]).json();
+    let id = runs["runs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|run| run["playbook"] == "all")
+        .and_then(|run| run["id"].as_str().map(str::to_owned))
+        .expect("the run between");
+    let between = desk.show(&id);
+    assert_eq!(between["artifacts"]["missing_required"][0]["path"], "part/1/notes.md");
+    assert_eq!(between["artifacts"]["produced"][0]["path"], "part/0/notes.md");
+}
+
 #[test]
 fn a_nested_playbook_that_was_not_needed_owes_nothing() {
     let desk = Desk::new();
@@ -503,4 +538,32 @@ checks:
     assert!(stricter.stdout.contains("artifact_missing"), "{}", stricter.stdout);
     let unseen = replay(&playbook.replace("artifacts: review}", "artifacts: [review, notes]}"));
     assert!(unseen.stdout.contains("`notes` was not looked for"), "{}", unseen.stdout);
+}
+
+/// What a gate has verified is there for all who come after it, and the last look adds nothing unless it changed.
+#[test]
+fn an_outcome_in_a_file_is_stored_at_the_gate_and_once_for_each_version() {
+    let stored = |later: &str| {
+        let desk = Desk::new();
+        let escrow = env!("CARGO_BIN_EXE_escrow");
+        let (code, document) = desk.run(&format!(
+            "
+artifacts: {{expected: [{{id: gate, path: gate.json, kind: gate_verdict}}]}}
+checks:
+  write: {{type: command, exec: \"echo '{{\\\"gate_passed\\\": false}}' > $ESCROW_ARTIFACTS/gate.json\", artifacts: gate}}
+  count: {{type: command, depends_on: write, exec: '{escrow} outcomes --run $ESCROW_RUN --output json'}}
+  later: {{type: command, depends_on: count, exec: \"{later}\"}}
+"
+        ));
+        assert_eq!(code, Some(0), "{document}");
+        let at_the_gate = &document["checks"]["count"]["output"]["outcomes"];
+        assert_eq!(at_the_gate.as_array().map(Vec::len), Some(1), "{at_the_gate}");
+        assert_eq!(at_the_gate[0]["file_path"], "gate.json");
+        let all = document["outcomes"].as_array().cloned().unwrap_or_default();
+        all.iter().map(|outcome| outcome["passed"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(stored("true"), [false]);
+    assert_eq!(stored("touch $ESCROW_ARTIFACTS/gate.json"), [false]);
+    let changed = stored("echo '{\\\"gate_passed\\\": true}' > $ESCROW_ARTIFACTS/gate.json");
+    assert_eq!(changed, [true, false], "the newest first");
 }

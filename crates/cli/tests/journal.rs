@@ -176,3 +176,100 @@ fn old_runs_are_removed_whole_and_the_others_stay_whole() {
     assert_eq!(left["runs"].as_array().map(Vec::len), Some(1));
     assert_eq!(desk.escrow(&["gc", "--max-size", "lots"]).code, Some(2));
 }
+
+/// Who swaps a delivered file for a link after the run gets its target into no export.
+#[test]
+fn nothing_outside_of_the_artifact_directory_is_carried() {
+    let desk = Desk::new();
+    desk.write("home/sub/note.md", "hello\n");
+    let (code, document) = desk.run(PLAYBOOK);
+    assert_eq!(code, Some(0), "{document}");
+    let artifacts =
+        desk.path().join(".escrow/artifacts").join(document["run"]["id"].as_str().expect("an id"));
+    let carried = || {
+        let export = desk.escrow(&["runs", "export", "last"]).json();
+        (export["artifacts"][0]["content"].is_string(), export["artifacts"][0]["left_out"].clone())
+    };
+    assert_eq!(carried(), (true, Value::Null));
+    let swap = |target: &std::path::Path| {
+        let _ = std::fs::remove_dir_all(artifacts.join("sub")); // a folder first, a link then
+        let _ = std::fs::remove_file(artifacts.join("sub"));
+        std::os::unix::fs::symlink(target, artifacts.join("sub")).expect("a link can be made");
+    };
+    swap(&desk.path().join("home/sub"));
+    assert_eq!(carried(), (false, json!("missing")), "the same bytes, but not from here");
+    swap(std::path::Path::new("../../../home/sub"));
+    assert_eq!(carried(), (false, json!("missing")));
+    let text = desk
+        .escrow(&["runs", "export", "last"])
+        .stdout
+        .replace("\"left_out\": \"missing\"", "\"content\": \"aGVsbG8K\"");
+    desk.write("run.json", &text);
+    desk.write("home/sub/note.md", "mine\n");
+    let done = desk.escrow(&["runs", "import", "run.json"]);
+    assert_eq!(done.code, Some(3), "{}", done.stderr);
+    assert_eq!(desk.read("home/sub/note.md"), "mine\n", "and nothing is written through a link");
+    std::fs::create_dir(artifacts.join("real")).expect("a folder");
+    std::fs::write(artifacts.join("real/note.md"), "hello\n").expect("a file");
+    swap(std::path::Path::new("real"));
+    assert_eq!(carried(), (true, Value::Null), "a link that stays inside is as good here as in the verdict");
+    std::fs::write(artifacts.join("real/note.md"), "a".repeat(17 << 20)).expect("a file");
+    assert_eq!(carried(), (false, json!("changed")));
+    std::fs::remove_file(artifacts.join("real/note.md")).expect("a file");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        artifacts.join("real/note.md"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .expect("a pipe");
+    assert_eq!(carried(), (false, json!("missing")), "and nobody waits for a writer");
+}
+
+#[test]
+fn what_people_said_of_the_invocation_travels_with_its_runs() {
+    let desk = Desk::new();
+    let started =
+        desk.escrow(&["invocation", "start", "--name", "nightly", "--prompt", "look", "--by", "ann"]);
+    let id = started.stdout.trim().to_owned();
+    let export = |name: &str| {
+        assert_eq!(desk.escrow(&["runs", "export", "last", "--out", name]).code, Some(0));
+        desk.read(name)
+    };
+    desk.run_with("checks: {a: {type: command, exec: exit 1}}", &["--invocation", &id]);
+    let early = export("early.json");
+    desk.run_with("checks: {b: {type: noop}}", &["--invocation", &id]);
+    let end = ["invocation", "end", &id, "--status", "completed", "--by", "ann", "--why", "fixed"];
+    assert_eq!(desk.escrow(&end).code, Some(0));
+    let late = export("late.json");
+
+    let shown = |desk: &Desk| desk.escrow(&["invocation", "show", &id, "--output", "json"]).json();
+    for order in [[&early, &late], [&late, &early]] {
+        let elsewhere = Desk::new();
+        for text in order {
+            elsewhere.write("run.json", text);
+            let done = elsewhere.escrow(&["runs", "import", "run.json"]);
+            assert_eq!(done.code, Some(0), "{}", done.stderr);
+        }
+        let (mut here, mut there) =
+            (shown(&desk)["invocation"].clone(), shown(&elsewhere)["invocation"].clone());
+        assert_eq!(there["name"], "nightly");
+        assert_eq!(there["reason"]["code"], "invocation.completed.by_hand");
+        for shown in [&mut here, &mut there] {
+            // Its files lie elsewhere now; nothing else differs.
+            shown.as_object_mut().map(|shown| shown.remove("runs"));
+        }
+        assert_eq!(there, here);
+        let again = elsewhere.escrow(&["runs", "import", "run.json"]);
+        assert_eq!(again.code, Some(0), "{}", again.stderr);
+        assert_eq!(shown(&elsewhere)["invocation"]["status"], "completed");
+    }
+
+    let mut other: Value = serde_json::from_str(&late).expect("JSON");
+    other["invocation"]["id"] = json!("i_another");
+    refused(&desk, &other.to_string(), "is of another invocation");
+    let mut better: Value = serde_json::from_str(&late).expect("JSON");
+    better["invocation"]["said"][1]["ended"]["status"] = json!("failed");
+    refused(&desk, &better.to_string(), "ends for a reason that is none");
+}

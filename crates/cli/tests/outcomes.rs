@@ -291,3 +291,53 @@ fn a_secret_of_the_run_is_not_kept_in_an_added_outcome() {
     );
     assert!(!added.to_string().contains("hunter2"), "{added}");
 }
+
+/// Two readers may believe different halves of it, so it is no verdict at all, whichever way it comes.
+#[test]
+fn a_verdict_that_says_two_things_under_one_name_is_refused() {
+    let twice = r#"{"outcome_kind": "gate_verdict", "gate_passed": false, "gate_passed": true}"#;
+    let desk = Desk::new();
+    let done = desk.escrow_given(&["outcomes", "add", "--name", "gate"], twice);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("`gate_passed` is given twice"), "{}", done.stderr);
+
+    desk.write("verdict.json", twice);
+    let (code, document) = desk.run(&playbook("gate_verdict", ""));
+    assert_eq!(code, Some(1), "{document}");
+    assert_eq!(document["checks"]["verdict"]["issues"][0]["message"], "`gate_passed` is given twice");
+
+    let (code, document) = desk.run(
+        "
+artifacts: {expected: [{id: gate, path: gate.json, kind: gate_verdict}]}
+checks: {write: {type: command, exec: 'cat verdict.json > $ESCROW_ARTIFACTS/gate.json'}}
+",
+    );
+    assert_eq!(code, Some(1), "{document}");
+    let missing = &document["artifacts"]["missing_required"][0];
+    assert_eq!(
+        (&missing["problem"], &missing["detail"]),
+        (&json!("schema"), &json!("`gate_passed` is given twice"))
+    );
+    assert_eq!(list(&desk, &[]), Vec::<Value>::new(), "nothing of it was kept");
+}
+
+#[test]
+fn a_command_adds_outcomes_to_its_run_wherever_the_run_is_kept() {
+    let desk = Desk::new();
+    desk.write("verdict.json", REVIEW);
+    let escrow = env!("CARGO_BIN_EXE_escrow");
+    for safety in ["standard", "strict"] {
+        let (code, document) = desk.run_with(
+            &format!(
+                "safety: {safety}\nchecks: {{add: {{type: command, exec: 'cd / && {escrow} outcomes add --name verdict < {}', guarantee: 'true'}}}}",
+                desk.path().join("verdict.json").display()
+            ),
+            &["--state", "kept/here"],
+        );
+        assert_eq!(code, Some(0), "{document}");
+        let listed = list(&desk, &["--state", "kept/here", "--run", "last"]);
+        assert_eq!(listed.len(), 1);
+        assert_eq!(listed[0]["run_id"], document["run"]["id"]);
+    }
+    assert!(!desk.path().join(".escrow").exists(), "no second state was made");
+}

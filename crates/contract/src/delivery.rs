@@ -209,7 +209,8 @@ fn judge_file(
     let content = file.content.as_ref().ok_or_else(not_parsed)?;
     let kind =
         kinds(name).ok_or_else(|| lack(Problem::Schema, format!("no outcome kind is called `{name}`")))?;
-    kind.judge(content).map(Some).map_err(|error| lack(Problem::Schema, error.to_string()))
+    let judged = kind.judge_read(content, file.repeated_key.as_deref());
+    judged.map(Some).map_err(|error| lack(Problem::Schema, error.to_string()))
 }
 
 fn produced(expected: &ExpectedArtifact, file: &SeenFile) -> ProducedArtifact {

@@ -11,6 +11,7 @@ use escrow_model::outcome::{self, KINDS, is_kind_name, own_digest};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::json::{given_twice, read_json};
 use crate::{Schema, SchemaError};
 
 /// The most that one outcome may hold.
@@ -88,6 +89,14 @@ impl Kind {
     /// Reads an outcome of this kind.
     pub fn read(&self, bytes: &[u8]) -> Result<Outcome, NotAnOutcome> {
         self.judge(&parse(bytes)?)
+    }
+
+    /// As `judge`, of a value that was read with one of its members given twice.
+    pub fn judge_read(&self, value: &Value, repeated: Option<&str>) -> Result<Outcome, NotAnOutcome> {
+        match repeated {
+            Some(way) => Err(NotAnOutcome::because(given_twice(way))),
+            None => self.judge(value),
+        }
     }
 
     /// Takes a value as an outcome of this kind, or says everything that speaks against it.
@@ -189,7 +198,11 @@ fn parse(bytes: &[u8]) -> Result<Value, NotAnOutcome> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(NotAnOutcome::because("there is nothing"));
     }
-    serde_json::from_slice(bytes).map_err(|error| NotAnOutcome::because(format!("it is not JSON: {error}")))
+    let read = read_json(bytes).map_err(|error| NotAnOutcome::because(format!("it is not JSON: {error}")))?;
+    match read.repeated {
+        Some(way) => Err(NotAnOutcome::because(given_twice(&way))),
+        None => Ok(read.value),
+    }
 }
 
 /// A value as a message shows it: short.

@@ -5,20 +5,11 @@ use escrow_model::{ArtifactContract, ArtifactPath, ExpectedArtifact, Location, S
 use serde_json::{Value, json};
 
 fn report() -> ExpectedArtifact {
-    ExpectedArtifact {
-        id: "report".into(),
-        location: Location::Path(ArtifactPath::parse("report.json").expect("a good path")),
-        required: true,
-        description: String::new(),
-        source: Source::Playbook,
-        min_size: 1,
-        fresh: true,
-        mime_type: None,
-        schema: None,
-        kind: None,
-        check: None,
-        replaces: None,
-    }
+    ExpectedArtifact::new(
+        "report",
+        Location::Path(ArtifactPath::parse("report.json").expect("a good path")),
+        Source::Playbook,
+    )
 }
 
 /// What judging a file comes to: `passed`, or the problem.
@@ -31,6 +22,7 @@ fn check(expected: ExpectedArtifact, size: u64, mime_type: Option<&str>, content
         changed_ns: 1,
         mime_type: mime_type.map(str::to_owned),
         content,
+        repeated_key: None,
         holds_secret: false,
     };
     let seen = Sighting { id: "report".into(), files: vec![file], refused: None };

@@ -30,8 +30,11 @@ impl Deciding<'_> {
             return;
         }
         let contract = ArtifactContract { expected: self.artifacts_of(*check, scope) };
-        let verified = self.verify(&contract, seen);
-        self.record_inspection(place, attempt, verified.delivery);
+        let Verified { delivery, outcomes } = self.verify(&contract, seen);
+        for delivered in outcomes {
+            self.store_delivered(delivered);
+        }
+        self.record_inspection(place, attempt, delivery);
     }
 
     pub(crate) fn record_inspection(&mut self, place: &Place, attempt: u32, delivery: Delivery) {
@@ -67,13 +70,14 @@ impl Deciding<'_> {
         judge_delivery(contract, &kinds, &self.state.facts.before, seen, self.at)
     }
 
-    /// A run that was opened again is looked at again; what it had stored already is not stored twice.
+    /// A file may be looked at several times: at a gate, at the end, and again when the run is opened again. It is
+    /// stored once for each version that differs from the one before.
     fn store_delivered(&mut self, delivered: DeliveredOutcome) {
         let DeliveredOutcome { id, path, outcome } = delivered;
-        let known = self.state.outcomes.iter().any(|(_, stored)| {
-            stored.name == id && stored.file_path.as_deref() == Some(&path) && stored.outcome == outcome
-        });
-        if !known {
+        let mut newest_first = self.state.outcomes.iter().rev().map(|(_, stored)| stored);
+        let latest =
+            newest_first.find(|stored| stored.name == id && stored.file_path.as_deref() == Some(&path));
+        if latest.is_none_or(|latest| latest.outcome != outcome) {
             self.store_outcome(id, outcome, None, Some(path));
         }
     }

@@ -120,7 +120,10 @@ impl Run {
         }
         let outcome = match (&spec.outcome, &answer.ending) {
             (Some(kind), Ending::Done) => match self.graph.contract(check).outcome.as_ref() {
-                Some(kind) => kind.judge(&answer.output).map_err(|refused| refused.to_string()),
+                Some(kind) => {
+                    let repeated = answer.record.get("repeated_key").and_then(Value::as_str);
+                    kind.judge_read(&answer.output, repeated).map_err(|refused| refused.to_string())
+                }
                 None => Err(format!("the kind `{kind}` cannot be compiled")),
             }
             .map_err(|message| {

@@ -44,6 +44,26 @@ pub struct ExpectedArtifact {
     pub check: Option<String>,
 }
 
+impl ExpectedArtifact {
+    /// One of which only this is said: it is required, not empty, and made during the run.
+    pub fn new(id: impl Into<String>, location: Location, source: Source) -> ExpectedArtifact {
+        ExpectedArtifact {
+            id: id.into(),
+            location,
+            required: true,
+            description: String::new(),
+            source,
+            min_size: 1,
+            fresh: true,
+            mime_type: None,
+            schema: None,
+            kind: None,
+            replaces: None,
+            check: None,
+        }
+    }
+}
+
 /// Who declared an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -237,6 +257,9 @@ pub struct SeenFile {
     /// The parsed content, looked at only when a schema or a kind asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Value>,
+    /// The way to a member of the content that is given twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeated_key: Option<String>,
     /// A declared secret stands in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_secret: bool,

@@ -124,6 +124,7 @@ fn attempt(folder: &Path, number: u32, contexts: Rc<Contexts>) -> Attempt {
         directory: folder.into(),
         artifacts: folder.into(),
         spool: folder.join("spool"),
+        state: folder.into(),
         label: format!("lint.{place}"),
         spool_from_bytes: 64 * 1024,
         contexts,

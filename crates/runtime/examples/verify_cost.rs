@@ -14,24 +14,30 @@ const TIMES: u32 = 20_000;
 const ROUNDS: usize = 5;
 
 fn main() -> std::io::Result<()> {
-    let directory = std::env::temp_dir().join(format!("escrow-verify-{}", std::process::id()));
-    std::fs::create_dir_all(&directory)?;
-    for number in 0..5 {
-        std::fs::write(directory.join(format!("f{number}.md")), "x".repeat(1200))?;
+    let flat = std::env::temp_dir().join(format!("escrow-verify-{}", std::process::id()));
+    let user = std::env::temp_dir().join(format!("escrow-verify-{}-user", std::process::id()));
+    // As deep as artifacts really lie: what resolves names step by step pays for every step.
+    let deep = user.join("project/.escrow/artifacts/r_1");
+    for directory in [&flat, &deep] {
+        std::fs::create_dir_all(directory)?;
+        for number in 0..5 {
+            std::fs::write(directory.join(format!("f{number}.md")), "x".repeat(1200))?;
+        }
     }
     let all: Vec<_> = (0..5).map(|number| expected(&format!("f{number}.md"), true)).collect();
     let mut some = all[..3].to_vec();
     some.extend([expected("m1.md", true), expected("m2.md", false)]);
-    for (name, contract, status) in [
-        ("verify_5_present", all, DeliveryStatus::Passed),
-        ("verify_3_present_2_missing", some, DeliveryStatus::Failed),
+    for (name, directory, contract, status) in [
+        ("verify_5_present", &flat, all.clone(), DeliveryStatus::Passed),
+        ("verify_5_present_in_a_project", &deep, all, DeliveryStatus::Passed),
+        ("verify_3_present_2_missing", &flat, some, DeliveryStatus::Failed),
     ] {
         let contract = ArtifactContract { expected: contract };
         let mut rates: Vec<(f64, f64)> = (0..ROUNDS)
             .map(|_| {
                 let (began, cpu) = (Instant::now(), processor_seconds());
                 for _ in 0..TIMES {
-                    let seen = inspect(&directory, &contract.expected, Depth::Full);
+                    let seen = inspect(directory, &contract.expected, Depth::Full);
                     let verified = judge_delivery(&contract, &Kind::registered, &[], &seen, 0);
                     assert_eq!(verified.delivery.status, status);
                 }
@@ -45,7 +51,8 @@ fn main() -> std::io::Result<()> {
             "{{\"bench\": \"{name}\", \"wall_per_s_median\": {wall:.0}, \"cpu_per_s_median\": {cpu:.0}}}"
         );
     }
-    std::fs::remove_dir_all(&directory)
+    std::fs::remove_dir_all(&user)?;
+    std::fs::remove_dir_all(&flat)
 }
 
 fn processor_seconds() -> f64 {
@@ -56,17 +63,11 @@ fn processor_seconds() -> f64 {
 
 fn expected(path: &str, required: bool) -> ExpectedArtifact {
     ExpectedArtifact {
-        id: path.replace('.', "-"),
-        location: Location::Path(ArtifactPath::parse(path).expect("a good path")),
         required,
-        description: String::new(),
-        source: Source::Playbook,
-        min_size: 1,
-        fresh: true,
-        mime_type: None,
-        schema: None,
-        kind: None,
-        replaces: None,
-        check: None,
+        ..ExpectedArtifact::new(
+            path.replace('.', "-"),
+            Location::Path(ArtifactPath::parse(path).expect("a good path")),
+            Source::Playbook,
+        )
     }
 }

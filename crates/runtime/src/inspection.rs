@@ -16,13 +16,15 @@ mod media;
 mod opened;
 mod reading;
 mod walk;
+mod writing;
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use escrow_model::{ExpectedArtifact, Location, Problem, Refused, Sighting};
+use escrow_model::{ExpectedArtifact, Location, Problem, Refused, SeenFile, Sighting};
 use globset::{GlobBuilder, GlobMatcher};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::redaction::Redactor;
@@ -32,6 +34,7 @@ use reading::read;
 pub use opened::{OpenedFile, open_beneath};
 pub use reading::{CONTENT_BYTES_MAX, HASHED_BYTES_MAX};
 pub use walk::{DEPTH_MAX, ENTRIES_MAX};
+pub use writing::write_beneath;
 
 /// How closely to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +76,8 @@ fn look_around(
     depth: Depth,
     redactor: &Redactor,
 ) -> Vec<Sighting> {
-    let look = match resolver.open_directory(directory) {
-        Ok(root) => Look { resolver, root, depth, redactor },
+    let mut look = match resolver.open_directory(directory) {
+        Ok(root) => Look { resolver, root, depth, redactor, buffer: Vec::new() },
         Err(error) => {
             let problem = match error {
                 Errno::NOENT => None,
@@ -100,15 +103,23 @@ fn look_around(
         .collect()
 }
 
+/// A place to start from. Nothing is read from this descriptor, so it need not be one to read from.
+#[cfg(target_os = "linux")]
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
 struct Look<'r> {
     resolver: Resolver,
     root: OwnedFd,
     depth: Depth,
     redactor: &'r Redactor,
+    /// What is read passes through it, one file after another.
+    buffer: Vec<u8>,
 }
 
 impl Look<'_> {
-    fn at_path(&self, expected: &ExpectedArtifact, path: &str) -> Sighting {
+    fn at_path(&mut self, expected: &ExpectedArtifact, path: &str) -> Sighting {
         match self.file(expected, path) {
             Ok(file) => sighting(expected, vec![file], None),
             Err(Refusal::Absent) => sighting(expected, Vec::new(), None),
@@ -121,7 +132,7 @@ impl Look<'_> {
 
     /// What matches and is no file beneath the directory does not count. If nothing counts, it is told why.
     fn at_pattern(
-        &self,
+        &mut self,
         expected: &ExpectedArtifact,
         pattern: &str,
         names: &Result<BTreeSet<String>, String>,
@@ -147,9 +158,9 @@ impl Look<'_> {
         sighting(expected, files, refused)
     }
 
-    fn file(&self, expected: &ExpectedArtifact, path: &str) -> Result<escrow_model::SeenFile, Refusal> {
+    fn file(&mut self, expected: &ExpectedArtifact, path: &str) -> Result<SeenFile, Refusal> {
         let file = self.resolver.open(self.root.as_fd(), path)?;
-        read(file, path, expected, self.depth, self.redactor)
+        read(file, path, expected, self.depth, self.redactor, &mut self.buffer)
     }
 }
 
@@ -166,11 +177,7 @@ fn unreadable(detail: impl Into<String>) -> Refused {
     Refused { problem: Problem::Absent, detail: detail.into() }
 }
 
-fn sighting(
-    expected: &ExpectedArtifact,
-    files: Vec<escrow_model::SeenFile>,
-    refused: Option<Refused>,
-) -> Sighting {
+fn sighting(expected: &ExpectedArtifact, files: Vec<SeenFile>, refused: Option<Refused>) -> Sighting {
     Sighting { id: expected.id.clone(), files, refused }
 }
 

@@ -50,6 +50,8 @@ pub struct Attempt {
     pub artifacts: PathBuf,
     /// Where the run keeps output and what is handed back. Made when it is needed.
     pub spool: PathBuf,
+    /// Where the run is kept: what the attempt starts finds the run there.
+    pub state: PathBuf,
     /// Begins the names of this attempt's files in `spool`: a file name that no other attempt of the run has.
     pub label: String,
     /// Output stays in memory below this, unless it waits there for a second; 0 keeps every byte in files.

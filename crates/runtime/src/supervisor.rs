@@ -41,6 +41,8 @@ pub struct Surroundings {
     pub artifacts: PathBuf,
     /// A folder for this run's output files.
     pub spool: PathBuf,
+    /// Where the run is kept.
+    pub state: PathBuf,
     pub environment: Environment,
     pub secrets: Arc<Secrets>,
     /// How long processes may take to end after they were asked to.

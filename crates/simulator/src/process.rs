@@ -84,6 +84,7 @@ fn surroundings() -> Surroundings {
         directory: PathBuf::from("/nowhere"),
         artifacts: PathBuf::from("/nowhere/artifacts"),
         spool: PathBuf::from("/nowhere/spool"),
+        state: PathBuf::from("/nowhere"),
         environment: Environment::Minimal { also: Vec::new(), secrets: Vec::new() },
         secrets: Arc::new(Secrets::none()),
         grace: Duration::from_secs(1),

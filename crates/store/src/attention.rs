@@ -182,6 +182,27 @@ fn dismissals(connection: &Connection) -> Result<BTreeMap<String, Dismissal>, Tr
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Forgets dismissals of what no longer is there: the run that was seen last is gone, and nothing of its cause is left.
+/// Whoever drives a run may be dead for all this knows.
+pub(crate) fn forget_gone(connection: &Connection) -> Result<(), Trouble> {
+    let dismissals = dismissals(connection)?;
+    let mut left = BTreeMap::new();
+    causes::ended(connection, &dismissals, &mut left)?;
+    for one in
+        causes::waiting(connection)?.into_iter().chain(causes::interrupted(connection, &|_| Liveness::Dead)?)
+    {
+        add(one, &dismissals, &mut left);
+    }
+    let mut is_here = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM journals WHERE run = ?1)")?;
+    let mut forget = connection.prepare_cached("DELETE FROM dismissals WHERE fingerprint = ?1")?;
+    for (fingerprint, seen) in dismissals.iter().filter(|(fingerprint, _)| !left.contains_key(*fingerprint)) {
+        if !is_here.query_row([seen.up_to_run.as_str()], |row| row.get(0))? {
+            forget.execute([fingerprint])?;
+        }
+    }
+    Ok(())
+}
+
 impl Dismissal {
     fn covers(&self, at: Millis, run: &RunId) -> bool {
         (at, run) <= (self.up_to, &self.up_to_run)

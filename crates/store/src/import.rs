@@ -5,6 +5,7 @@ use escrow_model::RunId;
 use crate::chain::Hash;
 use crate::commit::Durability;
 use crate::fault::{StoreError, StoreErrorKind, Trouble};
+use crate::invocations::{self, Hear, InvocationRecord};
 use crate::journal::{self, Draft, StoredEntry};
 use crate::store::Store;
 
@@ -20,17 +21,31 @@ pub enum Imported {
 }
 
 impl Store {
-    /// Adds a whole run, as [`Store::journal`] gave it. Nobody holds it.
-    pub fn import(&self, run: &RunId, entries: &[StoredEntry]) -> Result<Imported, StoreError> {
+    /// Adds a whole run, as [`Store::journal`] gave it, and what people said of its invocation. Nobody holds it.
+    pub fn import(
+        &self,
+        run: &RunId,
+        entries: &[StoredEntry],
+        invocation: Option<&InvocationRecord>,
+    ) -> Result<Imported, StoreError> {
         let drafts = check(run, entries).map_err(|trouble| trouble.at(self.path()))?;
         let last = entries.last().map_or_else(|| Hash::origin(run), |entry| entry.hash);
-        let run = run.clone();
+        let (run, invocation) = (run.clone(), invocation.cloned());
         self.write(Durability::Full, move |connection| {
+            let hear = |when| {
+                invocation.as_ref().map_or(Ok(()), |record| invocations::take_in(record, when, connection))
+            };
             if let Some(head) = journal::head(connection, &run)? {
-                return Ok(if head.hash == last { Imported::AlreadyThere } else { Imported::Differs });
+                if head.hash != last {
+                    return Ok(Imported::Differs);
+                }
+                hear(Hear::BehindTheRun)?;
+                return Ok(Imported::AlreadyThere);
             }
+            hear(Hear::BeforeTheRun)?;
             let Some(mut head) = journal::create(connection, &run)? else { return Ok(Imported::Differs) };
             journal::append(connection, &run, &mut head, &drafts)?;
+            hear(Hear::BehindTheRun)?;
             Ok(Imported::Done { seq: head.seq })
         })
     }

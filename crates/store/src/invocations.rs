@@ -1,6 +1,8 @@
 //! What people say of invocations: no journal tells of it, so it is written down here, each with its place among the
 //! commits, so that a rebuild hears it at the same moment.
 
+mod carried;
+
 use std::collections::BTreeSet;
 
 use escrow_model::{Evidence, InvocationCode, InvocationId, InvocationStatus, Millis, RunId};
@@ -12,6 +14,9 @@ use crate::fault::{StoreError, Trouble};
 use crate::store::Store;
 use crate::tables::invocations::{self, InvocationReason, InvocationRow};
 use crate::tables::{from_json, json};
+
+pub use carried::InvocationRecord;
+pub(crate) use carried::{Hear, take_in};
 
 /// What cannot be derived; a step of the schema.
 pub(crate) const TABLES: &str = "

@@ -71,7 +71,7 @@ pub use fault::{StoreError, StoreErrorKind};
 pub use feed::FeedEntry;
 pub use import::Imported;
 pub use inbox::{LetterId, Sent};
-pub use invocations::{EndInvocation, InvocationEnd, StartedInvocation};
+pub use invocations::{EndInvocation, InvocationEnd, InvocationRecord, StartedInvocation};
 pub use journal::StoredEntry;
 pub use keeper::{Keeper, Reply};
 pub use lease::{Holder, Lease, LeaseError, Liveness};

@@ -7,7 +7,7 @@ use crate::commit::Durability;
 use crate::fault::StoreError;
 use crate::store::Store;
 use crate::tables;
-use crate::{invocations, outcomes};
+use crate::{attention, invocations, outcomes};
 
 impl Store {
     /// Removes these runs, their letters, the outcomes that were added to them and all that was derived from them;
@@ -39,6 +39,7 @@ impl Store {
                 keep_place(connection, end)?;
                 invocations::forget_empty(&asked_for, connection)?;
                 tables::rebuild(connection)?;
+                attention::forget_gone(connection)?;
             }
             Ok(removed)
         })

@@ -355,6 +355,7 @@ pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<
                     changed_ns: 1,
                     mime_type: None,
                     content: None,
+                    repeated_key: None,
                     holds_secret: false,
                 })
                 .collect(),

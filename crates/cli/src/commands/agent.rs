@@ -17,7 +17,7 @@ const PROMPT_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
     let name = &arguments.name;
-    let directory = run::directory(arguments.dir.as_deref())?;
+    let directory = run::directory(arguments.frame.dir.as_deref())?;
     let profile = match escrow_runtime::agents::find(name, &[&directory]) {
         FoundAgent::Profile(profile) => profile,
         FoundAgent::Unknown { known } => {
@@ -55,10 +55,7 @@ pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, talk: &Talk) ->
         exclude_tags: Vec::new(),
         jobs: None,
         safe_mode: false,
-        artifacts: arguments.artifacts.clone(),
-        timeout: arguments.timeout.clone(),
-        dir: arguments.dir.clone(),
-        invocation: arguments.invocation.clone(),
+        frame: arguments.frame.clone(),
         reports: Vec::new(),
     };
     run::run_plan(&run, shared, talk, &Arc::new(plan))

@@ -25,9 +25,15 @@ pub(crate) fn export(arguments: &ExportArguments, state: &StateDirectory, talk: 
     let run = replay(&store, &row)?;
     let entries = store.journal(&row.id).map_err(Failure::from)?;
     let added = store.added_to(&row.id).map_err(Failure::from)?;
+    let invocation = match &run.options().invocation {
+        // What lies inside another run does not count for an invocation.
+        Some(id) if run.options().depth == 0 => store.invocation_record(id).map_err(Failure::from)?,
+        _ => None,
+    };
     let unsound = |why: Unsound| Failure::world("broken_journal", format!("run `{}`: {why}", row.id));
+    let spool = state.spool(&row.id);
     let snapshot =
-        snapshot::take(&run, &entries, &state.spool(&row.id), added, rfc3339(now_ms())).map_err(unsound)?;
+        snapshot::take(&run, &entries, &spool, added, invocation, rfc3339(now_ms())).map_err(unsound)?;
     let mut text = serde_json::to_vec_pretty(&snapshot)
         .map_err(|error| Failure::world("export", format!("the run cannot be written as JSON: {error}")))?;
     text.push(b'\n');
@@ -74,7 +80,7 @@ pub(crate) fn import(arguments: &ImportArguments, state: &StateDirectory, talk: 
             .into());
     }
     let store = state.write()?;
-    let imported = store.import(id, &entries).map_err(Failure::from)?;
+    let imported = store.import(id, &entries, snapshot.invocation.as_ref()).map_err(Failure::from)?;
     let word = match imported {
         Imported::Done { .. } => "imported",
         Imported::AlreadyThere => "already there",
@@ -114,6 +120,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Sound, Failure> {
             Unsound::Broken { .. } | Unsound::CutOff { .. } | Unsound::Replay(_) => "broken_journal",
             Unsound::Artifact { .. } => "broken_artifact",
             Unsound::Outcome { .. } => "broken_outcome",
+            Unsound::Invocation { .. } => "broken_invocation",
         };
         let failure = Failure::world(code, format!("`{file}`: {why}"));
         match why {

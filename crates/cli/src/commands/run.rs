@@ -32,7 +32,7 @@ pub(crate) fn run_plan(
 ) -> Result<Exit> {
     execute(arguments, shared, talk, plan).map_err(|error| {
         // What went wrong may quote what was typed.
-        let secrets = Secrets::at_hand(plan, arguments.dir.as_deref().unwrap_or(Path::new(".")));
+        let secrets = Secrets::at_hand(plan, arguments.frame.dir.as_deref().unwrap_or(Path::new(".")));
         Failure::from_error(error).redacted(secrets.redactor()).into()
     })
 }
@@ -45,11 +45,11 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
     }
     let (event, payload) = start::read_event(arguments.event.as_deref())?;
     let inputs = start::read_inputs(plan, &arguments.inputs)?;
-    let timeout_ms = arguments.timeout.as_deref().map(timeout).transpose()?;
-    let directory = directory(arguments.dir.as_deref())?;
+    let timeout_ms = arguments.frame.timeout.as_deref().map(timeout).transpose()?;
+    let directory = directory(arguments.frame.dir.as_deref())?;
     let state = StateDirectory::find(shared.state.as_deref())?;
     let id = new_run_id().map_err(|error| Failure::world("chance", format!("no random numbers: {error}")))?;
-    let artifacts = artifact_directory(arguments.artifacts.as_deref(), &state, &id)?;
+    let artifacts = artifact_directory(arguments.frame.artifacts.as_deref(), &state, &id)?;
     let secrets = Secrets::read(plan, &directory).map_err(Failure::from)?;
     let store = state.write()?;
     let artifacts = made_for_real(&artifacts)?;
@@ -64,7 +64,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
         safe_mode: arguments.safe_mode,
         parallelism: arguments.jobs.or(plan.max_parallelism).unwrap_or_else(cores),
         timeout_ms,
-        invocation: super::invocation::joined(arguments.invocation.as_deref(), &store)?,
+        invocation: super::invocation::joined(arguments.frame.invocation.as_deref(), &store)?,
         depth: 0,
         parent: None,
         file: arguments

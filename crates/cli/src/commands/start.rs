@@ -170,6 +170,7 @@ impl Begun {
             directory: PathBuf::from(&options.directory),
             artifacts: PathBuf::from(&options.artifacts),
             spool: state.spool(&options.run),
+            state: state.path().to_owned(),
             environment,
             secrets: Arc::new(self.secrets),
             grace: escrow_runtime::process::GRACE,

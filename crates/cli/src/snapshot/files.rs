@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use escrow_engine::Run;
 use escrow_model::{ArtifactPath, Warning};
+use escrow_runtime::inspection::{open_beneath, write_beneath};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -37,14 +38,11 @@ impl Carried {
         Carried { path: path.to_owned(), size, sha256, content: None, left_out: Some(why.to_owned()) }
     }
 
-    /// Writes the content beneath a directory that is ours.
+    /// Writes the content beneath a directory that is ours. A run that was here before may have left links in it.
     pub(crate) fn write(&self, directory: &Path) -> io::Result<()> {
         let Some(content) = self.content.as_deref().and_then(decode) else { return Ok(()) };
-        let path = directory.join(&self.path);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::write(path, content)
+        let path = ArtifactPath::parse(&self.path).map_err(io::Error::other)?;
+        write_beneath(directory, &path, &content)
     }
 }
 
@@ -61,14 +59,11 @@ pub(super) fn artifacts(run: &Run) -> Vec<Carried> {
             continue;
         }
         let size = file["size"].as_u64().unwrap_or(0);
-        all.push(match read_beneath(&directory, &path) {
+        all.push(match content_beneath(&directory, &path, &sha256) {
             _ if holds_secret(run, &path) => Carried::without(&path, size, sha256, "secret"),
             _ if size > BYTES_MAX => Carried::without(&path, size, sha256, "too_large"),
-            None => Carried::without(&path, size, sha256, "missing"),
-            Some(bytes) if digest(&bytes) != sha256 => Carried::without(&path, size, sha256, "changed"),
-            Some(bytes) => {
-                Carried { path, size, sha256, content: Some(STANDARD.encode(bytes)), left_out: None }
-            }
+            Ok(content) => Carried { path, size, sha256, content: Some(content), left_out: None },
+            Err(why) => Carried::without(&path, size, sha256, why),
         });
     }
     all
@@ -82,16 +77,16 @@ fn holds_secret(run: &Run, path: &str) -> bool {
         .any(|produced| run.warnings().contains(&Warning::secret_in_artifact(produced)))
 }
 
-/// A file that is no link, and not reached by one: what is beside the artifacts stays at home.
-fn read_beneath(directory: &Path, path: &str) -> Option<Vec<u8>> {
-    let path = ArtifactPath::parse(path).ok()?;
-    let root = directory.canonicalize().ok()?;
-    let real = root.join(path.as_str()).canonicalize().ok()?;
-    let size = fs::metadata(&real).ok().filter(fs::Metadata::is_file)?.len();
-    if !real.starts_with(&root) || size > BYTES_MAX {
-        return None;
+/// A file as it was looked at for the verdict: by descriptor, through no link that leads out. What is beside the
+/// artifacts stays at home, whoever swaps names meanwhile.
+fn content_beneath(directory: &Path, path: &str, sha256: &str) -> Result<String, &'static str> {
+    let path = ArtifactPath::parse(path).map_err(|_| "missing")?;
+    let mut file = open_beneath(directory, path.as_str()).ok().flatten().ok_or("missing")?;
+    match file.read_at_most(BYTES_MAX) {
+        Err(_) => Err("missing"),
+        Ok(Some(bytes)) if digest(&bytes) == sha256 => Ok(STANDARD.encode(bytes)),
+        Ok(_) => Err("changed"),
     }
-    fs::read(real).ok()
 }
 
 /// The output files of a run, in the order of their names.

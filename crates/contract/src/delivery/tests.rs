@@ -2,20 +2,11 @@ use super::*;
 use escrow_model::{ArtifactPath, Count, Refused, Source};
 
 fn review() -> ExpectedArtifact {
-    ExpectedArtifact {
-        id: "review".into(),
-        location: Location::Path(ArtifactPath::parse("review.md").expect("a good path")),
-        required: true,
-        description: String::new(),
-        source: Source::Playbook,
-        min_size: 1,
-        fresh: true,
-        mime_type: None,
-        schema: None,
-        kind: None,
-        replaces: None,
-        check: None,
-    }
+    ExpectedArtifact::new(
+        "review",
+        Location::Path(ArtifactPath::parse("review.md").expect("a good path")),
+        Source::Playbook,
+    )
 }
 
 fn file(path: &str, size: u64, changed_ns: i64) -> SeenFile {
@@ -27,6 +18,7 @@ fn file(path: &str, size: u64, changed_ns: i64) -> SeenFile {
         changed_ns,
         mime_type: None,
         content: None,
+        repeated_key: None,
         holds_secret: false,
     }
 }

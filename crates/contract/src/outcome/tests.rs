@@ -245,3 +245,17 @@ fn an_outcome_says_itself_which_kind_it_is() {
         assert!(refused.contains(why), "{refused}");
     }
 }
+
+#[test]
+fn a_member_that_is_given_twice_is_refused_by_name() {
+    for (text, way) in [
+        (r#"{"outcome_kind": "gate_verdict", "gate_passed": false, "gate_passed": true}"#, "gate_passed"),
+        (
+            r#"{"gate_passed": true, "criteria": [{"name": "a", "passed": false, "passed": true}]}"#,
+            "criteria[0].passed",
+        ),
+    ] {
+        let refused = Kind::registered("gate_verdict").expect("it is known").read(text.as_bytes());
+        assert_eq!(refused.expect_err(text).problems, [format!("`{way}` is given twice")], "{text}");
+    }
+}

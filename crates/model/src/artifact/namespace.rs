@@ -93,20 +93,11 @@ mod tests {
     use crate::Source;
 
     fn report() -> ExpectedArtifact {
-        ExpectedArtifact {
-            id: "report".into(),
-            location: Location::Path(ArtifactPath::parse("out/{a}.md").expect("a good path")),
-            required: true,
-            description: String::new(),
-            source: Source::AgentProfile,
-            min_size: 1,
-            fresh: true,
-            mime_type: None,
-            schema: None,
-            kind: None,
-            replaces: None,
-            check: None,
-        }
+        ExpectedArtifact::new(
+            "report",
+            Location::Path(ArtifactPath::parse("out/{a}.md").expect("a good path")),
+            Source::AgentProfile,
+        )
     }
 
     #[test]

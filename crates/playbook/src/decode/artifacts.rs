@@ -66,7 +66,7 @@ fn artifact(item: &Node, source: Source, found: &mut Diagnostics) -> Option<Expe
     item.map()?;
     let location = location(item, found);
     let text = |key: &str| item.get(key).and_then(|node| node.written()).map(str::to_owned);
-    let flag = |key: &str| item.get(key).and_then(|node| node.bool()).unwrap_or(true);
+    let flag = |key: &str| item.get(key).and_then(|node| node.bool());
     let schema = item.get("schema").filter(|schema| schema.map().is_some());
     if let Some(schema) = schema {
         check_schema(schema, "schema", found);
@@ -74,23 +74,17 @@ fn artifact(item: &Node, source: Source, found: &mut Diagnostics) -> Option<Expe
     if let Some(node) = item.get("mime_type") {
         check_mime_type(node, found);
     }
+    let unless_said = ExpectedArtifact::new(text("id")?, location?, source);
+    let min_size = item.get("min_size").and_then(|node| node.number()).and_then(serde_json::Number::as_u64);
     Some(ExpectedArtifact {
-        id: text("id")?,
-        location: location?,
-        required: flag("required"),
+        required: flag("required").unwrap_or(unless_said.required),
         description: text("description").unwrap_or_default(),
-        source,
-        min_size: item
-            .get("min_size")
-            .and_then(|node| node.number())
-            .and_then(serde_json::Number::as_u64)
-            .unwrap_or(1),
-        fresh: flag("fresh"),
+        min_size: min_size.unwrap_or(unless_said.min_size),
+        fresh: flag("fresh").unwrap_or(unless_said.fresh),
         mime_type: text("mime_type"),
         schema: schema.map(|schema| schema.json()),
         kind: text("kind"),
-        replaces: None,
-        check: None,
+        ..unless_said
     })
 }
 

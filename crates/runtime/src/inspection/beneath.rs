@@ -17,6 +17,8 @@ use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 use thiserror::Error;
 
+use super::DIRECTORY;
+
 /// Why a place holds nothing that counts.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(super) enum Refusal {
@@ -108,8 +110,6 @@ impl Resolver {
 
 /// Without waiting for whoever may be at the other end of a pipe or a terminal.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
-
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 fn open_directory_by_steps(path: &Path) -> Result<OwnedFd, Errno> {
     let start = if path.is_absolute() { "/" } else { "." };

@@ -44,18 +44,11 @@ impl Place {
     /// What both ways of resolving say of an expected artifact: they must say the same, and see nothing outside.
     fn look(&self, location: Location, told: &str) -> Sighting {
         let expected = ExpectedArtifact {
-            id: "it".into(),
-            location,
-            required: true,
-            description: String::new(),
-            source: Source::Playbook,
             min_size: 0,
             fresh: false,
             mime_type: Some("text/plain".into()),
             schema: Some(serde_json::json!({})),
-            kind: None,
-            replaces: None,
-            check: None,
+            ..ExpectedArtifact::new("it", location, Source::Playbook)
         };
         let outside = sha256(SECRET.as_bytes());
         let mut answers = [Resolver::Kernel, Resolver::Steps].map(|resolver| {
@@ -356,20 +349,7 @@ fn a_hard_link_is_a_file_and_freshness_still_knows_it() {
 }
 
 fn expected(path: &str) -> ExpectedArtifact {
-    ExpectedArtifact {
-        id: "it".into(),
-        location: Location::Path(ArtifactPath::parse(path).unwrap()),
-        required: true,
-        description: String::new(),
-        source: Source::Playbook,
-        min_size: 1,
-        fresh: true,
-        mime_type: None,
-        schema: None,
-        kind: None,
-        replaces: None,
-        check: None,
-    }
+    ExpectedArtifact::new("it", Location::Path(ArtifactPath::parse(path).unwrap()), Source::Playbook)
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::fs::{FileType, Mode, fstat, open};
 use sha2::{Digest, Sha256};
 
+use super::DIRECTORY;
 use super::beneath::{Refusal, Resolver};
 use super::reading::hex;
 
@@ -16,8 +17,7 @@ pub struct OpenedFile(File);
 
 /// Opens a regular file beneath the directory, through no link that leads out. `None` when there is none.
 pub fn open_beneath(directory: &Path, path: &str) -> Result<Option<OpenedFile>, String> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = open(directory, flags, Mode::empty())
+    let opened = open(directory, DIRECTORY, Mode::empty())
         .map_err(Refusal::from)
         .and_then(|root| Resolver::best().open(root.as_fd(), path))
         .and_then(|file| match FileType::from_raw_mode(fstat(&file)?.st_mode) {
@@ -32,6 +32,14 @@ pub fn open_beneath(directory: &Path, path: &str) -> Result<Option<OpenedFile>, 
 }
 
 impl OpenedFile {
+    /// All of it, unless it is longer.
+    pub fn read_at_most(&mut self, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+        self.0.rewind()?;
+        let mut bytes = Vec::new();
+        Read::by_ref(&mut self.0).take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+        Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
+    }
+
     /// Copies all of it from its beginning, and tells its size and its digest. A file that grows meanwhile is
     /// copied as far as it reached when this began.
     pub fn copy(&mut self, to: &mut dyn Write) -> io::Result<(u64, String)> {

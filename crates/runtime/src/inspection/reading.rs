@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 
+use escrow_contract::read_json;
 use escrow_model::{ExpectedArtifact, SeenFile};
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
@@ -31,6 +32,7 @@ pub(super) fn read(
     expected: &ExpectedArtifact,
     depth: Depth,
     redactor: &Redactor,
+    buffer: &mut Vec<u8>,
 ) -> Result<SeenFile, Refusal> {
     let mut told = fstat(&file)?;
     if FileType::from_raw_mode(told.st_mode) != FileType::RegularFile {
@@ -44,7 +46,7 @@ pub(super) fn read(
         if reading > 0 {
             file.rewind().map_err(|error| unreadable(&error))?;
         }
-        let reading = Reading::of(&mut file, size_of(&told), expected, Search::new(redactor))?;
+        let reading = Reading::of(&mut file, size_of(&told), expected, Search::new(redactor), buffer)?;
         let after = fstat(&file)?;
         let is_the_same = identity(&told) == identity(&after) && reading.length == size_of(&after);
         told = after;
@@ -69,6 +71,7 @@ impl Reading {
         size: u64,
         expected: &ExpectedArtifact,
         mut search: Search<'_>,
+        buffer: &mut Vec<u8>,
     ) -> Result<Reading, Refusal> {
         if size > HASHED_BYTES_MAX {
             return Err(Refusal::TooLarge);
@@ -83,10 +86,12 @@ impl Reading {
         let mut head = Vec::new();
         let mut length = 0;
         // Most deliveries are small; clearing a large buffer would cost more than reading them.
-        let mut buffer =
-            vec![0; usize::try_from(size).map_or(BUFFER_BYTES_MAX, |size| (size + 1).min(BUFFER_BYTES_MAX))];
+        let room = usize::try_from(size).map_or(BUFFER_BYTES_MAX, |size| (size + 1).min(BUFFER_BYTES_MAX));
+        if buffer.len() < room {
+            buffer.resize(room, 0);
+        }
         loop {
-            let count = match file.read(&mut buffer) {
+            let count = match file.read(buffer) {
                 Ok(0) => break,
                 Ok(count) => count,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
@@ -115,11 +120,13 @@ impl Reading {
         let mime_type =
             expected.mime_type.as_deref().map(|wanted| media::type_of(path, &self.head, is_whole, wanted));
         let wants_content = expected.schema.is_some() || expected.kind.is_some();
-        let content = if wants_content && is_whole { serde_json::from_slice(&self.head).ok() } else { None };
+        let read = if wants_content && is_whole { read_json(&self.head).ok() } else { None };
+        let (content, repeated_key) = read.map_or((None, None), |read| (Some(read.value), read.repeated));
         SeenFile {
             sha256: self.sha256,
             mime_type,
             content,
+            repeated_key,
             holds_secret: self.holds_secret,
             ..seen(path, told)
         }
@@ -128,8 +135,12 @@ impl Reading {
 
 pub(super) fn hex(digest: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+    let mut text = String::with_capacity(digest.len() * 2);
+    for byte in digest {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
 }
 
 fn seen(path: &str, told: &Stat) -> SeenFile {
@@ -142,6 +153,7 @@ fn seen(path: &str, told: &Stat) -> SeenFile {
         changed_ns,
         mime_type: None,
         content: None,
+        repeated_key: None,
         holds_secret: false,
     }
 }

@@ -10,20 +10,7 @@ use tempfile::TempDir;
 use super::*;
 
 fn expect(location: Location) -> ExpectedArtifact {
-    ExpectedArtifact {
-        id: "it".into(),
-        location,
-        required: true,
-        description: String::new(),
-        source: Source::Playbook,
-        min_size: 1,
-        fresh: true,
-        mime_type: None,
-        schema: None,
-        kind: None,
-        replaces: None,
-        check: None,
-    }
+    ExpectedArtifact::new("it", location, Source::Playbook)
 }
 
 fn at(path: &str) -> ExpectedArtifact {

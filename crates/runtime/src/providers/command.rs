@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use escrow_contract::{Parsed, read_json};
 use escrow_model::{Answer, Ending, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request};
 use serde_json::{Map, Value, json};
 
@@ -134,6 +135,7 @@ impl<'a> Exec<'a> {
         command.envs(&request.env);
         command.envs(attempt.secrets.iter().map(|(name, value)| (name, value)));
         command
+            .env("ESCROW_STATE", &places.state)
             .env("ESCROW_RUN", attempt.run.as_str())
             .env("ESCROW_CHECK", &attempt.check)
             .env("ESCROW_ATTEMPT", attempt.number.to_string())
@@ -176,6 +178,7 @@ struct Places {
     context: Rc<ContextFile>,
     handback: PathBuf,
     artifacts: PathBuf,
+    state: PathBuf,
 }
 
 impl Places {
@@ -185,6 +188,7 @@ impl Places {
             context: attempt.contexts.file(&(attempt.context)())?,
             handback: spool.join(format!("{}.env", attempt.label)),
             artifacts: std::path::absolute(&attempt.artifacts)?,
+            state: std::path::absolute(&attempt.state)?,
             spool,
         };
         // A crash may have left one here, of the same attempt before it was begun again.
@@ -202,7 +206,11 @@ fn answer(exec: &Exec<'_>, request: &Request, finished: Finished, places: &Place
         record.insert("env_problems".into(), env_problems.into());
     }
     let ending = ending(exec, request, &finished);
-    Answer { ending, output: output(finished.stdout), record, env }
+    let Parsed { value: output, repeated } = output(finished.stdout);
+    if let Some(way) = repeated {
+        record.insert("repeated_key".into(), way.into());
+    }
+    Answer { ending, output, record, env }
 }
 
 fn ending(exec: &Exec<'_>, request: &Request, finished: &Finished) -> Ending {
@@ -283,18 +291,17 @@ fn file_text(path: &Path) -> Value {
 
 /// JSON if the whole of it is one document, else the text. Nesting beyond 128 is text: nobody reads it, and
 /// deeper values would overflow who walks them.
-fn output(stdout: Captured) -> Value {
+fn output(stdout: Captured) -> Parsed {
+    let text = |text: String| Parsed { value: without_newline(text).into(), repeated: None };
     if stdout.is_truncated() {
-        return without_newline(stdout.text()).into();
+        return text(stdout.text());
     }
-    match serde_json::from_slice(&stdout.tail) {
-        Ok(value) => value,
-        Err(_) => {
-            let text = String::from_utf8(stdout.tail)
-                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-            without_newline(text).into()
-        }
-    }
+    read_json(&stdout.tail).unwrap_or_else(|_| {
+        text(
+            String::from_utf8(stdout.tail)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        )
+    })
 }
 
 fn without_newline(mut text: String) -> String {

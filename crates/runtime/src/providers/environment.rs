@@ -18,6 +18,7 @@ pub const MINIMAL_ENVIRONMENT: &[&str] =
 
 /// Set for each attempt anew. Those of an Escrow around this one are not passed on.
 const OF_AN_ATTEMPT: &[&str] = &[
+    "ESCROW_STATE",
     "ESCROW_RUN",
     "ESCROW_INVOCATION",
     "ESCROW_CHECK",

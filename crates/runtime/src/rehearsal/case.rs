@@ -135,6 +135,7 @@ fn sightings(case: &TestCase, plan: &Plan) -> Vec<Sighting> {
                 changed_ns: 1,
                 mime_type: expected.and_then(|expected| expected.mime_type.clone()),
                 content: artifact.content.clone(),
+                repeated_key: None,
                 holds_secret: false,
             })
             .collect()

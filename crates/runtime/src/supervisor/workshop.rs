@@ -111,6 +111,7 @@ impl Workshop {
             invocation: run.options().invocation.clone(),
             check: spec.name.clone(),
             spool: surroundings.spool.clone(),
+            state: surroundings.state.clone(),
             label: spool_label(&spec.name, &scope, attempt, errand),
             spool_from_bytes: SPOOL_FROM_BYTES,
             contexts: Rc::clone(&self.contexts),

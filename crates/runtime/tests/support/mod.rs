@@ -36,6 +36,7 @@ impl Room {
             directory: path.into(),
             artifacts: path.join("artifacts"),
             spool: path.join("spool"),
+            state: path.join("state"),
             label: "lint.1".into(),
             spool_from_bytes: 0,
             contexts: Rc::new(Contexts::new(path.join("spool"))),

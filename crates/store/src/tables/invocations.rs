@@ -143,10 +143,20 @@ fn apply_started(
     connection: &Connection,
 ) -> rusqlite::Result<()> {
     let StartedInvocation { at, name, skill, prompt, by } = started;
+    if find(invocation, connection)?.is_some() {
+        // A run of it came from elsewhere, and this later than the run.
+        connection
+            .prepare_cached(
+                "UPDATE invocations SET started_at = min(started_at, ?2), name = ?3, skill = ?4, prompt = ?5,
+                        started_by = ?6 WHERE id = ?1",
+            )?
+            .execute((invocation, at, name, skill, prompt, by))?;
+        return Ok(());
+    }
     connection
         .prepare_cached(
             "INSERT INTO invocations (id, started_at, name, skill, prompt, started_by)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
         .execute((invocation, at, name, skill, prompt, by))?;
     let code = escrow_model::InvocationCode::RunningStarted;

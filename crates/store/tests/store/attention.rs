@@ -175,3 +175,23 @@ fn a_hundred_thousand_runs_are_looked_through_in_a_moment() {
     assert_eq!(all[0].last_at, 109_999);
     assert!(took.as_millis() < 1_500, "{took:?}, and that is a debug build");
 }
+
+#[test]
+fn a_dismissal_goes_with_the_last_run_of_its_cause() {
+    let house = House::new();
+    let older = run(&house, "a", &[failed_at("lint")]).run().clone();
+    let newer = run(&house, "b", &[failed_at("lint")]).run().clone();
+    let other = run(&house, "c", &[failed_at("post")]).run().clone();
+    for item in attention(&house.store) {
+        house.store.dismiss(&item, 5_000, None, "known".into()).unwrap();
+    }
+    let journals = [&older, &newer, &other].map(|run| (run, house.store.journal(run).unwrap()));
+    // As long as one occurrence is left that somebody has seen, it stays dismissed.
+    house.store.remove(std::slice::from_ref(&newer)).unwrap();
+    check(&house.store, &[]);
+    house.store.remove(std::slice::from_ref(&older)).unwrap();
+    for (run, journal) in &journals {
+        house.store.import(run, journal, None).unwrap();
+    }
+    check(&house.store, &["Failed run.failed.check_failed lint x2"]);
+}

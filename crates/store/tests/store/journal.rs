@@ -153,16 +153,16 @@ fn a_journal_moves_to_another_store_byte_for_byte() {
     let run = tenant.run();
     let journal = here.store.journal(run).unwrap();
 
-    assert_eq!(there.store.import(run, &journal).unwrap(), Imported::Done { seq: 3 });
+    assert_eq!(there.store.import(run, &journal, None).unwrap(), Imported::Done { seq: 3 });
     assert_eq!(there.store.journal(run).unwrap(), journal);
     assert_eq!(there.store.run("a").unwrap(), here.store.run("a").unwrap());
     assert_eq!(there.store.holder(run).unwrap(), None);
-    assert_eq!(there.store.import(run, &journal).unwrap(), Imported::AlreadyThere);
-    assert_eq!(there.store.import(run, &journal[..2]).unwrap(), Imported::Differs);
+    assert_eq!(there.store.import(run, &journal, None).unwrap(), Imported::AlreadyThere);
+    assert_eq!(there.store.import(run, &journal[..2], None).unwrap(), Imported::Differs);
 
     let mut changed = journal;
     changed[1].bytes[0] ^= 1;
-    let error = there.store.import(&run_id("b"), &changed).unwrap_err();
+    let error = there.store.import(&run_id("b"), &changed, None).unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Corrupt);
     assert!(there.store.run("b").is_err());
 }
