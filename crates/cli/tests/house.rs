@@ -32,6 +32,7 @@ const SPECIALISTS: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("anyhow", &["cli"]),
     ("rustix", &["runtime", "cli"]),
+    ("nix", &["runtime"]),
     ("ureq", &["runtime"]),
 ];
 

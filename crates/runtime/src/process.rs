@@ -12,6 +12,7 @@
 //! nothing more.
 
 mod capture;
+mod child;
 #[cfg(target_os = "linux")]
 mod descendants;
 #[cfg(not(target_os = "linux"))]
@@ -23,6 +24,8 @@ mod orphans;
 #[cfg(not(target_os = "linux"))]
 #[path = "process/orphans_elsewhere.rs"]
 mod orphans;
+#[cfg(target_os = "linux")]
+mod plain;
 mod resident;
 mod spawn;
 #[cfg(target_os = "linux")]
@@ -31,7 +34,8 @@ mod watch;
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::io;
+use std::io::{self, PipeWriter};
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::pin::Pin;
@@ -42,7 +46,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 use tokio::io::AsyncWriteExt;
-use tokio::process::{Child, ChildStdin};
+use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
 pub use capture::{Captured, Spool, Stream, Watcher};
@@ -53,13 +57,17 @@ pub use spawn::{SpawnError, find_program};
 use crate::cancellation::Cancellation;
 use crate::redaction::Redactor;
 use capture::Capture;
+use child::Child;
 use descendants::Tree;
-use known::{Known, TOKEN_VARIABLE};
+use known::{Known, TOKEN_VARIABLE, Token};
 
 /// What to run, and how long and how loud it may be.
 pub struct Process<'a> {
     /// Program, arguments, directory and environment. Its standard streams and its group are set by `run`.
     pub command: Command,
+    /// The command inherits our environment, with its changes, and is called by the name of its program. Then it may be
+    /// started the short way; a `Command` does not tell.
+    pub is_plain: bool,
     /// `None`: `/dev/null`.
     pub stdin: Option<&'a [u8]>,
     /// Where output is kept whole.
@@ -82,6 +90,7 @@ impl<'a> Process<'a> {
     pub fn new(command: Command) -> Process<'a> {
         Process {
             command,
+            is_plain: false,
             stdin: None,
             spool: None,
             live: None,
@@ -159,12 +168,16 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
     };
     let mut stdout = capture(Stream::Stdout, process.stdout_tail_bytes_max);
     let mut stderr = capture(Stream::Stderr, process.stderr_tail_bytes_max);
-    let stdin = if process.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
     let (out, its_out) = io::pipe()?;
     let (err, its_err) = io::pipe()?;
-    let (mut child, mut tree) = spawn(process.command, stdin, its_out.into(), its_err.into())?;
+    let is_plain = process.is_plain && process.stdin.is_none();
+    let Started { mut child, mut tree, input } = if is_plain {
+        spawn_plain(process.command, its_out, its_err)?
+    } else {
+        let stdin = if process.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
+        spawn(process.command, stdin, its_out.into(), its_err.into())?.into()
+    };
     let input_problem = Cell::new(None);
-    let input = child.stdin.take();
     let has_ended = Cell::new(false);
     let mut talk = Talk::new(async {
         if input.is_none() {
@@ -228,16 +241,64 @@ enum Stop {
     Cancelled,
 }
 
-fn spawn(mut command: Command, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> io::Result<(Child, Tree)> {
+/// A process that runs.
+struct Started {
+    child: Child,
+    tree: Tree,
+    input: Option<ChildStdin>,
+}
+
+impl From<(tokio::process::Child, Tree)> for Started {
+    fn from((mut child, tree): (tokio::process::Child, Tree)) -> Started {
+        let input = child.stdin.take();
+        Started { child: Child::Standard(child), tree, input }
+    }
+}
+
+fn spawn(
+    mut command: Command,
+    stdin: Stdio,
+    stdout: Stdio,
+    stderr: Stdio,
+) -> io::Result<(tokio::process::Child, Tree)> {
+    registered(|token| {
+        command.env(TOKEN_VARIABLE, token.text()).stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
+        let mut command = tokio::process::Command::from(command);
+        let child = command.kill_on_drop(true).spawn()?;
+        let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        Ok((child, pid.expect("a child that nobody has waited for has a number")))
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn spawn_plain(mut command: Command, stdout: PipeWriter, stderr: PipeWriter) -> io::Result<Started> {
+    let mut is_refused = false;
+    let started = registered(|token| {
+        command.env(TOKEN_VARIABLE, token.text());
+        let streams = plain::Streams { stdout: stdout.as_fd(), stderr: stderr.as_fd() };
+        plain::start(&command, &streams)?.ok_or_else(|| {
+            is_refused = true;
+            io::ErrorKind::Unsupported.into()
+        })
+    });
+    match started {
+        Ok((child, tree)) => Ok(Started { child: Child::Plain(child), tree, input: None }),
+        Err(_) if is_refused => Ok(spawn(command, Stdio::null(), stdout.into(), stderr.into())?.into()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn spawn_plain(command: Command, stdout: PipeWriter, stderr: PipeWriter) -> io::Result<Started> {
+    Ok(spawn(command, Stdio::null(), stdout.into(), stderr.into())?.into())
+}
+
+/// Starts a child and registers it, before anybody can take it for an orphan.
+fn registered<T>(start: impl FnOnce(Token) -> io::Result<(T, Pid)>) -> io::Result<(T, Tree)> {
     let mut known = Known::lock();
     let token = known.begin();
-    command.env(TOKEN_VARIABLE, token.text()).stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
-    let mut command = tokio::process::Command::from(command);
-    command.kill_on_drop(true);
-    match command.spawn() {
-        Ok(child) => {
-            let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-            let pid = pid.expect("a child that nobody has waited for has a number");
+    match start(token) {
+        Ok((child, pid)) => {
             known.add_child(pid.as_raw_nonzero().get());
             Ok((child, Tree::new(pid, token)))
         }

@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::process::{ChildStdin, ChildStdout};
 
+use super::child::Child;
 use super::descendants::Tree;
 use super::{end_everything, spawn};
 
@@ -38,7 +39,7 @@ impl Resident {
     pub fn start(command: Command) -> io::Result<Resident> {
         let (mut child, tree) = spawn(command, Stdio::piped(), Stdio::piped(), Stdio::inherit())?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        Ok(Resident { child, tree, input, output, pending: Vec::new(), searched: 0 })
+        Ok(Resident { child: Child::Standard(child), tree, input, output, pending: Vec::new(), searched: 0 })
     }
 
     /// Sends text, and meanwhile takes lines, so that neither side waits for the other with full pipes. Gives up

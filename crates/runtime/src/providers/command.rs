@@ -66,6 +66,7 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
         Err(error) => return spawn_fault(&error),
     };
     let process = Process {
+        is_plain: exec.is_shell() && attempt.environment.is_inherited(),
         stdin: request.fields.get("stdin").and_then(Value::as_str).map(str::as_bytes),
         spool: Some(Spool {
             directory: &places.spool,

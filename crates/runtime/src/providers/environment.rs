@@ -49,6 +49,11 @@ impl Environment {
         }
     }
 
+    /// Whether a process gets ours with some changes, and not an own one.
+    pub fn is_inherited(&self) -> bool {
+        matches!(self, Environment::Inherit { .. })
+    }
+
     /// The same, less these names.
     pub fn without<'n>(&self, names: impl Iterator<Item = &'n str>) -> Environment {
         let mut narrowed = self.clone();

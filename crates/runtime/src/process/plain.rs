@@ -1,0 +1,216 @@
+//! The short way to start a plain command: one that gets our environment with some changes, in our directory.
+//!
+//! The standard library copies, sorts and joins the whole environment for each process. Here it is read once, and what
+//! does not change is handed on as it is.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::sync::OnceLock;
+
+use nix::fcntl::OFlag;
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::stat::Mode;
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal as Sent, WaitOptions, getpid, kill_process, pidfd_open, pidfd_send_signal,
+    waitpid,
+};
+use tokio::io::unix::AsyncFd;
+
+use super::watch::watch;
+
+/// Where a process talks to; its input is empty.
+pub(super) struct Streams<'a> {
+    pub(super) stdout: BorrowedFd<'a>,
+    pub(super) stderr: BorrowedFd<'a>,
+}
+
+/// Starts the command in a group of its own; `None` when it must go the long way.
+///
+/// The caller vouches that the command inherits our environment and is called by the name of its program: a `Command`
+/// does not tell.
+pub(super) fn start(command: &Command, streams: &Streams<'_>) -> io::Result<Option<(PlainChild, Pid)>> {
+    let program = command.get_program();
+    let is_found = program.as_bytes().contains(&b'/');
+    if !is_found || !handles_work() || !command.get_current_dir().is_none_or(is_here) {
+        return Ok(None);
+    }
+    let program = terminated(program.to_owned())?;
+    let mut arguments = vec![Cow::Borrowed(program.as_c_str())];
+    for argument in command.get_args() {
+        arguments.push(Cow::Owned(terminated(argument.to_owned())?));
+    }
+    let environment = environment(command.get_envs())?;
+
+    let mut actions = PosixSpawnFileActions::init()?;
+    actions.add_open(0, "/dev/null", OFlag::O_RDONLY, Mode::empty())?;
+    actions.add_dup2(streams.stdout.as_raw_fd(), 1)?;
+    actions.add_dup2(streams.stderr.as_raw_fd(), 2)?;
+    let mut attributes = PosixSpawnAttr::init()?;
+    attributes.set_flags(
+        PosixSpawnFlags::POSIX_SPAWN_SETPGROUP
+            | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF
+            | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK,
+    )?;
+    attributes.set_pgroup(nix::unistd::Pid::from_raw(0))?;
+    // As the standard library does: what we ignore and block is our own affair.
+    attributes.set_sigmask(&SigSet::empty())?;
+    attributes.set_sigdefault(&SigSet::from(Signal::SIGPIPE))?;
+    let pid = posix_spawn(program.as_c_str(), &actions, &attributes, &arguments, &environment)?;
+    let pid = Pid::from_raw(pid.as_raw()).ok_or_else(|| io::Error::from(Errno::SRCH))?;
+    Ok(Some((PlainChild::new(pid)?, pid)))
+}
+
+/// The variables as `NAME=value`: our own, less those that change, then the changed ones.
+fn environment<'a>(
+    changes: impl Iterator<Item = (&'a OsStr, Option<&'a OsStr>)>,
+) -> io::Result<Vec<Cow<'static, CStr>>> {
+    let inherited = inherited();
+    let mut is_changed = vec![false; inherited.len()];
+    let mut changed = Vec::new();
+    for (name, value) in changes {
+        if let Ok(place) = inherited.binary_search_by(|(known, _)| known.as_os_str().cmp(name)) {
+            is_changed[place] = true;
+        }
+        if let Some(value) = value {
+            changed.push(Cow::Owned(variable(name, value)?));
+        }
+    }
+    let kept = inherited.iter().zip(is_changed).filter(|(_, is_changed)| !is_changed);
+    let kept = kept.map(|((_, text), _)| Cow::Borrowed(text.as_c_str()));
+    Ok(kept.chain(changed).collect())
+}
+
+/// Our own environment, sorted by name. Nothing in this process changes it.
+fn inherited() -> &'static [(OsString, CString)] {
+    static INHERITED: OnceLock<Vec<(OsString, CString)>> = OnceLock::new();
+    INHERITED.get_or_init(|| {
+        let variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let texts = variables.into_iter().filter_map(|(name, value)| {
+            let text = variable(&name, &value).ok()?;
+            Some((name, text))
+        });
+        texts.collect()
+    })
+}
+
+fn variable(name: &OsStr, value: &OsStr) -> io::Result<CString> {
+    let mut text = Vec::with_capacity(name.len() + value.len() + 2);
+    text.extend_from_slice(name.as_bytes());
+    text.push(b'=');
+    text.extend_from_slice(value.as_bytes());
+    Ok(CString::new(text)?)
+}
+
+fn terminated(text: OsString) -> io::Result<CString> {
+    Ok(CString::new(text.into_vec())?)
+}
+
+/// Whether the directory is the one that we are in. Its name may have been given to another one.
+fn is_here(directory: &Path) -> bool {
+    let identity = |path: &Path| rustix::fs::stat(path).map(|told| (told.st_dev, told.st_ino));
+    matches!((identity(directory), identity(Path::new("."))), (Ok(there), Ok(here)) if there == here)
+}
+
+/// Whether the system gives handles of processes: Linux since 5.3, and not in every sandbox.
+fn handles_work() -> bool {
+    static WORK: OnceLock<bool> = OnceLock::new();
+    *WORK.get_or_init(|| pidfd_open(getpid(), PidfdFlags::NONBLOCK).is_ok())
+}
+
+/// A child known by a handle.
+pub(super) struct PlainChild {
+    pid: Pid,
+    handle: AsyncFd<OwnedFd>,
+    status: Option<ExitStatus>,
+}
+
+impl PlainChild {
+    fn new(pid: Pid) -> io::Result<PlainChild> {
+        let handle = pidfd_open(pid, PidfdFlags::NONBLOCK).map_err(io::Error::from).and_then(watch);
+        match handle {
+            Ok(handle) => Ok(PlainChild { pid, handle, status: None }),
+            Err(error) => {
+                // Nobody could wait for it, so it must not run.
+                let _ = kill_process(pid, Sent::KILL);
+                let _ = waitpid(Some(pid), WaitOptions::empty());
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = self.status {
+                return Ok(status);
+            }
+            // Only then: its readiness may be of the past.
+            let mut ready = self.handle.readable().await?;
+            let ended = waitpid(Some(self.pid), WaitOptions::NOHANG)?;
+            self.status = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+            if ended.is_none() {
+                ready.clear_ready();
+            }
+        }
+    }
+
+    pub(super) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_none() {
+            let ended = waitpid(Some(self.pid), WaitOptions::NOHANG)?;
+            self.status = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+        }
+        Ok(self.status)
+    }
+
+    pub(super) fn start_kill(&mut self) -> io::Result<()> {
+        match self.status {
+            Some(_) => Ok(()),
+            None => Ok(pidfd_send_signal(self.handle.get_ref().as_fd(), Sent::KILL)?),
+        }
+    }
+}
+
+impl Drop for PlainChild {
+    /// It is not reaped here: its number must stay its own until its tree has been ended. Whoever next looks for
+    /// orphans does it.
+    fn drop(&mut self) {
+        let _ = self.start_kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(changes: &[(&str, Option<&str>)]) -> Vec<String> {
+        let changes = changes.iter().map(|(name, value)| (OsStr::new(*name), value.map(OsStr::new)));
+        let all = environment(changes).unwrap();
+        all.iter().map(|text| text.to_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_variable_is_inherited_unless_it_is_changed_or_removed() {
+        let path = format!("PATH={}", std::env::var("PATH").unwrap());
+        assert!(texts(&[]).contains(&path));
+        assert!(!texts(&[("PATH", None)]).iter().any(|text| text.starts_with("PATH=")));
+        let changed = texts(&[("PATH", Some("/bin")), ("FRESH", Some("a=b")), ("ABSENT", None)]);
+        let paths: Vec<_> = changed.iter().filter(|text| text.starts_with("PATH=")).collect();
+        assert_eq!(paths, ["PATH=/bin"]);
+        assert!(changed.contains(&"FRESH=a=b".to_owned()));
+        assert_eq!(changed.len(), texts(&[]).len() + 1);
+    }
+
+    #[test]
+    fn a_variable_with_a_nul_character_is_refused() {
+        let refused = environment([(OsStr::new("A"), Some(OsStr::new("b\0c")))].into_iter());
+        assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+}
