@@ -50,7 +50,7 @@ pub(crate) fn dispatch(arguments: Arguments, talk: &Talk) -> Result<Exit> {
         Command::Wait(wait) => wait::wait(&wait, shared, talk),
         Command::Invocation(invocation) => invocation::invocation(&invocation, shared, talk),
         Command::Attention(attention) => attention::attention(attention, shared, talk),
-        Command::Logs(logs) => logs::logs(&logs, shared),
+        Command::Logs(logs) => logs::logs(&logs, shared, talk),
         Command::Cancel(cancel) => cancel::cancel(&cancel, shared, talk),
         Command::Resume(resume) => resume::resume(&resume, shared, talk),
         Command::Outcomes(outcomes) => outcomes::outcomes(outcomes, shared, talk),

@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     AuthorMustAct,
     WorldFailed,
     PersonMustAct,
+    /// A bug in Escrow.
+    Bug,
     TimedOut,
     Interrupted,
     /// What a lifecycle verb says, which has a table of its own.
@@ -25,6 +27,7 @@ impl Exit {
             Exit::AuthorMustAct => 2,
             Exit::WorldFailed => 3,
             Exit::PersonMustAct => 4,
+            Exit::Bug => 70,
             Exit::TimedOut => 124,
             Exit::Interrupted => 130,
             Exit::Lifecycle(code) => code,
@@ -41,6 +44,7 @@ impl Exit {
             Exit::AuthorMustAct => 4,
             Exit::WorldFailed | Exit::Lifecycle(_) => 5,
             Exit::Interrupted => 6,
+            Exit::Bug => 7,
         };
         if weight(other) > weight(self) { other } else { self }
     }

@@ -40,6 +40,11 @@ impl Failure {
         Failure::new(Exit::PersonMustAct, code, message)
     }
 
+    /// Escrow itself is wrong.
+    pub(crate) fn bug(message: impl Into<String>) -> Failure {
+        Failure::new(Exit::Bug, "bug", message)
+    }
+
     fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Failure {
         Failure { exit, code, message: message.into(), help: None, diagnostics: Vec::new(), rendered: None }
     }

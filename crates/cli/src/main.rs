@@ -1,6 +1,7 @@
 //! The binary `escrow`: reads the command line, wires the house, tells the story, sets the exit code.
 
 mod arguments;
+mod bug;
 mod commands;
 mod exit;
 mod failure;
@@ -18,6 +19,10 @@ use crate::failure::Failure;
 use crate::terminal::Talk;
 
 fn main() -> ExitCode {
+    bug::guarded(escrow)
+}
+
+fn escrow() -> ExitCode {
     // Harnesses ask these verbs for every event; nothing else is set up for them.
     if let Some(words) = lifecycle::words_in(std::env::args_os()) {
         return ExitCode::from(lifecycle::run(&words));

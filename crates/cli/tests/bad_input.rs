@@ -172,3 +172,73 @@ fn quiet_silences_talk_and_no_error() {
     desk.write("good.yaml", "checks: {a: {type: noop}}");
     assert_eq!(desk.escrow(&["run", "good.yaml", "--quiet"]).stderr, "");
 }
+
+#[test]
+fn a_file_without_end_is_not_read_to_its_end() {
+    let desk = Desk::new();
+    for arguments in [["check", "/dev/zero"], ["run", "/dev/zero"]] {
+        let done = desk.escrow(&arguments);
+        assert_eq!(done.code, Some(2), "{}", done.stderr);
+        assert!(done.stderr.contains("E0134"), "{}", done.stderr);
+    }
+    desk.write("playbook.yaml", "checks: {a: {type: noop}}");
+    let done = desk.escrow(&["run", "playbook.yaml", "--event", "manual=/dev/zero"]);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("it is longer than"), "{}", done.stderr);
+    assert_eq!(desk.escrow(&["test", "/dev/zero"]).code, Some(2));
+}
+
+#[test]
+fn slips_on_the_command_line_are_answered_with_what_was_probably_meant() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "inputs: {list: {type: array, default: []}}\nchecks: {lint: {type: noop, on: [pr_opened]}, all: {type: noop}}",
+    );
+    let told = |arguments: &[&str], code: i32, says: &str| {
+        let mut all = vec!["run", "playbook.yaml"];
+        all.extend(arguments);
+        let done = desk.escrow(&all);
+        assert_eq!(done.code, Some(code), "{}", done.stderr);
+        assert!(done.stderr.contains(says), "{}", done.stderr);
+    };
+    told(&["--only", "lnit"], 2, "did you mean `lint`?");
+    told(&["--only", "publish"], 2, "the checks are lint, all");
+    told(&["--event", "pr_opend"], 0, "no check listens to `pr_opend`: did you mean `pr_opened`?");
+    told(&["--input", "list=1"], 2, "input `list` must be an array, not `1`");
+    let fine = desk.escrow(&["run", "playbook.yaml", "--event", "deployed"]);
+    assert!(!fine.stderr.contains("did you mean"), "events are free words: {}", fine.stderr);
+}
+
+#[test]
+fn a_nested_playbook_that_is_not_there_or_broken_is_told_before_anything_runs() {
+    let desk = Desk::new();
+    desk.write("broken.yaml", "checks:\n  a: {typ: noop}\n");
+    let playbook =
+        "checks: {x: {type: playbook, playbook: gone.yaml}, y: {type: playbook, playbook: broken.yaml}}";
+    desk.write("playbook.yaml", playbook);
+    let warned = desk.escrow(&["check", "playbook.yaml"]);
+    assert_eq!(warned.code, Some(0), "an earlier check may make them: {}", warned.stderr);
+    assert!(warned.stderr.contains("there is no file `gone.yaml`"), "{}", warned.stderr);
+    assert!(warned.stderr.contains("line 2: a check needs `type` (E0106)"), "{}", warned.stderr);
+    desk.write("playbook.yaml", &format!("safety: strict\n{playbook}"));
+    let refused = desk.escrow(&["check", "playbook.yaml"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("error[W0213]"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_command_line_that_cannot_be_read_is_told_to_tools_too() {
+    let desk = Desk::new();
+    for arguments in [
+        &["run", "--output", "json"][..],
+        &["--output=json", "rnu"],
+        &["runs", "--nope", "--output", "jsonl"],
+    ] {
+        let done = desk.escrow(arguments);
+        assert_eq!(done.code, Some(2));
+        assert_eq!(done.json()["error"]["code"], "usage", "{arguments:?}");
+        assert!(done.stderr.starts_with("error: "), "{}", done.stderr);
+    }
+    assert_eq!(desk.escrow(&["rnu"]).stdout, "");
+}

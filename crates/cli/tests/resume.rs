@@ -249,3 +249,37 @@ fn a_holder_that_slept_through_a_takeover_is_fenced() {
     assert_eq!(document["run"]["status"], "completed");
     assert_eq!(document["checks"]["a"]["runs"], 1);
 }
+
+#[test]
+fn a_wait_is_answered_once_and_by_the_letter_that_it_waits_for() {
+    let desk = Desk::new();
+    let (code, _) = desk.run(
+        "
+checks:
+  publish: {type: command, exec: 'echo published >> ran', requires_approval: true}
+  ask: {type: human-input, prompt: 'Sure?'}
+",
+    );
+    assert_eq!(code, Some(4));
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+    let id = |kind: &str| {
+        let all = waits["approvals"].as_array().expect("a list");
+        let one = all.iter().find(|wait| wait["kind"] == kind).expect("it is there");
+        one["id"].as_str().expect("an id").to_owned()
+    };
+    let (approval, question) = (id("approval"), id("input"));
+    let wrong = desk.escrow(&["answer", &approval, "yes"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stderr.contains(&format!("`escrow approve {approval}`")), "{}", wrong.stderr);
+    let wrong = desk.escrow(&["approve", &question]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stderr.contains(&format!("`escrow answer {question} TEXT`")), "{}", wrong.stderr);
+    assert_eq!(desk.escrow(&["approve", &approval, "--no-run"]).code, Some(0));
+    for again in ["approve", "deny"] {
+        let refused = desk.escrow(&[again, &approval, "--no-run"]);
+        assert_eq!(refused.code, Some(4), "the first letter counts: {}", refused.stderr);
+        assert!(refused.stderr.contains("was answered already"), "{}", refused.stderr);
+    }
+    assert_eq!(desk.escrow(&["answer", &question, "yes"]).code, Some(0));
+    assert_eq!(desk.read("ran"), "published\n");
+}

@@ -256,6 +256,25 @@ fn init_writes_a_playbook_that_runs() {
 }
 
 #[test]
+fn logs_are_documents_where_tools_ask_for_them() {
+    let desk = Desk::new();
+    desk.run(
+        "
+checks:
+  list: {type: script, content: 'return [1, 2]', forEach: true}
+  each: {type: command, exec: 'echo out-{{ item }}; echo err >&2', depends_on: list}
+  long: {type: command, exec: 'seq 1 9000'}
+",
+    );
+    let logs = desk.escrow(&["logs", "last", "each[1]", "--output", "json"]).json();
+    let expected = |stream: &str, text: &str| json!({"check": "each", "scope": "[1]", "attempt": 1, "stream": stream, "text": text, "truncated": false});
+    assert_eq!(logs, json!({"logs": [expected("stdout", "out-2"), expected("stderr", "err\n")]}));
+    let long = desk.escrow(&["logs", "last", "long", "--stdout", "--output", "jsonl"]).json();
+    assert!(long["text"].as_str().is_some_and(|text| text.ends_with("8999\n9000\n")), "the file has it all");
+    assert_eq!(desk.escrow(&["logs", "last", "each[0]", "--stdout"]).stdout, "out-1\n");
+}
+
+#[test]
 fn logs_are_what_commands_printed() {
     let desk = Desk::new();
     desk.run("checks: {a: {type: command, exec: 'seq 3; echo oops >&2; exit 1'}}");

@@ -188,3 +188,36 @@ checks:
     );
     assert!(told.contains("would have run: publish --tag \"v1 $(rm -rf /)\""), "{told}");
 }
+
+#[test]
+fn the_next_command_names_the_check_that_decided() {
+    let told = story(
+        r#"
+checks:
+  late: {type: command, exec: "sleep 0.3; exit 1"}
+  early: {type: command, exec: "exit 1"}
+"#,
+        &["--jobs", "2"],
+    );
+    assert!(told.contains("`early` failed: exit code 1"), "{told}");
+    assert!(told.contains("next: escrow explain RUN early"), "{told}");
+}
+
+#[test]
+fn a_question_shows_its_choices_and_cannot_drive_the_terminal() {
+    let desk = Desk::new();
+    let playbook = r#"
+checks:
+  evil: {type: script, content: "return 'all \u001b[2J\u202efine'"}
+  ask: {type: human-input, prompt: "Is {{ outputs.evil }} so?", choices: ["yes", "not yet"], depends_on: evil}
+  hurl: {type: script, content: "throw new Error('\u001b[2Jboom')"}
+"#;
+    desk.write("playbook.yaml", playbook);
+    let told = desk.escrow(&["run", "playbook.yaml"]).stderr;
+    let listed = desk.escrow(&["approvals"]).stdout;
+    for text in [&told, &listed] {
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+        assert!(text.contains("Is all [2Jfine so?") && text.contains("yes | 'not yet'"), "{text}");
+    }
+    assert!(listed.contains("expires in 23h 59m"), "{listed}");
+}

@@ -72,6 +72,8 @@ impl Deciding<'_> {
                     self.consider_cell(place, turnstile);
                 }
                 Phase::Due => self.go_on(place, turnstile),
+                // The nested run is told to end, and its answer is awaited.
+                Phase::Waiting(_) if self.waits_with_nested(place) => {}
                 Phase::RetryWait(_) | Phase::Waiting(_) | Phase::Judged if self.state.stopping.is_some() => {
                     self.wind_up(place);
                 }

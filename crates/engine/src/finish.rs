@@ -46,6 +46,10 @@ impl Deciding<'_> {
 
     /// Nothing runs and somebody must act: the run says so, once.
     fn wait_for_people(&mut self) {
+        if self.state.stopping.is_some() {
+            // What is left are nested runs that are being ended.
+            return;
+        }
         let waiting = u32::try_from(self.state.waits.len()).unwrap_or(u32::MAX);
         if self.state.busy > waiting {
             return;

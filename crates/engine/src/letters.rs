@@ -13,6 +13,9 @@ use crate::state::{Node, Phase, Place};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 
+/// The provider whose attempts are runs with a journal of their own.
+const NESTED: &str = "playbook";
+
 impl Deciding<'_> {
     pub(crate) fn open_letter(&mut self, letter: Letter) {
         let refused = self.refusal(&letter);
@@ -88,8 +91,11 @@ impl Deciding<'_> {
         }
     }
 
-    /// Ends every attempt that runs; the answers are still awaited.
+    /// Ends every attempt that runs, and every nested run that waits; the answers are still awaited.
     fn stop_running(&mut self) {
+        for (place, attempt, request) in self.nested_waits() {
+            self.call_nested(place, attempt, request);
+        }
         for (place, attempt, _) in
             self.at_work(&Phase::Running).into_iter().chain(self.at_work(&Phase::Reconciling))
         {
@@ -122,7 +128,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// Silence is a denial, unless the question has a default.
+    /// Silence is a denial, unless the question has a default that a person could have given too.
     fn expire(&mut self, id: String) {
         self.record(Event::WaitExpired { id: id.clone() });
         let Some(wait) = self.state.waits.get(&id).cloned() else { return };
@@ -131,7 +137,8 @@ impl Deciding<'_> {
             .and_then(|cell| cell.request.as_ref())
             .and_then(|request| request.fields.get("default"))
             .and_then(Value::as_str)
-            .map(str::to_owned);
+            .map(str::to_owned)
+            .filter(|text| wait.choices.is_empty() || wait.choices.contains(text));
         match (wait.kind, default) {
             (WaitKind::Input, Some(text)) => self.answer_question(&id, &text, None),
             (WaitKind::Input | WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested, _) => {
@@ -149,11 +156,7 @@ impl Deciding<'_> {
         let plan = self.plan();
         let code = if self.state.stopping.is_some() { "cancelled" } else { "lost" };
         for (place, attempt, request) in self.nested_waits() {
-            // The nested run may have ended meanwhile; only looking tells.
-            if self.state.stopping.is_none() {
-                let (check, scope) = place;
-                self.ask_for(Effect::Perform { check, scope, attempt, request });
-            }
+            self.call_nested(place, attempt, request);
         }
         for (place, attempt, _) in self.at_work(&Phase::Reconciling) {
             if self.state.stopping.is_some() {
@@ -166,7 +169,9 @@ impl Deciding<'_> {
         for (place, attempt, request) in self.at_work(&Phase::Running) {
             let spec = plan.check(place.0);
             let external = spec.criticality == Criticality::External;
-            if self.state.stopping.is_some() || (external && !spec.idempotent) {
+            if self.state.stopping.is_some() && request.provider == NESTED {
+                self.call_nested(place, attempt, request);
+            } else if self.state.stopping.is_some() || (external && !spec.idempotent) {
                 let fault =
                     ProviderFault::transient(code, "Escrow was ended while this ran").with_unknown_effect();
                 self.take_answer(&place, attempt, Answer::fault(fault));
@@ -179,6 +184,15 @@ impl Deciding<'_> {
             self.inspect_for(&place, attempt);
         }
         self.put_everything_on_the_agenda();
+    }
+
+    /// A nested run may have ended meanwhile; only looking tells. If this run is stopping, that one is ended too:
+    /// nobody would ever ask for it again.
+    fn call_nested(&mut self, (check, scope): Place, attempt: u32, request: Arc<Request>) {
+        self.ask_for(Effect::Perform { check, scope: scope.clone(), attempt, request });
+        if self.state.stopping.is_some() {
+            self.ask_for(Effect::Stop { check, scope, attempt });
+        }
     }
 }
 
@@ -220,6 +234,16 @@ impl Run {
                 Some((wait.place.clone(), attempt, request))
             })
             .collect()
+    }
+
+    /// Whether this waits with a nested run, and with nobody else.
+    pub(crate) fn waits_with_nested(&self, (check, scope): &Place) -> bool {
+        match self.cell(*check, scope).map(|cell| &cell.phase) {
+            Some(Phase::Waiting(id)) => {
+                self.state.waits.get(id).is_some_and(|wait| wait.kind == WaitKind::Nested)
+            }
+            _ => false,
+        }
     }
 
     /// Why a letter changes nothing.

@@ -110,7 +110,10 @@ fn script(run: &Run, check: CheckIndex, scope: &ScopePath) -> (Answer, Vec<Event
     };
     match block.run(&View::before(run, check, scope), SCRIPT_BUDGET) {
         Ok((answer, writes)) => (Answer::done(answer.into_json().unwrap_or(Value::Null)), changes(writes)),
-        Err(fault) => (Answer::fault(ProviderFault::logical("exception", fault.to_string())), Vec::new()),
+        Err(fault) => {
+            let message = run.surroundings.in_words(&fault);
+            (Answer::fault(ProviderFault::logical("exception", message)), Vec::new())
+        }
     }
 }
 

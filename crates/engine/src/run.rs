@@ -345,6 +345,20 @@ impl Run {
         Some(self.state.reopened_at.unwrap_or(self.state.started_at).saturating_add(timeout))
     }
 
+    /// The nested runs that this one waits for, each with the effect that looks after it: its intent is committed.
+    pub fn nested_runs(&self) -> Vec<(RunId, Effect)> {
+        let waits = self.state.waits.iter().filter(|(_, wait)| wait.kind == WaitKind::Nested);
+        waits
+            .filter_map(|(id, wait)| {
+                let (check, scope) = wait.place.clone();
+                let request = self.cell(check, &scope)?.request.clone()?;
+                let attempt = self.next_attempt(check, &scope) - 1;
+                let nested = RunId::from_stored(id.as_str());
+                Some((nested, Effect::Perform { check, scope, attempt, request }))
+            })
+            .collect()
+    }
+
     /// What a person must act on.
     pub fn waits(&self) -> Vec<OpenWait> {
         self.state

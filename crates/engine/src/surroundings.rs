@@ -37,9 +37,11 @@ impl Surroundings {
         };
         let files = payload.get("filesChanged").filter(|files| files.is_array()).cloned();
         let files = files.or_else(|| git.map(|git| json!(git.files_changed)));
-        let word = |name: &str, fallback: Option<&String>| match payload.get(name) {
-            Some(Value::String(text)) => Some(Value::String(text.clone())),
-            _ => fallback.map(|text| Value::String(text.clone())),
+        // Said outright, or as GitHub's payloads of pull requests have it.
+        let word = |name: &str, side: &str, fallback: Option<&String>| {
+            let of_pull_request = || payload.get("pull_request")?.get(side)?.get("ref")?.as_str();
+            let said = payload.get(name).and_then(Value::as_str).or_else(of_pull_request);
+            said.or(fallback.map(String::as_str)).map(|text| Value::String(text.to_owned()))
         };
         let environment = facts.env.iter().map(|(name, value)| {
             let value = if plan.secrets.iter().any(|secret| secret.name == *name) { STARS } else { value };
@@ -53,8 +55,8 @@ impl Surroundings {
                 let count = json!(files.as_array().map_or(0, Vec::len));
                 (files, count)
             }),
-            branch: word("branch", git.and_then(|git| git.branch.as_ref())),
-            base_branch: word("baseBranch", git.and_then(|git| git.base_branch.as_ref())),
+            branch: word("branch", "head", git.and_then(|git| git.branch.as_ref())),
+            base_branch: word("baseBranch", "base", git.and_then(|git| git.base_branch.as_ref())),
             association: association(payload).map(str::to_owned),
             git_problem,
         };

@@ -1,5 +1,6 @@
 //! What the contracts make of an answer. All of them speak; none stops the others.
 
+use escrow_expr::Fault;
 use escrow_model::{
     Answer, Check, CheckIndex, Delivery, Ending, FaultClass, Issue, Outcome, ReasonCode, RunStatus,
     ScopePath, Severity, Verdict,
@@ -74,8 +75,8 @@ impl Run {
                         Ok(true) => continue,
                         Ok(false) => format!("`{}` does not hold", guarantee.source()),
                         Err(fault) => {
+                            let hint = fault_hint(&fault, &answer.output);
                             let fault = self.surroundings.in_words(&fault);
-                            let hint = text_hint(&answer.output);
                             format!("`{}` cannot be evaluated: {fault}{hint}", guarantee.source())
                         }
                     };
@@ -104,8 +105,8 @@ impl Run {
                     issues.push(Issue::error(format!("{}_fail_if", spec.name), message));
                 }
                 Err(error) => {
+                    let hint = fault_hint(&error, &answer.output);
                     let error = self.surroundings.in_words(&error);
-                    let hint = text_hint(&answer.output);
                     let message = format!("`fail_if` could not be evaluated: {error}{hint}");
                     if spec.is_critical() {
                         // It may have been true: what is behind this check must not act on it. A fault of the
@@ -213,6 +214,11 @@ fn array_issue(output: &Value) -> Option<Issue> {
 /// Contracts are written for JSON; when a command printed something else, say so.
 fn text_hint(output: &Value) -> &'static str {
     if output.is_string() { " (output is text, not JSON)" } else { "" }
+}
+
+/// Text has no members. A name that does not exist has nothing to do with that.
+fn fault_hint(fault: &Fault, output: &Value) -> &'static str {
+    if fault.name() == "TypeError" { text_hint(output) } else { "" }
 }
 
 /// The reason that a failed check gives a run: that of its first decisive issue.

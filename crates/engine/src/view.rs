@@ -23,6 +23,7 @@ pub(crate) const NAMES: &[&str] = &[
     "outputs",
     "outputs_history",
     "outputs_raw",
+    "memory",
     "filesChanged",
     "filesCount",
     "branch",
@@ -43,6 +44,7 @@ pub(crate) struct View<'a> {
     outputs: Outputs<'a>,
     raw: RawOutputs<'a>,
     histories: Histories<'a>,
+    memory: MemoryObject<'a>,
     item: Option<&'a Value>,
     after: Option<AfterProvider<'a>>,
 }
@@ -103,6 +105,7 @@ impl<'a> View<'a> {
             outputs: Outputs(seat.clone()),
             raw: RawOutputs(seat.clone()),
             histories: Histories::new(seat, pass_from),
+            memory: MemoryObject(run.state.memory.get("default")),
             item: run.item(check, scope),
             after: answer.map(|answer| AfterProvider { answer, record: Record(&answer.record) }),
         }
@@ -118,6 +121,7 @@ impl Scope for View<'_> {
             "outputs" => Given::Object(&self.outputs),
             "outputs_history" => Given::Object(&self.histories),
             "outputs_raw" => Given::Object(&self.raw),
+            "memory" => Given::Object(&self.memory),
             "filesChanged" => Given::Json(&self.run.surroundings.files.as_ref()?.0),
             "filesCount" => Given::Json(&self.run.surroundings.files.as_ref()?.1),
             "branch" => Given::Json(self.run.surroundings.branch.as_ref()?),
@@ -173,6 +177,20 @@ impl Object for EventObject<'_> {
 
     fn names(&self) -> Vec<&str> {
         ["name", "event_name"].into_iter().chain(self.payload.keys().map(String::as_str)).collect()
+    }
+}
+
+/// What templates read as `memory.key`; expressions have functions for it.
+struct MemoryObject<'a>(Option<&'a Value>);
+
+impl Object for MemoryObject<'_> {
+    fn member(&self, name: &str) -> Option<Given<'_>> {
+        self.0?.get(name).map(Given::Json)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let keys = self.0.and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        keys.map(String::as_str).collect()
     }
 }
 

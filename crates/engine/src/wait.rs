@@ -62,7 +62,15 @@ impl Deciding<'_> {
         let (check, scope) = place;
         let current = self.state.checks[check.place()].attempts.get(scope).copied();
         let running = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Running);
-        if !running || current != Some(attempt) {
+        if current != Some(attempt) || !(running || self.waits_with_nested(place)) {
+            return;
+        }
+        if self.state.stopping.is_some() {
+            // Another process holds it, and ends it as it was told. This run needs not wait for that.
+            self.wind_up(place);
+            return;
+        }
+        if !running {
             return;
         }
         self.record(Event::WaitStarted {

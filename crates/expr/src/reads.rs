@@ -17,6 +17,8 @@ pub struct Reads {
     /// Calls of `log`, writes to memory, and changes to what the scope gives, with [`Reads::CHANGE`] for a
     /// name: what a program does besides giving a value.
     pub effects: Vec<HelperCall>,
+    /// Calls of what a standard object does not have, as `Math.random`: none can ever succeed.
+    pub missing: Vec<HelperCall>,
 }
 
 impl Reads {

@@ -497,6 +497,7 @@ impl Resolver<'_> {
         } else {
             self.visit(callee)?;
         }
+        self.record_missing(callee);
         let called = match self.tree.node(callee) {
             Node::Standard(builtin) if builtin.is_helper() => builtin.name().to_owned(),
             Node::Member { object, name, .. } => match self.tree.node(*object) {
@@ -511,6 +512,17 @@ impl Resolver<'_> {
         }
         self.reads.helpers.push(HelperCall { name: called, span });
         Ok(())
+    }
+
+    /// Notes a call of what a standard object lacks.
+    fn record_missing(&mut self, callee: NodeId) {
+        let Node::Member { object, name, .. } = self.tree.node(callee) else { return };
+        let Node::Standard(builtin) = self.tree.node(*object) else { return };
+        if builtin.member(name).is_none() {
+            let name = format!("{}.{name}", builtin.name());
+            let span = self.tree.span(callee).range();
+            self.reads.missing.push(HelperCall { name, span });
+        }
     }
 
     /// Records the literal path that ends at `id`, if it starts at a name of the scope.

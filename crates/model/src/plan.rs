@@ -336,6 +336,18 @@ impl InputKind {
         }
     }
 
+    /// `a number`, `an array`, for sentences.
+    pub fn with_article(self) -> &'static str {
+        match self {
+            InputKind::String => "a string",
+            InputKind::Number => "a number",
+            InputKind::Boolean => "`true` or `false`",
+            InputKind::Array => "an array",
+            InputKind::Object => "an object",
+            InputKind::Any => "anything",
+        }
+    }
+
     pub fn admits(self, value: &Value) -> bool {
         match self {
             InputKind::String => value.is_string(),

@@ -13,6 +13,11 @@ pub trait Beside {
         false
     }
 
+    /// Why a nested playbook could not be run as things stand.
+    fn trouble(&self, _playbook: &str) -> Option<String> {
+        None
+    }
+
     /// What a nested playbook promises to deliver.
     fn promises(&self, _playbook: &str) -> Vec<ExpectedArtifact> {
         Vec::new()

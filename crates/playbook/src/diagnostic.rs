@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::codes;
+
 /// Past this many, the rest of a hopeless file is not listed.
 const DIAGNOSTICS_MAX: usize = 500;
 
@@ -116,8 +118,7 @@ impl Diagnostics {
         let is_error = problem.severity() == Severity::Error;
         self.errors += usize::from(is_error);
         // Warnings never crowd out what keeps the playbook from running.
-        let room =
-            if is_error { self.errors <= DIAGNOSTICS_MAX } else { self.problems.len() < DIAGNOSTICS_MAX };
+        let room = if is_error { self.errors <= DIAGNOSTICS_MAX } else { !self.is_full_of_warnings() };
         if room {
             self.problems.push(problem);
         }
@@ -136,6 +137,16 @@ impl Diagnostics {
     /// Whether further errors are counted, and not told.
     pub(crate) fn is_full(&self) -> bool {
         self.errors >= DIAGNOSTICS_MAX
+    }
+
+    /// Whether further warnings are dropped.
+    pub(crate) fn is_full_of_warnings(&self) -> bool {
+        self.problems.len() >= DIAGNOSTICS_MAX
+    }
+
+    /// Errors that are counted, and not told.
+    pub(crate) fn untold(&self) -> usize {
+        self.errors.saturating_sub(DIAGNOSTICS_MAX)
     }
 
     pub(crate) fn has_errors(&self) -> bool {
@@ -160,7 +171,7 @@ impl Diagnostics {
                     line,
                     column,
                     label: problem.label,
-                    help: problem.help,
+                    help: problem.help.or_else(|| codes::help(problem.code).map(str::to_owned)),
                     also: problem
                         .also
                         .into_iter()

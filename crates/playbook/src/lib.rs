@@ -35,13 +35,15 @@ pub use duration::parse_duration;
 pub use editor::json_schema;
 pub use lines::check_lines;
 pub use profile::{AgentProfile, ProfileReading, read_profile};
-pub use render::render;
+pub use render::{render, render_within};
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use rules::{RulesReading, read_rules, rules_schema};
+pub use suggest::nearest;
 pub use test_file::{
     Answers, Expectation, ExpectedCheck, LetterAct, Place, TestAnswer, TestArtifact, TestCase, TestFile,
     TestInput, TestLetter, TestReading, read_tests,
 };
+pub use yaml::TEXT_BYTES_MAX;
 
 use diagnostic::{Diagnostics, Problem};
 use escrow_model::{Plan, ProviderSpec, Secret};
@@ -53,6 +55,8 @@ pub struct Reading {
     pub plan: Option<Plan>,
     /// By place.
     pub diagnostics: Vec<Diagnostic>,
+    /// Errors of a hopeless file that are only counted.
+    pub untold: usize,
     /// What the file declares as secret, as far as it can be read: diagnostics quote the file, and must not tell
     /// what it should not have written down.
     pub secrets: Vec<Secret>,
@@ -70,7 +74,8 @@ pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], beside: &dy
     let plan = plan(text, file, catalog, beside, &mut found);
     let secrets = plan.as_ref().map_or_else(|| decode::declared_in(text), |plan| plan.secrets.clone());
     let plan = plan.filter(|_| !found.has_errors());
-    Reading { plan, diagnostics: found.finish(text, file), secrets }
+    let untold = found.untold();
+    Reading { plan, diagnostics: found.finish(text, file), untold, secrets }
 }
 
 /// The playbook that giving one task to an agent stands for. The task is its input `prompt`.
@@ -90,6 +95,10 @@ pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading
 
 /// Reads a playbook that may not be text, with what stands beside it.
 pub fn read_bytes_beside(bytes: &[u8], file: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
+    if bytes.len() > TEXT_BYTES_MAX {
+        // Too long is too long, also where it was cut within a character.
+        return read_beside(&String::from_utf8_lossy(bytes), file, catalog, beside);
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => read_beside(text, file, catalog, beside),
         Err(error) => {
@@ -100,7 +109,7 @@ pub fn read_bytes_beside(bytes: &[u8], file: &str, catalog: &[ProviderSpec], bes
                     .label(format!("the byte {} is no part of a character", error.valid_up_to() + 1))
                     .help("save the file as UTF-8"),
             );
-            Reading { plan: None, diagnostics: found.finish(&text, file), secrets: Vec::new() }
+            Reading { plan: None, diagnostics: found.finish(&text, file), untold: 0, secrets: Vec::new() }
         }
     }
 }

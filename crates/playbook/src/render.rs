@@ -1,5 +1,7 @@
 //! Diagnostics as a terminal shows them: the line, a caret, what would help.
 
+use std::ops::Range;
+
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
@@ -7,8 +9,14 @@ use crate::{Diagnostic, Severity};
 
 /// All of them, in the order given, a blank line between two.
 pub fn render(diagnostics: &[Diagnostic], text: &str, color: bool) -> String {
+    render_within(COLUMNS, diagnostics, text, color)
+}
+
+/// For a terminal that is so many columns wide.
+pub fn render_within(columns: usize, diagnostics: &[Diagnostic], text: &str, color: bool) -> String {
+    let columns = columns.clamp(COLUMNS_MIN, COLUMNS);
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-    let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(120);
+    let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(columns);
     let rendered: Vec<String> =
         diagnostics.iter().map(|diagnostic| renderer.render(&[group(diagnostic, text)])).collect();
     let mut all = rendered.join("\n\n");
@@ -18,6 +26,11 @@ pub fn render(diagnostics: &[Diagnostic], text: &str, color: bool) -> String {
     all
 }
 
+/// Wider is hard to read.
+const COLUMNS: usize = 120;
+/// Narrower shows nothing.
+const COLUMNS_MIN: usize = 40;
+
 fn group<'a>(diagnostic: &'a Diagnostic, text: &'a str) -> Group<'a> {
     let text = diagnostic.text.as_deref().unwrap_or(text);
     let level = match diagnostic.severity {
@@ -25,11 +38,17 @@ fn group<'a>(diagnostic: &'a Diagnostic, text: &'a str) -> Group<'a> {
         Severity::Warning => Level::WARNING,
     };
     let label = (!diagnostic.label.is_empty()).then_some(diagnostic.label.as_str());
-    let snippet = Snippet::source(text)
+    let window = window(text, diagnostic);
+    let within = |span: &Range<usize>| {
+        let shown = shown(text, span);
+        shown.start.saturating_sub(window.start)..shown.end.saturating_sub(window.start)
+    };
+    let snippet = Snippet::source(&text[window.clone()])
+        .line_start(text[..window.start].matches('\n').count() + 1)
         .path(diagnostic.file.as_str())
-        .annotation(AnnotationKind::Primary.span(shown(text, &diagnostic.span)).label(label))
+        .annotation(AnnotationKind::Primary.span(within(&diagnostic.span)).label(label))
         .annotations(diagnostic.also.iter().map(|related| {
-            AnnotationKind::Context.span(shown(text, &related.span)).label(related.label.as_str())
+            AnnotationKind::Context.span(within(&related.span)).label(related.label.as_str())
         }));
     let group = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code).element(snippet);
     match &diagnostic.help {
@@ -38,8 +57,20 @@ fn group<'a>(diagnostic: &'a Diagnostic, text: &'a str) -> Group<'a> {
     }
 }
 
+/// The lines that a problem is about. The rest of a long file is not even looked at, however many problems it has.
+fn window(text: &str, diagnostic: &Diagnostic) -> Range<usize> {
+    let spans = || diagnostic.also.iter().map(|related| &related.span).chain([&diagnostic.span]);
+    let first = spans().map(|span| span.start).min().unwrap_or(0);
+    let last = spans().map(|span| span.end).max().unwrap_or(0);
+    let (Some(before), Some(after)) = (text.get(..first), text.get(last..)) else { return 0..text.len() };
+    // What is missing at the end of the file is shown behind its last line.
+    let before = if after.is_empty() { before.trim_end_matches('\n') } else { before };
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    start..after.find('\n').map_or(text.len(), |end| last + end + 1)
+}
+
 /// A problem of a whole block points at its first line; a frame round twenty lines helps nobody.
-fn shown(text: &str, span: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+fn shown(text: &str, span: &Range<usize>) -> Range<usize> {
     let written = text.get(span.clone()).unwrap_or("");
     let first = written.find('\n').map_or(written, |end| &written[..end]);
     span.start..span.start + first.trim_end().len()

@@ -16,7 +16,7 @@ mod safety;
 mod scope;
 mod starts;
 
-use escrow_model::Plan;
+use escrow_model::{Plan, Safety};
 
 use crate::Beside;
 use crate::decode::Decoded;
@@ -38,7 +38,8 @@ pub(crate) fn resolve(decoded: Decoded, text: &str, beside: &dyn Beside, found: 
     let known = scope::Known { plan: &plan, drafts: &drafts, graph: &graph, fans: order.is_some() };
     scope::check(&known, &uses, text, found);
     safety::check(&drafts, plan.safety, found);
-    promises::resolve(&mut plan.artifacts, &mut drafts, beside, found);
+    let strict = plan.safety == Safety::Strict;
+    promises::resolve(&mut plan.artifacts, &mut drafts, beside, strict, found);
     plan.checks = drafts.into_iter().map(|draft| draft.check).collect();
     plan
 }

@@ -56,8 +56,7 @@ impl Judge<'_> {
     fn map(&mut self, node: &Node, table: &Table, owner: Range<usize>) {
         let Some(entries) = node.map() else {
             let what = table.what;
-            let help = (table.what == "`retry`" && node.number().is_some())
-                .then(|| "write `retry: { max: 2 }`".to_owned());
+            let help = (table.what == "`retry`").then(|| "write `retry: { max: 2 }`".to_owned());
             self.found.push(
                 Problem::new("E0105", node.span.clone(), format!("{what} is a map of keys"))
                     .label(format!("this is {}", node.describe()))
@@ -78,13 +77,13 @@ impl Judge<'_> {
 
     fn missing(&mut self, name: &str, table: &Table, owner: Range<usize>) {
         let help = match name {
-            "to" => Some("name the check to go to, or write `to: null` to stop".to_owned()),
-            _ => None,
+            "to" => "name the check to go to, or write `to: null` to stop".to_owned(),
+            _ => format!("add `{name}: …`"),
         };
         self.found.push(
             Problem::new("E0106", owner, format!("{} needs `{name}`", table.what))
                 .label(format!("`{name}` is missing"))
-                .maybe_help(help),
+                .help(help),
         );
     }
 
@@ -435,7 +434,8 @@ impl Judge<'_> {
         } else if name.starts_with("ESCROW_") {
             self.found.push(
                 Problem::new("E0128", span, format!("`{name}` belongs to Escrow"))
-                    .label("names that start with `ESCROW_` are set by Escrow itself"),
+                    .label("names that start with `ESCROW_` are set by Escrow itself")
+                    .help("choose another name"),
             );
         }
     }

@@ -76,6 +76,7 @@ impl Sources<'_> {
                     let message = format!("`{key}` changes what it should only read");
                     self.refuse("E0115", message, node, &span, "this writes", Some(help.to_owned()));
                 }
+                self.refuse_missing(key, node, &program);
                 self.remember(key, node, stage, reads_of_program(&program), constant(&program));
                 Some(Expression::new(text, program))
             }
@@ -97,6 +98,7 @@ impl Sources<'_> {
         let text = node.written()?;
         match Program::block(text) {
             Ok(program) => {
+                self.refuse_missing(key, node, &program);
                 self.remember(key, node, stage, reads_of_program(&program), None);
                 Some(Block::new(text, program))
             }
@@ -164,6 +166,21 @@ impl Sources<'_> {
             mentions,
             constant,
         });
+    }
+
+    /// Standard functions that there are not: no evaluation could ever succeed.
+    fn refuse_missing(&mut self, key: &str, node: &Node, program: &Program) {
+        for call in &program.reads().missing {
+            let help = match call.name.as_str() {
+                "Math.random" => {
+                    "expressions have no chance, so that a replay decides the same; let a check print a number, and read its output"
+                }
+                _ => "`docs/expressions.md` lists the functions that there are",
+            };
+            let message = format!("`{key}` calls a function that does not exist");
+            let label = format!("nothing is called `{}`", call.name);
+            self.refuse("E0114", message, node, &call.span, &label, Some(help.to_owned()));
+        }
     }
 
     fn refuse(

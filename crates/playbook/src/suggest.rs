@@ -1,7 +1,7 @@
 //! "Did you mean": the nearest word, if one is near enough to be meant.
 
 /// The candidate that `word` most probably stands for.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     if length > 60 {
         return None;

@@ -10,6 +10,7 @@ mod node;
 mod place;
 mod scalar;
 
+pub use build::TEXT_BYTES_MAX;
 pub(crate) use build::parse;
 pub(crate) use node::{Content, Entry, Node};
 pub(crate) use place::place_within;

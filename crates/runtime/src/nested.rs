@@ -10,19 +10,19 @@ use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{
-    Answer, Entry, FaultClass, Home, InputKind, KeyKind, KeySpec, Mutates, Plan, ProviderFault, ProviderSpec,
-    Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
+    Answer, Entry, FaultClass, Home, InputKind, KeyKind, KeySpec, Letter, Mutates, Plan, ProviderFault,
+    ProviderSpec, Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
 };
-use escrow_playbook::Severity;
 use escrow_store::{Created, Durability, Holder, Keeper, LeaseError, NewRun};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::cancellation::Cancellation;
 use crate::playbook_file;
 use crate::process::Stream;
 use crate::secrets::Secrets;
-use crate::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
+use crate::supervisor::{self, Beginning, Drive, DriveError, NestedNews, Observer, Report, Surroundings};
 use crate::world::World;
 
 /// How deep runs may nest.
@@ -51,6 +51,8 @@ pub(crate) struct Nest {
     pub(crate) store: Arc<dyn Keeper>,
     pub(crate) world: Rc<dyn World>,
     pub(crate) cancellation: Cancellation,
+    /// To the run around it.
+    pub(crate) reports: UnboundedSender<Report>,
 }
 
 /// How a nested run came to rest.
@@ -74,6 +76,12 @@ impl Nest {
                 if run.status().is_terminal() {
                     return Ok(run);
                 }
+                if self.cancellation.is_cancelled() {
+                    // By a letter, because somebody else may hold it; who holds it opens its letters.
+                    let letter = Letter::Cancel { by: None, system: true };
+                    let sent = self.store.send(&id, &letter, self.parent.run.as_str());
+                    sent.map_err(|error| world(&error.to_string()))?;
+                }
                 let judge = |holder: &Holder| self.world.liveness(holder);
                 let lease = match self.store.acquire(&id, &self.world.holder(), &judge) {
                     Ok(lease) => lease,
@@ -83,8 +91,15 @@ impl Nest {
                 };
                 (run, lease, Beginning::Resumed)
             }
+            None if self.cancellation.is_cancelled() => {
+                let message = "the run ended before the nested one began";
+                return Err(ProviderFault::transient("cancelled", message));
+            }
             None => self.begin(&id, request)?,
         };
+        // Who was told by a letter needs no second word.
+        let interruption =
+            if self.cancellation.is_cancelled() { Cancellation::never() } else { self.cancellation.clone() };
         let secrets = self.secrets(run.plan_of())?;
         let surroundings = Surroundings {
             artifacts: PathBuf::from(&run.options().artifacts),
@@ -99,14 +114,14 @@ impl Nest {
             store: self.store,
             world: self.world,
             surroundings,
-            observer: &mut Silent,
-            interruption: self.cancellation,
+            observer: &mut Relay { place: format!("{}{}", self.check, self.scope), reports: self.reports },
+            interruption,
         };
         drive.to_rest(beginning).await.map_err(|error| match &error {
             DriveError::Store(error) => world(&error.to_string()),
             DriveError::Inseparable(_) => world(&error.to_string()),
             DriveError::Fenced(id) => world(&format!("another process has taken over nested run `{id}`")),
-            DriveError::Orphans { .. } => world(&error.to_string()),
+            DriveError::Orphans { .. } | DriveError::Lost(_) => world(&error.to_string()),
         })
     }
 
@@ -170,7 +185,11 @@ impl Nest {
         }
     }
 
+    /// Nobody should need its secrets to end a run.
     fn secrets(&self, plan: &Plan) -> Result<Secrets, ProviderFault> {
+        if self.cancellation.is_cancelled() {
+            return Ok(Secrets::at_hand(plan, &self.surroundings.directory));
+        }
         Secrets::read(plan, &self.surroundings.directory)
             .map_err(|error| ProviderFault::logical("secret", error.to_string()))
     }
@@ -184,10 +203,8 @@ impl Nest {
         })?;
         let reading = playbook_file::read(&path, &bytes, directory);
         let plan = reading.plan.ok_or_else(|| {
-            let first = reading.diagnostics.iter().find(|one| one.severity == Severity::Error);
-            let what =
-                first.map_or_else(String::new, |one| format!(" {}:{}: {}", one.code, one.line, one.message));
-            ProviderFault::logical("bad_playbook", format!("`{}` cannot be run:{what}", path.display()))
+            let what = playbook_file::first_problem(&reading.diagnostics).unwrap_or_default();
+            ProviderFault::logical("bad_playbook", format!("`{}` cannot be run: {what}", path.display()))
         })?;
         Ok((path, plan))
     }
@@ -205,7 +222,7 @@ fn inputs(plan: &Plan, with: Option<&Value>) -> Result<Map<String, Value>, Provi
         let input =
             plan.inputs.get(name).ok_or_else(|| bad(format!("`{}` has no input `{name}`", plan.name)))?;
         if !input.kind.admits(value) && input.kind != InputKind::Any {
-            return Err(bad(format!("input `{name}` must be a {}, not {value}", input.kind.as_str())));
+            return Err(bad(format!("input `{name}` must be {}, not {value}", input.kind.with_article())));
         }
     }
     for (name, input) in &plan.inputs {
@@ -259,13 +276,30 @@ fn world(message: &str) -> ProviderFault {
     ProviderFault::transient("exception", message)
 }
 
-/// A nested run tells its story in its own journal.
-struct Silent;
+/// Tells the run around it what a nested run commits.
+struct Relay {
+    place: String,
+    reports: UnboundedSender<Report>,
+}
 
-impl Observer for Silent {
-    fn committed(&mut self, _run: &Run, _entries: &[Entry]) {}
+impl Observer for Relay {
+    fn committed(&mut self, run: &Run, entries: &[Entry]) {
+        let news = NestedNews {
+            path: vec![self.place.clone()],
+            run: run.options().run.clone(),
+            plan: Arc::clone(run.plan_of()),
+            entries: entries.to_vec(),
+        };
+        drop(self.reports.send(Report::Nested(news)));
+    }
 
     fn output(&mut self, _check: &str, _scope: &ScopePath, _stream: Stream, _bytes: &[u8]) {}
 
     fn tick(&mut self, _run: &Run) {}
+
+    fn nested(&mut self, news: &NestedNews) {
+        let path = std::iter::once(&self.place).chain(&news.path).cloned().collect();
+        let (run, plan, entries) = (news.run.clone(), Arc::clone(&news.plan), news.entries.clone());
+        drop(self.reports.send(Report::Nested(NestedNews { path, run, plan, entries })));
+    }
 }

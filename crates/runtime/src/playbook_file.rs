@@ -4,11 +4,14 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, Plan};
-use escrow_playbook::{Beside, FoundAgent, Reading, RulesText, read_agent, read_bytes_beside};
+use escrow_playbook::{
+    Beside, Diagnostic, FoundAgent, Reading, RulesText, Severity, TEXT_BYTES_MAX, read_agent,
+    read_bytes_beside,
+};
 use serde_json::Value;
 
 use crate::agents;
@@ -32,8 +35,16 @@ pub(crate) fn find(name: &str, beside: Option<&Path>, directory: &Path) -> Optio
     let project = directory.join(".escrow/playbooks");
     [beside, Some(directory), Some(&project)].into_iter().flatten().find_map(|place| {
         let path = place.join(name);
-        fs::read(&path).ok().map(|bytes| (path, bytes))
+        read_bytes(&path).ok().map(|bytes| (path, bytes))
     })
+}
+
+/// What stands in a file that should be a playbook or its tests: as much as may stand there, and one byte more when
+/// there is more.
+pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// How many nested files are looked at.
@@ -57,23 +68,36 @@ impl Look<'_> {
 
     /// What cannot be read may do anything, and promises nothing.
     fn nested(&self, name: &str, beside: Option<&Path>) -> Nested {
-        let anything = || Nested { changes: true, artifacts: Vec::new() };
-        let Some((path, bytes)) = find(name, beside, self.directory) else { return anything() };
+        let anything = |trouble| Nested { changes: true, artifacts: Vec::new(), trouble };
+        let Some((path, bytes)) = find(name, beside, self.directory) else {
+            return anything(Some(format!("there is no file `{name}`")));
+        };
         let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         if let Some(known) = self.known.borrow().get(&identity) {
             return known.clone();
         }
         if self.known.borrow().len() >= FILES_MAX {
-            return anything();
+            return anything(None);
         }
         self.known.borrow_mut().insert(identity.clone(), Nested::default());
-        let nested = self.read(&path, &bytes).plan.map_or_else(anything, |plan| Nested {
-            changes: plan.checks.iter().any(|check| check.mutating),
-            artifacts: promises(&plan),
-        });
+        let reading = self.read(&path, &bytes);
+        let nested = match reading.plan {
+            None => anything(first_problem(&reading.diagnostics)),
+            Some(plan) => Nested {
+                changes: plan.checks.iter().any(|check| check.mutating),
+                artifacts: promises(&plan),
+                trouble: None,
+            },
+        };
         self.known.borrow_mut().insert(identity, nested.clone());
         nested
     }
+}
+
+/// `line 3: a check needs `type` (E0106)`, of a file that cannot be run.
+pub(crate) fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
+    let first = diagnostics.iter().find(|one| one.severity == Severity::Error)?;
+    Some(format!("line {}: {} ({})", first.line, first.message, first.code))
 }
 
 /// What a nested run promises to the one around it. What its items deliver only it can know, and outcomes are its
@@ -92,6 +116,7 @@ fn promises(plan: &Plan) -> Vec<ExpectedArtifact> {
 struct Nested {
     changes: bool,
     artifacts: Vec<ExpectedArtifact>,
+    trouble: Option<String>,
 }
 
 /// What stands beside one of the files.
@@ -103,6 +128,10 @@ struct Neighbours<'a> {
 impl Beside for Neighbours<'_> {
     fn changes_the_world(&self, playbook: &str) -> bool {
         self.look.nested(playbook, self.beside).changes
+    }
+
+    fn trouble(&self, playbook: &str) -> Option<String> {
+        self.look.nested(playbook, self.beside).trouble
     }
 
     fn promises(&self, playbook: &str) -> Vec<ExpectedArtifact> {
@@ -148,7 +177,7 @@ pub fn find_rules(name: &str, beside: Option<&Path>, directory: &Path) -> Option
 }
 
 /// The whole of a file that is text and not too long.
-pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String, String> {
+pub fn read_text(path: impl AsRef<Path>, bytes_max: u64) -> Result<String, String> {
     let mut text = String::new();
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     let read = file.take(bytes_max + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;

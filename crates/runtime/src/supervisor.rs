@@ -58,6 +58,19 @@ pub trait Observer {
 
     /// Called now and then while something runs, so that a view can show time passing.
     fn tick(&mut self, run: &Run);
+
+    /// A run inside this one goes on. Its journal is its own; this is for those who look on.
+    fn nested(&mut self, _news: &NestedNews) {}
+}
+
+/// What a nested run has committed.
+#[derive(Debug)]
+pub struct NestedNews {
+    /// The checks that lead to it, the outermost first, as `deploy` or `deploy[2]`.
+    pub path: Vec<String>,
+    pub run: escrow_model::RunId,
+    pub plan: Arc<escrow_model::Plan>,
+    pub entries: Vec<Entry>,
 }
 
 #[derive(Debug, Error)]
@@ -70,12 +83,16 @@ pub enum DriveError {
     Inseparable(#[from] Inseparable),
     #[error("{left} of the processes that run `{run}` had started still run and cannot be ended")]
     Orphans { run: escrow_model::RunId, left: usize },
+    /// A bug: whoever was sent out has panicked, and nobody would ever hear from it.
+    #[error("whoever did the work of `{0}` came to an end without an answer")]
+    Lost(String),
 }
 
 /// What the workshop reports to the loop.
 pub(crate) enum Report {
     Input(Input),
     Output { check: String, scope: ScopePath, stream: Stream, bytes: Vec<u8> },
+    Nested(NestedNews),
 }
 
 /// How a drive begins.
@@ -120,8 +137,11 @@ impl Drive<'_> {
             let released = self.store.release(&self.lease);
             outcome?;
             released?;
-            // Whoever sent a letter while we held the run has left it to us.
-            if self.run.status().is_terminal() || self.store.unopened(self.lease.run())?.is_empty() {
+            // Whoever sent a letter while we held the run has left it to us; so has who brought a nested run to its
+            // end.
+            let is_at_rest = self.run.status().is_terminal()
+                || (self.store.unopened(self.lease.run())?.is_empty() && self.ended_nested()?.is_empty());
+            if is_at_rest {
                 return Ok(self.run);
             }
             let judge = |holder: &escrow_store::Holder| self.world.liveness(holder);
@@ -202,7 +222,14 @@ impl Drive<'_> {
                     inputs.push(Input::Letter(sent.letter));
                 },
                 () = sleep(wake_in) => inputs.push(Input::Wake),
-                () = tokio::time::sleep(TICK) => self.observer.tick(&self.run),
+                () = tokio::time::sleep(TICK) => {
+                    self.observer.tick(&self.run);
+                    let ended = self.ended_nested()?;
+                    self.perform(&mut workshop, ended);
+                    if let Some(check) = workshop.lost() {
+                        return Err(DriveError::Lost(self.run.plan_of().check(check).name.clone()));
+                    }
+                }
             }
             // Whatever else has arrived meanwhile shares the commit.
             while let Ok(report) = reports.try_recv() {
@@ -220,6 +247,17 @@ impl Drive<'_> {
             self.act(&committer, &mut workshop, turn, opened).await?;
         }
         Ok(())
+    }
+
+    /// What looks after nested runs that waited, and that another process has brought to their end.
+    fn ended_nested(&self) -> Result<Vec<Effect>, StoreError> {
+        let mut ended = Vec::new();
+        for (nested, effect) in self.run.nested_runs() {
+            if self.store.has_ended(&nested)? {
+                ended.push(effect);
+            }
+        }
+        Ok(ended)
     }
 
     /// A run at rest has ended, or waits for a letter that has not come.
@@ -241,6 +279,7 @@ impl Drive<'_> {
             Report::Output { check, scope, stream, bytes } => {
                 self.observer.output(&check, &scope, stream, &bytes);
             }
+            Report::Nested(news) => self.observer.nested(&news),
         }
     }
 

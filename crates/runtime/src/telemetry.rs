@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use crate::process::Stream;
 use crate::redaction::Redactor;
-use crate::supervisor::Observer;
+use crate::supervisor::{NestedNews, Observer};
 use measures::Measures;
 use sender::{Parcel, Sender};
 use spans::Spans;
@@ -141,5 +141,9 @@ impl Observer for Measured<'_> {
 
     fn tick(&mut self, run: &Run) {
         self.observer.tick(run);
+    }
+
+    fn nested(&mut self, news: &NestedNews) {
+        self.observer.nested(news);
     }
 }

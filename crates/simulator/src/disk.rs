@@ -7,10 +7,10 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use escrow_model::{Entry, RunId};
+use escrow_model::{Entry, Letter, RunId};
 use escrow_store::{
-    Commit, Committed, Created, Holder, Keeper, Lease, LeaseError, Liveness, NewRun, Reply, Sent, StoreError,
-    StoreErrorKind,
+    Commit, Committed, Created, Holder, Keeper, Lease, LeaseError, LetterId, Liveness, NewRun, Reply, Sent,
+    StoreError, StoreErrorKind,
 };
 use escrow_testkit::Dice;
 use tokio::sync::Notify;
@@ -245,6 +245,11 @@ impl Keeper for Disk {
     fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
         self.stumble("reading the journal")?;
         self.backing.entries(run, from_seq)
+    }
+
+    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError> {
+        self.stumble("sending a letter")?;
+        self.backing.send(run, letter, from)
     }
 
     fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {

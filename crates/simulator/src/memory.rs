@@ -16,16 +16,11 @@ const LEASE_MS: Millis = 60_000;
 
 /// A keeper that a whole case can be played on.
 pub trait Backing: Keeper {
-    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError>;
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError>;
     fn verify(&self, run: &RunId) -> Result<Verification, StoreError>;
 }
 
 impl Backing for Store {
-    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError> {
-        Store::send(self, run, letter, from)
-    }
-
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError> {
         Store::journal(self, run)
     }
@@ -213,6 +208,16 @@ impl Keeper for Memory {
         wanted.map(|stored| Ok((stored.seq, decode(stored)?))).collect()
     }
 
+    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError> {
+        let mut shelf = self.shelf();
+        shelf.letters += 1;
+        shelf.version += 1;
+        let id = LetterId(shelf.letters);
+        let sent = Sent { id, letter: letter.clone(), from: from.to_owned(), at: self.clock.now_ms() };
+        shelf.run(run)?.inbox.push((sent, false));
+        Ok(id)
+    }
+
     fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
         let shelf = self.shelf();
         let Some(journal) = shelf.runs.get(run) else { return Ok(Vec::new()) };
@@ -225,16 +230,6 @@ impl Keeper for Memory {
 }
 
 impl Backing for Memory {
-    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError> {
-        let mut shelf = self.shelf();
-        shelf.letters += 1;
-        shelf.version += 1;
-        let id = LetterId(shelf.letters);
-        let sent = Sent { id, letter: letter.clone(), from: from.to_owned(), at: self.clock.now_ms() };
-        shelf.run(run)?.inbox.push((sent, false));
-        Ok(id)
-    }
-
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError> {
         Ok(self.shelf().runs.get(run).map(|journal| journal.entries.clone()).unwrap_or_default())
     }

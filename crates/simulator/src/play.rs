@@ -358,7 +358,9 @@ impl<'a> Play<'a> {
         match error {
             DriveError::Store(_) if self.disk.take_failed() => Ok(()),
             DriveError::Store(_) | DriveError::Fenced(_) => Err(format!("for no reason: {error}")),
-            DriveError::Inseparable(_) | DriveError::Orphans { .. } => Err(error.to_string()),
+            DriveError::Inseparable(_) | DriveError::Orphans { .. } | DriveError::Lost(_) => {
+                Err(error.to_string())
+            }
         }
     }
 }

@@ -3,11 +3,11 @@
 //! SQLite is one that does. The seam is narrow, so that another database can offer the same, and so that a
 //! simulated disk can fail where a real one would.
 
-use escrow_model::{Entry, RunId};
+use escrow_model::{Entry, Event, Letter, RunId};
 
 use crate::commit::{Commit, Committed, Created, NewRun};
 use crate::fault::StoreError;
-use crate::inbox::Sent;
+use crate::inbox::{LetterId, Sent};
 use crate::lease::{Holder, Lease, LeaseError, Liveness};
 use crate::store::Store;
 
@@ -34,7 +34,20 @@ pub trait Keeper: Send + Sync {
     /// Empty when there is no such run.
     fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError>;
 
+    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError>;
+
     fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError>;
+
+    /// Whether the run is there and has come to its end, for those that wait for it.
+    fn has_ended(&self, run: &RunId) -> Result<bool, StoreError> {
+        let entries = self.entries(run, 0)?;
+        let last = entries.iter().rev().find_map(|(_, entry)| match entry.event {
+            Event::RunEnded { .. } => Some(true),
+            Event::RunReopened { .. } => Some(false),
+            _ => None,
+        });
+        Ok(last.unwrap_or(false))
+    }
 
     /// Differs from what it was when some process has committed.
     fn version(&self) -> Result<u64, StoreError>;
@@ -70,8 +83,16 @@ impl Keeper for Store {
         Store::entries(self, run, from_seq)
     }
 
+    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError> {
+        Store::send(self, run, letter, from)
+    }
+
     fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
         Store::unopened(self, run)
+    }
+
+    fn has_ended(&self, run: &RunId) -> Result<bool, StoreError> {
+        Store::has_ended(self, run)
     }
 
     fn version(&self) -> Result<u64, StoreError> {

@@ -1,14 +1,13 @@
 //! `escrow cancel`: a letter to the process that drives the run; if nobody does, the run is ended here.
 
-use std::sync::Arc;
-
 use anyhow::Result;
 use escrow_model::Letter;
 use escrow_runtime::holder::liveness;
 use escrow_store::Liveness;
 use serde_json::json;
 
-use super::resume::{Wish, drive};
+use super::letters::drive_upward;
+use super::resume::Wish;
 use super::run::report;
 use crate::arguments::{CancelArguments, Shared};
 use crate::exit::Exit;
@@ -32,7 +31,7 @@ pub(crate) fn cancel(arguments: &CancelArguments, shared: &Shared, talk: &Talk) 
         talk.say(&format!("asked process {} to end run {}", holder.pid, row.id));
         talk.data_if_machine(&json!({ "run": { "id": row.id }, "asked": holder.pid }));
     } else {
-        let run = drive(&row, Arc::clone(&store), &state, talk, Wish::End)?;
+        let run = drive_upward(&row, &store, &state, talk, Wish::End)?;
         report(&run, &store, talk);
     }
     Ok(Exit::Completed)

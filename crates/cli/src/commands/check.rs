@@ -77,7 +77,7 @@ fn origin(origin: CriticalityOrigin) -> &'static str {
         CriticalityOrigin::Declared => "declared",
         CriticalityOrigin::Tag => "by tag",
         CriticalityOrigin::MutatingProvider => "its provider changes the world",
-        CriticalityOrigin::DrivesRouting => "it drives routing",
+        CriticalityOrigin::DrivesRouting => "it fans out or routes",
         CriticalityOrigin::GuardsExternal => "it guards an external check",
         CriticalityOrigin::Default => "by default",
     }

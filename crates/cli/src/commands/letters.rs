@@ -20,7 +20,7 @@ use crate::arguments::{AnswerArguments, ApproveArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk};
+use crate::terminal::{Table, Talk, choices, duration_words, printable};
 
 pub(crate) fn approve(arguments: &ApproveArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
     let letter = |id: String| Letter::Approve {
@@ -54,12 +54,23 @@ fn send(
     let store = state.write()?;
     let mut letter = letter(wait.id.clone());
     let row = store.run(wait.run.as_str()).map_err(Failure::from)?;
+    if let Some(help) = other_verb(&letter, &wait) {
+        let message = format!("`{}` waits for something else: {}", wait.id, printable(&wait.prompt));
+        return Err(Failure::author("wrong_letter", message).help(help).into());
+    }
     redact(&store, &row, &mut letter)?;
     if let (Letter::Answer { text, .. }, false) = (&letter, wait.choices.is_empty())
         && !wait.choices.contains(text)
     {
         let help = format!("one of: {}", wait.choices.join(", "));
         return Err(Failure::author("bad_answer", format!("`{text}` is not a choice")).help(help).into());
+    }
+    let lies_there = store.unopened(&wait.run).map_err(Failure::from)?;
+    if lies_there.iter().any(|sent| is_about(&sent.letter, &wait.id)) {
+        let message = format!("`{}` was answered already; run `{}` has not read it yet", wait.id, row.id);
+        return Err(Failure::person("resolved", message)
+            .help(format!("`escrow resume {}` goes on with it", row.id))
+            .into());
     }
     store.send(&wait.run, &letter, "cli").map_err(Failure::from)?;
     if no_run || is_driven(&store, &row)? {
@@ -74,8 +85,32 @@ fn send(
     Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { exit_of(&run) })
 }
 
+/// What to say instead of a letter that this wait cannot be answered by.
+fn other_verb(letter: &Letter, wait: &WaitRow) -> Option<String> {
+    let id = &wait.id;
+    match (letter, wait.kind) {
+        (Letter::Approve { .. } | Letter::Deny { .. }, WaitKind::Approval)
+        | (Letter::Answer { .. } | Letter::Deny { .. }, WaitKind::Input) => None,
+        (_, WaitKind::Approval) => Some(format!("`escrow approve {id}`, or `escrow deny {id}`")),
+        (_, WaitKind::Input) => Some(format!("`escrow answer {id} TEXT`")),
+        (_, WaitKind::UnknownEffect) => Some(format!(
+            "`escrow resume {} --assume {}{}=done`, or `failed`, or `retry`",
+            wait.run, wait.check, wait.scope
+        )),
+        (_, WaitKind::Nested) => Some(format!("`escrow runs show {id}` tells what the nested run waits for")),
+    }
+}
+
+/// Whether a letter is an answer to this wait: there is only one, and the first counts.
+fn is_about(letter: &Letter, wait: &str) -> bool {
+    match letter {
+        Letter::Approve { id, .. } | Letter::Deny { id, .. } | Letter::Answer { id, .. } => id == wait,
+        Letter::Assume { .. } | Letter::Cancel { .. } => false,
+    }
+}
+
 /// Drives the run, and then the runs that it is nested in, as far as nobody else does.
-fn drive_upward(
+pub(crate) fn drive_upward(
     row: &RunRow,
     store: &Arc<Store>,
     state: &StateDirectory,
@@ -161,9 +196,24 @@ pub(crate) fn approvals(shared: &Shared, talk: &Talk) -> Result<Exit> {
             (&wait.id, talk.page.cyan(&wait.id)),
             (wait.run.as_str(), wait.run.to_string()),
             (&place, talk.page.bold(&place)),
-            ("", wait.prompt.clone()),
+            ("", question(wait)),
         ]);
     }
     talk.page(&table.render());
     Ok(Exit::Completed)
+}
+
+/// What is asked, what may be answered, and how long.
+fn question(wait: &WaitRow) -> String {
+    let mut text = printable(&wait.prompt);
+    if !wait.choices.is_empty() {
+        text.push_str(&format!("  ({})", choices(&wait.choices)));
+    }
+    let left = wait.expires_at.map(|at| at.saturating_sub(now_ms()));
+    match left {
+        None => {}
+        Some(0) => text.push_str("  expired"),
+        Some(left) => text.push_str(&format!("  expires in {}", duration_words(left))),
+    }
+    text
 }

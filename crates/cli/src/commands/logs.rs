@@ -1,36 +1,45 @@
 //! `escrow logs`: what a run's commands printed, whole, from the files they were streamed to.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::Result;
 use escrow_model::{Event, ScopePath};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::arguments::{LogsArguments, Shared};
+use crate::arguments::{LogsArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
+use crate::terminal::Talk;
 
-pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared) -> Result<Exit> {
+pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     let store = state.read()?;
     let row = store.run(&arguments.run).map_err(Failure::from)?;
     let spool = state.spool(&row.id);
     let entries = store.entries(&row.id, 0).map_err(Failure::from)?;
     let mut known = false;
+    let mut documents = Vec::new();
     let mut out = io::stdout().lock();
     for (_, entry) in &entries {
         match &entry.event {
             Event::RunStarted { plan, .. } => {
-                known = arguments.check.as_ref().is_none_or(|name| plan.find(name).is_some());
+                // `each[2]` is an item of `each`.
+                let is_known = |name: &String| plan.find(name.split('[').next().unwrap_or(name)).is_some();
+                known = arguments.check.as_ref().is_none_or(is_known);
             }
             Event::AttemptAnswered { check, scope, attempt, answer }
-                if arguments.check.as_ref().is_none_or(|name| name == check) =>
+                if arguments
+                    .check
+                    .as_ref()
+                    .is_none_or(|name| name == check || *name == format!("{check}{scope}")) =>
             {
                 let printed = Attempt { check, scope, number: *attempt, answer, spool: &spool };
-                if printed.write(arguments, &mut out).is_err() {
+                if talk.output() != Output::Human {
+                    documents.extend(printed.documents(arguments));
+                } else if printed.write(arguments, &mut out).is_err() {
                     return Ok(Exit::Completed); // nobody reads any more
                 }
             }
@@ -43,8 +52,23 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared) -> Result<Exit> {
             Failure::author("unknown_check", format!("run `{}` has no check `{name}`", row.id)).into()
         );
     }
+    drop(out);
+    match talk.output() {
+        Output::Human => {}
+        Output::Json => drop(talk.data(&json!({ "logs": documents }))),
+        Output::Jsonl => {
+            for document in &documents {
+                if !talk.data(document) {
+                    break;
+                }
+            }
+        }
+    }
     Ok(Exit::Completed)
 }
+
+/// A document holds at most so much of a stream, its end; the file has it all.
+const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
 
 struct Attempt<'a> {
     check: &'a str,
@@ -57,11 +81,7 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     fn write(&self, arguments: &LogsArguments, out: &mut impl Write) -> io::Result<()> {
-        let streams: &[&str] = match (arguments.stdout, arguments.stderr) {
-            (true, _) => &["stdout"],
-            (_, true) => &["stderr"],
-            (false, false) => &["stdout", "stderr"],
-        };
+        let streams = streams(arguments);
         for stream in streams {
             // One stream of one check is wanted as it is, for pipes.
             let bare = arguments.check.is_some() && streams.len() == 1;
@@ -79,12 +99,7 @@ impl Attempt<'_> {
 
     /// The file has it all; without one, what the journal remembers.
     fn copy(&self, stream: &str, out: &mut impl Write) -> io::Result<()> {
-        let file = self.answer.record.get(&format!("{stream}_file")).and_then(Value::as_str);
-        let open = |path: &str| {
-            let here = Path::new(path).file_name().map(|name| self.spool.join(name));
-            File::open(path).ok().or_else(|| File::open(here?).ok())
-        };
-        if let Some(mut file) = file.and_then(open) {
+        if let Some(mut file) = self.file(stream) {
             io::copy(&mut file, out)?;
             return Ok(());
         }
@@ -94,6 +109,33 @@ impl Attempt<'_> {
             out.write_all(b"\n")?;
         }
         Ok(())
+    }
+
+    fn file(&self, stream: &str) -> Option<File> {
+        let path = self.answer.record.get(&format!("{stream}_file")).and_then(Value::as_str)?;
+        let here = Path::new(path).file_name().map(|name| self.spool.join(name));
+        File::open(path).ok().or_else(|| File::open(here?).ok())
+    }
+
+    /// One for each stream that has something.
+    fn documents(&self, arguments: &LogsArguments) -> Vec<Value> {
+        let document = |stream: &&str| {
+            let (text, truncated) = match self.file(stream) {
+                Some(file) => end_of(file).ok()?,
+                None => (self.text(stream), self.answer.record.get("truncated") == Some(&Value::Bool(true))),
+            };
+            (!text.is_empty()).then(|| {
+                json!({
+                    "check": self.check,
+                    "scope": self.scope.to_string(),
+                    "attempt": self.number,
+                    "stream": stream,
+                    "text": text,
+                    "truncated": truncated,
+                })
+            })
+        };
+        streams(arguments).iter().filter_map(document).collect()
     }
 
     fn text(&self, stream: &str) -> String {
@@ -108,4 +150,21 @@ impl Attempt<'_> {
             },
         }
     }
+}
+
+fn streams(arguments: &LogsArguments) -> &'static [&'static str] {
+    match (arguments.stdout, arguments.stderr) {
+        (true, _) => &["stdout"],
+        (_, true) => &["stderr"],
+        (false, false) => &["stdout", "stderr"],
+    }
+}
+
+/// The end of a file as text, and whether something stands before it.
+fn end_of(mut file: File) -> io::Result<(String, bool)> {
+    let before = file.metadata()?.len().saturating_sub(DOCUMENT_BYTES_MAX);
+    file.seek(SeekFrom::Start(before))?;
+    let mut bytes = Vec::new();
+    file.take(DOCUMENT_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), before > 0))
 }

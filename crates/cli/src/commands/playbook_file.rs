@@ -1,15 +1,14 @@
 //! Reads a playbook from disk, or says everything that is wrong with it.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use escrow_model::{Plan, Secret};
-use escrow_playbook::{Diagnostic, Severity, render};
+use escrow_playbook::{Diagnostic, Severity, render, render_within};
 use escrow_runtime::secrets::Secrets;
 
 use crate::failure::Failure;
-use crate::terminal::Talk;
+use crate::terminal::{Talk, count, terminal_columns};
 
 /// A playbook that may run, and what to warn of.
 pub(crate) struct PlaybookFile {
@@ -18,7 +17,7 @@ pub(crate) struct PlaybookFile {
 }
 
 pub(crate) fn load(path: &Path, talk: &Talk) -> Result<PlaybookFile, Failure> {
-    let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let bytes = escrow_runtime::playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
     let file = path.display().to_string();
     let directory = std::env::current_dir().unwrap_or_default();
     let reading = escrow_runtime::playbook_file::read(path, &bytes, &directory);
@@ -34,7 +33,10 @@ pub(crate) fn load(path: &Path, talk: &Talk) -> Result<PlaybookFile, Failure> {
         }
         None => {
             let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
-            let problems = if errors == 1 { "1 problem".to_owned() } else { format!("{errors} problems") };
+            let problems = match reading.untold {
+                0 => count(errors, "problem"),
+                untold => format!("{} problems, of which {errors} are shown", errors + untold),
+            };
             let message = format!("`{file}` has {problems}; nothing was run");
             Err(Failure::diagnosed(message, diagnostics, rendered))
         }
@@ -49,7 +51,10 @@ pub(crate) fn told(
     secrets: &[Secret],
     coloured: bool,
 ) -> (Vec<Diagnostic>, String) {
-    let mut rendered = render(&diagnostics, text, coloured);
+    let mut rendered = match terminal_columns() {
+        Some(columns) => render_within(columns, &diagnostics, text, coloured),
+        None => render(&diagnostics, text, coloured),
+    };
     let redactor = Secrets::redactor_of(secrets, Path::new("."));
     redactor.text(&mut rendered);
     for diagnostic in &mut diagnostics {

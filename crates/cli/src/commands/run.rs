@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use escrow_model::{Plan, RunOptions};
+use escrow_playbook::nearest;
 use escrow_runtime::chance::new_run_id;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{OutcomeFilter, OutcomeRow, Store};
@@ -40,10 +41,13 @@ pub(crate) fn run_plan(
 fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Plan>) -> Result<Exit> {
     for name in &arguments.only {
         if plan.find(name).is_none() {
-            return Err(Failure::author("unknown_check", format!("no check is called `{name}`")).into());
+            return Err(unknown_check(name, plan).into());
         }
     }
     let (event, payload) = start::read_event(arguments.event.as_deref())?;
+    if let Some(slip) = event.as_deref().and_then(|event| slip_in_event(event, plan)) {
+        talk.say(&slip);
+    }
     let inputs = start::read_inputs(plan, &arguments.inputs)?;
     let timeout_ms = arguments.frame.timeout.as_deref().map(timeout).transpose()?;
     let directory = directory(arguments.frame.dir.as_deref())?;
@@ -85,6 +89,25 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
     } else {
         Ok(Exit::WorldFailed)
     }
+}
+
+fn unknown_check(name: &str, plan: &Plan) -> Failure {
+    let names = || plan.checks.iter().map(|check| check.name.as_str());
+    let help = match nearest(name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the checks are {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    Failure::author("unknown_check", format!("no check is called `{name}`")).help(help)
+}
+
+/// Events are free words, but one that nobody listens to and that is nearly another is probably a slip.
+fn slip_in_event(event: &str, plan: &Plan) -> Option<String> {
+    let listened_to = || plan.checks.iter().flat_map(|check| &check.on).map(String::as_str);
+    if listened_to().any(|known| known == event) {
+        return None;
+    }
+    let near = nearest(event, listened_to())?;
+    Some(format!("warning: no check listens to `{event}`: did you mean `{near}`?"))
 }
 
 /// False when one could not be written. The run is what it is all the same.

@@ -1,6 +1,5 @@
 //! From a plan and the wish to run it, to a run that is under way.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use escrow_engine::Run;
 use escrow_model::{InputKind, Plan, ReasonCode, RunId, RunOptions};
 use escrow_runtime::cancellation::{Cancellation, cancellation};
 use escrow_runtime::holder::this_process;
+use escrow_runtime::playbook_file::read_text;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
@@ -27,14 +27,17 @@ use crate::terminal::{Live, Talk};
 pub(crate) fn read_event(given: Option<&str>) -> Result<(Option<String>, Map<String, Value>), Failure> {
     let Some(given) = given else { return Ok((None, Map::new())) };
     let Some((name, file)) = given.split_once('=') else { return Ok((Some(given.to_owned()), Map::new())) };
-    let text = fs::read_to_string(file)
-        .map_err(|error| Failure::author("bad_event", format!("cannot read the event `{file}`: {error}")))?;
+    let text = read_text(file, EVENT_BYTES_MAX)
+        .map_err(|why| Failure::author("bad_event", format!("cannot read the event `{file}`: {why}")))?;
     match serde_json::from_str(&text) {
         Ok(Value::Object(payload)) => Ok((Some(name.to_owned()), payload)),
         Ok(_) => Err(Failure::author("bad_event", format!("the event in `{file}` is not a JSON object"))),
         Err(error) => Err(Failure::author("bad_event", format!("`{file}` is not JSON: {error}"))),
     }
 }
+
+/// More than any webhook sends.
+const EVENT_BYTES_MAX: u64 = 32 << 20;
 
 /// `--input key=value`, by the types that the playbook declares.
 pub(crate) fn read_inputs(plan: &Plan, given: &[String]) -> Result<Map<String, Value>, Failure> {
@@ -58,7 +61,7 @@ pub(crate) fn read_inputs(plan: &Plan, given: &[String]) -> Result<Map<String, V
             InputKind::String => Value::String(text.to_owned()),
             InputKind::Any => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
             kind => serde_json::from_str(text).ok().filter(|value| kind.admits(value)).ok_or_else(|| {
-                let message = format!("input `{name}` must be a {}, not `{text}`", kind.as_str());
+                let message = format!("input `{name}` must be {}, not `{text}`", kind.with_article());
                 Failure::author("bad_input", message)
             })?,
         };
@@ -209,6 +212,8 @@ fn drive_failure(error: DriveError, id: &RunId) -> Failure {
             ))
         }
         DriveError::Fenced(_) => Failure::person("fenced", error.to_string()),
+        DriveError::Lost(_) => Failure::bug(format!("this is a bug in Escrow: {error}"))
+            .help(format!("what ran was ended; `escrow resume {id}` goes on from the journal")),
         DriveError::Inseparable(error) => inseparable(&error),
         DriveError::Orphans { .. } => Failure::world("orphans", error.to_string())
             .help(format!("nothing was run again; end them, then `escrow resume {id}`")),

@@ -152,7 +152,7 @@ fn load(path: &Path, talk: &Talk) -> Result<(TestFile, Plan), BadFile> {
     let file = path.display().to_string();
     let read = |path: &Path| {
         let unread = |error| BadFile::plain(format!("cannot read `{}`: {error}", path.display()));
-        fs::read(path).map_err(unread)
+        escrow_runtime::playbook_file::read_bytes(path).map_err(unread)
     };
     let bytes = read(path)?;
     let Ok(text) = std::str::from_utf8(&bytes) else {

@@ -8,9 +8,10 @@ use escrow_engine::Run;
 use escrow_model::{Entry, ScopePath};
 use escrow_runtime::chance::now_ms;
 use escrow_runtime::process::Stream;
-use escrow_runtime::supervisor::Observer;
+use escrow_runtime::supervisor::{NestedNews, Observer};
 use serde_json::json;
 
+use super::nested::Nested;
 use super::screen;
 use super::story::{Line, Mark, Story};
 use super::talk::Talk;
@@ -25,6 +26,7 @@ const LABEL_WIDTH_MAX: usize = 32;
 pub(crate) struct Live<'a> {
     talk: &'a Talk,
     story: Story,
+    nested: Nested,
     /// Labels are padded to this.
     width: usize,
     /// How wide each line of the moving part is that stands on the screen.
@@ -40,6 +42,7 @@ impl<'a> Live<'a> {
         Live {
             talk,
             story: Story::new(run.plan_of()),
+            nested: Nested::default(),
             width: width.unwrap_or(0).min(LABEL_WIDTH_MAX),
             drawn: Vec::new(),
             header: false,
@@ -105,7 +108,8 @@ impl<'a> Live<'a> {
     /// What runs now, in as many rows as there is room for.
     fn moving(&self, rows: usize) -> Vec<String> {
         let paint = self.talk.paint;
-        let running = self.story.running(now_ms());
+        let mut running = self.story.running(now_ms());
+        running.extend(self.nested.running(now_ms()));
         let room = RUNNING_LINES_MAX.min(rows.saturating_sub(2)).max(1);
         let mut lines: Vec<String> = running
             .iter()
@@ -127,6 +131,7 @@ impl<'a> Live<'a> {
         let rest = self.story.rest(now_ms());
         let lines: Vec<String> = rest.iter().map(|line| self.show(line)).collect();
         self.story.clear();
+        self.nested.clear();
         self.write(&lines);
     }
 }
@@ -160,6 +165,16 @@ impl Observer for Live<'_> {
     fn tick(&mut self, _run: &Run) {
         if self.talk.redraws {
             self.write(&[]);
+        }
+    }
+
+    fn nested(&mut self, news: &NestedNews) {
+        let told = self.nested.tell(news);
+        // One step to the right for every run around it.
+        let indent = "  ".repeat(news.path.len());
+        let lines: Vec<String> = told.iter().map(|line| format!("{indent}{}", self.show(line))).collect();
+        if !lines.is_empty() || self.talk.redraws {
+            self.write(&lines);
         }
     }
 }

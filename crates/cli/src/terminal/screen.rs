@@ -8,6 +8,11 @@ pub(super) fn size() -> Option<(usize, usize)> {
     (size.ws_col > 0 && size.ws_row > 0).then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
+/// How wide lines on stderr may be.
+pub(crate) fn terminal_columns() -> Option<usize> {
+    size().map(|(columns, _)| columns)
+}
+
 /// How many columns a text takes.
 pub(super) fn width(text: &str) -> usize {
     let mut columns = 0;

@@ -157,6 +157,7 @@ impl Story {
             }
             Event::WaitStarted { check, scope, id, prompt, .. } => {
                 self.started.remove(check);
+                let prompt = printable(prompt);
                 lines.push(Line::remark(format!("{} waits: {prompt} ({id})", label(check, scope))));
             }
             Event::ReconcileStarted { check, scope, .. } => {

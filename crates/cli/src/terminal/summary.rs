@@ -31,8 +31,13 @@ pub(crate) fn closing(run: &Run, paint: Paint) -> String {
     for wait in run.waits() {
         let action = match wait.kind {
             escrow_model::WaitKind::Approval => format!("escrow approve {0}    or  escrow deny {0}", wait.id),
-            escrow_model::WaitKind::Nested => format!("escrow runs show {}", wait.id),
-            escrow_model::WaitKind::Input => format!("escrow answer {} TEXT", wait.id),
+            escrow_model::WaitKind::Nested => format!("escrow approvals    or  escrow runs show {}", wait.id),
+            escrow_model::WaitKind::Input if wait.choices.is_empty() => {
+                format!("escrow answer {} TEXT", wait.id)
+            }
+            escrow_model::WaitKind::Input => {
+                format!("escrow answer {} {}", wait.id, words::choices(&wait.choices))
+            }
             escrow_model::WaitKind::UnknownEffect => {
                 format!("escrow resume {id} --assume {}{}=done    or  failed, retry", wait.check, wait.scope)
             }
@@ -74,6 +79,10 @@ const ITEMS_MAX: usize = 3;
 
 /// The end of what a check or an item printed.
 fn output_of(check: &Value, paint: Paint) -> String {
+    if let Some(nested) = check["result"]["run_id"].as_str() {
+        // What it gave is a document; how it came to that is told by the run itself.
+        return format!("  {} escrow runs show {nested}    or  escrow explain {nested}\n", paint.dim("run:"));
+    }
     let mut text = String::new();
     let stderr = check["result"]["stderr"].as_str().unwrap_or_default();
     let output = match &check["output"] {
@@ -173,8 +182,10 @@ fn verdict(run: &Run, document: &Value, paint: Paint) -> String {
         line.push_str(&format!("  {}", paint.dim(&duration_words(ms))));
     }
     let mut text = format!("{line}\n");
-    let first_failed = checks(document).find(|(_, check)| check["status"] == "failed").map(|(name, _)| name);
-    if let (RunStatus::Failed, Some(name)) = (status, first_failed) {
+    let decisive = reason.evidence.iter().find(|one| one.kind == "check").map(|one| one.id.as_str());
+    let first_failed = || checks(document).find(|(_, check)| check["status"] == "failed");
+    let name = decisive.or_else(|| first_failed().map(|(name, _)| name.as_str()));
+    if let (RunStatus::Failed, Some(name)) = (status, name) {
         let (next, id) = (paint.dim("next:"), &run.options().run);
         text.push_str(&format!("  {next} escrow explain {id} {name}    or  escrow logs {id} {name}\n"));
     }

@@ -52,7 +52,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// What others wrote must not drive the reader's terminal, nor fill it.
+/// What others wrote must not drive the reader's terminal, nor fill it, nor turn the order of what stands there.
 pub(crate) fn printable(line: &str) -> String {
     harmless(line, 400)
 }
@@ -64,7 +64,19 @@ pub(crate) fn message(line: &str) -> String {
 
 fn harmless(line: &str, length_max: usize) -> String {
     let plain = |c: char| if matches!(c, '\n' | '\t') { ' ' } else { c };
-    line.chars().map(plain).filter(|c| !c.is_control()).take(length_max).collect()
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    line.chars().map(plain).filter(|c| !c.is_control() && !turns(*c)).take(length_max).collect()
+}
+
+/// `yes | no`, each as a shell would take it.
+pub(crate) fn choices(choices: &[String]) -> String {
+    let word = |choice: &String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/@%+=".contains(c);
+        let choice = printable(choice);
+        let is_word = !choice.is_empty() && choice.chars().all(plain);
+        if is_word { choice } else { format!("'{}'", choice.replace('\'', r"'\''")) }
+    };
+    choices.iter().map(word).collect::<Vec<_>>().join(" | ")
 }
 
 /// Why a check did not run, in words; `detail` says more where there is more to say.

@@ -237,3 +237,23 @@ fn an_approved_external_item_does_not_hold_up_those_that_wait_for_approval() {
          run.waiting.approval",
     );
 }
+
+#[test]
+fn a_default_that_is_none_of_the_choices_answers_nothing() {
+    tells(
+        r#"word; ask<word {type: human-input, prompt: "which?", choices: [red, blue], default: "{{ outputs.word }}"}"#,
+        &[r#"word: "green""#, "wait 25h"],
+        "
+        word succeeded x1
+        ask failed x1 human-input/denied
+        run.aborted.denied",
+    );
+    tells(
+        r#"word; ask<word {type: human-input, prompt: "which?", choices: [red, blue], default: "{{ outputs.word }}"}"#,
+        &[r#"word: "blue""#, "wait 25h"],
+        "
+        word succeeded x1
+        ask succeeded x1
+        run.completed.ok",
+    );
+}

@@ -1,6 +1,6 @@
 //! `schema`, `guarantee`, `fail_if`: what an answer must keep.
 
-use escrow_testkit::{check, tells};
+use escrow_testkit::{Options, check, play, tells};
 
 #[test]
 fn a_broken_guarantee_fails_the_check_and_its_dependents_skip() {
@@ -162,4 +162,13 @@ fn a_script_that_throws_is_a_failure_and_routes_on_fail() {
         succeeded fix
         run.failed.exception",
     );
+}
+
+#[test]
+fn an_error_that_has_nothing_to_do_with_the_output_does_not_blame_it() {
+    let mut options = Options::default();
+    options.facts.git = Some(Err("not a git repository".into()));
+    let played = play(r#"a {guarantee: "branch === 'main'"}"#, &[r#"a: "hello""#], &options);
+    let message = played.message("a");
+    assert!(message.contains("not a git repository") && !message.contains("is text"), "{message}");
 }

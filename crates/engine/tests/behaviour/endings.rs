@@ -203,3 +203,15 @@ fn an_ended_run_takes_no_more_inputs() {
     assert_eq!(played.reason(), "run.completed.ok");
     assert_eq!(played.run.wake_at(), None);
 }
+
+#[test]
+fn a_run_whose_time_is_up_is_timed_out_whatever_else_failed() {
+    tells(
+        "@timeout: 1m\n@routing: {max_loops: 1}\nbad; loop {on_success: {goto: loop}}; slow",
+        &["bad: exit 1", "slow: never", "loop: 1 after 1s"],
+        "bad failed x1 command/exit_nonzero
+         loop succeeded x2 routing/loop_budget_exceeded
+         slow failed x1 command/cancelled
+         run.timed_out.deadline",
+    );
+}

@@ -2,6 +2,7 @@
 
 use escrow_model::Event;
 use escrow_testkit::{Options, check, play, tells};
+use serde_json::json;
 
 #[test]
 fn a_check_that_depends_on_a_for_each_check_runs_once_per_item() {
@@ -498,5 +499,70 @@ fn on_finish_does_not_wait_for_what_has_nothing_to_do_with_it() {
          succeeded slow
          skipped fix[1] not_routed
          run.failed.exit_nonzero",
+    );
+}
+
+#[test]
+fn behind_a_mapped_check_a_check_reduces_unless_it_says_map() {
+    tells(
+        "list forEach; each<list; sum<each; also<each map; back<list reduce",
+        &["list: [1, 2, 3]"],
+        "list succeeded x1
+         each succeeded x3
+         each[0] succeeded x1
+         each[1] succeeded x1
+         each[2] succeeded x1
+         sum succeeded x1
+         also succeeded x3
+         also[0] succeeded x1
+         also[1] succeeded x1
+         also[2] succeeded x1
+         back succeeded x1
+         run.completed.ok",
+    );
+}
+
+#[test]
+fn reduce_goes_one_level_up() {
+    let played = play(
+        r#"outer forEach
+           inner<outer forEach
+           leaf<inner
+           up<leaf {type: script, content: "return outputs.leaf"}
+           top<up {type: script, content: "return outputs.up"}"#,
+        &["outer: [0, 1]", "inner[0]: [1, 2]", "inner[1]: [3]", "leaf: 7"],
+        &Options::default(),
+    );
+    assert_eq!(played.reason(), "run.completed.ok");
+    assert_eq!(played.check("up")["runs"], 2);
+    assert_eq!(played.check("top")["output"], json!([[7, 7], [7]]));
+}
+
+#[test]
+fn in_a_map_scope_the_parent_is_the_item_and_its_raw_output_the_whole_array() {
+    let content = "return [item, outputs.list, outputs_raw.list]";
+    let played = play(
+        &format!(r#"list forEach; each<list {{type: script, content: "{content}"}}"#),
+        &["list: [5, 6]"],
+        &Options::default(),
+    );
+    assert_eq!(played.check("each")["output"], json!([[5, 5, [5, 6]], [6, 6, [5, 6]]]));
+}
+
+#[test]
+fn if_and_assume_are_judged_per_item() {
+    tells(
+        r#"list forEach; some<list {if: "item > 1"}; few<list {assume: "item > 2"}"#,
+        &["list: [1, 2, 3]"],
+        "list succeeded x1
+         some succeeded x2
+         some[0] skipped x0 if_condition
+         some[1] succeeded x1
+         some[2] succeeded x1
+         few succeeded x1
+         few[0] skipped x0 assume
+         few[1] skipped x0 assume
+         few[2] succeeded x1
+         run.completed.ok",
     );
 }

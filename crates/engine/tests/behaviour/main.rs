@@ -19,6 +19,7 @@ mod loops;
 mod memory;
 mod names;
 mod opened_again;
+mod order;
 mod outcomes;
 mod overrides;
 mod reconcile;

@@ -1,6 +1,6 @@
 //! The memory of a run.
 
-use escrow_testkit::{check, tells};
+use escrow_testkit::{Options, check, play, tells};
 
 #[test]
 fn memory_is_written_by_checks_and_read_by_expressions() {
@@ -88,4 +88,15 @@ fn what_a_command_writes_to_its_environment_joins_env_for_later_checks() {
         b succeeded x1
         run.completed.ok",
     );
+}
+
+#[test]
+fn templates_read_memory_by_its_keys() {
+    let played = play(
+        r#"keep {type: memory, operation: set, key: tries, value: 3}
+           say<keep {type: log, message: "{{ memory.tries }} of {{ memory.most | default(9) }}"}"#,
+        &[],
+        &Options::default(),
+    );
+    assert_eq!(played.check("say")["output"]["message"], "3 of 9");
 }

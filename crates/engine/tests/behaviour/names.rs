@@ -2,6 +2,7 @@
 
 use escrow_model::{Event, GitFacts};
 use escrow_testkit::{Options, play, tells};
+use serde_json::json;
 
 #[test]
 fn branch_and_changed_files_come_from_git_when_the_event_has_none() {
@@ -95,4 +96,30 @@ fn every_check_of_the_playbook_is_in_the_document() {
     let names: Vec<&String> = document["checks"].as_object().expect("an object").keys().collect();
     assert_eq!(names, ["a", "b", "c", "d"]);
     assert_eq!(document["run"]["status"], "completed");
+}
+
+#[test]
+fn the_payload_of_a_pull_request_says_its_branches() {
+    let mut options = Options::default();
+    let payload = json!({"pull_request": {"head": {"ref": "feature"}, "base": {"ref": "trunk"}}});
+    options.run.payload = payload.as_object().expect("an object").clone();
+    options.facts.git = Some(Err("not a git repository".into()));
+    let text = r#"a {guarantee: ["branch === 'feature'", "baseBranch === 'trunk'"]}"#;
+    assert_eq!(play(text, &[], &options).reason(), "run.completed.ok");
+}
+
+#[test]
+fn a_script_that_needs_git_says_why_there_is_none() {
+    let mut options = Options::default();
+    options.facts.git = Some(Err("not a git repository".into()));
+    let played = play(r#"a {type: script, content: "return branch"}"#, &[], &options);
+    assert!(played.message("a").contains("not a git repository"), "{}", played.message("a"));
+}
+
+#[test]
+fn event_name_has_two_spellings() {
+    let mut options = Options::default();
+    options.run.event = Some("pr_opened".into());
+    let text = r#"a {if: "event.name === 'pr_opened' && event.event_name === event.name"}"#;
+    assert_eq!(play(text, &[], &options).reason(), "run.completed.ok");
 }

@@ -283,7 +283,8 @@ impl<'a> Evaluator<'a> {
             Value::Text(text) if text.len() <= 40 => format!("\"{}\"", &*text),
             Value::Text(_) => "a text".to_owned(),
             Value::Array(_) | Value::List(_) | Value::Json(Json::Array(_)) => "an array".to_owned(),
-            Value::Function(_) | Value::Builtin(_) => "a function".to_owned(),
+            Value::Builtin(builtin) => format!("`{}`", builtin.name()),
+            Value::Function(_) => "a function".to_owned(),
             Value::Plain(_)
             | Value::Json(_)
             | Value::Object(_)

@@ -37,7 +37,10 @@ impl Names {
         if let Some(place) = self.places.get(name) {
             return Some(*place);
         }
-        let help = did_you_mean(name, self.in_order.iter().map(String::as_str)).unwrap_or_else(|| {
+        // What is only counted needs no help; looking for a near name costs time for every name that there is.
+        let near = || did_you_mean(name, self.in_order.iter().map(String::as_str));
+        let help = if found.is_full() { None } else { near() };
+        let help = help.unwrap_or_else(|| {
             let listed: Vec<String> =
                 self.in_order.iter().take(LISTED_MAX).map(|name| format!("`{name}`")).collect();
             let more = if self.in_order.len() > LISTED_MAX { " …" } else { "" };

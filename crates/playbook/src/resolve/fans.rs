@@ -29,6 +29,7 @@ pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, order: &[usize], foun
     let fans: Vec<Fan> = fans.into_iter().map(Option::unwrap_or_default).collect();
     for place in order {
         check_one_line(*place, drafts, graph, &fans, found);
+        check_fanout(*place, drafts, graph, &fans, found);
     }
     for (draft, fan) in drafts.iter_mut().zip(fans) {
         draft.check.fan = fan;
@@ -109,6 +110,28 @@ fn common_prefix(fans: impl Iterator<Item = Fan>) -> Fan {
         shared[..length].to_vec()
     })
     .unwrap_or_default()
+}
+
+/// `fanout` says how to meet the items of others, and there may be none.
+fn check_fanout(place: usize, drafts: &[Draft], graph: &Graph, fans: &[Fan], found: &mut Diagnostics) {
+    let draft = &drafts[place];
+    let meets_items = || {
+        let of_needs =
+            graph.needs[place].iter().any(|need| drafts[*need].check.for_each || !fans[*need].is_empty());
+        of_needs || graph.sources(place).any(|route| !fans[route.from].is_empty())
+    };
+    let useless = match draft.fanout {
+        None => false,
+        Some(Fanout::Map) => fans[place].is_empty(),
+        Some(Fanout::Reduce) => !meets_items(),
+    };
+    if useless {
+        found.push(
+            Problem::new("W0211", draft.span_of("fanout"), "`fanout` has no effect")
+                .label("no `forEach` check stands before this one")
+                .help("remove it, or depend on a check with `forEach: true`"),
+        );
+    }
 }
 
 /// Every dependency must lie on the way to the check's own items, or beyond them.

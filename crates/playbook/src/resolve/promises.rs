@@ -13,9 +13,19 @@ pub(super) fn resolve(
     contract: &mut ArtifactContract,
     drafts: &mut [Draft],
     beside: &dyn Beside,
+    strict: bool,
     found: &mut Diagnostics,
 ) {
     for draft in drafts.iter() {
+        if let Some(file) = nested_file(draft)
+            && let Some(trouble) = beside.trouble(file)
+        {
+            found.push(
+                Problem::new("W0213", draft.span_of("playbook"), format!("`{file}` cannot be run"))
+                    .label(trouble)
+                    .error_if(strict),
+            );
+        }
         for promise in promises(draft, beside) {
             fold(contract, draft, &promise, found);
         }
@@ -27,9 +37,16 @@ pub(super) fn resolve(
 
 /// What a check promises beyond the file: what its agent delivers, or the playbook that it nests.
 fn promises(draft: &Draft, beside: &dyn Beside) -> Vec<ExpectedArtifact> {
+    match nested_file(draft) {
+        Some(file) => beside.promises(file),
+        None => draft.promises.clone(),
+    }
+}
+
+fn nested_file(draft: &Draft) -> Option<&str> {
     match (draft.provider.mutates, draft.check.fields.get("playbook")) {
-        (Mutates::AsNested, Some(Field::Plain(Value::String(file)))) => beside.promises(file),
-        _ => draft.promises.clone(),
+        (Mutates::AsNested, Some(Field::Plain(Value::String(file)))) => Some(file),
+        _ => None,
     }
 }
 

@@ -202,6 +202,7 @@ impl Judge<'_> {
     fn no_such_output(&mut self, name: &str, member: &str, span: Range<usize>) {
         let help = match (name, member) {
             ("outputs", "history") => Some("write `outputs_history`".to_owned()),
+            _ if self.found.is_full_of_warnings() => None,
             _ => did_you_mean(member, self.drafts.iter().map(|draft| draft.check.name.as_str())),
         };
         self.found.push(

@@ -39,31 +39,46 @@ impl Judge<'_> {
             None if member.value.entry("type").is_none() => self.missing_type(member),
             None => {}
             Some(provider) => {
+                if provider.keys.iter().any(|key| key.name == "choices") {
+                    self.default_is_a_choice(member);
+                }
+                for key in needed_by_operation(provider, member) {
+                    self.missing_from(provider, key, member);
+                }
                 for key in
                     provider.keys.iter().filter(|key| key.required && member.value.entry(key.name).is_none())
                 {
-                    self.found.push(
-                        Problem::new(
-                            "E0106",
-                            member.key_span.clone(),
-                            format!("a `{}` check needs `{}`", provider.name, key.name),
-                        )
-                        .label(format!("`{}` is missing", key.name)),
-                    );
+                    self.missing_from(provider, key.name, member);
                 }
             }
         }
     }
 
+    fn missing_from(&mut self, provider: &ProviderSpec, key: &str, member: &Entry) {
+        let message = format!("a `{}` check needs `{key}`", provider.name);
+        self.found.push(
+            Problem::new("E0106", member.key_span.clone(), message)
+                .label(format!("`{key}` is missing"))
+                .help(format!("add `{key}: …`")),
+        );
+    }
+
     fn missing_type(&mut self, member: &Entry) {
         let entries = member.value.map().unwrap_or_default();
+        if entries.iter().any(|entry| matches!(entry.key.as_str(), "run" | "uses")) {
+            // Keys of other engines, whose help says which type it is.
+            return;
+        }
         let meant = self.catalog.iter().find(|provider| {
             provider.keys.iter().any(|key| key.required && entries.iter().any(|entry| entry.key == key.name))
         });
         self.found.push(
             Problem::new("E0106", member.key_span.clone(), "a check needs `type`")
                 .label("`type` is missing")
-                .maybe_help(meant.map(|provider| format!("add `type: {}`", provider.name))),
+                .help(match meant {
+                    Some(provider) => format!("add `type: {}`", provider.name),
+                    None => format!("there are {}", self.provider_names()),
+                }),
         );
     }
 
@@ -149,6 +164,32 @@ impl Judge<'_> {
         }
     }
 
+    fn provider_names(&self) -> String {
+        self.catalog.iter().map(|provider| format!("`{}`", provider.name)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Silence must not answer what no person may.
+    fn default_is_a_choice(&mut self, member: &Entry) {
+        let (Some(choices), Some(default)) = (member.value.entry("choices"), member.value.entry("default"))
+        else {
+            return;
+        };
+        let (Some(list), Some(word)) = (choices.value.list(), default.value.string()) else { return };
+        let plain: Vec<&str> = list.iter().filter_map(|choice| choice.string()).collect();
+        // What templates come to is judged when they are rendered.
+        let rendered = plain.iter().chain([&word]).any(|text| text.contains("{{") || text.contains("{%"));
+        if rendered || plain.len() < list.len() || plain.contains(&word) {
+            return;
+        }
+        let listed = plain.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", ");
+        self.found.push(
+            Problem::new("E0108", default.value.span.clone(), format!("`default` cannot be `{word}`"))
+                .label(format!("the choices are {listed}"))
+                .also(choices.key_span.clone(), "the choices")
+                .maybe_help(did_you_mean(word, plain.into_iter())),
+        );
+    }
+
     pub(super) fn provider(&mut self, entry: &Entry) {
         let Some(name) = entry.value.string() else { return self.wrong(entry, "the name of a provider") };
         if self.catalog.iter().any(|provider| provider.name == name) {
@@ -160,15 +201,24 @@ impl Judge<'_> {
             .find(|(foreign, _)| *foreign == name)
             .map(|(_, help)| (*help).to_owned())
             .or_else(|| did_you_mean(name, names.clone()))
-            .unwrap_or_else(|| {
-                format!("there are {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
-            });
+            .unwrap_or_else(|| format!("there are {}", self.provider_names()));
         self.found.push(
             Problem::new("E0107", entry.value.span.clone(), format!("no provider is called `{name}`"))
                 .label("unknown provider")
                 .help(help),
         );
     }
+}
+
+/// What an operation cannot do without, where the provider as a whole can.
+fn needed_by_operation<'k>(provider: &ProviderSpec, member: &Entry) -> impl Iterator<Item = &'k str> {
+    let operation = member.value.get("operation").and_then(|node| node.string());
+    let needed: &[&str] = match operation {
+        Some("get" | "increment" | "delete") if provider.name == "memory" => &["key"],
+        Some("set" | "append") if provider.name == "memory" => &["key", "value"],
+        _ => &[],
+    };
+    needed.iter().copied().filter(|key| member.value.entry(key).is_none())
 }
 
 /// The names of all keys that a check of this provider may have.

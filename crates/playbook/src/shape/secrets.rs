@@ -84,7 +84,8 @@ impl Judge<'_> {
         if INDISPENSABLE.contains(&name) {
             self.found.push(
                 Problem::new("E0128", span, format!("`{name}` cannot be a secret"))
-                    .label("programs need it, and a secret is taken out of their environment"),
+                    .label("programs need it, and a secret is taken out of their environment")
+                    .help("give the secret another name"),
             );
         } else {
             self.variable(name, span);

@@ -91,7 +91,7 @@ impl Judge<'_> {
                     );
                 }
                 Some(declared) if !declared.kind.admits(&input.value) => {
-                    let message = format!("`{}` must be a {}", input.name, declared.kind.as_str());
+                    let message = format!("`{}` must be {}", input.name, declared.kind.with_article());
                     self.found.push(Problem::new("E0105", input.span.clone(), message));
                 }
                 Some(_) => {}

@@ -11,7 +11,7 @@ use super::scalar::resolve;
 use crate::diagnostic::{Diagnostics, Problem};
 
 /// More than any playbook that a person wrote.
-const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 const DEPTH_MAX: usize = 100;
 /// What aliases may add to the nodes that stand in the file.
 const ALIASED_NODES_MAX: usize = 100_000;
@@ -21,7 +21,7 @@ pub(crate) fn parse(text: &str, found: &mut Diagnostics) -> Option<Rc<Node>> {
     if text.len() > TEXT_BYTES_MAX {
         found.push(
             Problem::new("E0134", 0..0, "the file is too large")
-                .label(format!("{} bytes, at most {TEXT_BYTES_MAX} are read", text.len())),
+                .label(format!("at most {TEXT_BYTES_MAX} bytes are read")),
         );
         return None;
     }

@@ -125,6 +125,10 @@ impl Beside for Project {
         (name == "broken_kind").then(|| Ok(json!({"type": "objekt"})))
     }
 
+    fn trouble(&self, playbook: &str) -> Option<String> {
+        (playbook == "missing.yaml").then(|| format!("there is no file `{playbook}`"))
+    }
+
     fn promises(&self, _: &str) -> Vec<ExpectedArtifact> {
         let text = "artifacts: { expected: [{ id: notes, path: notes.md }] }\nchecks: { a: { type: noop } }";
         let plan = escrow_playbook::read(text, "nested.yaml", CATALOG).plan.expect("it is good");

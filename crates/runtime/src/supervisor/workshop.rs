@@ -59,6 +59,12 @@ impl Workshop {
         }
     }
 
+    /// A check of which somebody was sent out and has ended without coming back: who comes back is crossed off first.
+    pub(super) fn lost(&self) -> Option<CheckIndex> {
+        let at_work = self.at_work.borrow();
+        at_work.iter().find(|(_, work)| work.task.is_finished()).map(|((check, _, _), _)| *check)
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.at_work.borrow().is_empty()
     }
@@ -102,6 +108,10 @@ impl Workshop {
 
     fn send_out(&mut self, run: &Run, key: Key, request: Arc<Request>, errand: Errand) {
         let (check, scope, attempt) = key.clone();
+        if self.at_work.borrow().contains_key(&key) {
+            // A nested run that is looked after already.
+            return;
+        }
         let spec = run.plan_of().check(check);
         let (canceller, cancellation) = cancellation();
         let context = run.context(check, &scope);
@@ -141,6 +151,7 @@ impl Workshop {
             store: Arc::clone(&self.store),
             world: Rc::clone(&self.world),
             cancellation,
+            reports: self.reports.clone(),
         });
         let (world, door) = (Rc::clone(&self.world), self.door());
         let (at_work, done) = (Rc::clone(&self.at_work), key.clone());

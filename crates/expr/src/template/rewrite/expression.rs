@@ -313,6 +313,10 @@ impl<'a> Rewriter<'a> {
                 self.public(var.id, span)?;
                 self.put(var.id);
             }
+            Expr::GetAttr(attr) if self.is_memory(&attr.expr) => {
+                let message = format!("`memory.{}(…)` belongs to expressions", attr.name);
+                return Err(TemplateError::new(message, span).with_help("in a template write `memory.key`"));
+            }
             Expr::GetAttr(attr) => {
                 self.base(&attr.expr)?;
                 self.put(".");
@@ -325,6 +329,11 @@ impl<'a> Rewriter<'a> {
             }
         }
         self.arguments(&call.args)
+    }
+
+    /// The run's memory, and nothing of the template's own that is called so.
+    fn is_memory(&self, expr: &Expr<'a>) -> bool {
+        matches!(expr, Expr::Var(var) if var.id == "memory" && !self.assigned.contains(var.id) && !self.is_local(var.id))
     }
 
     fn arguments(&mut self, args: &[CallArg<'a>]) -> Result<(), TemplateError> {

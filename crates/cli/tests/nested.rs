@@ -1,0 +1,137 @@
+//! Runs inside runs: what is told of them, and how they end with the run around them.
+
+mod desk;
+
+use desk::Desk;
+use serde_json::Value;
+
+const INNER: &str = "
+name: inner
+checks:
+  look: {type: command, exec: 'echo looked'}
+  ask: {type: human-input, prompt: 'Sure?', choices: ['yes', 'no'], depends_on: look}
+";
+const MIDDLE: &str = "
+name: middle
+checks:
+  deep: {type: playbook, playbook: inner.yaml}
+";
+const OUTER: &str = "
+name: outer
+checks:
+  nest: {type: playbook, playbook: middle.yaml}
+";
+
+/// A run in a run in a run, the innermost of which asks a person.
+fn waiting(outer: &str) -> Desk {
+    let desk = Desk::new();
+    desk.write("inner.yaml", INNER);
+    desk.write("middle.yaml", MIDDLE);
+    let (code, document) = desk.run(outer);
+    assert_eq!((code, &document["run"]["status"]), (Some(4), &Value::from("waiting")), "{document}");
+    desk
+}
+
+/// The status of each run, by its playbook.
+fn statuses(desk: &Desk) -> Vec<(String, String)> {
+    let listed = desk.escrow(&["runs", "--output", "json"]).json();
+    let text = |run: &Value, name: &str| run[name].as_str().unwrap_or_default().to_owned();
+    let mut all: Vec<_> = listed["runs"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|run| (text(run, "playbook"), text(run, "status")))
+        .collect();
+    all.sort();
+    all
+}
+
+fn all_are(desk: &Desk, outer: &str, others: &str) {
+    let expected = [("inner", others), ("middle", others), ("outer", outer)];
+    let expected = expected.map(|(playbook, status)| (playbook.to_owned(), status.to_owned()));
+    assert_eq!(statuses(desk), expected);
+    assert_eq!(desk.escrow(&["approvals"]).stdout, "nothing waits for a person\n");
+}
+
+#[test]
+fn whoever_cancels_a_run_ends_the_runs_in_it_that_wait() {
+    let desk = waiting(OUTER);
+    assert_eq!(desk.escrow(&["cancel", "last"]).code, Some(0));
+    all_are(&desk, "cancelled", "cancelled");
+}
+
+#[test]
+fn a_run_whose_time_is_up_ends_the_runs_in_it_that_wait() {
+    let desk = waiting(&format!("timeout: 2s\n{OUTER}"));
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(124));
+    all_are(&desk, "timed_out", "cancelled");
+}
+
+#[test]
+fn whoever_cancels_a_nested_run_fails_the_check_that_waits_for_it() {
+    let desk = waiting(OUTER);
+    let listed = desk.escrow(&["runs", "--output", "json"]).json();
+    let runs = listed["runs"].as_array().expect("a list");
+    let inner = runs.iter().find(|run| run["playbook"] == "inner").expect("it is there");
+    let cancelled = desk.escrow(&["cancel", inner["id"].as_str().expect("an id")]);
+    assert_eq!(cancelled.code, Some(0));
+    let expected = [("inner", "cancelled"), ("middle", "failed"), ("outer", "failed")];
+    assert_eq!(statuses(&desk), expected.map(|(playbook, status)| (playbook.into(), status.into())));
+}
+
+#[test]
+fn the_last_run_is_the_one_that_was_asked_for() {
+    let desk = waiting(OUTER);
+    assert_eq!(desk.show("last")["run"]["playbook"], "outer");
+}
+
+#[test]
+fn nested_runs_tell_their_story_under_the_check_that_nests_them() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", "checks: {a: {type: noop}, b: {type: command, exec: 'exit 3', depends_on: a}}");
+    desk.write("middle.yaml", MIDDLE);
+    desk.write("playbook.yaml", OUTER);
+    let told = desk.escrow(&["run", "playbook.yaml"]).stderr;
+    let lines: Vec<&str> = told.lines().map(str::trim_start).collect();
+    let at = |start: &str| {
+        let found = lines.iter().position(|line| line.starts_with(start));
+        found.unwrap_or_else(|| panic!("no line starts with `{start}` in\n{told}"))
+    };
+    let order = [
+        at("nest runs middle as r_"),
+        at("nest › deep runs inner as r_"),
+        at("✓ nest › deep › a"),
+        at("✗ nest › deep › b"),
+        at("✗ nest › deep "),
+        at("✗ nest "),
+        at("run: escrow runs show r_"),
+    ];
+    assert!(order.is_sorted(), "{told}");
+    assert!(!told.contains("\"outputs\""), "the document of a nested run is not repeated:\n{told}");
+}
+
+#[test]
+fn a_run_that_still_works_goes_on_with_what_another_process_has_approved_meanwhile() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", "checks: {publish: {type: command, exec: 'true', requires_approval: true}}");
+    desk.write(
+        "playbook.yaml",
+        "
+checks:
+  slow: {type: command, exec: 'until test -e approved; do sleep 0.05; done; sleep 0.5'}
+  nest: {type: playbook, playbook: inner.yaml}
+  after: {type: noop, depends_on: nest}
+",
+    );
+    let mut outer = desk.start(&["run", "playbook.yaml", "--jobs", "4"]);
+    let waiting = || desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0]["id"].clone();
+    desk.until("it waits for approval", || waiting().is_string());
+    let approved = desk.escrow(&["approve", waiting().as_str().expect("an id")]);
+    assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    desk.write("approved", "");
+    assert_eq!(outer.wait().expect("it ends").code(), Some(0));
+    let document = desk.show("last");
+    assert_eq!(document["run"]["status"], "completed", "{document}");
+    assert_eq!(document["checks"]["after"]["status"], "succeeded");
+}

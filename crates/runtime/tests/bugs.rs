@@ -1,0 +1,126 @@
+//! A provider that panics: the run is let go with its intent in the journal, and nobody waits for ever.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use escrow_engine::Run;
+use escrow_model::{Entry, Facts, Millis, ProviderSpec, Request, RunId, RunOptions, ScopePath, Sighting};
+use escrow_runtime::cancellation::Cancellation;
+use escrow_runtime::process::Stream;
+use escrow_runtime::providers::{Attempt, Environment, Performance, Provider, find};
+use escrow_runtime::redaction::Redactor;
+use escrow_runtime::secrets::Secrets;
+use escrow_runtime::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
+use escrow_runtime::world::{Local, Look, RealWorld, World};
+use escrow_store::{Created, Durability, Holder, Keeper, Liveness, Mode, NewRun, Store};
+
+struct Panicking;
+
+impl Provider for Panicking {
+    fn spec(&self) -> &'static ProviderSpec {
+        find("command").expect("there are commands").spec()
+    }
+
+    fn perform<'a>(&'a self, _: &'a Request, _: &'a Attempt) -> Performance<'a> {
+        Box::pin(async { panic!("on purpose") })
+    }
+}
+
+/// The real one, but for its commands.
+struct Broken;
+
+impl World for Broken {
+    fn now_ms(&self) -> Millis {
+        RealWorld.now_ms()
+    }
+
+    fn holder(&self) -> Holder {
+        RealWorld.holder()
+    }
+
+    fn liveness(&self, holder: &Holder) -> Liveness {
+        RealWorld.liveness(holder)
+    }
+
+    fn provider(&self, _: &str) -> Option<&dyn Provider> {
+        Some(&Panicking)
+    }
+
+    fn look(&self, look: Look) -> Local<Vec<Sighting>> {
+        RealWorld.look(look)
+    }
+
+    fn end_orphans_of(&self, run: RunId, grace: Duration) -> Local<usize> {
+        RealWorld.end_orphans_of(run, grace)
+    }
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn committed(&mut self, _: &Run, _: &[Entry]) {}
+    fn output(&mut self, _: &str, _: &ScopePath, _: Stream, _: &[u8]) {}
+    fn tick(&mut self, _: &Run) {}
+}
+
+#[test]
+fn a_provider_that_panics_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().display().to_string();
+    let text = "checks: {a: {type: command, exec: 'true'}}";
+    let reading = escrow_playbook::read(text, "p.yaml", &escrow_runtime::catalog::catalog());
+    let id = RunId::new(1, 2);
+    let options = RunOptions {
+        run: id.clone(),
+        event: None,
+        payload: Default::default(),
+        inputs: Default::default(),
+        only: Vec::new(),
+        tags: Vec::new(),
+        exclude_tags: Vec::new(),
+        safe_mode: false,
+        parallelism: 2,
+        timeout_ms: None,
+        invocation: None,
+        depth: 0,
+        parent: None,
+        file: None,
+        directory: path.clone(),
+        artifacts: path,
+    };
+    let plan = Arc::new(reading.plan.expect("it is good"));
+    let (run, turn) =
+        supervisor::begin(plan, options, Facts::default(), &Redactor::none(), 1).expect("it begins");
+    let store = Store::open(&folder.path().join("escrow.db"), Mode::Write).expect("a store");
+    let holder = RealWorld.holder();
+    let new = NewRun { run: &id, holder: &holder, entries: &turn.entries, durability: Durability::Grouped };
+    let Created::Done { lease, .. } = store.create_run(new).expect("it is created") else {
+        panic!("it is new")
+    };
+    let store: Arc<dyn Keeper> = Arc::new(store);
+    let drive = Drive {
+        run,
+        lease,
+        store: Arc::clone(&store),
+        world: Rc::new(Broken),
+        surroundings: Surroundings {
+            directory: folder.path().into(),
+            artifacts: folder.path().into(),
+            spool: folder.path().join("spool"),
+            environment: Environment::Inherit { secrets: Vec::new() },
+            secrets: Arc::new(Secrets::none()),
+            grace: Duration::from_millis(100),
+        },
+        observer: &mut Nobody,
+        interruption: Cancellation::never(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let ended = tokio::task::LocalSet::new().block_on(&runtime, async {
+        tokio::time::timeout(Duration::from_secs(30), drive.to_rest(Beginning::New(turn))).await
+    });
+    let error = ended.expect("nobody waits for ever").map(|_| ()).expect_err("it is a bug");
+    assert!(matches!(&error, DriveError::Lost(check) if check == "a"), "{error}");
+    let entries = store.entries(&id, 0).expect("the journal");
+    assert!(Run::replay(entries.iter().map(|(_, entry)| entry)).is_ok(), "the journal is whole");
+}
