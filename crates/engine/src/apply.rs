@@ -36,7 +36,7 @@ impl Run {
                 }
                 let state = &mut self.state.checks[check.place()];
                 state.runs += 1;
-                *state.attempts.entry(scope.clone()).or_default() += 1;
+                *state.attempts.get_or_default(scope.clone()) += 1;
                 self.set_phase(check, scope, Phase::Running);
                 if let Some(cell) = self.cell_mut(check, scope) {
                     cell.request = Some(Arc::clone(request));
@@ -252,7 +252,7 @@ impl Run {
         }
         let histories = &mut self.state.checks[check.place()].histories;
         for depth in 0..=scope.depth() {
-            let History(remembered) = histories.entry(scope.truncated(depth)).or_default();
+            let History(remembered) = histories.get_or_default(scope.truncated(depth));
             remembered.push(Remembered { entry, answer: Arc::clone(&answer) });
         }
         let phase = if self.inspects(check, &answer) { Phase::Inspecting } else { Phase::Judged };

@@ -85,7 +85,7 @@ impl Deciding<'_> {
         let mut stuck = Vec::new();
         for (place, check) in self.state.checks.iter().enumerate() {
             let index = CheckIndex::at(place);
-            for (scope, node) in &check.nodes {
+            for (scope, node) in check.nodes.iter() {
                 match node {
                     Node::Leaf(cell) if cell.phase != Phase::Settled => {
                         if cell.calling.activated {

@@ -93,7 +93,7 @@ impl Run {
     pub(crate) fn inspecting(&self) -> Vec<(Place, u32)> {
         let mut waiting = Vec::new();
         for (place, check) in self.state.checks.iter().enumerate() {
-            for (scope, node) in &check.nodes {
+            for (scope, node) in check.nodes.iter() {
                 if node.cell().is_some_and(|cell| cell.phase == Phase::Inspecting) {
                     let attempt = check.attempts.get(scope).copied().unwrap_or(0);
                     waiting.push(((CheckIndex::at(place), scope.clone()), attempt));

@@ -30,7 +30,7 @@ impl Run {
             if self.state.plan.check(*check).fan.is_empty() {
                 continue;
             }
-            for (scope, node) in &self.state.checks[check.place()].nodes {
+            for (scope, node) in self.state.checks[check.place()].nodes.iter() {
                 if let (Node::Leaf(cell), true) = (node, self.is_confirmed(*check, scope))
                     && let Some(items) = self.items_toward(*check, scope)
                 {

@@ -204,7 +204,7 @@ impl Run {
             return running;
         }
         for (place, check) in self.state.checks.iter().enumerate() {
-            for (scope, node) in &check.nodes {
+            for (scope, node) in check.nodes.iter() {
                 if let Node::Leaf(cell) = node
                     && cell.phase == *phase
                     && let Some(request) = &cell.request

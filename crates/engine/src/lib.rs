@@ -6,6 +6,7 @@
 
 mod apply;
 mod attempt;
+mod by_scope;
 mod decide;
 mod document;
 mod explain;

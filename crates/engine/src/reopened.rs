@@ -61,7 +61,7 @@ impl Run {
             if !self.is_tolerated(index) {
                 places.extend(check.failures.keys().map(|scope| (index, scope.clone())));
             }
-            for (scope, node) in &check.nodes {
+            for (scope, node) in check.nodes.iter() {
                 let skip = match node {
                     Node::Leaf(cell) => cell.skip,
                     Node::SkippedGroup(reason) => Some(*reason),

@@ -335,8 +335,8 @@ impl Deciding<'_> {
     fn has_run(&self, check: CheckIndex, scope: &ScopePath) -> bool {
         let state = &self.state.checks[check.place()];
         let at = (Bound::Included(scope), Bound::Unbounded);
-        let ran = state.attempts.range(at).next().map(|(path, _)| path);
-        let failed = state.failures.range(at).next().map(|(path, _)| path);
-        ran.into_iter().chain(failed).any(|path| path.starts_with(scope))
+        let failed = state.failures.range(at).next();
+        state.attempts.below(scope).next().is_some()
+            || failed.is_some_and(|(path, _)| path.starts_with(scope))
     }
 }

@@ -11,6 +11,7 @@ use escrow_model::{
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::by_scope::ByScope;
 use crate::filter::left_out;
 use crate::graph::Graph;
 use crate::state::{Agenda, Aside, Calling, Cell, CheckState, Node, Shared, State};
@@ -230,10 +231,7 @@ impl Run {
                 Node::Unexpanded(calling)
             };
             agenda.checks.insert((index, ScopePath::root()));
-            checks.push(CheckState {
-                nodes: BTreeMap::from([(ScopePath::root(), node)]),
-                ..CheckState::default()
-            });
+            checks.push(CheckState { nodes: ByScope::of_root(node), ..CheckState::default() });
         }
         let mut inputs = Map::new();
         for (name, input) in &plan.inputs {

@@ -10,6 +10,7 @@ use escrow_model::{
 };
 use serde_json::{Map, Value};
 
+use crate::by_scope::ByScope;
 use crate::graph::BlockName;
 use crate::overridden::Overridden;
 
@@ -136,13 +137,13 @@ pub(crate) struct RunFailure {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CheckState {
-    pub(crate) nodes: BTreeMap<ScopePath, Node>,
+    pub(crate) nodes: ByScope<Node>,
     /// Attempts that reached the provider, over all scopes.
     pub(crate) runs: u32,
     /// Attempts per scope; they outlive the passes of a `forEach`.
-    pub(crate) attempts: BTreeMap<ScopePath, u32>,
+    pub(crate) attempts: ByScope<u32>,
     /// What came out, per scope and for every scope above it.
-    pub(crate) histories: BTreeMap<ScopePath, History>,
+    pub(crate) histories: ByScope<History>,
     /// Scopes with a broken contract and no later success.
     pub(crate) violations: BTreeSet<ScopePath>,
     /// Scopes whose last judged attempt failed.

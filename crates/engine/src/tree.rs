@@ -38,10 +38,7 @@ impl Run {
         check: CheckIndex,
         scope: &'run ScopePath,
     ) -> impl Iterator<Item = (&'run ScopePath, &'run Node)> {
-        self.state.checks[check.place()]
-            .nodes
-            .range((Bound::Included(scope), Bound::Unbounded))
-            .take_while(|(path, _)| path.starts_with(scope))
+        self.state.checks[check.place()].nodes.below(scope)
     }
 
     pub(crate) fn scopes_below(&self, check: CheckIndex, scope: &ScopePath) -> Vec<ScopePath> {
@@ -290,7 +287,7 @@ impl Run {
         agenda.freed.clear();
         agenda.routes = self.state.routes.keys().cloned().collect::<BTreeSet<_>>();
         for (place, check) in self.state.checks.iter().enumerate() {
-            for (scope, node) in &check.nodes {
+            for (scope, node) in check.nodes.iter() {
                 if !node.is_settled() {
                     agenda.checks.insert((CheckIndex::at(place), scope.clone()));
                 }

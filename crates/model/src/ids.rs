@@ -114,7 +114,7 @@ fn sortable(prefix: &str, at_ms: u64, chance: u64) -> String {
 pub struct ScopePath(Vec<u32>);
 
 impl ScopePath {
-    pub fn root() -> ScopePath {
+    pub const fn root() -> ScopePath {
         ScopePath(Vec::new())
     }
 

@@ -18,6 +18,7 @@ mod descendants;
 #[cfg(not(target_os = "linux"))]
 #[path = "process/descendants_elsewhere.rs"]
 mod descendants;
+mod follow;
 mod known;
 #[cfg(target_os = "linux")]
 mod orphans;
@@ -28,26 +29,23 @@ mod orphans;
 mod plain;
 mod resident;
 mod spawn;
+mod start;
 #[cfg(target_os = "linux")]
 mod table;
 mod watch;
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::io::{self, PipeWriter};
-use std::os::fd::AsFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::io;
 use std::path::Path;
-use std::pin::Pin;
-use std::process::{Command, ExitStatus, Stdio};
+use std::pin::pin;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use rustix::process::Pid;
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
-use tokio::time::timeout;
 
 pub use capture::{Captured, Spool, Stream, Watcher};
 pub use orphans::{Orphans, end_orphans_of};
@@ -57,9 +55,8 @@ pub use spawn::{SpawnError, find_program};
 use crate::cancellation::Cancellation;
 use crate::redaction::Redactor;
 use capture::Capture;
-use child::Child;
-use descendants::Tree;
-use known::{Known, TOKEN_VARIABLE, Token};
+use follow::{Limits, follow};
+use start::{Started, spawn, spawn_plain};
 
 /// What to run, and how long and how loud it may be.
 pub struct Process<'a> {
@@ -141,16 +138,6 @@ pub enum End {
 /// How long processes may take to end after they were asked to, unless the caller says otherwise.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// How long leftovers of a process that exited may still write and end by themselves. `tee` behind a process
-/// substitution needs a moment; a daemon needs forever.
-const LINGER: Duration = Duration::from_millis(250);
-
-/// How long to wait for what cannot be killed.
-const KILL_WAIT: Duration = Duration::from_secs(2);
-
-/// How long to wait for pipes to close when every process that we know of has ended.
-const DRAIN: Duration = Duration::from_millis(100);
-
 /// Runs the process to its end. Dropping the future kills the process and what it started.
 pub async fn run(process: Process<'_>) -> Result<Finished, SpawnError> {
     let program = process.command.get_program().to_owned();
@@ -179,140 +166,32 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
     };
     let input_problem = Cell::new(None);
     let has_ended = Cell::new(false);
-    let mut talk = Talk::new(async {
+    let talk = async {
         if input.is_none() {
             head_start(&has_ended).await;
         }
         tokio::join!(stdout.pump(out.into()), stderr.pump(err.into()), async {
             input_problem.set(feed(input, process.stdin.unwrap_or_default()).await.err());
         });
-    });
-
-    let stop = talk
-        .during(async {
-            tokio::select! {
-                biased;
-                status = child.wait() => Stop::Exited(status),
-                () = process.cancellation.cancelled() => Stop::Cancelled,
-                () = pass(process.deadline, began) => Stop::Deadline,
-            }
-        })
-        .await;
-    let mut end = match stop {
-        Stop::Exited(status) => {
-            has_ended.set(true);
-            tree.child_was_reaped();
-            end_of(status)
-        }
-        Stop::Cancelled => End::Cancelled,
-        Stop::Deadline => End::TimedOut,
     };
-    if let (Drain::UntilDeadline, End::Exited(_) | End::Signalled(_) | End::Lost) = (process.drain, end) {
-        tokio::select! {
-            biased;
-            () = talk.finish() => {}
-            () = process.cancellation.cancelled() => end = End::Cancelled,
-            () = pass(process.deadline, began) => end = End::TimedOut,
-        }
-    }
-
-    let left_by_itself = match end {
-        End::TimedOut | End::Cancelled => false,
-        End::Exited(_) | End::Signalled(_) | End::Lost => {
-            let quiet = async { tokio::join!(talk.finish(), tree.gone()) };
-            timeout(LINGER, quiet).await.is_ok()
-        }
+    let limits = Limits {
+        began,
+        deadline: process.deadline,
+        drain: process.drain,
+        cancellation: &process.cancellation,
+        grace: process.grace,
     };
-    let mut unended = 0;
-    if !left_by_itself {
-        unended = talk.during(end_everything(&mut child, &mut tree, process.grace)).await;
-        let _ = timeout(DRAIN, talk.finish()).await;
-    }
-    drop(talk);
+    let (end, unended) = follow(&limits, &mut child, &mut tree, &has_ended, talk).await;
     drop(tree);
     let (stdout, stderr) = (stdout.finish(), stderr.finish());
     let input_problem = input_problem.into_inner();
     Ok(Finished { end, stdout, stderr, duration: began.elapsed(), input_problem, unended })
 }
 
-enum Stop {
-    Exited(io::Result<ExitStatus>),
-    Deadline,
-    Cancelled,
-}
-
-/// A process that runs.
-struct Started {
-    child: Child,
-    tree: Tree,
-    input: Option<ChildStdin>,
-}
-
-impl From<(tokio::process::Child, Tree)> for Started {
-    fn from((mut child, tree): (tokio::process::Child, Tree)) -> Started {
-        let input = child.stdin.take();
-        Started { child: Child::Standard(child), tree, input }
-    }
-}
-
-fn spawn(
-    mut command: Command,
-    stdin: Stdio,
-    stdout: Stdio,
-    stderr: Stdio,
-) -> io::Result<(tokio::process::Child, Tree)> {
-    registered(|token| {
-        command.env(TOKEN_VARIABLE, token.text()).stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
-        let mut command = tokio::process::Command::from(command);
-        let child = command.kill_on_drop(true).spawn()?;
-        let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Ok((child, pid.expect("a child that nobody has waited for has a number")))
-    })
-}
-
-#[cfg(target_os = "linux")]
-fn spawn_plain(mut command: Command, stdout: PipeWriter, stderr: PipeWriter) -> io::Result<Started> {
-    let mut is_refused = false;
-    let started = registered(|token| {
-        command.env(TOKEN_VARIABLE, token.text());
-        let streams = plain::Streams { stdout: stdout.as_fd(), stderr: stderr.as_fd() };
-        plain::start(&command, &streams)?.ok_or_else(|| {
-            is_refused = true;
-            io::ErrorKind::Unsupported.into()
-        })
-    });
-    match started {
-        Ok((child, tree)) => Ok(Started { child: Child::Plain(child), tree, input: None }),
-        Err(_) if is_refused => Ok(spawn(command, Stdio::null(), stdout.into(), stderr.into())?.into()),
-        Err(error) => Err(error),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn spawn_plain(command: Command, stdout: PipeWriter, stderr: PipeWriter) -> io::Result<Started> {
-    Ok(spawn(command, Stdio::null(), stdout.into(), stderr.into())?.into())
-}
-
-/// Starts a child and registers it, before anybody can take it for an orphan.
-fn registered<T>(start: impl FnOnce(Token) -> io::Result<(T, Pid)>) -> io::Result<(T, Tree)> {
-    let mut known = Known::lock();
-    let token = known.begin();
-    match start(token) {
-        Ok((child, pid)) => {
-            known.add_child(pid.as_raw_nonzero().get());
-            Ok((child, Tree::new(pid, token)))
-        }
-        Err(error) => {
-            known.end(token);
-            Err(error)
-        }
-    }
-}
-
 /// Most commands end before anybody could read along. Then what they have said lies in their pipes, and one look
 /// takes it all: being woken for every piece costs more.
 async fn head_start(has_ended: &Cell<bool>) {
-    let mut over = std::pin::pin!(tokio::time::sleep(HEAD_START));
+    let mut over = pin!(tokio::time::sleep(HEAD_START));
     poll_fn(|context| if has_ended.get() { Poll::Ready(()) } else { over.as_mut().poll(context) }).await;
 }
 
@@ -324,71 +203,5 @@ async fn feed(pipe: Option<ChildStdin>, input: &[u8]) -> io::Result<()> {
     match pipe {
         Some(mut pipe) => pipe.write_all(input).await,
         None => Ok(()),
-    }
-}
-
-async fn pass(deadline: Option<Duration>, began: Instant) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep(deadline.saturating_sub(began.elapsed())).await,
-        None => std::future::pending().await,
-    }
-}
-
-fn end_of(status: io::Result<ExitStatus>) -> End {
-    match status.map(|status| (status.code(), status.signal())) {
-        Ok((Some(code), _)) => End::Exited(code),
-        Ok((None, Some(signal))) => End::Signalled(signal),
-        Ok((None, None)) | Err(_) => End::Lost,
-    }
-}
-
-/// Asks the whole tree to end, then makes it. Tells how many processes are still there.
-async fn end_everything(child: &mut Child, tree: &mut Tree, grace: Duration) -> usize {
-    tree.terminate();
-    let ended = timeout(grace, async {
-        let _ = child.wait().await;
-        tree.child_was_reaped();
-        tree.gone().await;
-    });
-    if ended.await.is_ok() {
-        return 0;
-    }
-    let killed = timeout(KILL_WAIT, async {
-        // It may have moved to another group. Where it has ended already, this does nothing.
-        let _ = child.start_kill();
-        tree.kill().await;
-        let _ = child.wait().await;
-        tree.child_was_reaped();
-        tree.kill().await;
-    });
-    if killed.await.is_ok() { 0 } else { tree.count() }
-}
-
-/// The reading and writing beside the waiting: goes on while other things are awaited.
-struct Talk<'a> {
-    work: Pin<Box<dyn Future<Output = ()> + 'a>>,
-    is_over: bool,
-}
-
-impl<'a> Talk<'a> {
-    fn new(work: impl Future<Output = ()> + 'a) -> Talk<'a> {
-        Talk { work: Box::pin(work), is_over: false }
-    }
-
-    async fn during<T>(&mut self, other: impl Future<Output = T>) -> T {
-        let mut other = std::pin::pin!(other);
-        loop {
-            tokio::select! {
-                () = &mut self.work, if !self.is_over => self.is_over = true,
-                outcome = &mut other => return outcome,
-            }
-        }
-    }
-
-    async fn finish(&mut self) {
-        if !self.is_over {
-            (&mut self.work).await;
-            self.is_over = true;
-        }
     }
 }

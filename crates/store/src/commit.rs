@@ -117,7 +117,9 @@ impl Store {
 
     /// Serialises on the caller's thread; the writer has enough to do.
     fn drafts(&self, entries: &[Entry]) -> Result<Vec<Draft>, StoreError> {
-        entries.iter().map(Draft::new).collect::<Result<_, _>>().map_err(|trouble| trouble.at(self.path()))
+        let mut room = Vec::new();
+        let drafts = entries.iter().map(|entry| Draft::new(entry, &mut room));
+        drafts.collect::<Result<_, _>>().map_err(|trouble| trouble.at(self.path()))
     }
 }
 

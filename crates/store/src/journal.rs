@@ -163,12 +163,14 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn new(entry: &Entry) -> Result<Draft, Trouble> {
-        let bytes = serde_json::to_vec(entry).map_err(|error| {
+    /// Writes the entry into `room` first: a draft then takes no more memory than its bytes.
+    pub(crate) fn new(entry: &Entry, room: &mut Vec<u8>) -> Result<Draft, Trouble> {
+        room.clear();
+        serde_json::to_writer(&mut *room, entry).map_err(|error| {
             Trouble::Known(StoreErrorKind::Internal, format!("an entry cannot be written as JSON: {error}"))
         })?;
         Ok(Draft {
-            bytes,
+            bytes: room.as_slice().to_vec(),
             at: entry.at,
             event: tables::are_changed_by(&entry.event).then(|| entry.event.clone()),
         })

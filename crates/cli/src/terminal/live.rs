@@ -143,6 +143,9 @@ impl Observer for Live<'_> {
                 self.talk.data(&json!({ "entry": entry }));
             }
         }
+        if self.talk.is_quiet() {
+            return;
+        }
         let mut lines = Vec::new();
         if !self.header {
             self.header = true;

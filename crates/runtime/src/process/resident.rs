@@ -12,7 +12,8 @@ use tokio::process::{ChildStdin, ChildStdout};
 
 use super::child::Child;
 use super::descendants::Tree;
-use super::{end_everything, spawn};
+use super::follow::end_everything;
+use super::start::spawn;
 
 /// Speaks through its standard input and output; what it says on standard error goes to ours.
 pub struct Resident {

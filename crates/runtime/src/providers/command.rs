@@ -184,12 +184,12 @@ struct Places {
 
 impl Places {
     fn prepare(attempt: &Attempt) -> io::Result<Places> {
-        let spool = std::path::absolute(&attempt.spool)?;
+        let spool = absolute(&attempt.spool)?;
         let places = Places {
             context: attempt.contexts.file(&(attempt.context)())?,
             handback: spool.join(format!("{}.env", attempt.label)),
-            artifacts: std::path::absolute(&attempt.artifacts)?,
-            state: std::path::absolute(&attempt.state)?,
+            artifacts: absolute(&attempt.artifacts)?,
+            state: absolute(&attempt.state)?,
             spool,
         };
         // A crash may have left one here, of the same attempt before it was begun again.
@@ -198,6 +198,10 @@ impl Places {
         }
         Ok(places)
     }
+}
+
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    if path.is_absolute() { Ok(path.to_owned()) } else { std::path::absolute(path) }
 }
 
 fn answer(exec: &Exec<'_>, request: &Request, finished: Finished, places: &Places) -> Answer {

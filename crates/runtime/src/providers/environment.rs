@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// What processes inherit. Declared secrets are never among it.
 #[derive(Clone, Debug)]
@@ -30,11 +31,18 @@ const OF_AN_ATTEMPT: &[&str] = &[
     "ESCROW_ENV",
 ];
 
+/// Those of them that are set, mostly none: Escrow may run inside an attempt of another.
+fn of_an_attempt_around_us<'a>() -> impl Iterator<Item = &'a str> {
+    static SET: OnceLock<Vec<&str>> = OnceLock::new();
+    let is_set = |name: &&str| std::env::var_os(name).is_some();
+    SET.get_or_init(|| OF_AN_ATTEMPT.iter().copied().filter(is_set).collect()).iter().copied()
+}
+
 impl Environment {
     pub fn apply(&self, command: &mut Command) {
         match self {
             Environment::Inherit { secrets } => {
-                for name in OF_AN_ATTEMPT.iter().copied().chain(secrets.iter().map(String::as_str)) {
+                for name in of_an_attempt_around_us().chain(secrets.iter().map(String::as_str)) {
                     command.env_remove(name);
                 }
             }
