@@ -1,5 +1,6 @@
 //! A bug in Escrow itself: told as one, and never mistaken for how the work went.
 
+use std::io::{self, Write};
 use std::panic::{self, UnwindSafe};
 use std::process::ExitCode;
 
@@ -8,8 +9,9 @@ use crate::exit::Exit;
 /// Does the work; if it panics, everything that it had started is ended while the stack unwinds.
 pub(crate) fn guarded(work: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode {
     panic::set_hook(Box::new(|panicked| {
-        eprintln!("error: this is a bug in Escrow: {panicked}");
-        eprintln!("  help: the journal has everything up to here; please report what led to this");
+        let help = "the journal has everything up to here; please report what led to this";
+        let told = format!("error: this is a bug in Escrow: {panicked}\n  help: {help}\n");
+        drop(io::stderr().write_all(told.as_bytes()));
     }));
     panic::catch_unwind(work).unwrap_or_else(|_| Exit::Bug.into())
 }

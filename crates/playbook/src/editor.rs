@@ -119,7 +119,8 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
         Shape::Params => json!({"type": "object"}),
         Shape::SchemaOrCard => json!({"type": ["object", "string"]}),
         Shape::Schema => json!({"type": "object"}),
-        Shape::Identifier => json!({"type": "string", "pattern": "^[\\p{L}\\p{N}_-]+$"}),
+        // By what it lacks: not every editor knows classes of letters.
+        Shape::Identifier => json!({"type": "string", "pattern": "^[^\\s!-,./:-@\\[-\\^`{-~]+$"}),
         Shape::Any => json!({}),
         Shape::Map(table) => table_schema(table, catalog),
         Shape::Named(table) if std::ptr::eq(*table, &keys::CHECK) => json!({

@@ -186,7 +186,7 @@ impl Judge<'_> {
             Problem::new("E0108", default.value.span.clone(), format!("`default` cannot be `{word}`"))
                 .label(format!("the choices are {listed}"))
                 .also(choices.key_span.clone(), "the choices")
-                .maybe_help(did_you_mean(word, plain.into_iter())),
+                .maybe_help(did_you_mean(word, plain)),
         );
     }
 
