@@ -255,6 +255,61 @@ fn init_writes_a_playbook_that_runs() {
     assert!(desk.read(".escrow/.gitignore").contains("!playbooks/"));
 }
 
+/// One way in the directory that Escrow is in, the other from elsewhere: they are started differently.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_ignores_what_escrow_was_told_to_ignore_and_nothing_else() {
+    let desk = Desk::new();
+    desk.write("work/file", "");
+    desk.write(
+        "playbook.yaml",
+        r#"checks: {signals: {type: command, exec: "sed -n s/SigIgn:.//p /proc/self/status"}}"#,
+    );
+    let escrow = env!("CARGO_BIN_EXE_escrow");
+    for directory in [".", "work"] {
+        let script = format!("trap '' HUP; exec {escrow} run playbook.yaml --dir {directory} --output json");
+        let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(desk.path()).output();
+        let document: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+        let mask = document["checks"]["signals"]["output"]
+            .as_str()
+            .and_then(|mask| u64::from_str_radix(mask, 16).ok());
+        // Two signals belong to the C library, which ignores them in whatever it starts.
+        assert_eq!(mask.map(|mask| mask & 0x7fff_ffff), Some(1), "in {directory}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_under_nohup_outlives_the_hangup() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"checks: {slow: {type: command, exec: "kill -HUP $PPID; sleep 0.2; echo done"}}"#,
+    );
+    for (told, code) in [("trap '' HUP; ", Some(0)), ("", Some(130))] {
+        let script = format!("{told} exec {} run playbook.yaml -q", env!("CARGO_BIN_EXE_escrow"));
+        let status = std::process::Command::new("sh").args(["-c", &script]).current_dir(desk.path()).status();
+        assert_eq!(status.unwrap().code(), code, "`{told}`");
+    }
+}
+
+/// A directory may be replaced by another one of its name.
+#[test]
+fn a_command_runs_in_the_directory_that_has_the_name_now() {
+    let desk = Desk::new();
+    desk.write("work/file", "old");
+    let playbook = r#"
+checks:
+  replace: {type: command, exec: "mv ../work ../gone; mkdir ../work; echo new > ../work/file"}
+  read: {type: command, depends_on: replace, exec: cat file}
+"#;
+    let playbook = desk.write("playbook.yaml", playbook);
+    let arguments = ["run", playbook.to_str().unwrap(), "--output", "json", "--state", "../state"];
+    let output = desk.command(&arguments).current_dir(desk.path().join("work")).output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["checks"]["read"]["output"], "new");
+}
+
 #[test]
 fn logs_are_documents_where_tools_ask_for_them() {
     let desk = Desk::new();

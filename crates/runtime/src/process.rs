@@ -135,6 +135,16 @@ pub enum End {
     Lost,
 }
 
+/// Whether whoever started us wished that this signal be ignored, as `nohup` does for `SIGHUP`. To be asked before
+/// anybody listens for signals.
+pub fn is_ignored_signal(number: i32) -> bool {
+    #[cfg(target_os = "linux")]
+    let ignored = table::ignored_signals().unwrap_or(0);
+    #[cfg(not(target_os = "linux"))]
+    let ignored = 0_u64;
+    (1..=64).contains(&number) && ignored & (1 << (number - 1)) != 0
+}
+
 /// How long processes may take to end after they were asked to, unless the caller says otherwise.
 pub const GRACE: Duration = Duration::from_secs(2);
 

@@ -10,6 +10,7 @@ use escrow_model::{InputKind, Plan, ReasonCode, RunId, RunOptions};
 use escrow_runtime::cancellation::{Cancellation, cancellation};
 use escrow_runtime::holder::this_process;
 use escrow_runtime::playbook_file::read_text;
+use escrow_runtime::process::is_ignored_signal;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
@@ -220,11 +221,12 @@ fn drive_failure(error: DriveError, id: &RunId) -> Failure {
     }
 }
 
-/// Ctrl-C, SIGTERM and SIGHUP, once each.
+/// Ctrl-C, SIGTERM and SIGHUP, once each; not those that we were told to ignore, for instance by `nohup`.
 fn interruption() -> Cancellation {
     use tokio::signal::unix::{SignalKind, signal};
     let (canceller, cancelled) = cancellation();
-    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    for kind in kinds.into_iter().filter(|kind| !is_ignored_signal(kind.as_raw_value())) {
         if let Ok(mut stream) = signal(kind) {
             let canceller = canceller.clone();
             tokio::task::spawn_local(async move {

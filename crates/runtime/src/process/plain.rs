@@ -25,6 +25,7 @@ use rustix::process::{
 };
 use tokio::io::unix::AsyncFd;
 
+use super::table::ignored_signals;
 use super::watch::watch;
 
 /// Where a process talks to; its input is empty.
@@ -61,12 +62,32 @@ pub(super) fn start(command: &Command, streams: &Streams<'_>) -> io::Result<Opti
             | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK,
     )?;
     attributes.set_pgroup(nix::unistd::Pid::from_raw(0))?;
-    // As the standard library does: what we ignore and block is our own affair.
     attributes.set_sigmask(&SigSet::empty())?;
-    attributes.set_sigdefault(&SigSet::from(Signal::SIGPIPE))?;
+    attributes.set_sigdefault(reset_signals())?;
     let pid = posix_spawn(program.as_c_str(), &actions, &attributes, &arguments, &environment)?;
     let pid = Pid::from_raw(pid.as_raw()).ok_or_else(|| io::Error::from(Errno::SRCH))?;
     Ok(Some((PlainChild::new(pid)?, pid)))
+}
+
+/// The signals that a child does not ignore. `SIGPIPE` is our own affair; what else we ignore, whoever started us has
+/// wished for us and for ours.
+///
+/// `SIGPIPE` alone would do. But the C library asks after every signal that is not named here before it resets it.
+fn reset_signals() -> &'static SigSet {
+    static RESET: OnceLock<SigSet> = OnceLock::new();
+    RESET.get_or_init(|| {
+        let named_ones = (1 << 31) - 1;
+        let Some(ignored) = ignored_signals().filter(|ignored| ignored & !named_ones == 0) else {
+            return SigSet::from(Signal::SIGPIPE);
+        };
+        let mut reset = SigSet::all();
+        for signal in Signal::iterator() {
+            if signal != Signal::SIGPIPE && ignored & (1 << (signal as u32 - 1)) != 0 {
+                reset.remove(signal);
+            }
+        }
+        reset
+    })
 }
 
 /// The variables as `NAME=value`: our own, less those that change, then the changed ones.

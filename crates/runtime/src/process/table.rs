@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
 
 use super::known::TOKEN_VARIABLE;
 
@@ -38,9 +40,12 @@ pub(super) fn rows_after(first: i32) -> Option<Vec<Row>> {
 /// The processes that have us as their parent, or `None` where the system does not tell. Orphans come to the
 /// first thread, so its list has them all; only we take processes off it, so none is passed over while it is read.
 pub(super) fn children() -> Option<Vec<i32>> {
+    // Stays open: finding it costs several times what reading it does.
+    static LIST: OnceLock<Option<File>> = OnceLock::new();
+    let open = || File::open(format!("/proc/self/task/{}/children", std::process::id())).ok();
+    let file = LIST.get_or_init(open).as_ref()?;
     let mut buffer = [0; 4_096];
-    let mut file = File::open(format!("/proc/self/task/{}/children", std::process::id())).ok()?;
-    let length = file.read(&mut buffer).ok().filter(|length| *length < buffer.len())?;
+    let length = file.read_at(&mut buffer, 0).ok().filter(|length| *length < buffer.len())?;
     let list = std::str::from_utf8(&buffer[..length]).ok()?;
     list.split_ascii_whitespace().map(|pid| pid.parse().ok()).collect()
 }
@@ -73,16 +78,23 @@ pub(super) fn token_text(pid: i32) -> Option<String> {
     })
 }
 
+/// The signals that this process ignored when it was first asked: bit 0 is signal 1. `None` where it cannot be told.
+pub(super) fn ignored_signals() -> Option<u64> {
+    static MASK: OnceLock<Option<u64>> = OnceLock::new();
+    *MASK.get_or_init(|| {
+        // In one piece: the system writes all of it for the first read, and guessing its size takes eight.
+        let mut buffer = [0; 8_192];
+        let length = File::open("/proc/self/status").and_then(|mut file| file.read(&mut buffer)).ok()?;
+        let status = String::from_utf8_lossy(&buffer[..length]);
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    })
+}
+
 /// Whether this process was started with its children's ends ignored (`SIGCHLD`), as some launchers do.
 pub(super) fn child_signal_is_ignored() -> bool {
     const CHILD_SIGNAL_BIT: u64 = 1 << 16;
-    // In one piece: the system writes all of it for the first read, and guessing its size takes eight.
-    let mut buffer = [0; 8_192];
-    let length = File::open("/proc/self/status").and_then(|mut file| file.read(&mut buffer)).unwrap_or(0);
-    let status = String::from_utf8_lossy(&buffer[..length]);
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask & CHILD_SIGNAL_BIT != 0)
+    ignored_signals().is_some_and(|mask| mask & CHILD_SIGNAL_BIT != 0)
 }
 
 #[cfg(test)]
