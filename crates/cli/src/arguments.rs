@@ -3,15 +3,15 @@
 mod attention;
 mod outcomes;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use serde_json::json;
 
 use crate::exit::Exit;
+use crate::failure::Failure;
 
 pub(crate) use attention::{
     AttentionAction, AttentionArguments, AttentionList, DismissArguments, InvocationAction,
@@ -450,29 +450,20 @@ pub(crate) struct CompletionsArguments {
 pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
     let printed = error.print();
     let good = !error.use_stderr();
-    if !good && asks_for_json(std::env::args_os().map(|word| word.to_string_lossy().into_owned())) {
+    if !good && asks_for_json(std::env::args_os()) {
         let text = error.render().to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let help = "`escrow help` lists the verbs, and `escrow VERB --help` what each takes";
-        let document =
-            json!({ "error": { "code": "usage", "message": message, "help": help, "diagnostics": [] } });
-        drop(writeln!(io::stdout(), "{document}"));
+        let (message, usage) = text.split_once("\n\nUsage:").unwrap_or((&text, ""));
+        let help = usage.lines().next().map_or("`--help` tells more", str::trim);
+        let failure = Failure::author("usage", message.trim_start_matches("error:").trim()).help(help);
+        drop(writeln!(io::stdout().lock(), "{}", failure.document()));
     }
     if good && printed.is_ok() { Exit::Completed.into() } else { Exit::AuthorMustAct.into() }
 }
 
-/// What cannot be read as a whole may still say how it wants to be answered.
-fn asks_for_json(mut words: impl Iterator<Item = String>) -> bool {
-    let is_json = |format: &str| matches!(format, "json" | "jsonl");
-    while let Some(word) = words.next() {
-        let format = match word.strip_prefix("--output") {
-            Some("") => words.next(),
-            Some(rest) => rest.strip_prefix('=').map(str::to_owned),
-            None => None,
-        };
-        if format.as_deref().is_some_and(is_json) {
-            return true;
-        }
-    }
-    false
+/// Whether a command line that cannot be read wants its answer for tools: `--output json`, `--output=jsonl`.
+fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
+    let words: Vec<OsString> = words.collect();
+    let is_format = |word: &OsStr| word == "json" || word == "jsonl";
+    words.iter().any(|word| word == "--output=json" || word == "--output=jsonl")
+        || words.windows(2).any(|pair| pair[0] == "--output" && is_format(&pair[1]))
 }

@@ -93,13 +93,13 @@ impl Failure {
     /// On stderr for people, and on stdout as well when the output is JSON.
     pub(crate) fn tell(&self, talk: &Talk) {
         if let Some(rendered) = &self.rendered {
-            talk.say(rendered.trim_end());
+            talk.say_even_when_quiet(rendered.trim_end());
         }
         talk.error(&self.message, self.help.as_deref());
         talk.data_if_machine(&self.document());
     }
 
-    fn document(&self) -> Value {
+    pub(crate) fn document(&self) -> Value {
         json!({ "error": {
             "code": self.code,
             "message": self.message,

@@ -143,6 +143,37 @@ fn a_reader_that_goes_away_is_not_an_error() {
 }
 
 #[test]
+fn usage_that_makes_no_sense_is_json_too_when_that_is_asked() {
+    let desk = Desk::new();
+    for (arguments, says) in [
+        (&["outcomes", "add", "--output", "json"][..], "--name"),
+        (&["outcomes", "--passed", "--failed", "--output=json"], "cannot be used with"),
+        (&["--output", "jsonl", "outcomes", "--limit", "many"], "many"),
+        (&["rules", "bogus", "--output", "json"], "bogus"),
+        (&["attention", "dismiss", "f_1", "--output", "json"], "--note"),
+    ] {
+        let done = desk.escrow(arguments);
+        assert_eq!(done.code, Some(2), "{arguments:?}");
+        let error = &done.json()["error"];
+        assert_eq!(error["code"], "usage", "{arguments:?}");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(says)), "{error}");
+        assert!(done.stderr.contains(says), "people are told as well: {}", done.stderr);
+    }
+    assert_eq!(desk.escrow(&["outcomes", "add"]).stdout, "");
+}
+
+#[test]
+fn quiet_silences_talk_and_no_error() {
+    let desk = Desk::new();
+    desk.write("bad.yaml", "checks: {a: {type: nonsense}}");
+    let done = desk.escrow(&["run", "bad.yaml", "--quiet"]);
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("bad.yaml:1:20"), "the line is told: {}", done.stderr);
+    desk.write("good.yaml", "checks: {a: {type: noop}}");
+    assert_eq!(desk.escrow(&["run", "good.yaml", "--quiet"]).stderr, "");
+}
+
+#[test]
 fn a_file_without_end_is_not_read_to_its_end() {
     let desk = Desk::new();
     for arguments in [["check", "/dev/zero"], ["run", "/dev/zero"]] {

@@ -8,7 +8,7 @@ use escrow_model::{
 };
 
 use crate::Schema;
-use crate::outcome::Kind;
+use crate::outcome::{BYTES_MAX, Kind};
 
 /// What became of a contract.
 #[derive(Clone, Debug, PartialEq)]
@@ -192,8 +192,12 @@ fn judge_file(
         let is = file.mime_type.as_deref().unwrap_or("of no known type");
         return Err(lack(Problem::WrongType, format!("{is}, not {wanted}")));
     }
+    let not_parsed = || match file.size > BYTES_MAX as u64 {
+        true => lack(Problem::Schema, "it is longer than the 16 MiB that are parsed"),
+        false => lack(Problem::Schema, "it is not JSON"),
+    };
     if let Some(schema) = &expected.schema {
-        let content = file.content.as_ref().ok_or_else(|| lack(Problem::Schema, "it is not JSON"))?;
+        let content = file.content.as_ref().ok_or_else(not_parsed)?;
         let schema =
             Schema::compile(schema).map_err(|_| lack(Problem::Schema, "the schema cannot be compiled"))?;
         let violations = schema.violations(content);
@@ -202,7 +206,7 @@ fn judge_file(
         }
     }
     let Some(name) = &expected.kind else { return Ok(None) };
-    let content = file.content.as_ref().ok_or_else(|| lack(Problem::Schema, "it is not JSON"))?;
+    let content = file.content.as_ref().ok_or_else(not_parsed)?;
     let kind =
         kinds(name).ok_or_else(|| lack(Problem::Schema, format!("no outcome kind is called `{name}`")))?;
     let judged = kind.judge_read(content, file.repeated_key.as_deref());

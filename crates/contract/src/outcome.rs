@@ -153,8 +153,12 @@ impl Kind {
     }
 }
 
-/// Reads an outcome that says itself which kind it is; `own` knows the kinds of the project.
-pub fn read_any(bytes: &[u8], find: impl Fn(&str) -> Option<Kind>) -> Result<Outcome, NotAnOutcome> {
+/// Reads an outcome that says itself which kind it is; `find` knows the kinds of the project, and why one of them
+/// cannot be used.
+pub fn read_any(
+    bytes: &[u8],
+    find: impl Fn(&str) -> Option<Result<Kind, String>>,
+) -> Result<Outcome, NotAnOutcome> {
     let value = parse(bytes)?;
     let Some(fields) = value.as_object() else {
         return Err(NotAnOutcome::because("an outcome is an object with `outcome_kind`"));
@@ -173,11 +177,17 @@ pub fn read_any(bytes: &[u8], find: impl Fn(&str) -> Option<Kind>) -> Result<Out
         let name = quoted(&Value::String(name.clone()));
         return Err(NotAnOutcome::because(format!("no kind is called {name}; there are {}", known())));
     }
-    let kind = find(name).ok_or_else(|| {
-        let own = format!("an own kind is a JSON Schema in `.escrow/outcomes/{name}.json`");
-        NotAnOutcome::because(format!("no kind is called `{name}`; there are {}, and {own}", known()))
-    })?;
-    kind.judge(&value)
+    match find(name) {
+        Some(Ok(kind)) => kind.judge(&value),
+        Some(Err(why)) => Err(NotAnOutcome::because(format!("the kind `{name}` cannot be used: {why}"))),
+        None => {
+            let own = format!("an own kind is a JSON Schema in `.escrow/outcomes/{name}.json`");
+            Err(NotAnOutcome::because(format!(
+                "no kind is called `{name}`; there are {}, and {own}",
+                known()
+            )))
+        }
+    }
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, NotAnOutcome> {

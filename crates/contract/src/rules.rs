@@ -23,7 +23,7 @@ use serde_json::{Number, Value};
 pub use compile::{BadRule, RULES_MAX};
 
 use path::Path;
-use python::{repr, type_name};
+use python::{beginning, repr, type_name};
 
 /// Rules that make sense, ready to judge.
 #[derive(Clone, Debug)]
@@ -200,7 +200,7 @@ impl Compiled {
                 if regex.is_match(text) {
                     return None;
                 }
-                self.say(&[" value ", &repr(text), " does not match pattern ", source, "."])
+                self.say(&[" value ", &beginning(text), " does not match pattern ", source, "."])
             }
             (Test::Pattern { .. }, Some(value)) => {
                 self.say(&[": pattern check requires str, got '", type_name(value), "'."])

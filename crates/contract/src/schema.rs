@@ -1,6 +1,7 @@
 //! JSON Schema 2020-12, with patterns on a linear-time engine and no reference that leaves the document.
 
-use jsonschema::{Draft, PatternOptions, Retrieve, Uri, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, PatternOptions, Retrieve, Uri, ValidationError, Validator};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -44,7 +45,7 @@ impl Schema {
         let mut found: Vec<(String, String)> = self
             .0
             .iter_errors(value)
-            .map(|error| (error.instance_path().to_string(), shorten(&error.to_string())))
+            .map(|error| (error.instance_path().to_string(), shorten(&in_words(&error))))
             .collect();
         found.sort();
         found.dedup();
@@ -58,6 +59,24 @@ impl Schema {
             lines.push(format!("and {rest} more"));
         }
         lines
+    }
+}
+
+/// Who wrote a wrong word wants to see all the right ones.
+fn in_words(error: &ValidationError<'_>) -> String {
+    const OPTIONS_MAX: usize = 12;
+    match error.kind() {
+        ValidationErrorKind::Enum { options } => match options.as_array().map(Vec::as_slice) {
+            Some(options @ [_, _, ..]) if options.len() <= OPTIONS_MAX => {
+                let options: Vec<String> = options.iter().map(Value::to_string).collect();
+                format!("{} is not one of {}", error.instance(), options.join(", "))
+            }
+            _ => error.to_string(),
+        },
+        ValidationErrorKind::FalseSchema => {
+            format!("{} is not allowed: the schema admits nothing here", error.instance())
+        }
+        _ => error.to_string(),
     }
 }
 
@@ -95,6 +114,18 @@ mod tests {
             ]
         );
         assert!(schema.violations(&json!({"b": 1})).is_empty());
+    }
+
+    #[test]
+    fn all_the_words_that_are_allowed_are_told() {
+        let schema = compile(&json!({"enum": ["a", "b", "c", "d", 5]}));
+        assert_eq!(schema.violations(&json!("e")), [r#""e" is not one of "a", "b", "c", "d", 5"#]);
+    }
+
+    #[test]
+    fn where_nothing_is_allowed_that_is_told() {
+        let schema = compile(&json!({"type": "object", "additionalProperties": false}));
+        assert_eq!(schema.violations(&json!({"a": 1})), ["1 is not allowed: the schema admits nothing here"]);
     }
 
     #[test]

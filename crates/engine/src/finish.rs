@@ -1,8 +1,8 @@
 //! How a run ends: what is left settles, the delivery is judged, one cause is named.
 
 use escrow_model::{
-    CheckIndex, Criticality, DeliveryStatus, Event, Evidence, Reason, ReasonCode, SkipReason, WaitKind,
-    Warning,
+    CheckIndex, Criticality, Delivery, DeliveryStatus, Event, Evidence, MissingArtifact, Reason, ReasonCode,
+    SkipReason, WaitKind, Warning,
 };
 
 use crate::run::{Effect, Run};
@@ -239,18 +239,28 @@ impl Run {
             };
         }
         let nothing_ran = self.state.checks.iter().all(|check| check.runs == 0);
-        let (code, summary) = if nothing_ran {
-            (ReasonCode::CompletedNothingRan, "no check ran")
-        } else if self.state.warnings.is_empty() {
-            (ReasonCode::CompletedOk, "every contract was met")
-        } else {
-            (ReasonCode::CompletedWithWarnings, "every contract was met, with warnings")
+        let (code, summary) = match self.state.warnings.as_slice() {
+            _ if nothing_ran => (ReasonCode::CompletedNothingRan, "no check ran".to_owned()),
+            [] => (ReasonCode::CompletedOk, "every contract was met".to_owned()),
+            [first, rest @ ..] => {
+                let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+                let summary = format!("every contract was met, with warnings: {}{more}", first.message);
+                (ReasonCode::CompletedWithWarnings, summary)
+            }
         };
-        Reason { code, summary: summary.into(), evidence: Vec::new() }
+        let evidence = match code {
+            ReasonCode::CompletedWithWarnings => self.missing(|delivery| &delivery.missing_optional),
+            _ => Vec::new(),
+        };
+        Reason { code, summary, evidence }
     }
 
     fn missing_artifacts(&self) -> Vec<Evidence> {
-        let missing = self.state.delivery.iter().flat_map(|delivery| &delivery.missing_required);
+        self.missing(|delivery| &delivery.missing_required)
+    }
+
+    fn missing(&self, which: impl Fn(&Delivery) -> &Vec<MissingArtifact>) -> Vec<Evidence> {
+        let missing = self.state.delivery.as_ref().map(which).into_iter().flatten();
         missing.map(|artifact| Evidence::expected_artifact(&artifact.id, &artifact.path)).collect()
     }
 

@@ -152,7 +152,6 @@ impl Run {
     }
 }
 
-/// Delivered files are left as they are; that one holds a secret must be known.
 fn secrets_delivered(delivery: &Delivery, seen: &[Sighting]) -> Vec<Warning> {
     let holds = |id: &str, path: &str| {
         let mut files = seen.iter().filter(|sighting| sighting.id == id).flat_map(|sighting| &sighting.files);
@@ -162,10 +161,6 @@ fn secrets_delivered(delivery: &Delivery, seen: &[Sighting]) -> Vec<Warning> {
         .produced
         .iter()
         .filter(|produced| holds(&produced.id, &produced.path))
-        .map(|produced| Warning {
-            code: "secret_in_artifact".into(),
-            message: format!("artifact `{}` ({}) holds a secret", produced.id, produced.path),
-            check: None,
-        })
+        .map(Warning::secret_in_artifact)
         .collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use escrow_model::{
     Answer, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts, JOURNAL_VERSION,
     Letter, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason,
-    WaitKind,
+    WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -283,6 +283,11 @@ impl Run {
 
     pub fn reason(&self) -> Option<&Reason> {
         self.state.reason.as_ref()
+    }
+
+    /// What a person should know although it did not fail the run.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.state.warnings
     }
 
     /// What became of the artifact contract, once it was looked at.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::BrokenRule;
+use crate::{BrokenRule, ProducedArtifact};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -61,4 +61,15 @@ pub struct Warning {
     pub code: String,
     pub message: String,
     pub check: Option<String>,
+}
+
+impl Warning {
+    /// Delivered files are left as they are; that one holds a secret must be known.
+    pub fn secret_in_artifact(produced: &ProducedArtifact) -> Warning {
+        Warning {
+            code: "secret_in_artifact".into(),
+            message: format!("artifact `{}` ({}) holds a secret", produced.id, produced.path),
+            check: None,
+        }
+    }
 }

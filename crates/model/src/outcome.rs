@@ -123,6 +123,20 @@ fn passed(given: Option<bool>, derived: Option<bool>, because: &str) -> Result<O
     }
 }
 
+/// A whole number is one however it is written: `2.0` is 2.
+fn whole(value: Option<&mut Value>) {
+    /// Beyond this a float is not exact.
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    if let Some(value) = value
+        && let Some(number) = value.as_f64().filter(|_| value.is_f64())
+        && number.fract() == 0.0
+        && number.abs() <= EXACT_MAX
+        && let Ok(whole) = format!("{number:.0}").parse::<i64>()
+    {
+        *value = Value::from(whole);
+    }
+}
+
 /// Reads what the schema admitted into the fields of its kind.
 fn fields<T: serde::de::DeserializeOwned>(content: &Value) -> Result<T, Vec<String>> {
     T::deserialize(content).map_err(|error| vec![error.to_string()])

@@ -24,7 +24,7 @@ use std::path::Path;
 
 use escrow_model::{ExpectedArtifact, Location, Problem, Refused, SeenFile, Sighting};
 use globset::{GlobBuilder, GlobMatcher};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::redaction::Redactor;
@@ -46,6 +46,7 @@ pub enum Depth {
 }
 
 /// One sighting for each expected artifact, in their order. A directory that is not there has nothing in it.
+/// `directory` is its real place: no link leads there.
 pub fn inspect(directory: &Path, expected: &[ExpectedArtifact], depth: Depth) -> Vec<Sighting> {
     inspect_with(Resolver::best(), directory, expected, depth)
 }
@@ -75,11 +76,15 @@ fn look_around(
     depth: Depth,
     redactor: &Redactor,
 ) -> Vec<Sighting> {
-    let mut look = match open(directory, DIRECTORY, Mode::empty()) {
+    let mut look = match resolver.open_directory(directory) {
         Ok(root) => Look { resolver, root, depth, redactor, buffer: Vec::new() },
         Err(error) => {
             let problem = match error {
                 Errno::NOENT => None,
+                Errno::LOOP => {
+                    let detail = "a link stands in the way to the artifact directory".to_owned();
+                    Some(Refused { problem: Problem::Outside, detail })
+                }
                 Errno::NOTDIR => Some(unreadable("the artifact directory is not a directory")),
                 error => Some(unreadable(format!("the artifact directory cannot be read: {error}"))),
             };

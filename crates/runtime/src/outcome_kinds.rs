@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use escrow_model::outcome::is_kind_name;
+use escrow_model::outcome::{self, is_kind_name};
 use serde_json::Value;
 
 use crate::playbook_file::read_text;
@@ -44,7 +44,8 @@ pub fn names(folders: &[PathBuf]) -> Vec<String> {
         .filter_map(|folder| fs::read_dir(folder).ok())
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".json")?.to_owned()))
-        .filter(|name| is_kind_name(name))
+        // A kind that Escrow knows by itself is not declared again.
+        .filter(|name| is_kind_name(name) && outcome::Kind::find(name).is_none())
         .collect();
     names.sort_unstable();
     names.dedup();

@@ -108,6 +108,7 @@ fn a_provider_that_panics_is_noticed() {
             directory: folder.path().into(),
             artifacts: folder.path().into(),
             spool: folder.path().join("spool"),
+            state: folder.path().into(),
             environment: Environment::Inherit { secrets: Vec::new() },
             secrets: Arc::new(Secrets::none()),
             grace: Duration::from_millis(100),

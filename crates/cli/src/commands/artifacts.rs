@@ -16,7 +16,7 @@ use crate::arguments::{ArtifactsArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk, bytes_words};
+use crate::terminal::{Table, Talk, bytes_words, printable};
 
 pub(crate) fn artifacts(arguments: &ArtifactsArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
@@ -155,10 +155,11 @@ impl Shelf<'_> {
             let now =
                 row.now.filter(|now| *now != "unchanged").map(|now| format!("{now} since it was verified"));
             let note = [Some(row.detail.clone()).filter(|detail| !detail.is_empty()), now];
-            let note = note.into_iter().flatten().collect::<Vec<_>>().join(", ");
+            let note = printable(&note.into_iter().flatten().collect::<Vec<_>>().join(", "));
+            let path = printable(&row.path);
             table.row(&[
                 (&format!("  {}", row.id), format!("  {}", page.bold(&row.id))),
-                (&row.path, row.path.clone()),
+                (&path, path.clone()),
                 (required, required.to_owned()),
                 (&status, painted),
                 (&size, size.clone()),
@@ -227,7 +228,7 @@ impl Shelf<'_> {
 
     fn not_there(&self, wanted: &str) -> Failure {
         if let Some(missing) = self.run.delivery().and_then(|delivery| delivery.missing(wanted)) {
-            return Failure::author("not_delivered", format!("{} was not delivered", missing.in_words()));
+            return Failure::author("not_delivered", format!("it was not delivered: {}", missing.in_words()));
         }
         let ids: Vec<String> = self.produced().map(|file| format!("`{}`", file.id)).collect();
         let help = match ids.as_slice() {

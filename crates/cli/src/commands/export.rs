@@ -1,7 +1,8 @@
 //! `escrow runs export` and `runs import`: a run as one file, and back.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anyhow::Result;
@@ -108,7 +109,7 @@ pub(crate) fn import(arguments: &ImportArguments, state: &StateDirectory, talk: 
 /// An exported run that proved itself, or why it is not one.
 pub(crate) fn read_file(path: &Path) -> Result<Sound, Failure> {
     let file = path.display();
-    let bytes = fs::read(path).map_err(|error| match error.kind() {
+    let bytes = read_whole(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Failure::author("no_such_file", format!("there is no file `{file}`")),
         _ => Failure::world("unreadable", format!("cannot read `{file}`: {error}")),
     })?;
@@ -127,4 +128,21 @@ pub(crate) fn read_file(path: &Path) -> Result<Sound, Failure> {
             _ => failure,
         }
     })
+}
+
+/// Longer ones are not read: the whole of it must fit into memory, some of it twice.
+const BYTES_MAX: u64 = 2 << 30;
+
+/// A file or a pipe, to its end; a device has none.
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let file = fs::File::open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_char_device() || kind.is_block_device() {
+        return Err(io::Error::other("it is a device"));
+    }
+    let mut bytes = Vec::new();
+    if file.take(BYTES_MAX + 1).read_to_end(&mut bytes)? as u64 > BYTES_MAX {
+        return Err(io::Error::other(format!("it is longer than {BYTES_MAX} bytes")));
+    }
+    Ok(bytes)
 }

@@ -46,9 +46,11 @@ fn list(arguments: &OutcomesList, store: &Store, talk: &Talk) -> Result<Exit, Fa
 fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, talk: &Talk) {
     if rows.is_empty() {
         talk.page("no outcomes");
-        if let Some(kind) = filter.kind.as_deref().filter(|kind| !is_known(kind)) {
-            let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-            talk.say(&format!("no kind is called `{kind}`; there are {}", known.join(", ")));
+        if let Some(kind) = &filter.kind {
+            let known = known_kinds();
+            if !known.contains(kind) {
+                talk.say(&format!("no kind is called `{}`; there are {}", printable(kind), known.join(", ")));
+            }
         }
         return;
     }
@@ -76,10 +78,11 @@ fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, talk: &Talk) {
     talk.page(&table.render());
 }
 
-fn is_known(kind: &str) -> bool {
+/// The kinds that Escrow knows by itself, and those of the project.
+fn known_kinds() -> Vec<String> {
     let here = std::env::current_dir().unwrap_or_default();
-    let folders = outcome_kinds::projects(std::iter::once(here.as_path()));
-    outcome::Kind::find(kind).is_some() || outcome_kinds::find(kind, &folders).is_some()
+    let own = outcome_kinds::names(&outcome_kinds::projects(std::iter::once(here.as_path())));
+    KINDS.iter().map(|kind| kind.name.to_owned()).chain(own).collect()
 }
 
 fn show(name: &str, store: &Store, talk: &Talk) -> Result<Exit, Failure> {

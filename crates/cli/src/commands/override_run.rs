@@ -108,7 +108,10 @@ pub(super) fn one_line(option: &str, given: &str, length_max: usize) -> Result<(
 /// Something that a person has to say.
 pub(super) fn text(option: &str, given: &str, length_max: usize) -> Result<(), Failure> {
     let (empty, length) = (given.trim().is_empty(), given.chars().count());
-    if empty || length > length_max || given.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+    if given.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return Err(Failure::author("usage", format!("`{option}` has a control character in it")));
+    }
+    if empty || length > length_max {
         let message = format!("`{option}` is a text of at most {length_max} characters, and not empty");
         return Err(Failure::author("usage", message));
     }

@@ -56,7 +56,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
     let artifacts = artifact_directory(arguments.frame.artifacts.as_deref(), &state, &id)?;
     let secrets = Secrets::read(plan, &directory).map_err(Failure::from)?;
     let store = state.write()?;
-    create_directory(&artifacts)?;
+    let artifacts = made_for_real(&artifacts)?;
     let options = RunOptions {
         run: id,
         event,
@@ -179,8 +179,11 @@ fn artifact_directory(
         .map_err(|error| Failure::world("artifacts", format!("`{}`: {error}", path.display())))
 }
 
-fn create_directory(path: &Path) -> Result<(), Failure> {
+/// Makes the directory and tells its real place. Links that lead there now are the user's; one that turns up while
+/// the run works is not followed.
+fn made_for_real(path: &Path) -> Result<PathBuf, Failure> {
     std::fs::create_dir_all(path)
+        .and_then(|()| path.canonicalize())
         .map_err(|error| Failure::world("artifacts", format!("cannot make `{}`: {error}", path.display())))
 }
 

@@ -13,7 +13,7 @@ use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared, Show
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk, duration_words, parse_duration, show_run, status_painted};
+use crate::terminal::{Table, Talk, duration_words, parse_duration, printable, show_run, status_painted};
 
 pub(crate) fn runs(arguments: RunsArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
@@ -65,7 +65,7 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
         let started = &started[..19];
         let took =
             row.ended_at.map(|end| duration_words(end.saturating_sub(row.started_at))).unwrap_or_default();
-        let summary = row.reason.as_ref().map(|reason| reason.summary.clone()).unwrap_or_default();
+        let summary = row.reason.as_ref().map(|reason| printable(&reason.summary)).unwrap_or_default();
         table.row(&[
             (row.id.as_str(), page.cyan(row.id.as_str())),
             (&status, painted),

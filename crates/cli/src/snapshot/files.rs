@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use escrow_engine::Run;
-use escrow_model::ArtifactPath;
+use escrow_model::{ArtifactPath, Warning};
 use escrow_runtime::inspection::{open_beneath, write_beneath};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub(crate) struct Carried {
     /// The content in base64, unless it was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<String>,
-    /// Why it was left out: `too_large`, `missing` or `changed`.
+    /// Why it was left out: `too_large`, `secret`, `missing` or `changed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) left_out: Option<String>,
 }
@@ -60,12 +60,21 @@ pub(super) fn artifacts(run: &Run) -> Vec<Carried> {
         }
         let size = file["size"].as_u64().unwrap_or(0);
         all.push(match content_beneath(&directory, &path, &sha256) {
+            _ if holds_secret(run, &path) => Carried::without(&path, size, sha256, "secret"),
             _ if size > BYTES_MAX => Carried::without(&path, size, sha256, "too_large"),
             Ok(content) => Carried { path, size, sha256, content: Some(content), left_out: None },
             Err(why) => Carried::without(&path, size, sha256, why),
         });
     }
     all
+}
+
+/// What the run itself has warned of does not leave the house in a document that is meant for others.
+fn holds_secret(run: &Run, path: &str) -> bool {
+    let produced = run.delivery().into_iter().flat_map(|delivery| &delivery.produced);
+    produced
+        .filter(|produced| produced.path == path)
+        .any(|produced| run.warnings().contains(&Warning::secret_in_artifact(produced)))
 }
 
 /// A file as it was looked at for the verdict: by descriptor, through no link that leads out. What is beside the

@@ -4,6 +4,7 @@ use escrow_engine::{Account, Evaluation};
 
 use super::paint::Paint;
 use super::table::Table;
+use super::words::message;
 
 pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
     let reason = account.reason.as_ref().map(|reason| reason.code.as_str()).unwrap_or_default();
@@ -14,7 +15,7 @@ pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
         paint.bold(&account.playbook),
         paint.dim(reason)
     );
-    text.push_str(&format!("\n{}\n", paint.bold(&account.cause.summary)));
+    text.push_str(&format!("\n{}\n", paint.bold(&message(&account.cause.summary))));
     if account.path.len() > 1 {
         text.push_str(&path(account, paint));
     }
@@ -37,7 +38,7 @@ pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
     if !account.differs.is_empty() {
         text.push_str(&format!("\n{}\n", paint.bold("to differ")));
         for line in &account.differs {
-            text.push_str(&format!("  {}\n", paint.yellow(line)));
+            text.push_str(&format!("  {}\n", paint.yellow(&message(line))));
         }
     }
     text.push_str(&story(account, paint));
@@ -67,7 +68,7 @@ fn path(account: &Account, paint: Paint) -> String {
 fn values(evaluation: &Evaluation, paint: Paint) -> String {
     let mut text = format!("\n{}\n", paint.bold(evaluation.construct));
     for line in evaluation.explanation.to_string().lines() {
-        text.push_str(&format!("  {line}\n"));
+        text.push_str(&format!("  {}\n", message(line)));
     }
     text
 }
@@ -81,7 +82,7 @@ fn story(account: &Account, paint: Paint) -> String {
     let mut table = Table::new();
     for moment in &account.story {
         let entry = format!("  {}", moment.entry);
-        table.row(&[(&entry, paint.dim(&entry)), ("", moment.what.clone())]);
+        table.row(&[(&entry, paint.dim(&entry)), ("", message(&moment.what))]);
         if let Some(evaluation) = &moment.evaluation {
             let source = format!("when {}", evaluation.explanation.source.trim());
             table.row(&[("", String::new()), ("", paint.dim(&source))]);

@@ -22,8 +22,8 @@ pub(crate) fn closing(run: &Run, paint: Paint) -> String {
         }
     }
     for warning in document["run"]["warnings"].as_array().into_iter().flatten() {
-        let message = warning["message"].as_str().unwrap_or_default();
-        text.push_str(&format!("{}: {}\n", paint.yellow("warning"), words::printable(message)));
+        let message = words::message(warning["message"].as_str().unwrap_or_default());
+        text.push_str(&format!("{}: {message}\n", paint.yellow("warning")));
     }
     text.push_str(&outcomes(&document, paint));
     text.push_str(&missing(run, &document, paint));
@@ -42,7 +42,7 @@ pub(crate) fn closing(run: &Run, paint: Paint) -> String {
                 format!("escrow resume {id} --assume {}{}=done    or  failed, retry", wait.check, wait.scope)
             }
         };
-        text.push_str(&format!("  {}  {action}\n", words::printable(&wait.prompt)));
+        text.push_str(&format!("  {}  {action}\n", words::message(&wait.prompt)));
     }
     text
 }
@@ -55,8 +55,8 @@ fn failing(name: &str, check: &Value, paint: Paint) -> String {
     let mut text = format!("\n{} {}\n", paint.red("✗"), paint.bold(name));
     for issue in check["issues"].as_array().into_iter().flatten() {
         let (rule, message) = (issue["rule_id"].as_str(), issue["message"].as_str());
-        let message = words::printable(message.unwrap_or_default());
-        text.push_str(&format!("  {}  {message}\n", paint.dim(rule.unwrap_or_default())));
+        let message = words::message(message.unwrap_or_default());
+        text.push_str(&format!("  {}  {message}\n", paint.dim(rule.unwrap_or(""))));
     }
     match check["items"].as_array() {
         None => text.push_str(&output_of(check, paint)),
@@ -155,7 +155,7 @@ fn missing(run: &Run, document: &Value, paint: Paint) -> String {
             line.push_str(&format!(", {}", field("problem").replace('_', " ")));
         }
         if !field("detail").is_empty() {
-            line.push_str(&format!(": {}", printable(field("detail"))));
+            line.push_str(&format!(": {}", words::message(field("detail"))));
         }
         text.push_str(&format!("{line}\n"));
     }
@@ -176,7 +176,7 @@ fn verdict(run: &Run, document: &Value, paint: Paint) -> String {
     };
     let mut line = format!("{painted}  {}", reason.code.as_str());
     if status != RunStatus::Completed || reason.code == ReasonCode::CompletedOverridden {
-        line.push_str(&format!("  {}", words::printable(&reason.summary)));
+        line.push_str(&format!("  {}", words::message(&reason.summary)));
     }
     if let Some(ms) = run.elapsed_ms() {
         line.push_str(&format!("  {}", paint.dim(&duration_words(ms))));
@@ -228,7 +228,7 @@ pub(crate) fn show_run(run: &Run, paint: Paint) -> String {
         let times = if runs > 1 { format!("{runs} runs") } else { String::new() };
         let note = match status {
             CheckStatus::Skipped => check["skip_reason"].as_str().unwrap_or_default().to_owned(),
-            CheckStatus::Failed => check["issues"][0]["message"].as_str().unwrap_or_default().to_owned(),
+            CheckStatus::Failed => words::message(check["issues"][0]["message"].as_str().unwrap_or_default()),
             _ => String::new(),
         };
         let took = check["result"]["duration_ms"].as_u64().map(duration_words).unwrap_or_default();
@@ -250,7 +250,7 @@ pub(crate) fn show_run(run: &Run, paint: Paint) -> String {
             text.push_str(&format!(
                 "  {} {}  {size} bytes\n",
                 artifact["id"].as_str().unwrap_or_default(),
-                artifact["path"].as_str().unwrap_or_default()
+                words::message(artifact["path"].as_str().unwrap_or_default())
             ));
         }
     }

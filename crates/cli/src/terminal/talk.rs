@@ -43,8 +43,13 @@ impl Talk {
     /// A line for people. A reader that has gone away is no reason to stop working.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {
-            drop(writeln!(io::stderr().lock(), "{text}"));
+            self.say_even_when_quiet(text);
         }
+    }
+
+    /// What an error consists of, such as the lines that are wrong.
+    pub(crate) fn say_even_when_quiet(&self, text: &str) {
+        drop(writeln!(io::stderr().lock(), "{text}"));
     }
 
     /// For what takes a while to find out.
@@ -57,9 +62,9 @@ impl Talk {
     /// Errors are told even when quiet.
     pub(crate) fn error(&self, message: &str, help: Option<&str>) {
         let mut stderr = io::stderr().lock();
-        drop(writeln!(stderr, "{}: {message}", self.paint.red("error")));
+        drop(writeln!(stderr, "{}: {}", self.paint.red("error"), harmless(message)));
         if let Some(help) = help {
-            drop(writeln!(stderr, "  {} {help}", self.paint.dim("help:")));
+            drop(writeln!(stderr, "  {} {}", self.paint.dim("help:"), harmless(help)));
         }
     }
 
@@ -85,4 +90,9 @@ impl Talk {
     pub(crate) fn page(&self, text: &str) {
         drop(writeln!(io::stdout().lock(), "{}", text.trim_end()));
     }
+}
+
+/// Names of files and the like are quoted in errors; they must not drive the reader's terminal.
+fn harmless(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

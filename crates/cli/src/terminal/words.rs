@@ -52,12 +52,20 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// What others wrote must not drive the reader's terminal, nor turn the order of what stands there.
+/// What others wrote must not drive the reader's terminal, nor fill it, nor turn the order of what stands there.
 pub(crate) fn printable(line: &str) -> String {
-    const LENGTH_MAX: usize = 400;
+    harmless(line, 400)
+}
+
+/// The same of a message, which may have more to say.
+pub(crate) fn message(line: &str) -> String {
+    harmless(line, 4_000)
+}
+
+fn harmless(line: &str, length_max: usize) -> String {
     let plain = |c: char| if matches!(c, '\n' | '\t') { ' ' } else { c };
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    line.chars().map(plain).filter(|c| !c.is_control() && !turns(*c)).take(LENGTH_MAX).collect()
+    line.chars().map(plain).filter(|c| !c.is_control() && !turns(*c)).take(length_max).collect()
 }
 
 /// `yes | no`, each as a shell would take it.

@@ -134,3 +134,19 @@ fn without_a_contract_nothing_is_judged() {
     let delivery = judge(&ArtifactContract::default(), &[], &[]);
     assert_eq!(delivery.status, DeliveryStatus::Skipped);
 }
+
+#[test]
+fn a_file_that_is_too_long_to_be_parsed_is_not_called_bad() {
+    for expected in [
+        ExpectedArtifact { schema: Some(serde_json::json!({})), ..review() },
+        ExpectedArtifact { kind: Some("ci_result".into()), ..review() },
+    ] {
+        let contract = ArtifactContract { expected: vec![expected] };
+        for (size, told) in
+            [(17 << 20, "it is longer than the 16 MiB that are parsed"), (9, "it is not JSON")]
+        {
+            let delivery = judge(&contract, &[], &[sighting(vec![file("review.md", size, 1)])]);
+            assert_eq!(delivery.missing_required[0].detail, told);
+        }
+    }
+}

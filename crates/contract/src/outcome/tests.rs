@@ -87,6 +87,42 @@ fn a_ci_result_without_checks_has_not_passed() {
 }
 
 #[test]
+fn a_command_that_failed_is_no_success_unless_somebody_says_so() {
+    let commands = json!([{"command": "make", "passed": true}, {"command": "make e2e", "passed": false}]);
+    for (content, passed) in [
+        (json!({"commands": commands}), false),
+        (json!({"tests_passed": true, "commands": commands}), false),
+        (json!({"tests_passed": true, "passed": true, "commands": commands}), true),
+    ] {
+        assert_eq!(check("ci_result", &content), Ok(Some(passed)), "{content}");
+    }
+    let digest = outcome::digest("ci_result", &json!({"commands": commands})).expect("it is one");
+    assert_eq!(digest.summary, "CI failed: make e2e");
+}
+
+#[test]
+fn a_whole_number_may_be_written_with_a_point() {
+    for (kind, content) in [
+        (
+            "review_verdict",
+            json!({"verdict": "APPROVE", "round": 2.0, "findings": [{"severity": "low", "category": "x", "description": "y", "line": 7.0}]}),
+        ),
+        ("ci_result", json!({"test_count": 3.0, "test_failures": 1.0})),
+    ] {
+        assert!(check(kind, &content).is_ok(), "{content}: {:?}", check(kind, &content));
+    }
+    for content in [
+        json!({"verdict": "APPROVE", "round": 1.5}),
+        json!({"verdict": "APPROVE", "round": 0.0}),
+        json!({"verdict": "APPROVE", "round": -2.0}),
+        json!({"verdict": "APPROVE", "round": 1e300}),
+    ] {
+        let refused = check("review_verdict", &content).expect_err("not a round");
+        assert!(refused.contains("/round") && !refused.contains("u32"), "{refused}");
+    }
+}
+
+#[test]
 fn what_a_kind_does_not_know_is_refused() {
     for (kind, content) in [
         ("review_verdict", json!({"verdict": "APPROVE", "stars": 5})),
@@ -193,7 +229,7 @@ fn hostile_texts_are_refused_and_harm_nobody() {
 
 #[test]
 fn an_outcome_says_itself_which_kind_it_is() {
-    let read = |text: &str| read_any(text.as_bytes(), Kind::registered);
+    let read = |text: &str| read_any(text.as_bytes(), |name| Kind::registered(name).map(Ok));
     assert_eq!(
         read(r#"{"outcome_kind": "gate_verdict", "gate_passed": true}"#).expect("one").kind,
         "gate_verdict"

@@ -40,6 +40,15 @@ pub(super) fn repr(text: &str) -> String {
     written
 }
 
+/// `repr` of a text, of a very long one only the beginning: a message is read by people and kept in several places.
+pub(super) fn beginning(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 1_000;
+    match text.char_indices().nth(CHARACTERS_MAX) {
+        None => repr(text),
+        Some((end, _)) => format!("{}… ({} characters)", repr(&text[..end]), text.chars().count()),
+    }
+}
+
 /// What Python shows as it is. Of the rest, what could make a message look like another one is escaped: controls,
 /// blanks that are not spaces, marks of direction, private and unassigned code points at the ends of planes.
 fn is_printable(character: char) -> bool {

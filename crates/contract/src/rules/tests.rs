@@ -268,3 +268,13 @@ fn items_of_any_shape_are_judged() {
         assert!(rules.judge(&item).len() <= 1);
     }
 }
+
+#[test]
+fn a_very_long_text_is_quoted_by_its_beginning() {
+    let pattern = rule("pattern", json!({"pattern": "^z"}));
+    let message = check(pattern.clone(), &json!({"f": "é".repeat(5_000_000)})).expect("no match");
+    assert!(message.len() < 3_000, "{} bytes", message.len());
+    assert!(message.ends_with("é'… (5000000 characters) does not match pattern '^z'."));
+    let whole = check(pattern, &json!({"f": "a".repeat(1_000)})).expect("no match");
+    assert_eq!(whole, format!("Field 'f' value '{}' does not match pattern '^z'.", "a".repeat(1_000)));
+}

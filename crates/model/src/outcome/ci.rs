@@ -4,13 +4,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::card::length_of_time;
-use super::{Block, Card, Digest, Kind, Row, Tone, fields, passed, strict_schema, summary};
+use super::{Block, Card, Digest, Kind, Row, Tone, fields, passed, strict_schema, summary, whole};
 
 pub(super) const KIND: Kind = Kind {
     name: "ci_result",
     about: "what lint, tests, build and the like came to",
     schema,
-    normalise: nothing,
+    normalise,
     digest,
 };
 
@@ -129,7 +129,11 @@ fn schema() -> Value {
     )
 }
 
-fn nothing(_: &mut Map<String, Value>) {}
+fn normalise(content: &mut Map<String, Value>) {
+    for field in ["test_count", "test_failures"] {
+        whole(content.get_mut(field));
+    }
+}
 
 fn digest(content: &Value) -> Result<Digest, Vec<String>> {
     let ci: Fields = fields(content)?;
@@ -144,6 +148,9 @@ fn digest(content: &Value) -> Result<Digest, Vec<String>> {
         problems.push(problem);
         None
     });
+    // A command may have failed and have been tried again. But unless somebody says so, that is no success.
+    let failed_command = ci.commands.iter().find(|command| command.passed == Some(false));
+    let passed = if ci.passed.is_none() && failed_command.is_some() { Some(false) } else { passed };
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -158,7 +165,8 @@ fn digest(content: &Value) -> Result<Digest, Vec<String>> {
         aside: None,
         blocks: blocks(&ci),
     };
-    let summary = summary(ci.summary.clone(), || match (passed, ci.first_failed()) {
+    let failed = ci.first_failed().or(failed_command.map(|command| command.command.as_str()));
+    let summary = summary(ci.summary.clone(), || match (passed, failed) {
         (Some(true), _) => "CI passed".to_owned(),
         (Some(false), Some(name)) => format!("CI failed: {name}"),
         (Some(false), None) => "CI failed".to_owned(),

@@ -4,7 +4,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::card::length_of_time;
-use super::{Block, Card, Detail, Digest, Finding, Kind, Tone, fields, passed, strict_schema, summary};
+use super::{
+    Block, Card, Detail, Digest, Finding, Kind, Tone, fields, passed, strict_schema, summary, whole,
+};
 use crate::ArtifactPath;
 
 pub(super) const KIND: Kind = Kind {
@@ -144,6 +146,10 @@ fn schema() -> Value {
 fn normalise(content: &mut Map<String, Value>) {
     if let Some(Value::String(verdict)) = content.get_mut("verdict") {
         *verdict = verdict.trim().replace(['-', ' '], "_");
+    }
+    whole(content.get_mut("round"));
+    if let Some(Value::Array(findings)) = content.get_mut("findings") {
+        findings.iter_mut().for_each(|finding| whole(finding.get_mut("line")));
     }
 }
 

@@ -71,6 +71,9 @@ fn artifact(item: &Node, source: Source, found: &mut Diagnostics) -> Option<Expe
     if let Some(schema) = schema {
         check_schema(schema, "schema", found);
     }
+    if let Some(node) = item.get("mime_type") {
+        check_mime_type(node, found);
+    }
     let unless_said = ExpectedArtifact::new(text("id")?, location?, source);
     let min_size = item.get("min_size").and_then(|node| node.number()).and_then(serde_json::Number::as_u64);
     Some(ExpectedArtifact {
@@ -138,12 +141,37 @@ fn location(item: &Node, found: &mut Diagnostics) -> Option<Location> {
     }
 }
 
+/// What has no slash is no type, and no file would ever be of it.
+fn check_mime_type(node: &Node, found: &mut Diagnostics) {
+    let Some(text) = node.written() else { return };
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
+    };
+    if !essence.split_once('/').is_some_and(|(kind, name)| is_word(kind) && is_word(name)) {
+        found.push(
+            Problem::new("E0105", node.span.clone(), "`mime_type` must be a media type")
+                .label("it has the form `type/subtype`")
+                .help("such as `text/markdown`, `application/json` or `image/png`"),
+        );
+    }
+}
+
 fn pattern(item: &Node, text: &str, node: &Node, found: &mut Diagnostics) -> Option<Location> {
     if let Err(error) = ArtifactPath::check_pattern(text) {
         found.push(
             Problem::new("E0126", node.span.clone(), "an artifact cannot be there")
                 .label(error.to_string())
                 .help("write a pattern relative to the artifact directory, such as `notes/*.md`"),
+        );
+        return None;
+    }
+    if let Err(error) = globset::Glob::new(text) {
+        found.push(
+            Problem::new("E0126", node.span.clone(), "an artifact cannot be there")
+                .label(error.kind().to_string())
+                .help("`*` is any part of a name, `**` any folders, `?` one character, `[ab]` and `{a,b}` one of several"),
         );
         return None;
     }

@@ -6,15 +6,18 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path};
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 
 use escrow_model::Problem;
-use rustix::fs::{Mode, OFlags, openat, readlinkat};
+use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 use thiserror::Error;
+
+use super::DIRECTORY;
 
 /// Why a place holds nothing that counts.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -76,11 +79,24 @@ impl Resolver {
         #[cfg(target_os = "linux")]
         {
             static KERNEL_KNOWS_HOW: OnceLock<bool> = OnceLock::new();
-            if *KERNEL_KNOWS_HOW.get_or_init(|| open_by_kernel(rustix::fs::CWD, ".").is_ok()) {
+            if *KERNEL_KNOWS_HOW.get_or_init(|| open_by_kernel(CWD, ".").is_ok()) {
                 return Resolver::Kernel;
             }
         }
         Resolver::Steps
+    }
+
+    /// Opens the directory itself, through no link at all: when the run began this was its real place, so a link
+    /// on the way was laid by somebody who was at work in it.
+    pub(super) fn open_directory(self, path: &Path) -> Result<OwnedFd, Errno> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Resolver::Kernel => {
+                use rustix::fs::{ResolveFlags, openat2};
+                openat2(CWD, path, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+            }
+            Resolver::Steps => open_directory_by_steps(path),
+        }
     }
 
     pub(super) fn open(self, root: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Refusal> {
@@ -94,6 +110,26 @@ impl Resolver {
 
 /// Without waiting for whoever may be at the other end of a pipe or a terminal.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+fn open_directory_by_steps(path: &Path) -> Result<OwnedFd, Errno> {
+    let start = if path.is_absolute() { "/" } else { "." };
+    let mut here = openat(CWD, start, DIRECTORY, Mode::empty())?;
+    for component in path.components() {
+        let name = match component {
+            Component::Normal(name) => name,
+            Component::ParentDir => "..".as_ref(),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => continue,
+        };
+        here = match openat(&here, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
+            // Of a link it may be said that it is no directory.
+            Err(Errno::NOTDIR | Errno::MLINK) if readlinkat(&here, name, Vec::new()).is_ok() => {
+                Err(Errno::LOOP)
+            }
+            other => other,
+        }?;
+    }
+    Ok(here)
+}
 
 #[cfg(target_os = "linux")]
 fn open_by_kernel(root: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Refusal> {
@@ -123,10 +159,9 @@ fn open_by_steps(root: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Refusal> {
             trail.pop().ok_or(Refusal::Outside)?;
             continue;
         }
-        let here = trail.last().map_or(root, std::os::fd::AsFd::as_fd);
-        let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let flags = if ahead.is_empty() { FILE | OFlags::NOFOLLOW } else { directory };
-        match openat(here, &segment, flags, Mode::empty()) {
+        let here = trail.last().map_or(root, AsFd::as_fd);
+        let flags = if ahead.is_empty() { FILE } else { DIRECTORY };
+        match openat(here, &segment, flags | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(file) if ahead.is_empty() => return Ok(file),
             Ok(next) => trail.push(next),
             Err(error @ (Errno::LOOP | Errno::MLINK | Errno::NOTDIR)) => {

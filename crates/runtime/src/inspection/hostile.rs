@@ -11,7 +11,11 @@ use tempfile::TempDir;
 use super::*;
 
 /// `a` is the artifact directory; beside it lies what must not be seen.
-struct Place(TempDir);
+struct Place {
+    _folder: TempDir,
+    /// Where it really is: the directory for temporary files may be a link.
+    root: std::path::PathBuf,
+}
 
 const SECRET: &str = "what lies outside";
 const INSIDE: &str = "inside";
@@ -25,11 +29,12 @@ impl Place {
         for name in ["outside/secret", "outside/deep/secret", "a-sibling/secret", "secret"] {
             fs::write(folder.path().join(name), SECRET).unwrap();
         }
-        Place(folder)
+        let root = folder.path().canonicalize().unwrap();
+        Place { _folder: folder, root }
     }
 
     fn root(&self) -> &Path {
-        self.0.path()
+        &self.root
     }
 
     fn artifacts(&self) -> std::path::PathBuf {
@@ -363,4 +368,31 @@ fn what_is_fetched_is_beneath_as_well() {
     let mut copied = Vec::new();
     let told = open_beneath(&place.artifacts(), "good").unwrap().unwrap().copy(&mut copied).unwrap();
     assert_eq!((told.0, told.1, copied.as_slice()), (6, sha256(INSIDE.as_bytes()), INSIDE.as_bytes()));
+}
+
+#[test]
+fn a_directory_that_became_a_link_is_not_followed() {
+    let itself = Place::new();
+    fs::remove_dir_all(itself.artifacts()).unwrap();
+    symlink("outside", itself.artifacts()).unwrap();
+    nothing_is_seen_in(&itself.artifacts());
+
+    let above = Place::new();
+    fs::create_dir_all(above.root().join("outside/e")).unwrap();
+    fs::write(above.root().join("outside/e/secret"), SECRET).unwrap();
+    fs::remove_dir_all(above.artifacts().join("d")).unwrap();
+    symlink("../outside", above.artifacts().join("d")).unwrap();
+    nothing_is_seen_in(&above.artifacts().join("d/e"));
+}
+
+fn nothing_is_seen_in(directory: &Path) {
+    assert!(directory.join("secret").exists(), "whoever follows links sees it");
+    let pattern = Location::Glob { pattern: "**".into(), count: Count { min: 1, max: None } };
+    let wanted = [expected("secret"), ExpectedArtifact { location: pattern, ..expected("any") }];
+    for resolver in [Resolver::best(), Resolver::Steps] {
+        for seen in inspect_with(resolver, directory, &wanted, Depth::Full) {
+            assert_eq!(seen.files, [], "{resolver:?}");
+            assert_eq!(seen.refused.map(|refused| refused.problem), Some(Problem::Outside), "{resolver:?}");
+        }
+    }
 }

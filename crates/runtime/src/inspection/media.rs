@@ -11,6 +11,9 @@ pub(super) fn type_of(path: &str, head: &[u8], is_whole: bool, wanted: &str) -> 
     if types.contains(&essence.as_str()) {
         return wanted.to_owned();
     }
+    if essence == "application/json" && !is_whole && types.contains(&"text/plain") {
+        return "text that is too long to be parsed".to_owned();
+    }
     types.first().copied().unwrap_or("application/octet-stream").to_owned()
 }
 
@@ -136,6 +139,13 @@ mod tests {
         ] {
             assert_eq!(type_of(path, content, true, wanted), told, "{path} as {wanted}");
         }
+    }
+
+    #[test]
+    fn of_a_beginning_nobody_knows_whether_it_is_json() {
+        let told = type_of("a.json", b"[1, 2, ", false, "application/json");
+        assert_eq!(told, "text that is too long to be parsed");
+        assert_eq!(type_of("a.json", b"\x1f\x8b", false, "application/json"), "application/gzip");
     }
 
     #[test]

@@ -289,7 +289,7 @@ fn content_and_type_are_looked_at_only_when_asked() {
     let typed = |path| ExpectedArtifact { mime_type: Some("application/json".into()), ..at(path) };
     assert_eq!(see(&typed("r")).1.as_deref(), Some("application/json"));
     assert_eq!(see(&typed("bad")).1.as_deref(), Some("text/plain"));
-    assert_eq!(see(&typed("large")).1.as_deref(), Some("text/plain"));
+    assert_eq!(see(&typed("large")).1.as_deref(), Some("text that is too long to be parsed"));
 }
 
 #[test]

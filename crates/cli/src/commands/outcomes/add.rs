@@ -93,12 +93,19 @@ fn read_stdin() -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// A registered kind, or one that the project declares.
-fn kind(name: &str, state: &StateDirectory) -> Option<Kind> {
+/// A registered kind, or one that the project declares; or why that cannot be used.
+fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
     let here = std::env::current_dir().unwrap_or_default();
     let mut folders = vec![state.path().join("outcomes")];
     folders.extend(outcome_kinds::projects(std::iter::once(here.as_path())));
-    Kind::registered(name).or_else(|| Kind::own(name, &outcome_kinds::find(name, &folders)?.ok()?).ok())
+    let own = || {
+        let schema = outcome_kinds::find(name, &folders)?;
+        Some(schema.and_then(|schema| {
+            Kind::own(name, &schema)
+                .map_err(|why| format!("`.escrow/outcomes/{name}.json` is no JSON Schema: {why}"))
+        }))
+    };
+    Kind::registered(name).map(Ok).or_else(own)
 }
 
 /// A secret of the run is not kept here either.
@@ -111,6 +118,9 @@ fn redact(outcome: &mut RecordedOutcome, run: &RunRow, store: &Store) -> Result<
         secrets.redactor().value(&mut outcome.outcome.content);
         secrets.redactor().text(&mut outcome.outcome.summary);
         secrets.redactor().text(&mut outcome.name);
+        if let Some(path) = &mut outcome.file_path {
+            secrets.redactor().text(path);
+        }
     }
     Ok(())
 }
