@@ -84,11 +84,11 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
     let run = begun.drive(&state, &mut live)?;
     live.finish();
     report(&run, &store, talk);
-    if write_reports(arguments, &run, &store, talk)? {
-        Ok(start::exit_of(&run))
-    } else {
-        Ok(Exit::WorldFailed)
-    }
+    let is_reported = write_reports(arguments, &run, &store, talk)?;
+    let exit = if is_reported { start::exit_of(&run) } else { Exit::WorldFailed };
+    // All is committed, and the process ends: the system takes everything back at once.
+    std::mem::forget((run, store));
+    Ok(exit)
 }
 
 fn unknown_check(name: &str, plan: &Plan) -> Failure {

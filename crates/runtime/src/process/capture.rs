@@ -235,8 +235,8 @@ impl<'a> Capture<'a> {
     }
 }
 
-/// Enough for most commands; who fills it says more.
-const CHUNK_BYTES_FIRST: usize = 4 * 1024;
+/// Enough for most commands, and quickly had; who fills it says more.
+const CHUNK_BYTES_FIRST: usize = 1_000;
 
 /// How often a pipe is read before others have their turn.
 const CHUNKS_AT_ONCE: usize = 16;

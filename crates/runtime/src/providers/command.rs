@@ -7,7 +7,6 @@ mod handback;
 mod words;
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +16,7 @@ use std::time::Duration;
 
 use escrow_contract::{Parsed, read_json};
 use escrow_model::{Answer, Ending, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request};
+use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
 
 use crate::process::{Captured, End, Finished, Process, SpawnError, Spool, find_program, run};
@@ -143,7 +143,7 @@ impl<'a> Exec<'a> {
             .env("ESCROW_IDEMPOTENCY_KEY", &request.idempotency_key)
             .env("ESCROW_CONTEXT", places.context.path())
             .env("ESCROW_ARTIFACTS", &places.artifacts)
-            .env("ESCROW_ENV", &places.handback)
+            .env("ESCROW_ENV", places.spool.join(&places.handback))
             .envs(attempt.invocation.iter().map(|invocation| ("ESCROW_INVOCATION", invocation)));
         if let Some(item) = request.item.as_ref().map(Value::to_string)
             && item.len() <= ITEM_BYTES_MAX
@@ -177,7 +177,8 @@ struct Places {
     spool: PathBuf,
     /// Held until the command has ended.
     context: Rc<ContextFile>,
-    handback: PathBuf,
+    /// Beside the context.
+    handback: String,
     artifacts: PathBuf,
     state: PathBuf,
 }
@@ -187,14 +188,14 @@ impl Places {
         let spool = absolute(&attempt.spool)?;
         let places = Places {
             context: attempt.contexts.file(&(attempt.context)())?,
-            handback: spool.join(format!("{}.env", attempt.label)),
+            handback: format!("{}.env", attempt.label),
             artifacts: absolute(&attempt.artifacts)?,
             state: absolute(&attempt.state)?,
             spool,
         };
         // A crash may have left one here, of the same attempt before it was begun again.
         if !attempt.contexts.is_fresh() {
-            let _ = fs::remove_file(&places.handback);
+            let _ = unlinkat(places.context.place(), &places.handback, AtFlags::empty());
         }
         Ok(places)
     }
@@ -205,7 +206,7 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn answer(exec: &Exec<'_>, request: &Request, finished: Finished, places: &Places) -> Answer {
-    let (env, env_problems) = handback::take(&places.handback);
+    let (env, env_problems) = handback::take(places.context.place(), &places.handback);
     let mut record = record(&finished);
     if !env_problems.is_empty() {
         record.insert("env_problems".into(), env_problems.into());

@@ -7,10 +7,12 @@
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, fstat, open, statat};
 use sha2::{Digest, Sha256};
 
 /// The contexts of one run, beneath its spool directory, which is made with the first.
@@ -27,6 +29,9 @@ pub struct Contexts {
 #[derive(Debug)]
 pub struct ContextFile {
     path: PathBuf,
+    /// The directory that it lies in: things are found sooner from there.
+    place: OwnedFd,
+    name: String,
     file: File,
     length: Cell<u64>,
     digest: Cell<[u8; 32]>,
@@ -34,7 +39,7 @@ pub struct ContextFile {
 }
 
 /// Inode and change time.
-type Identity = (u64, i64, i64);
+type Identity = (u64, i64, i128);
 
 impl Contexts {
     pub fn new(directory: impl Into<PathBuf>) -> Contexts {
@@ -66,16 +71,16 @@ impl Contexts {
             return Ok(Rc::clone(free));
         }
         let number = self.made.replace(self.made.get() + 1);
-        let path = std::path::absolute(&self.directory)?.join(format!("context-{number}.json"));
-        let file = match ContextFile::make(path.clone()) {
+        let directory = std::path::absolute(&self.directory)?;
+        let place = match open_directory(&directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(&self.directory)?;
+                fs::create_dir_all(&directory)?;
                 self.fresh.set(number == 0);
-                ContextFile::make(path)?
+                open_directory(&directory)?
             }
             other => other?,
         };
-        let file = Rc::new(file);
+        let file = Rc::new(ContextFile::make(&directory, place, format!("context-{number}.json"))?);
         file.fill(content, digest)?;
         files.push(Rc::clone(&file));
         Ok(file)
@@ -87,7 +92,13 @@ impl ContextFile {
         &self.path
     }
 
-    fn make(path: PathBuf) -> io::Result<ContextFile> {
+    /// The directory that it lies in.
+    pub fn place(&self) -> &OwnedFd {
+        &self.place
+    }
+
+    fn make(directory: &Path, place: OwnedFd, name: String) -> io::Result<ContextFile> {
+        let path = directory.join(&name);
         let create = || OpenOptions::new().write(true).create_new(true).mode(0o444).open(&path);
         let file = match create() {
             // A process that drove the run before may have left one.
@@ -98,7 +109,7 @@ impl ContextFile {
             other => other?,
         };
         let (length, digest, identity) = (Cell::default(), Cell::default(), Cell::default());
-        Ok(ContextFile { path, file, length, digest, identity })
+        Ok(ContextFile { path, place, name, file, length, digest, identity })
     }
 
     fn fill(&self, content: &[u8], digest: [u8; 32]) -> io::Result<()> {
@@ -108,18 +119,23 @@ impl ContextFile {
         if length < self.length.replace(length) {
             self.file.set_len(length)?;
         }
-        self.identity.set(identity(&self.file.metadata()?));
+        self.identity.set(identity(&fstat(&self.file)?));
         self.digest.set(digest);
         Ok(())
     }
 
     fn is_intact(&self) -> bool {
-        fs::symlink_metadata(&self.path).is_ok_and(|told| identity(&told) == self.identity.get())
+        let told = statat(&self.place, &self.name, AtFlags::SYMLINK_NOFOLLOW);
+        told.is_ok_and(|told| identity(&told) == self.identity.get())
     }
 }
 
-fn identity(told: &fs::Metadata) -> Identity {
-    (told.ino(), told.ctime(), told.ctime_nsec())
+fn identity(told: &Stat) -> Identity {
+    (told.st_ino, told.st_ctime, i128::from(told.st_ctime_nsec))
+}
+
+fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+    Ok(open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 #[cfg(test)]

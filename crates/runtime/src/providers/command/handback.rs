@@ -3,30 +3,30 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::os::fd::OwnedFd;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, unlinkat};
 use rustix::io::Errno;
 
 /// Reads the file if the command made one, and removes it. Good lines count, also beside bad ones; every problem
 /// is told.
-pub(super) fn take(path: &Path) -> (BTreeMap<String, String>, Vec<String>) {
-    let read = match read_bytes(path) {
+pub(super) fn take(place: &OwnedFd, name: &str) -> (BTreeMap<String, String>, Vec<String>) {
+    let read = match read_bytes(place, name) {
         Ok(None) => return (BTreeMap::new(), Vec::new()),
         Ok(Some(bytes)) => parse(&bytes),
         Err(problem) => (BTreeMap::new(), vec![problem]),
     };
     // It may hold secrets, and has served.
-    let _ = std::fs::remove_file(path);
+    let _ = unlinkat(place, name, AtFlags::empty());
     read
 }
 
 const BYTES_MAX: u64 = 1024 * 1024;
 
-fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, String> {
+fn read_bytes(place: &OwnedFd, name: &str) -> Result<Option<Vec<u8>>, String> {
     // The command owns the place. A link could hand us another file, a pipe could make us wait.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match open(path, flags, Mode::empty()) {
+    let file = match openat(place, name, flags, Mode::empty()) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::LOOP | Errno::NXIO) => return Err("ESCROW_ENV is not a regular file".into()),
@@ -114,10 +114,11 @@ mod tests {
     #[test]
     fn a_place_that_is_no_file_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(take(&folder.path().join("nothing")), (BTreeMap::new(), vec![]));
+        let place = File::open(folder.path()).unwrap().into();
+        assert_eq!(take(&place, "nothing"), (BTreeMap::new(), vec![]));
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).unwrap();
         for name in ["link", "."] {
-            let (values, problems) = take(&folder.path().join(name));
+            let (values, problems) = take(&place, name);
             assert!(values.is_empty());
             assert_eq!(problems, ["ESCROW_ENV is not a regular file"]);
         }
@@ -126,8 +127,8 @@ mod tests {
     #[test]
     fn more_than_one_mebibyte_is_not_taken() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("env");
-        std::fs::write(&path, "A=".to_owned() + &"x".repeat(1024 * 1024)).unwrap();
-        assert_eq!(take(&path).1, ["ESCROW_ENV has more than 1 MiB: nothing of it was taken"]);
+        std::fs::write(folder.path().join("env"), "A=".to_owned() + &"x".repeat(1024 * 1024)).unwrap();
+        let place = File::open(folder.path()).unwrap().into();
+        assert_eq!(take(&place, "env").1, ["ESCROW_ENV has more than 1 MiB: nothing of it was taken"]);
     }
 }
