@@ -59,6 +59,7 @@ mod remove;
 mod schema;
 mod size;
 mod store;
+mod sweeper;
 mod tables;
 mod verify;
 mod watch;

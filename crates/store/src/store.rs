@@ -86,6 +86,13 @@ impl Store {
         tidied.map_err(|trouble| trouble.at(&self.path))
     }
 
+    /// Waits for what goes on beside the writing. Dropping the store does so too; who ends without dropping it must.
+    pub fn settle(&self) {
+        if let Some(writer) = self.writer.get() {
+            writer.settle();
+        }
+    }
+
     pub(crate) fn busy_timeout(&self) -> Duration {
         self.options.busy_timeout
     }
@@ -144,6 +151,7 @@ impl Store {
         let mut resting = unpoisoned(&self.resting);
         if let Some(connection) = resting.take() {
             let writer = Writer::new(connection, self.path.clone());
+            let writer = writer.map_err(|error| Trouble::from(error).at(&self.path))?;
             return Ok(self.writer.get_or_init(|| writer));
         }
         self.writer.get().ok_or_else(|| {

@@ -16,6 +16,7 @@ use rusqlite::Connection;
 
 use crate::commit::Durability;
 use crate::fault::{StoreError, StoreErrorKind, Trouble};
+use crate::sweeper::Sweeper;
 
 /// How many jobs may wait before their senders do.
 const QUEUE_MAX: usize = 1024;
@@ -68,6 +69,7 @@ pub(crate) struct Writer {
     thread: OnceLock<Thread>,
     /// Jobs that the thread has not committed yet: nobody overtakes them.
     queued: Arc<AtomicUsize>,
+    sweeper: Arc<Sweeper>,
 }
 
 struct Thread {
@@ -76,10 +78,17 @@ struct Thread {
 }
 
 impl Writer {
-    pub(crate) fn new(connection: Connection, path: PathBuf) -> Writer {
+    pub(crate) fn new(mut connection: Connection, path: PathBuf) -> rusqlite::Result<Writer> {
+        let sweeper = Sweeper::of(&mut connection, &path)?;
         // As it was opened.
         let desk = Desk { connection, path, synced: Some(Durability::Grouped) };
-        Writer { desk: Arc::new(Mutex::new(desk)), thread: OnceLock::new(), queued: Arc::default() }
+        let desk = Arc::new(Mutex::new(desk));
+        Ok(Writer { desk, thread: OnceLock::new(), queued: Arc::default(), sweeper })
+    }
+
+    /// Waits for what goes on beside the writing.
+    pub(crate) fn settle(&self) {
+        self.sweeper.finish();
     }
 
     pub(crate) fn submit<T: Send + 'static>(

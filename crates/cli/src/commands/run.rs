@@ -87,6 +87,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
     let is_reported = write_reports(arguments, &run, &store, talk)?;
     let exit = if is_reported { start::exit_of(&run) } else { Exit::WorldFailed };
     // All is committed, and the process ends: the system takes everything back at once.
+    store.settle();
     std::mem::forget((run, store));
     Ok(exit)
 }

@@ -147,3 +147,29 @@ fn a_read_only_directory_can_be_listed_and_not_written() {
         }
     }
 }
+
+/// Four commits write some ten pages: nobody who comes later should have to read them all.
+#[test]
+fn a_long_log_is_folded_in_while_others_write_and_read() {
+    let house = House::new();
+    let mut tenant = house.start("a", 1_000);
+    let log = house.path().with_extension("db-wal");
+    let mut longest = 0;
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let store = Store::open(&house.path(), Mode::Read).unwrap();
+            while store.journal(&run_id("a")).unwrap().len() < 5_000 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        for number in 0..5_000 {
+            tenant.commit(&[note(number)]);
+            longest = longest.max(std::fs::metadata(&log).unwrap().len());
+        }
+        reader.join().unwrap();
+    });
+    house.store.settle();
+    check_intact(&house.store, tenant.run(), tenant.seq);
+    // 15,000 pages were written; without sweeps all of them would lie here.
+    assert!(longest < 6_000 * 4_096, "{longest} bytes");
+}
