@@ -79,6 +79,13 @@ impl Drop for Sweeper {
     }
 }
 
+/// That the log may begin anew is known to those who have the database open now, and lost with the last of them. So a
+/// page is written over the old log: one that is there already, as it is.
+fn begin_anew(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute("UPDATE journals SET seq = seq WHERE id = (SELECT max(id) FROM journals)", [])?;
+    Ok(())
+}
+
 fn sweep(path: &Path) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -87,10 +94,9 @@ fn sweep(path: &Path) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::ZERO)?;
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     for _ in 0..TRIES {
-        let is_kept: bool =
-            connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get(0))?;
+        let is_kept: bool = connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get(0))?;
         if !is_kept {
-            break;
+            return begin_anew(&connection);
         }
         std::thread::sleep(PAUSE);
     }
