@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 /// How many pages a log may have. Every process that comes to the database first reads all of it.
 const PAGES_MAX: i32 = 1_000;
@@ -80,15 +80,17 @@ impl Drop for Sweeper {
 }
 
 /// That the log may begin anew is known to those who have the database open now, and lost with the last of them. So a
-/// page is written over the old log: one that is there already, as it is.
-fn begin_anew(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute("UPDATE journals SET seq = seq WHERE id = (SELECT max(id) FROM journals)", [])?;
-    Ok(())
+/// page is written over the old log: the one with the version, which is written also when it stays as it is.
+fn begin_anew(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version: u32 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    transaction.execute_batch(&format!("PRAGMA user_version={version}"))?;
+    transaction.commit()
 }
 
 fn sweep(path: &Path) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let mut connection = Connection::open_with_flags(path, flags)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Who waits here for readers would keep writers waiting.
     connection.busy_timeout(Duration::ZERO)?;
@@ -96,7 +98,7 @@ fn sweep(path: &Path) -> rusqlite::Result<()> {
     for _ in 0..TRIES {
         let is_kept: bool = connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get(0))?;
         if !is_kept {
-            return begin_anew(&connection);
+            return begin_anew(&mut connection);
         }
         std::thread::sleep(PAUSE);
     }
