@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{CheckIndex, Field, Request, ScopePath, Tree};
+use escrow_model::{CheckIndex, Field, Request, ScopePath, Tree, hex};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -64,11 +64,6 @@ impl Run {
 pub(crate) fn digest_of(request: &Request) -> String {
     let text = serde_json::to_string(request).unwrap_or_default();
     hex(&Sha256::digest(text.as_bytes()))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 pub(crate) fn render_field(field: &Field, view: &View<'_>) -> Result<Value, String> {

@@ -1,10 +1,10 @@
 //! What waits for a person: an approval before an intent, a question, an effect that nobody knows of.
 
-use escrow_model::{Event, Millis, Reason, Request, RunId, WaitKind};
+use escrow_model::{Event, Millis, Reason, Request, RunId, WaitKind, hex};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::request::{digest_of, hex};
+use crate::request::digest_of;
 use crate::run::Run;
 use crate::state::{Phase, Place};
 use crate::turn::Deciding;

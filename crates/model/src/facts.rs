@@ -65,3 +65,27 @@ pub struct RunOptions {
     pub directory: String,
     pub artifacts: String,
 }
+
+impl RunOptions {
+    /// A run of everything, asked for by nobody in particular.
+    pub fn new(run: RunId, directory: impl Into<String>, artifacts: impl Into<String>) -> RunOptions {
+        RunOptions {
+            run,
+            event: None,
+            payload: Map::new(),
+            inputs: Map::new(),
+            only: Vec::new(),
+            tags: Vec::new(),
+            exclude_tags: Vec::new(),
+            safe_mode: false,
+            parallelism: 1,
+            timeout_ms: None,
+            invocation: None,
+            depth: 0,
+            parent: None,
+            file: None,
+            directory: directory.into(),
+            artifacts: artifacts.into(),
+        }
+    }
+}

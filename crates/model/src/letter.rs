@@ -14,6 +14,19 @@ pub enum Letter {
     Cancel { by: Option<String>, system: bool },
 }
 
+impl Letter {
+    /// Who signed it.
+    pub fn by(&self) -> Option<&str> {
+        match self {
+            Letter::Approve { by, .. }
+            | Letter::Deny { by, .. }
+            | Letter::Answer { by, .. }
+            | Letter::Assume { by, .. }
+            | Letter::Cancel { by, .. } => by.as_deref(),
+        }
+    }
+}
+
 /// What a person knows of an effect that Escrow does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

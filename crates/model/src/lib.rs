@@ -8,6 +8,7 @@ mod artifact;
 mod catalog;
 mod event;
 mod facts;
+mod hex;
 mod ids;
 mod issue;
 mod letter;
@@ -33,6 +34,7 @@ pub use artifact::{
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
 pub use event::{Entry, Event, JOURNAL_VERSION, Reopened, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
+pub use hex::hex;
 pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep};
 pub use issue::{FaultClass, Issue, Severity, Warning};
 pub use letter::{Assumption, Letter};

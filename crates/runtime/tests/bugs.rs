@@ -71,24 +71,7 @@ fn a_provider_that_panics_is_noticed() {
     let text = "checks: {a: {type: command, exec: 'true'}}";
     let reading = escrow_playbook::read(text, "p.yaml", &escrow_runtime::catalog::catalog());
     let id = RunId::new(1, 2);
-    let options = RunOptions {
-        run: id.clone(),
-        event: None,
-        payload: Default::default(),
-        inputs: Default::default(),
-        only: Vec::new(),
-        tags: Vec::new(),
-        exclude_tags: Vec::new(),
-        safe_mode: false,
-        parallelism: 2,
-        timeout_ms: None,
-        invocation: None,
-        depth: 0,
-        parent: None,
-        file: None,
-        directory: path.clone(),
-        artifacts: path,
-    };
+    let options = RunOptions { parallelism: 2, ..RunOptions::new(id.clone(), path.clone(), path) };
     let plan = Arc::new(reading.plan.expect("it is good"));
     let (run, turn) =
         supervisor::begin(plan, options, Facts::default(), &Redactor::none(), 1).expect("it begins");

@@ -9,7 +9,7 @@ use escrow_testkit::{Options, Reader, Stage, Weather};
 use serde_json::{Value, json};
 
 use crate::case::Case;
-use crate::people::{Posted, signature};
+use crate::people::Posted;
 
 type Place = (String, ScopePath);
 
@@ -156,7 +156,7 @@ pub(crate) fn letters(
     for (entry, seq) in journal.iter().zip(1_u64..) {
         match &entry.event {
             Event::LetterOpened { letter, .. } => {
-                if let Some(by) = signature(letter) {
+                if let Some(by) = letter.by() {
                     *told.entry(by).or_default() += 1;
                 }
             }

@@ -81,14 +81,3 @@ impl People {
         }
     }
 }
-
-/// Who signed a letter.
-pub(crate) fn signature(letter: &Letter) -> Option<&str> {
-    match letter {
-        Letter::Approve { by, .. }
-        | Letter::Deny { by, .. }
-        | Letter::Answer { by, .. }
-        | Letter::Assume { by, .. }
-        | Letter::Cancel { by, .. } => by.as_deref(),
-    }
-}

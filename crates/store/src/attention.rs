@@ -7,7 +7,7 @@ mod causes;
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Millis, RunId, WaitKind};
+use escrow_model::{Millis, RunId, WaitKind, hex};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -169,8 +169,7 @@ impl Cause {
             hasher.update((part.len() as u64).to_be_bytes());
             hasher.update(part);
         }
-        let digits: String = hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        format!("f_{digits}")
+        format!("f_{}", hex(&hasher.finalize()[..6]))
     }
 }
 

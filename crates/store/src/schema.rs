@@ -136,7 +136,7 @@ mod tests {
         let mut hasher = Sha256::new();
         STEPS.iter().for_each(|step| hasher.update(step));
         TABLES.iter().for_each(|table| hasher.update(table.create));
-        let look: String = hasher.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let look = escrow_model::hex(&hasher.finalize()[..4]);
         assert_eq!(LOOKS.len(), STEPS.len());
         assert_eq!(
             LOOKS.last(),

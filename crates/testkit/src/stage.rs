@@ -29,22 +29,8 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             run: RunOptions {
-                run: RunId::new(START_MS, 7),
-                event: None,
-                payload: Default::default(),
-                inputs: Default::default(),
-                only: Vec::new(),
-                tags: Vec::new(),
-                exclude_tags: Vec::new(),
-                safe_mode: false,
                 parallelism: 4,
-                timeout_ms: None,
-                invocation: None,
-                depth: 0,
-                parent: None,
-                file: None,
-                directory: "/dir".into(),
-                artifacts: "/dir/artifacts".into(),
+                ..RunOptions::new(RunId::new(START_MS, 7), "/dir", "/dir/artifacts")
             },
             facts: Facts::default(),
             compare_replay: true,

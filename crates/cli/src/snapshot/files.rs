@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use escrow_engine::Run;
-use escrow_model::{ArtifactPath, Warning};
+use escrow_model::{ArtifactPath, Warning, hex};
 use escrow_runtime::inspection::{open_beneath, write_beneath};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -181,8 +181,4 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 
 fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

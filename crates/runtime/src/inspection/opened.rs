@@ -1,5 +1,6 @@
 //! One file beneath a directory, opened once: what is told of it is what is read from it.
 
+use escrow_model::hex;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsFd;
@@ -10,7 +11,6 @@ use sha2::{Digest, Sha256};
 
 use super::DIRECTORY;
 use super::beneath::{Refusal, Resolver};
-use super::reading::hex;
 
 #[derive(Debug)]
 pub struct OpenedFile(File);

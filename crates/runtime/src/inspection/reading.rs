@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 
 use escrow_contract::read_json;
-use escrow_model::{ExpectedArtifact, SeenFile};
+use escrow_model::{ExpectedArtifact, SeenFile, hex};
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -131,16 +131,6 @@ impl Reading {
             ..seen(path, told)
         }
     }
-}
-
-pub(super) fn hex(digest: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(digest.len() * 2);
-    for byte in digest {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
 }
 
 fn seen(path: &str, told: &Stat) -> SeenFile {

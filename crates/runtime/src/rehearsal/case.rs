@@ -21,7 +21,6 @@ pub fn rehearsal_of(case: &TestCase, plan: &Arc<Plan>) -> Rehearsal {
         Arc::make_mut(&mut plan).artifacts = ArtifactContract::default();
     }
     let options = RunOptions {
-        run: RunId::new(START_MS, 0),
         event: case.event.clone(),
         payload: case.payload.clone(),
         inputs: case.inputs.iter().map(|input| (input.name.clone(), input.value.clone())).collect(),
@@ -30,13 +29,7 @@ pub fn rehearsal_of(case: &TestCase, plan: &Arc<Plan>) -> Rehearsal {
         exclude_tags: case.exclude_tags.clone(),
         safe_mode: case.safe_mode,
         parallelism: plan.max_parallelism.unwrap_or(PARALLELISM),
-        timeout_ms: None,
-        invocation: None,
-        depth: 0,
-        parent: None,
-        file: None,
-        directory: "/rehearsal".into(),
-        artifacts: "/rehearsal/artifacts".into(),
+        ..RunOptions::new(RunId::new(START_MS, 0), "/rehearsal", "/rehearsal/artifacts")
     };
     let facts = facts(case, &plan);
     Rehearsal { options: Arc::new(options), facts: Arc::new(facts), script: script(case, &plan), plan }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::Millis;
+use escrow_model::{Millis, hex};
 use serde_json::{Map, Value, json};
 
 use super::measures::{BOUNDS, Histogram, Labels, Measures};
@@ -172,8 +172,4 @@ fn scope() -> Value {
 /// 64-bit numbers are strings in this JSON.
 fn nanoseconds(at: Millis) -> String {
     (u128::from(at) * 1_000_000).to_string()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

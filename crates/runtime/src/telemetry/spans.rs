@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Ending, Entry, Event, Letter, Millis, ScopePath, Verdict, WaitKind};
+use escrow_model::{Ending, Entry, Event, Letter, Millis, ScopePath, Verdict, WaitKind, hex};
 use sha2::{Digest, Sha256};
 
 use super::settings::Parent;
@@ -340,6 +340,5 @@ fn digest<const SIZE: usize>(parts: &[&str]) -> [u8; SIZE] {
 }
 
 fn digest_of(above: &[u8; 8], what: &str) -> [u8; 8] {
-    let above: String = above.iter().map(|byte| format!("{byte:02x}")).collect();
-    digest(&[&above, what])
+    digest(&[&hex(above), what])
 }

@@ -4,8 +4,8 @@
 //! asked for in the same way (`request`), clears it.
 
 use escrow_model::{
-    DeliveryStatus, Event, Evidence, Letter, Millis, Reason, ReasonCode, RunId, RunOptions, RunStatus,
-    Warning, rfc3339,
+    DeliveryStatus, Event, Evidence, Millis, Reason, ReasonCode, RunId, RunOptions, RunStatus, Warning, hex,
+    rfc3339,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -198,7 +198,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
     if let Event::LetterOpened { letter, refused: None } = applied.event {
         connection
             .prepare_cached("UPDATE runs SET last_letter_by = ?2 WHERE id = ?1")?
-            .execute((applied.run, sender(letter)))?;
+            .execute((applied.run, letter.by()))?;
     }
     Ok(())
 }
@@ -223,17 +223,7 @@ fn clear(run: &str, connection: &Connection) -> rusqlite::Result<()> {
 fn request(options: &RunOptions) -> rusqlite::Result<String> {
     let RunOptions { event, payload, inputs, only, tags, exclude_tags, safe_mode, directory, .. } = options;
     let asked = json(&(event, payload, inputs, only, tags, exclude_tags, safe_mode, directory))?;
-    Ok(Sha256::digest(asked).iter().take(8).map(|byte| format!("{byte:02x}")).collect())
-}
-
-pub(crate) fn sender(letter: &Letter) -> Option<&str> {
-    match letter {
-        Letter::Approve { by, .. }
-        | Letter::Deny { by, .. }
-        | Letter::Answer { by, .. }
-        | Letter::Assume { by, .. }
-        | Letter::Cancel { by, .. } => by.as_deref(),
-    }
+    Ok(hex(&Sha256::digest(asked)[..8]))
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
     let acted = match applied.event {
         Event::RunReopened { by, .. } => by.as_deref(),
         Event::RunOverridden { by, .. } => Some(by.as_str()),
-        Event::LetterOpened { letter, .. } => runs::sender(letter),
+        Event::LetterOpened { letter, .. } => letter.by(),
         _ => None,
     };
     let actor = match change.reason.map(|reason| reason.code) {

@@ -4,7 +4,7 @@ use escrow_model::{ApprovalCode, Assumption, Event, Evidence, Letter, Millis, Ru
 use rusqlite::{Connection, Row};
 
 use super::status_transitions::{self, ESCROW, Transition};
-use super::{Applied, Table, from_json, json, runs, word};
+use super::{Applied, Table, from_json, json, word};
 use crate::fault::StoreError;
 use crate::store::Store;
 
@@ -99,7 +99,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
             )
         }
         Event::LetterOpened { letter, refused: None } => {
-            let by = runs::sender(letter);
+            let by = letter.by();
             let by_id = |id: &str, code| resolve(applied, ("id", id, ""), code, by, connection);
             match letter {
                 Letter::Approve { id, .. } => by_id(id, ApprovalCode::ApprovedPerson),

@@ -142,22 +142,9 @@ pub(crate) fn started(run: &RunId, invocation: Option<&str>) -> Event {
     }))
     .unwrap();
     let options = RunOptions {
-        run: run.clone(),
-        event: None,
-        payload: Map::new(),
-        inputs: Map::new(),
-        only: Vec::new(),
-        tags: Vec::new(),
-        exclude_tags: Vec::new(),
-        safe_mode: false,
         parallelism: 2,
-        timeout_ms: None,
         invocation: invocation.map(str::to_owned),
-        depth: 0,
-        parent: None,
-        file: None,
-        directory: "/somewhere".into(),
-        artifacts: "/somewhere/artifacts".into(),
+        ..RunOptions::new(run.clone(), "/somewhere", "/somewhere/artifacts")
     };
     Event::RunStarted { plan: plan.into(), options: options.into(), facts: Arc::new(Facts::default()) }
 }
