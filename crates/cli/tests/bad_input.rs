@@ -242,3 +242,10 @@ fn a_command_line_that_cannot_be_read_is_told_to_tools_too() {
     }
     assert_eq!(desk.escrow(&["rnu"]).stdout, "");
 }
+
+#[test]
+fn an_error_that_quotes_a_name_does_not_drive_the_terminal() {
+    let done = Desk::new().escrow(&["run", "a\u{1b}[2J\u{202e}b.yaml"]);
+    assert!(done.stderr.contains("a[2Jb.yaml"), "{:?}", done.stderr);
+    assert!(!done.stderr.contains(['\u{1b}', '\u{202e}']), "{:?}", done.stderr);
+}

@@ -128,7 +128,7 @@ fn attempt(folder: &Path, number: u32, contexts: Rc<Contexts>) -> Attempt {
         label: format!("lint.{place}"),
         spool_from_bytes: 64 * 1024,
         contexts,
-        context: Box::new(|| b"{}".to_vec()),
+        context: b"{}".to_vec(),
         environment: Environment::Inherit { secrets: vec![] },
         secrets: vec![],
         redactor: escrow_runtime::redaction::Redactor::none(),

@@ -27,8 +27,8 @@ mod orphans;
 mod orphans;
 #[cfg(target_os = "linux")]
 mod plain;
+mod program;
 mod resident;
-mod spawn;
 mod start;
 #[cfg(target_os = "linux")]
 mod table;
@@ -49,8 +49,8 @@ use tokio::process::ChildStdin;
 
 pub use capture::{Captured, Spool, Stream, Watcher};
 pub use orphans::{Orphans, end_orphans_of};
+pub use program::{SpawnError, find_program};
 pub use resident::{NoLine, Resident};
-pub use spawn::{SpawnError, find_program};
 
 use crate::cancellation::Cancellation;
 use crate::redaction::Redactor;

@@ -57,7 +57,7 @@ pub struct Attempt {
     /// Output stays in memory below this, unless it waits there for a second; 0 keeps every byte in files.
     pub spool_from_bytes: usize,
     /// Event, inputs, outputs and item as JSON, for `$ESCROW_CONTEXT`.
-    pub context: Box<dyn Fn() -> Vec<u8>>,
+    pub context: Vec<u8>,
     pub contexts: Rc<Contexts>,
     pub environment: Environment,
     /// The secrets that this check asked for: for the environment of what it starts, and for nothing else.

@@ -4,7 +4,7 @@ use escrow_model::outcome::{Block, Card, Finding, Mark, Row, Tone};
 
 use super::paint::Paint;
 use super::table::Table;
-use super::words::{count, printable};
+use super::words::{count, is_harmless, printable};
 
 /// How wide a card is.
 const WIDTH: usize = 88;
@@ -142,7 +142,7 @@ fn paragraph(text: &str, indent: &str) -> String {
 
 /// What others wrote must not drive the reader's terminal.
 fn printable_line(line: &str) -> String {
-    line.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect()
+    line.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| is_harmless(*c)).collect()
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn output_of(check: &Value, paint: Paint) -> String {
 /// A command's output must not drive the reader's terminal.
 fn printable(line: &str) -> String {
     const LENGTH_MAX: usize = 400;
-    line.chars().filter(|c| !c.is_control() || *c == '\t').take(LENGTH_MAX).collect()
+    line.chars().filter(|c| words::is_harmless(*c) || *c == '\t').take(LENGTH_MAX).collect()
 }
 
 /// Typed results of the run, the newest last, as one reads them.

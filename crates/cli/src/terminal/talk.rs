@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::Value;
 
 use super::paint::Paint;
+use super::words::is_harmless;
 use crate::arguments::{Output, Shared};
 
 #[derive(Clone, Debug)]
@@ -94,5 +95,5 @@ impl Talk {
 
 /// Names of files and the like are quoted in errors; they must not drive the reader's terminal.
 fn harmless(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    text.chars().filter(|c| is_harmless(*c) || matches!(c, '\n' | '\t')).collect()
 }

@@ -64,8 +64,12 @@ pub(crate) fn message(line: &str) -> String {
 
 fn harmless(line: &str, length_max: usize) -> String {
     let plain = |c: char| if matches!(c, '\n' | '\t') { ' ' } else { c };
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    line.chars().map(plain).filter(|c| !c.is_control() && !turns(*c)).take(length_max).collect()
+    line.chars().map(plain).filter(|c| is_harmless(*c)).take(length_max).collect()
+}
+
+/// Whether a character only stands there: control characters drive a terminal, others turn the order of what is read.
+pub(super) fn is_harmless(c: char) -> bool {
+    !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// `yes | no`, each as a shell would take it.

@@ -34,17 +34,18 @@ pub(super) struct Streams<'a> {
     pub(super) stderr: BorrowedFd<'a>,
 }
 
-/// Starts the command in a group of its own; `None` when it must go the long way.
+/// Whether the command may go the short way: its program is found, its directory is ours, and we can wait for it.
 ///
-/// The caller vouches that the command inherits our environment and is called by the name of its program: a `Command`
-/// does not tell.
-pub(super) fn start(command: &Command, streams: &Streams<'_>) -> io::Result<Option<(PlainChild, Pid)>> {
-    let program = command.get_program();
-    let is_found = program.as_bytes().contains(&b'/');
-    if !is_found || !handles_work() || !command.get_current_dir().is_none_or(is_here) {
-        return Ok(None);
-    }
-    let program = terminated(program.to_owned())?;
+/// The caller vouches that it inherits our environment and is called by the name of its program: a `Command` does not
+/// tell.
+pub(super) fn is_possible(command: &Command) -> bool {
+    let is_found = command.get_program().as_bytes().contains(&b'/');
+    is_found && handles_work() && command.get_current_dir().is_none_or(is_here)
+}
+
+/// Starts a command for which [`is_possible`], in a group of its own.
+pub(super) fn start(command: &Command, streams: &Streams<'_>) -> io::Result<(PlainChild, Pid)> {
+    let program = terminated(command.get_program().to_owned())?;
     let mut arguments = vec![Cow::Borrowed(program.as_c_str())];
     for argument in command.get_args() {
         arguments.push(Cow::Owned(terminated(argument.to_owned())?));
@@ -66,7 +67,7 @@ pub(super) fn start(command: &Command, streams: &Streams<'_>) -> io::Result<Opti
     attributes.set_sigdefault(reset_signals())?;
     let pid = posix_spawn(program.as_c_str(), &actions, &attributes, &arguments, &environment)?;
     let pid = Pid::from_raw(pid.as_raw()).ok_or_else(|| io::Error::from(Errno::SRCH))?;
-    Ok(Some((PlainChild::new(pid)?, pid)))
+    Ok((PlainChild::new(pid)?, pid))
 }
 
 /// The signals that a child does not ignore. `SIGPIPE` is our own affair; what else we ignore, whoever started us has
@@ -173,11 +174,9 @@ impl PlainChild {
             if let Some(status) = self.status {
                 return Ok(status);
             }
-            // Only then: its readiness may be of the past.
             let mut ready = self.handle.readable().await?;
-            let ended = waitpid(Some(self.pid), WaitOptions::NOHANG)?;
-            self.status = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
-            if ended.is_none() {
+            self.status = reap(self.pid)?;
+            if self.status.is_none() {
                 ready.clear_ready();
             }
         }
@@ -185,8 +184,7 @@ impl PlainChild {
 
     pub(super) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
-            let ended = waitpid(Some(self.pid), WaitOptions::NOHANG)?;
-            self.status = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+            self.status = reap(self.pid)?;
         }
         Ok(self.status)
     }
@@ -197,6 +195,11 @@ impl PlainChild {
             None => Ok(pidfd_send_signal(self.handle.get_ref().as_fd(), Sent::KILL)?),
         }
     }
+}
+
+fn reap(pid: Pid) -> io::Result<Option<ExitStatus>> {
+    let ended = waitpid(Some(pid), WaitOptions::NOHANG)?;
+    Ok(ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
 }
 
 impl Drop for PlainChild {

@@ -44,30 +44,20 @@ pub(super) fn spawn(
     })
 }
 
-#[cfg(target_os = "linux")]
+/// The short way where there is one.
 pub(super) fn spawn_plain(
     mut command: Command,
     stdout: PipeWriter,
     stderr: PipeWriter,
 ) -> io::Result<Started> {
-    let mut is_refused = false;
-    let started = registered(|token| {
-        command.env(TOKEN_VARIABLE, token.text());
-        let streams = plain::Streams { stdout: stdout.as_fd(), stderr: stderr.as_fd() };
-        plain::start(&command, &streams)?.ok_or_else(|| {
-            is_refused = true;
-            io::ErrorKind::Unsupported.into()
-        })
-    });
-    match started {
-        Ok((child, tree)) => Ok(Started { child: Child::Plain(child), tree, input: None }),
-        Err(_) if is_refused => Ok(spawn(command, Stdio::null(), stdout.into(), stderr.into())?.into()),
-        Err(error) => Err(error),
+    #[cfg(target_os = "linux")]
+    if plain::is_possible(&command) {
+        let (child, tree) = registered(|token| {
+            command.env(TOKEN_VARIABLE, token.text());
+            plain::start(&command, &plain::Streams { stdout: stdout.as_fd(), stderr: stderr.as_fd() })
+        })?;
+        return Ok(Started { child: Child::Plain(child), tree, input: None });
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn spawn_plain(command: Command, stdout: PipeWriter, stderr: PipeWriter) -> io::Result<Started> {
     Ok(spawn(command, Stdio::null(), stdout.into(), stderr.into())?.into())
 }
 

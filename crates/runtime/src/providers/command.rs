@@ -187,7 +187,7 @@ impl Places {
     fn prepare(attempt: &Attempt) -> io::Result<Places> {
         let spool = absolute(&attempt.spool)?;
         let places = Places {
-            context: attempt.contexts.file(&(attempt.context)())?,
+            context: attempt.contexts.file(&attempt.context)?,
             handback: format!("{}.env", attempt.label),
             artifacts: absolute(&attempt.artifacts)?,
             state: absolute(&attempt.state)?,

@@ -129,7 +129,7 @@ impl Workshop {
             number: attempt,
             directory: surroundings.directory.clone(),
             artifacts: self.artifacts_of(run, check, &scope),
-            context: Box::new(move || context.clone()),
+            context,
             environment: surroundings.environment.clone(),
             secrets: surroundings.secrets.granted(&spec.secrets),
             redactor: Arc::clone(surroundings.secrets.redactor()),

@@ -40,7 +40,7 @@ impl Room {
             label: "lint.1".into(),
             spool_from_bytes: 0,
             contexts: Rc::new(Contexts::new(path.join("spool"))),
-            context: Box::new(|| br#"{"inputs":{"a":1}}"#.to_vec()),
+            context: br#"{"inputs":{"a":1}}"#.to_vec(),
             environment: Environment::Inherit { secrets: vec![] },
             secrets: vec![],
             redactor: Redactor::none(),

@@ -1,4 +1,4 @@
-//! Starting a process, and saying in the user's words why it did not start.
+//! Finding a program, and saying in the user's words why it did not start.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
