@@ -50,11 +50,16 @@ pub(super) struct Tree {
     began: Instant,
     /// Descendants that were seen, so that they are known again when they have become orphans.
     seen: BTreeSet<(i32, u64)>,
+    /// Those that were asked to end, once anybody was. Who turns up later is asked as well: between fork and exec a
+    /// process cannot be told from a stranger.
+    asked: Option<BTreeSet<(i32, u64)>>,
 }
 
 /// A living descendant.
 struct Member {
     pid: Pid,
+    /// With the number it names a process for good.
+    started: u64,
     in_group: bool,
     adopted: bool,
     handle: Option<OwnedFd>,
@@ -69,7 +74,8 @@ enum Look {
 
 impl Tree {
     pub(super) fn new(child: Pid, token: Token) -> Tree {
-        Tree { child, child_is_reaped: false, token, began: Instant::now(), seen: BTreeSet::new() }
+        let (began, seen) = (Instant::now(), BTreeSet::new());
+        Tree { child, child_is_reaped: false, token, began, seen, asked: None }
     }
 
     /// From here on the child's number may belong to someone else.
@@ -88,6 +94,7 @@ impl Tree {
             if members.is_empty() {
                 return;
             }
+            self.ask_newcomers(&members);
             wait_for_end_of(members).await;
             look = Look::Thorough;
         }
@@ -95,8 +102,16 @@ impl Tree {
 
     /// Asks every process of the attempt to end.
     pub(super) fn terminate(&mut self) {
-        for signal in [Signal::TERM, Signal::CONT] {
-            self.signal(signal);
+        let [asked, _] = POLITELY.map(|signal| self.signal(signal));
+        self.asked = Some(asked.iter().map(Member::identity).collect());
+    }
+
+    fn ask_newcomers(&mut self, members: &[Member]) {
+        let Some(asked) = &mut self.asked else { return };
+        for member in members.iter().filter(|member| asked.insert(member.identity())) {
+            for signal in POLITELY {
+                member.signal(signal);
+            }
         }
     }
 
@@ -123,10 +138,7 @@ impl Tree {
             let _ = kill_process_group(self.child, signal);
         }
         for member in members.iter().filter(|member| self.child_is_reaped || !member.in_group) {
-            let _ = match &member.handle {
-                Some(handle) => pidfd_send_signal(handle, signal),
-                None => kill_process(member.pid, signal),
-            };
+            member.signal(signal);
         }
         members
     }
@@ -201,12 +213,29 @@ impl Tree {
         let now = row(seen.pid)?;
         (now.started == seen.started && !now.zombie).then(|| Member {
             pid,
+            started: now.started,
             in_group: now.group == self.child.as_raw_nonzero().get(),
             adopted: now.parent == own,
             handle,
         })
     }
 }
+
+impl Member {
+    fn identity(&self) -> (i32, u64) {
+        (self.pid.as_raw_nonzero().get(), self.started)
+    }
+
+    fn signal(&self, signal: Signal) {
+        let _ = match &self.handle {
+            Some(handle) => pidfd_send_signal(handle, signal),
+            None => kill_process(self.pid, signal),
+        };
+    }
+}
+
+/// What is stopped must go on to end.
+const POLITELY: [Signal; 2] = [Signal::TERM, Signal::CONT];
 
 impl Drop for Tree {
     fn drop(&mut self) {
