@@ -246,20 +246,25 @@ impl<'a> Seat<'a> {
 
 struct Outputs<'a>(Seat<'a>);
 
-impl Object for Outputs<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+impl<'a> Outputs<'a> {
+    fn of(&self, other: CheckIndex) -> Option<&'a Value> {
         let Seat { run, check, scope } = &self.0;
-        let other = run.graph.find(name)?;
         let plan = &run.state.plan;
-        let toward = self.0.toward(other);
-        let output = run.outputs_below(other, &toward)?;
+        let output = run.outputs_below(other, &self.0.toward(other))?;
         // Inside its items, a `forEach` check is the item.
         let depth = plan.check(other).fan.len();
         if plan.check(*check).fan.get(depth) == Some(&other) {
             let index = scope.indices().get(depth).copied()?;
-            return output.get(usize::try_from(index).ok()?).map(Given::Json);
+            return output.get(usize::try_from(index).ok()?);
         }
-        Some(Given::Json(output))
+        Some(output)
+    }
+}
+
+impl Object for Outputs<'_> {
+    fn member(&self, name: &str) -> Option<Given<'_>> {
+        let other = self.0.run.graph.find(name)?;
+        self.of(other).map(Given::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -391,7 +396,7 @@ impl Run {
         while let Some(next) = open.pop() {
             let spec = self.state.plan.check(next);
             if next != check
-                && let Some(Given::Json(output)) = view.outputs.member(&spec.name)
+                && let Some(output) = view.outputs.of(next)
             {
                 outputs.insert(spec.name.as_str(), output);
             }

@@ -25,6 +25,7 @@ mod orphans;
 #[cfg(not(target_os = "linux"))]
 #[path = "process/orphans_elsewhere.rs"]
 mod orphans;
+mod pipes;
 #[cfg(target_os = "linux")]
 mod plain;
 mod program;
@@ -165,22 +166,22 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
     };
     let mut stdout = capture(Stream::Stdout, process.stdout_tail_bytes_max);
     let mut stderr = capture(Stream::Stderr, process.stderr_tail_bytes_max);
-    let (out, its_out) = io::pipe()?;
-    let (err, its_err) = io::pipe()?;
+    let (out, err) = (pipes::take()?, pipes::take()?);
     let is_plain = process.is_plain && process.stdin.is_none();
     let Started { mut child, mut tree, input } = if is_plain {
-        spawn_plain(process.command, its_out, its_err)?
+        spawn_plain(process.command, out.its, err.its)?
     } else {
         let stdin = if process.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
-        spawn(process.command, stdin, its_out.into(), its_err.into())?.into()
+        spawn(process.command, stdin, out.its.into(), err.its.into())?.into()
     };
+    pipes::lay_in();
     let input_problem = Cell::new(None);
     let has_ended = Cell::new(false);
     let talk = async {
         if input.is_none() {
             head_start(&has_ended).await;
         }
-        tokio::join!(stdout.pump(out.into()), stderr.pump(err.into()), async {
+        tokio::join!(stdout.pump(out.ours), stderr.pump(err.ours), async {
             input_problem.set(feed(input, process.stdin.unwrap_or_default()).await.err());
         });
     };

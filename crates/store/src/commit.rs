@@ -107,7 +107,7 @@ impl Store {
                 return Ok(Committed::Fenced);
             }
             if head.seq != expected {
-                return done_before(connection, &head, expected, &drafts);
+                return done_before(connection, lease.run(), &head, expected, &drafts);
             }
             journal::append(connection, lease.run(), &mut head, &drafts)?;
             inbox::mark_opened(connection, &head, &opened)?;
@@ -126,6 +126,7 @@ impl Store {
 /// A commit whose answer was lost is sent again as it was. Its hashes are then in the journal already.
 fn done_before(
     connection: &Connection,
+    run: &RunId,
     head: &Head,
     expected: u64,
     drafts: &[Draft],
@@ -142,7 +143,7 @@ fn done_before(
         return Err(out_of_step());
     }
     let before =
-        if expected == 0 { Some(head.origin) } else { journal::hash_at(connection, head.id, expected)? };
+        if expected == 0 { Some(Hash::origin(run)) } else { journal::hash_at(connection, head.id, expected)? };
     let Some(before) = before else { return Err(out_of_step()) };
     // The chain makes the last hash speak for all of them.
     let last = drafts

@@ -116,7 +116,6 @@ pub(crate) struct Head {
     pub(crate) id: i64,
     pub(crate) seq: u64,
     pub(crate) hash: Hash,
-    pub(crate) origin: Hash,
     token: Option<Vec<u8>>,
 }
 
@@ -130,8 +129,7 @@ pub(crate) fn head(connection: &Connection, run: &RunId) -> Result<Option<Head>,
     let head = connection
         .prepare_cached("SELECT id, seq, hash, token FROM journals WHERE run = ?1")?
         .query_row([run.as_str()], |row| {
-            let (id, seq, hash, token) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok(Head { id, seq, hash, origin: Hash::origin(run), token })
+            Ok(Head { id: row.get(0)?, seq: row.get(1)?, hash: row.get(2)?, token: row.get(3)? })
         })
         .optional()?;
     Ok(head)
@@ -144,7 +142,7 @@ pub(crate) fn create(connection: &Connection, run: &RunId) -> Result<Option<Head
         .prepare_cached("INSERT INTO journals (run, seq, hash) VALUES (?1, 0, ?2) ON CONFLICT DO NOTHING")?
         .execute((run.as_str(), origin))?;
     let id = connection.last_insert_rowid();
-    Ok((made == 1).then_some(Head { id, seq: 0, hash: origin, origin, token: None }))
+    Ok((made == 1).then_some(Head { id, seq: 0, hash: origin, token: None }))
 }
 
 pub(crate) fn hash_at(connection: &Connection, journal: i64, seq: u64) -> rusqlite::Result<Option<Hash>> {

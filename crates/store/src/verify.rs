@@ -93,7 +93,7 @@ impl Store {
             let mut statement = snapshot
                 .prepare_cached("SELECT seq, bytes, hash FROM entries WHERE journal = ?1 ORDER BY seq")?;
             let mut rows = statement.query([head.id])?;
-            let (mut seq, mut hash) = (0, head.origin);
+            let (mut seq, mut hash) = (0, Hash::origin(run));
             while let Some(row) = rows.next()? {
                 let expected = seq + 1;
                 let broken = |reason| Ok(Verification::Broken { seq: expected, reason });

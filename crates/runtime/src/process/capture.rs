@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
 
 use super::watch::watch;
@@ -138,10 +137,11 @@ impl<'a> Capture<'a> {
         Capture { live, ..self }
     }
 
-    /// Reads until the other side closes. A read error is the end as well: nothing more can come.
+    /// Reads until the other side closes, from an end that does not block. A read error is the end as well: nothing
+    /// more can come.
     pub(super) async fn pump(&mut self, pipe: OwnedFd) {
         let mut chunk = vec![0; CHUNK_BYTES_FIRST];
-        if fcntl_setfl(&pipe, OFlags::NONBLOCK).is_err() || self.drain(&pipe, &mut chunk) == Drained::Closed {
+        if self.drain(&pipe, &mut chunk) == Drained::Closed {
             return;
         }
         let Ok(pipe) = watch(pipe) else { return };

@@ -4,10 +4,12 @@
 //! does not change is handed on as it is.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -51,11 +53,61 @@ pub(super) fn start(command: &Command, streams: &Streams<'_>) -> io::Result<(Pla
         arguments.push(Cow::Owned(terminated(argument.to_owned())?));
     }
     let environment = environment(command.get_envs())?;
+    let pid = PREPARED.with_borrow_mut(|prepared| {
+        let (actions, attributes) = prepared.for_streams(streams)?;
+        posix_spawn(program.as_c_str(), actions, attributes, &arguments, &environment)
+    })?;
+    let pid = Pid::from_raw(pid.as_raw()).ok_or_else(|| io::Error::from(Errno::SRCH))?;
+    Ok((PlainChild::new(pid)?, pid))
+}
 
+thread_local! {
+    static PREPARED: RefCell<Prepared> = RefCell::default();
+}
+
+/// What the C library is told of each process, kept: it asks the system about every descriptor that is named to it, and
+/// the same few numbers come again and again.
+#[derive(Default)]
+struct Prepared {
+    attributes: Option<PosixSpawnAttr>,
+    actions: BTreeMap<(RawFd, RawFd), PosixSpawnFileActions>,
+}
+
+impl Prepared {
+    fn for_streams(
+        &mut self,
+        streams: &Streams<'_>,
+    ) -> nix::Result<(&PosixSpawnFileActions, &PosixSpawnAttr)> {
+        if self.actions.len() >= ACTIONS_MAX {
+            self.actions.clear();
+        }
+        let actions = match self.actions.entry((streams.stdout.as_raw_fd(), streams.stderr.as_raw_fd())) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let actions = actions(*new.key())?;
+                new.insert(actions)
+            }
+        };
+        let attributes = match &mut self.attributes {
+            Some(known) => known,
+            empty @ None => empty.insert(attributes()?),
+        };
+        Ok((actions, attributes))
+    }
+}
+
+/// More than ever run at once on most machines.
+const ACTIONS_MAX: usize = 64;
+
+fn actions((stdout, stderr): (RawFd, RawFd)) -> nix::Result<PosixSpawnFileActions> {
     let mut actions = PosixSpawnFileActions::init()?;
     actions.add_open(0, "/dev/null", OFlag::O_RDONLY, Mode::empty())?;
-    actions.add_dup2(streams.stdout.as_raw_fd(), 1)?;
-    actions.add_dup2(streams.stderr.as_raw_fd(), 2)?;
+    actions.add_dup2(stdout, 1)?;
+    actions.add_dup2(stderr, 2)?;
+    Ok(actions)
+}
+
+fn attributes() -> nix::Result<PosixSpawnAttr> {
     let mut attributes = PosixSpawnAttr::init()?;
     attributes.set_flags(
         PosixSpawnFlags::POSIX_SPAWN_SETPGROUP
@@ -65,9 +117,7 @@ pub(super) fn start(command: &Command, streams: &Streams<'_>) -> io::Result<(Pla
     attributes.set_pgroup(nix::unistd::Pid::from_raw(0))?;
     attributes.set_sigmask(&SigSet::empty())?;
     attributes.set_sigdefault(reset_signals())?;
-    let pid = posix_spawn(program.as_c_str(), &actions, &attributes, &arguments, &environment)?;
-    let pid = Pid::from_raw(pid.as_raw()).ok_or_else(|| io::Error::from(Errno::SRCH))?;
-    Ok((PlainChild::new(pid)?, pid))
+    Ok(attributes)
 }
 
 /// The signals that a child does not ignore. `SIGPIPE` is our own affair; what else we ignore, whoever started us has
@@ -136,10 +186,13 @@ fn terminated(text: OsString) -> io::Result<CString> {
     Ok(CString::new(text.into_vec())?)
 }
 
-/// Whether the directory is the one that we are in. Its name may have been given to another one.
+/// Whether the directory is the one that we are in. Its name may have been given to another one since; we ourselves go
+/// nowhere.
 fn is_here(directory: &Path) -> bool {
-    let identity = |path: &Path| rustix::fs::stat(path).map(|told| (told.st_dev, told.st_ino));
-    matches!((identity(directory), identity(Path::new("."))), (Ok(there), Ok(here)) if there == here)
+    static HERE: OnceLock<Option<(u64, u64)>> = OnceLock::new();
+    let identity = |path: &Path| rustix::fs::stat(path).ok().map(|told| (told.st_dev, told.st_ino));
+    let here = HERE.get_or_init(|| identity(Path::new(".")));
+    here.is_some() && identity(directory) == *here
 }
 
 /// Whether the system gives handles of processes: Linux since 5.3, and not in every sandbox.

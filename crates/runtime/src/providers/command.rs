@@ -257,7 +257,7 @@ fn record(finished: &Finished) -> Map<String, Value> {
         End::Signalled(signal) => (None, Some(words::signal_name(signal))),
         End::TimedOut | End::Cancelled | End::Lost => (None, None),
     };
-    let mut record = Map::new();
+    let mut record = Map::with_capacity(12);
     let mut put = |key: &str, value: Value| record.insert(key.into(), value);
     put("exitCode", json!(code));
     put("exit_code", json!(code));

@@ -62,11 +62,12 @@ impl Contexts {
         let digest: [u8; 32] = Sha256::digest(content).into();
         let mut files = self.files.borrow_mut();
         // A command that changed its file all the same must not mislead the next one.
-        files.retain(|file| Rc::strong_count(file) > 1 || file.is_intact());
-        if let Some(same) = files.iter().find(|file| file.digest.get() == digest && file.is_intact()) {
+        files.retain(|file| is_held(file) || file.is_intact());
+        let mut alike = files.iter().filter(|file| file.digest.get() == digest);
+        if let Some(same) = alike.find(|file| !is_held(file) || file.is_intact()) {
             return Ok(Rc::clone(same));
         }
-        if let Some(free) = files.iter().find(|file| Rc::strong_count(file) == 1) {
+        if let Some(free) = files.iter().find(|file| !is_held(file)) {
             free.fill(content, digest)?;
             return Ok(Rc::clone(free));
         }
@@ -128,6 +129,10 @@ impl ContextFile {
         let told = statat(&self.place, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         told.is_ok_and(|told| identity(&told) == self.identity.get())
     }
+}
+
+fn is_held(file: &Rc<ContextFile>) -> bool {
+    Rc::strong_count(file) > 1
 }
 
 fn identity(told: &Stat) -> Identity {

@@ -157,7 +157,8 @@ impl Workshop {
         let (at_work, done) = (Rc::clone(&self.at_work), key.clone());
         let task = tokio::task::spawn_local(async move {
             let input = if let Some(nest) = nest {
-                match nest.perform(&request).await {
+                // Kept apart: whoever is sent out would else be as large as a whole run inside this one.
+                match Box::pin(nest.perform(&request)).await {
                     Rest::Answered(answer) => Input::Answered { check, scope, attempt, answer: *answer },
                     Rest::Waits { child, reason } => {
                         Input::NestedWaits { check, scope, attempt, child, reason }
