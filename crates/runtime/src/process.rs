@@ -168,13 +168,14 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
     let mut stderr = capture(Stream::Stderr, process.stderr_tail_bytes_max);
     let (out, err) = (pipes::take()?, pipes::take()?);
     let is_plain = process.is_plain && process.stdin.is_none();
-    let Started { mut child, mut tree, input } = if is_plain {
-        spawn_plain(process.command, out.its, err.its)?
+    let started = if is_plain {
+        spawn_plain(process.command, out.its, err.its)
     } else {
         let stdin = if process.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
-        spawn(process.command, stdin, out.its.into(), err.its.into())?.into()
+        spawn(process.command, stdin, out.its.into(), err.its.into()).map(Started::from)
     };
     pipes::lay_in();
+    let Started { mut child, mut tree, input } = started?;
     let input_problem = Cell::new(None);
     let has_ended = Cell::new(false);
     let talk = async {
