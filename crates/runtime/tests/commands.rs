@@ -270,8 +270,18 @@ fn lines_written_to_escrow_env_come_back() {
 fn what_an_earlier_crash_left_in_the_spool_is_not_read() {
     let room = Room::shell("true");
     std::fs::create_dir_all(&room.attempt.spool).unwrap();
-    std::fs::write(room.attempt.spool.join("lint.1.env"), "OLD=1").unwrap();
+    std::fs::write(room.attempt.spool.join("handback-0.env"), "OLD=1").unwrap();
     assert!(room.run().env.is_empty());
+}
+
+#[test]
+fn what_a_command_leaves_in_place_of_escrow_env_does_not_hinder_the_next() {
+    let script = "if mkdir seen; then mkdir $ESCROW_ENV; else echo A=1 >> $ESCROW_ENV; fi 2>/dev/null";
+    let room = Room::shell(script);
+    assert!(room.run().record.contains_key("env_problems"));
+    for _ in 0..3 {
+        assert_eq!(room.run().env["A"], "1");
+    }
 }
 
 #[test]
@@ -366,7 +376,7 @@ fn a_spool_that_cannot_be_made_is_a_fault_and_not_a_panic() {
 
 #[test]
 fn a_spool_that_breaks_does_not_disturb_the_command() {
-    let room = Room::shell("mkdir ${ESCROW_ENV%env}stdout; echo fine");
+    let room = Room::shell("mkdir ${ESCROW_ENV%/*}/lint.1.stdout; echo fine");
     let answer = room.run();
     assert_eq!((answer.ending, answer.output), (Ending::Done, json!("fine")));
     assert!(answer.record["stdout_file_problem"].as_str().unwrap().contains("directory"));

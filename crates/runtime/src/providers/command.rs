@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 
 use crate::process::{Captured, End, Finished, Process, SpawnError, Spool, find_program, run};
 use crate::providers::{Attempt, ContextFile, Performance, Provider};
+use handback::Handback;
 
 pub struct Command;
 
@@ -81,7 +82,7 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
         ..Process::new(command)
     };
     match run(process).await {
-        Ok(finished) => answer(&exec, request, finished, &places),
+        Ok(finished) => answer(&exec, request, attempt, finished, &places),
         Err(error) => spawn_fault(&error),
     }
 }
@@ -188,12 +189,12 @@ impl Places {
         let spool = absolute(&attempt.spool)?;
         let places = Places {
             context: attempt.contexts.file(&attempt.context)?,
-            handback: format!("{}.env", attempt.label),
+            handback: attempt.contexts.take_name(),
             artifacts: absolute(&attempt.artifacts)?,
             state: absolute(&attempt.state)?,
             spool,
         };
-        // A crash may have left one here, of the same attempt before it was begun again.
+        // A crash may have left one here.
         if !attempt.contexts.is_fresh() {
             let _ = unlinkat(places.context.place(), &places.handback, AtFlags::empty());
         }
@@ -205,11 +206,20 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     if path.is_absolute() { Ok(path.to_owned()) } else { std::path::absolute(path) }
 }
 
-fn answer(exec: &Exec<'_>, request: &Request, finished: Finished, places: &Places) -> Answer {
-    let (env, env_problems) = handback::take(places.context.place(), &places.handback);
+fn answer(
+    exec: &Exec<'_>,
+    request: &Request,
+    attempt: &Attempt,
+    finished: Finished,
+    places: &Places,
+) -> Answer {
+    let Handback { env, problems, is_gone } = handback::take(places.context.place(), &places.handback);
+    if is_gone && finished.unended == 0 {
+        attempt.contexts.give_name_back(&places.handback);
+    }
     let mut record = record(&finished);
-    if !env_problems.is_empty() {
-        record.insert("env_problems".into(), env_problems.into());
+    if !problems.is_empty() {
+        record.insert("env_problems".into(), problems.into());
     }
     let ending = ending(exec, request, &finished);
     let Parsed { value: output, repeated } = output(finished.stdout);

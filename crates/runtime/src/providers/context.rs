@@ -3,6 +3,8 @@
 //!
 //! Making a file is, on some file systems, half the price of a short command. A hundred independent commands
 //! see the same event, inputs and outputs, so one file serves them all; in a chain, one file serves each in turn.
+//! Likewise the names that `$ESCROW_ENV` gives: what is not there is found to be missing sooner under a name that was
+//! looked for before.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File, OpenOptions};
@@ -23,6 +25,9 @@ pub struct Contexts {
     made: Cell<u32>,
     /// The directory was not there before.
     fresh: Cell<bool>,
+    /// Names under which nothing lies and nobody will put anything.
+    free_names: RefCell<Vec<String>>,
+    names: Cell<u32>,
 }
 
 /// A file with the context of those who hold it.
@@ -48,12 +53,27 @@ impl Contexts {
             files: RefCell::default(),
             made: Cell::new(0),
             fresh: Cell::new(false),
+            free_names: RefCell::default(),
+            names: Cell::new(0),
         }
     }
 
     /// Whether nobody was in the directory before.
     pub fn is_fresh(&self) -> bool {
         self.fresh.get()
+    }
+
+    /// A name beside the files, for one who may put something there.
+    pub fn take_name(&self) -> String {
+        self.free_names.borrow_mut().pop().unwrap_or_else(|| {
+            let number = self.names.replace(self.names.get() + 1);
+            format!("handback-{number}.env")
+        })
+    }
+
+    /// Nothing is there any more, and who was told of the name has ended.
+    pub fn give_name_back(&self, name: &str) {
+        self.free_names.borrow_mut().push(name.to_owned());
     }
 
     /// A file with this content, which stays as long as it is held. It may be read only: another command may be

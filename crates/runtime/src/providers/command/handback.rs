@@ -8,17 +8,25 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, unlinkat};
 use rustix::io::Errno;
 
-/// Reads the file if the command made one, and removes it. Good lines count, also beside bad ones; every problem
-/// is told.
-pub(super) fn take(place: &OwnedFd, name: &str) -> (BTreeMap<String, String>, Vec<String>) {
-    let read = match read_bytes(place, name) {
-        Ok(None) => return (BTreeMap::new(), Vec::new()),
+/// What was found.
+pub(super) struct Handback {
+    /// Good lines count, also beside bad ones.
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) problems: Vec<String>,
+    /// Nothing lies there any more.
+    pub(super) is_gone: bool,
+}
+
+/// Reads the file if the command made one, and removes it.
+pub(super) fn take(place: &OwnedFd, name: &str) -> Handback {
+    let (env, problems) = match read_bytes(place, name) {
+        Ok(None) => return Handback { env: BTreeMap::new(), problems: Vec::new(), is_gone: true },
         Ok(Some(bytes)) => parse(&bytes),
         Err(problem) => (BTreeMap::new(), vec![problem]),
     };
     // It may hold secrets, and has served.
-    let _ = unlinkat(place, name, AtFlags::empty());
-    read
+    let is_gone = unlinkat(place, name, AtFlags::empty()).is_ok();
+    Handback { env, problems, is_gone }
 }
 
 const BYTES_MAX: u64 = 1024 * 1024;
@@ -115,11 +123,12 @@ mod tests {
     fn a_place_that_is_no_file_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let place = File::open(folder.path()).unwrap().into();
-        assert_eq!(take(&place, "nothing"), (BTreeMap::new(), vec![]));
+        let Handback { env, problems, is_gone } = take(&place, "nothing");
+        assert_eq!((env, problems, is_gone), (BTreeMap::new(), vec![], true));
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).unwrap();
-        for name in ["link", "."] {
-            let (values, problems) = take(&place, name);
-            assert!(values.is_empty());
+        for (name, can_be_removed) in [("link", true), (".", false)] {
+            let Handback { env, problems, is_gone } = take(&place, name);
+            assert_eq!((env, is_gone), (BTreeMap::new(), can_be_removed));
             assert_eq!(problems, ["ESCROW_ENV is not a regular file"]);
         }
     }
@@ -129,6 +138,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("env"), "A=".to_owned() + &"x".repeat(1024 * 1024)).unwrap();
         let place = File::open(folder.path()).unwrap().into();
-        assert_eq!(take(&place, "env").1, ["ESCROW_ENV has more than 1 MiB: nothing of it was taken"]);
+        assert_eq!(take(&place, "env").problems, ["ESCROW_ENV has more than 1 MiB: nothing of it was taken"]);
     }
 }
