@@ -8,6 +8,10 @@ escrow=$PWD/target/release/escrow
 command -v make >/dev/null || { echo "GNU make is needed" >&2; exit 2; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# As it is when it was installed, like make itself: a file that a linker has just written is mapped page by page, and
+# starts a millisecond later until it has been copied or read from the disk again.
+install "$escrow" "$work/escrow"
+escrow=$work/escrow
 cd "$work"
 jobs=$(getconf _NPROCESSORS_ONLN)
 
