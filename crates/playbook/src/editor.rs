@@ -81,6 +81,7 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
                 {"type": "string", "pattern": "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$", "minLength": 2},
             ]
         }),
+        Shape::Version => json!({"enum": ["1.0", "1", 1]}),
         Shape::Word(words) => json!({"enum": words}),
         Shape::Words(words) => one_or_many(json!({"enum": words})),
         Shape::Expression => expression(),

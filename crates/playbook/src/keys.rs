@@ -36,6 +36,8 @@ pub(crate) enum Shape {
     },
     /// `10m`, `1h30m`, `500ms`, or a number of milliseconds.
     Duration,
+    /// A version of the format that this Escrow reads.
+    Version,
     Word(&'static [&'static str]),
     /// A list of these words, or one.
     Words(&'static [&'static str]),
@@ -101,6 +103,9 @@ const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Key {
     Key { name, shape, required: true, doc }
 }
 
+/// What stands for the one version there is.
+pub(crate) const VERSIONS: &[&str] = &["1.0", "1"];
+
 pub(crate) const CRITICALITIES: &[&str] = &["external", "internal", "policy", "info"];
 
 const COUNT: Shape = Shape::Count { min: 1, max: u32::MAX as u64 };
@@ -109,7 +114,7 @@ const ANY_COUNT: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
 pub(crate) static FILE: Table = Table {
     what: "a playbook",
     keys: &[
-        key("version", Shape::Text, "The version of the format; `1.0`."),
+        key("version", Shape::Version, "The version of the format; `1.0`."),
         key("name", Shape::Text, "What the playbook is called; without it, the name of its file."),
         key("description", Shape::Text, "What it is for, for people."),
         key("inputs", Shape::Named(&INPUT), "What a run may be given with `--input`."),
@@ -197,7 +202,7 @@ pub(crate) static ARTIFACT: Table = Table {
 pub(crate) static RULES: Table = Table {
     what: "a file of rules",
     keys: &[
-        key("version", Shape::Text, "The version of the format; `1.0`."),
+        key("version", Shape::Version, "The version of the format; `1.0`."),
         key("name", Shape::Text, "What the rules are called."),
         key("description", Shape::Text, "What they are for, for people."),
         required("rules", Shape::List(&RULE), "The rules, in the order in which they speak."),

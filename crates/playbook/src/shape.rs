@@ -177,6 +177,7 @@ impl Judge<'_> {
                     );
                 }
             }
+            Shape::Version => self.word(&entry.key, node, keys::VERSIONS),
             Shape::Word(words) => self.word(&entry.key, node, words),
             Shape::Words(words) => self.each(entry, "a word, or a list of words", |judge, item| {
                 judge.word(&entry.key, item, words);
