@@ -160,7 +160,7 @@ pub(crate) struct RunArguments {
     /// Leave out checks with one of these tags
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     pub(crate) exclude_tags: Vec<String>,
-    /// How many commands run at once
+    /// How many commands run at once, unless the playbook allows fewer [default: the number of cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) jobs: Option<u32>,
     /// Skip everything that would change the world, and say what it would have done

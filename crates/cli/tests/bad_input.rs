@@ -228,6 +228,35 @@ fn a_nested_playbook_that_is_not_there_or_broken_is_told_before_anything_runs() 
 }
 
 #[test]
+fn what_a_nested_playbook_does_not_take_is_told_before_anything_runs() {
+    let desk = Desk::new();
+    desk.write(
+        "deploy.yaml",
+        "inputs:\n  target: {type: string, required: true}\n  times: {type: number, default: 1}\nchecks: {a: {type: noop}}\n",
+    );
+    let playbook = "checks:\n  x:\n    type: playbook\n    playbook: deploy.yaml\n    with: {targt: staging, times: [2]}\n";
+    desk.write("playbook.yaml", playbook);
+    let warned = desk.escrow(&["check", "playbook.yaml"]);
+    assert_eq!(warned.code, Some(0), "{}", warned.stderr);
+    for says in [
+        "warning[W0214]: `deploy.yaml` has no input `targt`",
+        "did you mean `target`?",
+        "it must be a number",
+        "`deploy.yaml` needs `target`",
+    ] {
+        assert!(warned.stderr.contains(says), "{says}: {}", warned.stderr);
+    }
+    assert_eq!(desk.escrow(&["run", "playbook.yaml"]).code, Some(1), "and nothing of it runs");
+    desk.write("playbook.yaml", &format!("safety: strict\n{playbook}"));
+    assert_eq!(desk.escrow(&["run", "playbook.yaml"]).code, Some(2));
+    let good = "with: {target: '{{ event.name }}', times: 2}";
+    desk.write("playbook.yaml", &playbook.replace("with: {targt: staging, times: [2]}", good));
+    let fine = desk.escrow(&["check", "playbook.yaml"]);
+    assert!(!fine.stderr.contains("W0214"), "{}", fine.stderr);
+    assert_eq!(desk.escrow(&["run", "playbook.yaml"]).code, Some(0));
+}
+
+#[test]
 fn a_command_line_that_cannot_be_read_is_told_to_tools_too() {
     let desk = Desk::new();
     for arguments in [

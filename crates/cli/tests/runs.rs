@@ -112,6 +112,48 @@ fn every_line_of_jsonl_is_an_entry_and_the_last_is_the_document() {
 }
 
 #[test]
+fn as_many_checks_run_at_once_as_there_are_cores_unless_somebody_says_otherwise() {
+    let cores = std::thread::available_parallelism().expect("the number of cores").get();
+    let count = "touch in/$ESCROW_CHECK; sleep 0.3; ls in | wc -l >> seen; rm in/$ESCROW_CHECK";
+    let checks: String =
+        (0..cores + 2).map(|number| format!("  c{number}: {{type: command, exec: '{count}'}}\n")).collect();
+    for (extra, jobs, expected) in [
+        ("", None, cores),
+        ("", Some("1"), 1),
+        ("max_parallelism: 1\n", None, 1),
+        // What an author allows, nobody exceeds.
+        ("max_parallelism: 1\n", Some("2"), 1),
+    ] {
+        let desk = Desk::new();
+        desk.write("playbook.yaml", &format!("{extra}checks:\n{checks}"));
+        std::fs::create_dir(desk.path().join("in")).expect("a directory");
+        let mut arguments = vec!["run", "playbook.yaml"];
+        arguments.extend(jobs.iter().flat_map(|jobs| ["--jobs", jobs]));
+        assert_eq!(desk.escrow(&arguments).code, Some(0));
+        let seen = desk.read("seen");
+        let most = seen.lines().filter_map(|line| line.trim().parse::<usize>().ok()).max();
+        assert_eq!(most, Some(expected), "{extra}{jobs:?}");
+    }
+}
+
+#[test]
+fn a_command_may_take_ten_minutes_unless_somebody_says_otherwise() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "checks:\n  a: {type: command, exec: 'true'}\n  b: {type: command, exec: 'true', timeout: 5s}\n",
+    );
+    let printed = desk.escrow(&["run", "playbook.yaml", "--output", "jsonl"]).stdout;
+    let first: Value = serde_json::from_str(printed.lines().next().expect("an entry")).expect("JSON");
+    let checks = &first["entry"]["event"]["run_started"]["plan"]["checks"];
+    assert_eq!(
+        (&checks[0]["timeout_ms"], &checks[1]["timeout_ms"]),
+        (&json!(600_000), &json!(5_000)),
+        "{first}"
+    );
+}
+
+#[test]
 fn exit_codes_say_whose_turn_it_is() {
     let desk = Desk::new();
     for (playbook, more, code) in [

@@ -41,7 +41,7 @@ pub use letter::{Assumption, Letter};
 pub use outcome::{Outcome, RecordedOutcome};
 pub use plan::{
     AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, EnvTemplates, Fan, Field, Input,
-    InputKind, Need, Plan, Reconcile, Safety, Tree,
+    InputKind, Inputs, Need, Plan, Reconcile, Safety, Tree,
 };
 pub use reads::PlanReads;
 pub use reason::{ApprovalCode, Evidence, InvocationCode, Reason, ReasonCode};

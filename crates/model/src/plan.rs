@@ -14,7 +14,7 @@ use crate::{
 pub struct Plan {
     pub name: String,
     #[serde(default)]
-    pub inputs: IndexMap<String, Input>,
+    pub inputs: Inputs,
     #[serde(default)]
     pub env: EnvTemplates,
     /// What must never be written down, and how it is obtained.
@@ -290,6 +290,9 @@ pub enum Tree {
     List(Vec<Tree>),
     Map(IndexMap<String, Tree>),
 }
+
+/// The declared inputs of a playbook, by name.
+pub type Inputs = IndexMap<String, Input>;
 
 /// A declared input of a playbook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

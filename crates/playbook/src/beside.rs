@@ -1,6 +1,6 @@
 //! What stands beside a playbook in other files. Only who can read files can tell; this room asks.
 
-use escrow_model::ExpectedArtifact;
+use escrow_model::{ExpectedArtifact, Inputs};
 use serde_json::Value;
 
 use crate::Diagnostic;
@@ -15,6 +15,11 @@ pub trait Beside {
 
     /// Why a nested playbook could not be run as things stand.
     fn trouble(&self, _playbook: &str) -> Option<String> {
+        None
+    }
+
+    /// What a nested playbook may be given; `None` where nobody knows.
+    fn inputs(&self, _playbook: &str) -> Option<Inputs> {
         None
     }
 

@@ -119,6 +119,8 @@ diagnostics! {
     "W0212" "an output that is not waited for"
     "W0213" "a nested playbook that cannot be run"
         => "it is looked for beside this file, where commands run, and in `.escrow/playbooks/`"
+    "W0214" "a nested playbook that is given the wrong inputs"
+        => "`inputs` of the nested playbook says what it takes"
     "W0221" "two artifacts in one place"
 }
 

@@ -10,6 +10,7 @@ mod cycles;
 mod fans;
 mod graph;
 mod loops;
+mod nested;
 mod promises;
 mod reach;
 mod safety;
@@ -38,8 +39,8 @@ pub(crate) fn resolve(decoded: Decoded, text: &str, beside: &dyn Beside, found: 
     let known = scope::Known { plan: &plan, drafts: &drafts, graph: &graph, fans: order.is_some() };
     scope::check(&known, &uses, text, found);
     safety::check(&drafts, plan.safety, found);
-    let strict = plan.safety == Safety::Strict;
-    promises::resolve(&mut plan.artifacts, &mut drafts, beside, strict, found);
+    nested::check(&drafts, beside, plan.safety == Safety::Strict, found);
+    promises::resolve(&mut plan.artifacts, &mut drafts, beside, found);
     plan.checks = drafts.into_iter().map(|draft| draft.check).collect();
     plan
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use escrow_model::{ExpectedArtifact, Plan};
+use escrow_model::{ExpectedArtifact, Inputs, Plan};
 use escrow_playbook::{
     Beside, Diagnostic, FoundAgent, Reading, RulesText, Severity, TEXT_BYTES_MAX, read_agent,
     read_bytes_beside,
@@ -68,7 +68,7 @@ impl Look<'_> {
 
     /// What cannot be read may do anything, and promises nothing.
     fn nested(&self, name: &str, beside: Option<&Path>) -> Nested {
-        let anything = |trouble| Nested { changes: true, artifacts: Vec::new(), trouble };
+        let anything = |trouble| Nested { changes: true, trouble, ..Nested::default() };
         let Some((path, bytes)) = find(name, beside, self.directory) else {
             return anything(Some(format!("there is no file `{name}`")));
         };
@@ -87,6 +87,7 @@ impl Look<'_> {
                 changes: plan.checks.iter().any(|check| check.mutating),
                 artifacts: promises(&plan),
                 trouble: None,
+                inputs: Some(plan.inputs),
             },
         };
         self.known.borrow_mut().insert(identity, nested.clone());
@@ -117,6 +118,7 @@ struct Nested {
     changes: bool,
     artifacts: Vec<ExpectedArtifact>,
     trouble: Option<String>,
+    inputs: Option<Inputs>,
 }
 
 /// What stands beside one of the files.
@@ -132,6 +134,10 @@ impl Beside for Neighbours<'_> {
 
     fn trouble(&self, playbook: &str) -> Option<String> {
         self.look.nested(playbook, self.beside).trouble
+    }
+
+    fn inputs(&self, playbook: &str) -> Option<Inputs> {
+        self.look.nested(playbook, self.beside).inputs
     }
 
     fn promises(&self, playbook: &str) -> Vec<ExpectedArtifact> {

@@ -142,8 +142,11 @@ fn done_before(
     if drafts.is_empty() || seq > head.seq {
         return Err(out_of_step());
     }
-    let before =
-        if expected == 0 { Some(Hash::origin(run)) } else { journal::hash_at(connection, head.id, expected)? };
+    let before = if expected == 0 {
+        Some(Hash::origin(run))
+    } else {
+        journal::hash_at(connection, head.id, expected)?
+    };
     let Some(before) = before else { return Err(out_of_step()) };
     // The chain makes the last hash speak for all of them.
     let last = drafts

@@ -1,9 +1,9 @@
 //! What the whole run promises: the file's own artifacts, and those of every nested run and agent in it, each in
 //! a folder of its own. Folded in here, once, before anything runs.
 
-use escrow_model::{ArtifactContract, ExpectedArtifact, Field, Mutates, folder_of};
-use serde_json::Value;
+use escrow_model::{ArtifactContract, ExpectedArtifact, folder_of};
 
+use super::nested;
 use crate::Beside;
 use crate::decode::{AGENT, Draft};
 use crate::diagnostic::{Diagnostics, Problem};
@@ -13,19 +13,9 @@ pub(super) fn resolve(
     contract: &mut ArtifactContract,
     drafts: &mut [Draft],
     beside: &dyn Beside,
-    strict: bool,
     found: &mut Diagnostics,
 ) {
     for draft in drafts.iter() {
-        if let Some(file) = nested_file(draft)
-            && let Some(trouble) = beside.trouble(file)
-        {
-            found.push(
-                Problem::new("W0213", draft.span_of("playbook"), format!("`{file}` cannot be run"))
-                    .label(trouble)
-                    .error_if(strict),
-            );
-        }
         for promise in promises(draft, beside) {
             fold(contract, draft, &promise, found);
         }
@@ -37,16 +27,9 @@ pub(super) fn resolve(
 
 /// What a check promises beyond the file: what its agent delivers, or the playbook that it nests.
 fn promises(draft: &Draft, beside: &dyn Beside) -> Vec<ExpectedArtifact> {
-    match nested_file(draft) {
+    match nested::file_of(draft) {
         Some(file) => beside.promises(file),
         None => draft.promises.clone(),
-    }
-}
-
-fn nested_file(draft: &Draft) -> Option<&str> {
-    match (draft.provider.mutates, draft.check.fields.get("playbook")) {
-        (Mutates::AsNested, Some(Field::Plain(Value::String(file)))) => Some(file),
-        _ => None,
     }
 }
 
