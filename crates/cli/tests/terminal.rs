@@ -221,3 +221,38 @@ checks:
     }
     assert!(listed.contains("expires in 23h 59m"), "{listed}");
 }
+
+#[test]
+fn no_name_of_a_playbook_or_a_file_and_no_description_drives_the_terminal() {
+    let desk = Desk::new();
+    let playbook = r#"
+name: "evil \e[2J\a\u202eend"
+checks:
+  x: {type: noop}
+  inner: {type: playbook, playbook: inner.yaml, criticality: info}
+  fails: {type: command, depends_on: x, exec: "exit 1"}
+artifacts: {expected: [{id: a, path: "a.md", description: "said \e[2J"}]}
+"#;
+    desk.write("playbook.yaml", playbook);
+    desk.write("inner.yaml", "name: \"in \\e[2J\"\nchecks: {a: {type: noop}}\n");
+    desk.write("un\u{1b}[2Jnamed.yaml", "checks: {a: {type: noop}}\n");
+    desk.write("bro\u{1b}[2Jken.yaml", "checks: {a: {type: nope}}\n");
+    let said: [&[&str]; 10] = [
+        &["check", "playbook.yaml"],
+        &["check", "un\u{1b}[2Jnamed.yaml"],
+        &["check", "bro\u{1b}[2Jken.yaml"],
+        &["run", "un\u{1b}[2Jnamed.yaml"],
+        &["run", "playbook.yaml"],
+        &["runs"],
+        &["runs", "show", "last"],
+        &["explain", "last"],
+        &["resume", "last", "--failed"],
+        &["gc", "--keep", "0", "--dry-run"],
+    ];
+    for arguments in said {
+        let done = desk.escrow(arguments);
+        let text = done.stdout + &done.stderr;
+        assert!(!text.is_empty(), "{arguments:?}");
+        assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{arguments:?}: {text:?}");
+    }
+}

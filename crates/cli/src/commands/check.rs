@@ -8,7 +8,7 @@ use serde_json::json;
 use super::playbook_file;
 use crate::arguments::{CheckArguments, Output};
 use crate::exit::Exit;
-use crate::terminal::{Table, Talk};
+use crate::terminal::{Table, Talk, printable};
 
 pub(crate) fn check(arguments: &CheckArguments, talk: &Talk) -> Result<Exit> {
     let playbook = playbook_file::load(&arguments.file, talk)?;
@@ -20,15 +20,15 @@ pub(crate) fn check(arguments: &CheckArguments, talk: &Talk) -> Result<Exit> {
     let page = talk.page;
     let mut table = Table::new();
     for check in &report.checks {
-        let (criticality, origin, starts) =
-            (check.criticality.as_str(), origin(check.criticality_origin), starts(check));
+        let (name, starts) = (printable(&check.name), printable(&starts(check)));
+        let (criticality, origin) = (check.criticality.as_str(), origin(check.criticality_origin));
         let routes = if check.routes_to.is_empty() {
             String::new()
         } else {
-            format!("→ {}", check.routes_to.join(", "))
+            format!("→ {}", printable(&check.routes_to.join(", ")))
         };
         table.row(&[
-            (&format!("  {}", check.name), format!("  {}", page.bold(&check.name))),
+            (&format!("  {name}"), format!("  {}", page.bold(&name))),
             (&check.provider, check.provider.clone()),
             (criticality, criticality.to_owned()),
             (origin, page.dim(origin)),
@@ -36,7 +36,7 @@ pub(crate) fn check(arguments: &CheckArguments, talk: &Talk) -> Result<Exit> {
             ("", routes),
         ]);
     }
-    let mut text = format!("{}\n{}", page.bold(&report.playbook), table.render());
+    let mut text = format!("{}\n{}", page.bold(&printable(&report.playbook)), table.render());
     if let Some(artifacts) = &report.artifacts {
         text.push('\n');
         for line in &artifacts.lines {
@@ -52,10 +52,14 @@ pub(crate) fn check(arguments: &CheckArguments, talk: &Talk) -> Result<Exit> {
 
 fn expected(one: &ExpectedReport) -> String {
     let required = if one.required { "REQUIRED" } else { "OPTIONAL" };
-    let whose = one.check.as_ref().map_or_else(String::new, |check| format!(" of `{check}`"));
-    let description =
-        if one.description.is_empty() { String::new() } else { format!(" — {}", one.description) };
-    format!("[{required}] {}  →  {}  ({}{whose}){description}", one.id, one.path, one.source.as_str())
+    let whose = one.check.as_ref().map_or_else(String::new, |check| format!(" of `{}`", printable(check)));
+    let description = if one.description.is_empty() {
+        String::new()
+    } else {
+        format!(" — {}", printable(&one.description))
+    };
+    let path = printable(&one.path);
+    format!("[{required}] {}  →  {path}  ({}{whose}){description}", one.id, one.source.as_str())
 }
 
 fn starts(check: &CheckReport) -> String {

@@ -15,7 +15,7 @@ use crate::arguments::{GcArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Talk, bytes_words, count, parse_bytes, parse_duration};
+use crate::terminal::{Talk, bytes_words, count, parse_bytes, parse_duration, printable};
 
 pub(crate) fn gc(arguments: &GcArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
     let retention = Retention::of(arguments)?;
@@ -28,7 +28,7 @@ pub(crate) fn gc(arguments: &GcArguments, shared: &Shared, talk: &Talk) -> Resul
     let freed: u64 = going.iter().map(|run| run.bytes).sum();
     let verb = if arguments.dry_run { "would remove" } else { "removed" };
     for run in &going {
-        talk.say(&format!("{verb} {}  {}  {}", run.id, run.playbook, bytes_words(run.bytes)));
+        talk.say(&format!("{verb} {}  {}  {}", run.id, printable(&run.playbook), bytes_words(run.bytes)));
     }
     talk.say(&format!("{verb} {}, {}", count(going.len(), "run"), bytes_words(freed)));
     let ids: Vec<&RunId> = going.iter().map(|run| &run.id).collect();

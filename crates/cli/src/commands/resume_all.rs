@@ -14,7 +14,7 @@ use crate::arguments::Output;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk};
+use crate::terminal::{Table, Talk, printable};
 
 /// One after another, oldest first. A run that cannot go on does not keep the others from it.
 pub(super) fn resume_all(state: &StateDirectory, talk: &Talk) -> Result<Exit, Failure> {
@@ -118,10 +118,11 @@ fn tell(outcomes: &[Outcome], talk: &Talk) {
                     )
                     | None => page.red(&status),
                 };
+                let playbook = printable(&outcome.playbook);
                 table.row(&[
                     (outcome.id.as_str(), page.cyan(outcome.id.as_str())),
                     (&status, painted),
-                    (&outcome.playbook, page.bold(&outcome.playbook)),
+                    (&playbook, page.bold(&playbook)),
                     ("", outcome.words.clone()),
                 ]);
             }

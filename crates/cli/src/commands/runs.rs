@@ -66,12 +66,13 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
         let took =
             row.ended_at.map(|end| duration_words(end.saturating_sub(row.started_at))).unwrap_or_default();
         let summary = row.reason.as_ref().map(|reason| printable(&reason.summary)).unwrap_or_default();
+        let playbook = printable(&row.playbook);
         table.row(&[
             (row.id.as_str(), page.cyan(row.id.as_str())),
             (&status, painted),
             (started, page.dim(started)),
             (&took, took.clone()),
-            (&row.playbook, page.bold(&row.playbook)),
+            (&playbook, page.bold(&playbook)),
             ("", summary),
         ]);
     }

@@ -14,7 +14,7 @@ use super::playbook_file;
 use crate::arguments::{Output, TestArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::Talk;
+use crate::terminal::{Talk, printable};
 
 /// A name that ends so is a test file, when a folder is searched for them.
 const SUFFIX: &str = ".test.yaml";
@@ -204,24 +204,24 @@ fn page(results: &[FileResult], passed: usize, failed: usize, talk: &Talk) -> St
     let paint = talk.page;
     let mut text = String::new();
     for result in results {
-        text.push_str(&format!("{}\n", paint.bold(&result.file.display().to_string())));
+        text.push_str(&format!("{}\n", paint.bold(&printable(&result.file.display().to_string()))));
         let tests = match &result.outcome {
             Ok(tests) => tests,
             Err(bad) => {
-                text.push_str(&format!("  {} not run: {}\n", paint.red("✗"), bad.message));
+                text.push_str(&format!("  {} not run: {}\n", paint.red("✗"), printable(&bad.message)));
                 continue;
             }
         };
         for test in tests {
             let mark = if test.passed() { paint.green("✓") } else { paint.red("✗") };
-            text.push_str(&format!("  {mark} {}\n", test.name));
+            text.push_str(&format!("  {mark} {}\n", printable(&test.name)));
             for problem in &test.problems {
-                text.push_str(&format!("      {problem}\n"));
+                text.push_str(&format!("      {}\n", printable(problem)));
             }
             let width = test.differences.iter().map(|one| one.subject.chars().count()).max().unwrap_or(0);
             for Difference { subject, expected, actual } in &test.differences {
-                text.push_str(&format!("      {subject:<width$}  expected {expected}\n"));
-                text.push_str(&format!("      {:<width$}  was      {actual}\n", ""));
+                text.push_str(&format!("      {subject:<width$}  expected {}\n", printable(expected)));
+                text.push_str(&format!("      {:<width$}  was      {}\n", "", printable(actual)));
             }
         }
     }

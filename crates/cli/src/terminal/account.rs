@@ -4,7 +4,7 @@ use escrow_engine::{Account, Evaluation};
 
 use super::paint::Paint;
 use super::table::Table;
-use super::words::message;
+use super::words::{message, printable};
 
 pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
     let reason = account.reason.as_ref().map(|reason| reason.code.as_str()).unwrap_or_default();
@@ -12,7 +12,7 @@ pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
     let mut text = format!(
         "run {}  {}  {status}  {}\n",
         paint.cyan(account.run.as_str()),
-        paint.bold(&account.playbook),
+        paint.bold(&printable(&account.playbook)),
         paint.dim(reason)
     );
     text.push_str(&format!("\n{}\n", paint.bold(&message(&account.cause.summary))));

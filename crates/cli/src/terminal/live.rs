@@ -15,7 +15,7 @@ use super::nested::Nested;
 use super::screen;
 use super::story::{Line, Mark, Story};
 use super::talk::Talk;
-use super::words::duration_words;
+use super::words::{duration_words, message, printable};
 use crate::arguments::Output;
 
 /// At most this many running checks are listed.
@@ -56,8 +56,9 @@ impl<'a> Live<'a> {
     fn show(&self, line: &Line) -> String {
         let paint = self.talk.paint;
         let Line { mark, label, duration_ms, note } = line;
+        let (label, note) = (printable(label), message(note));
         if *mark == Mark::Remark {
-            return format!("    {}", paint.dim(note));
+            return format!("    {}", paint.dim(&note));
         }
         let time = format!("{:>8}", duration_ms.map(duration_words).unwrap_or_default());
         let name = format!("{label:<width$}", width = self.width);
@@ -70,7 +71,7 @@ impl<'a> Live<'a> {
                 format!("{} {}", paint.yellow("-"), paint.dim(rest.trim_end()))
             }
             Mark::Routed | Mark::Remark => {
-                format!("{} {name} {time}  {}", paint.cyan("→"), paint.dim(note))
+                format!("{} {name} {time}  {}", paint.cyan("→"), paint.dim(&note))
             }
         };
         format!("  {}", text.trim_end())
@@ -153,7 +154,7 @@ impl Observer for Live<'_> {
             lines.push(format!(
                 "run {}  {}",
                 paint.cyan(run.options().run.as_str()),
-                paint.bold(&run.plan_of().name)
+                paint.bold(&printable(&run.plan_of().name))
             ));
         }
         let told = self.story.tell(entries);

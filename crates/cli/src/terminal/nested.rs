@@ -6,6 +6,7 @@ use escrow_model::{Event, Millis, RunId};
 use escrow_runtime::supervisor::NestedNews;
 
 use super::story::{Line, Mark, Running, Story};
+use super::words::printable;
 
 /// Between a check and what stands in the run that it nests.
 const INSIDE: &str = " › ";
@@ -21,7 +22,7 @@ impl Nested {
         let place = news.path.join(INSIDE);
         let mut lines = Vec::new();
         let (_, story) = self.under_way.entry(news.run.clone()).or_insert_with(|| {
-            let note = format!("{place} runs {} as {}", news.plan.name, news.run);
+            let note = format!("{place} runs {} as {}", printable(&news.plan.name), news.run);
             lines.push(Line { mark: Mark::Remark, label: String::new(), duration_ms: None, note });
             (place.clone(), Story::new(&news.plan))
         });

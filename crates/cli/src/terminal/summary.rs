@@ -209,7 +209,8 @@ pub(crate) fn show_run(run: &Run, paint: Paint) -> String {
     let document = run.brief_document();
     let about = &document["run"];
     let field = |name: &str| about[name].as_str().unwrap_or("-").to_owned();
-    let mut text = format!("run {}  {}\n", paint.cyan(&field("id")), paint.bold(&field("playbook")));
+    let mut text =
+        format!("run {}  {}\n", paint.cyan(&field("id")), paint.bold(&words::printable(&field("playbook"))));
     text.push_str(&format!("started {}   ended {}\n\n", field("started_at"), field("ended_at")));
     let mut table = Table::new();
     for index in run.plan_of().indices() {

@@ -80,10 +80,11 @@ fn page(
         let status = run.status.as_str().replace('_', " ");
         let inside = if run.depth > 0 { format!("  {}", run.id) } else { run.id.to_string() };
         let summary = run.reason.as_ref().map(|reason| printable(&reason.summary)).unwrap_or_default();
+        let playbook = printable(&run.playbook);
         table.row(&[
             (&inside, paint.cyan(&inside)),
             (&status, status_painted(run.status, paint)),
-            (&run.playbook, paint.bold(&run.playbook)),
+            (&playbook, paint.bold(&playbook)),
             ("", summary),
         ]);
     }
