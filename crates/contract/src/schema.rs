@@ -40,6 +40,20 @@ impl Schema {
             .map_err(|error| SchemaError(error.to_string()))
     }
 
+    /// Everything that is wrong with a schema, in its own order: where (a JSON pointer, empty when that cannot be
+    /// said) and what. Empty when it compiles.
+    pub fn mistakes(schema: &Value) -> Vec<(String, String)> {
+        let Err(first) = Schema::compile(schema) else { return Vec::new() };
+        let mut all: Vec<(String, String)> = jsonschema::draft202012::meta::validator()
+            .iter_errors(schema)
+            .map(|error| (error.instance_path().to_string(), error.to_string()))
+            .take(VIOLATIONS_MAX)
+            .collect();
+        all.sort();
+        all.dedup();
+        if all.is_empty() { vec![(String::new(), first.to_string())] } else { all }
+    }
+
     /// What is wrong with a value, sorted by where it is wrong. Empty when nothing is.
     pub fn violations(&self, value: &Value) -> Vec<String> {
         let mut found: Vec<(String, String)> = self

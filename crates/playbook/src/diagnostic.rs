@@ -149,6 +149,11 @@ impl Diagnostics {
         self.errors.saturating_sub(DIAGNOSTICS_MAX)
     }
 
+    /// Whether an alias there refers to nothing; that it has no value either needs no telling.
+    pub(crate) fn tells_of_alias(&self, span: &Range<usize>) -> bool {
+        self.problems.iter().any(|problem| problem.code == "E0135" && problem.span.start == span.start)
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         self.errors > 0
     }

@@ -45,7 +45,7 @@ fn group<'a>(diagnostic: &'a Diagnostic, text: &'a str) -> Group<'a> {
     };
     let snippet = Snippet::source(&text[window.clone()])
         .line_start(text[..window.start].matches('\n').count() + 1)
-        .path(diagnostic.file.as_str())
+        .path(diagnostic.file.replace(char::is_control, "\u{fffd}"))
         .annotation(AnnotationKind::Primary.span(within(&diagnostic.span)).label(label))
         .annotations(diagnostic.also.iter().map(|related| {
             AnnotationKind::Context.span(within(&related.span)).label(related.label.as_str())

@@ -143,6 +143,9 @@ impl Judge<'_> {
         let node = &entry.value;
         let allows_null = matches!(shape, Shape::Any | Shape::TargetOrNull)
             || matches!(shape, Shape::Named(table) if std::ptr::eq(*table, &keys::CHECK));
+        if node.is_null() && self.found.tells_of_alias(&node.span) {
+            return;
+        }
         if node.is_null() && !allows_null {
             self.found.push(
                 Problem::new("E0105", entry.key_span.clone(), format!("`{}` has no value", entry.key))

@@ -28,6 +28,25 @@ pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = 
     nearest(word, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
 }
 
+/// The same, or which ones there are: `the checks are …`.
+pub(crate) fn near_or_all<'a>(
+    word: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+    what: &str,
+) -> String {
+    did_you_mean(word, known.clone()).unwrap_or_else(|| {
+        let listed: Vec<String> = known.clone().take(LISTED_MAX).map(|name| format!("`{name}`")).collect();
+        let more = if known.count() > LISTED_MAX { " …" } else { "" };
+        match listed.as_slice() {
+            [] => format!("the playbook has no {what}"),
+            _ => format!("the {what} are {}{more}", listed.join(", ")),
+        }
+    })
+}
+
+/// How many names a help lists.
+const LISTED_MAX: usize = 8;
+
 /// `dependsOn`, `depends-on` and `depends_on` are one word to a person.
 fn fold(word: &str) -> String {
     word.chars().filter(|letter| !matches!(letter, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()

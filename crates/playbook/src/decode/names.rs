@@ -6,7 +6,7 @@ use std::ops::Range;
 use escrow_model::CheckIndex;
 
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::suggest::did_you_mean;
+use crate::suggest::near_or_all;
 use crate::yaml::Entry;
 
 /// Every check of the file, by name.
@@ -14,9 +14,6 @@ pub(super) struct Names {
     places: BTreeMap<String, CheckIndex>,
     in_order: Vec<String>,
 }
-
-/// How many names a help lists.
-const LISTED_MAX: usize = 8;
 
 impl Names {
     pub(super) fn of(entries: &[Entry]) -> Names {
@@ -38,14 +35,8 @@ impl Names {
             return Some(*place);
         }
         // What is only counted needs no help; looking for a near name costs time for every name that there is.
-        let near = || did_you_mean(name, self.in_order.iter().map(String::as_str));
-        let help = if found.is_full() { None } else { near() };
-        let help = help.unwrap_or_else(|| {
-            let listed: Vec<String> =
-                self.in_order.iter().take(LISTED_MAX).map(|name| format!("`{name}`")).collect();
-            let more = if self.in_order.len() > LISTED_MAX { " …" } else { "" };
-            format!("the checks are {}{more}", listed.join(", "))
-        });
+        let names = self.in_order.iter().map(String::as_str);
+        let help = if found.is_full() { String::new() } else { near_or_all(name, names, "checks") };
         found.push(
             Problem::new("E0102", span, format!("`{key}` names a check that does not exist"))
                 .label(format!("no check is called `{name}`"))

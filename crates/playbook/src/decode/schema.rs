@@ -14,14 +14,28 @@ const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "strin
 
 /// Whether a schema compiles; what does not would fail every run that reaches it.
 pub(super) fn check_schema(node: &Node, key: &str, found: &mut Diagnostics) {
-    let Err(error) = Schema::compile(&node.json()) else { return };
-    let message = error.to_string();
-    let (label, help) = explained(&message);
-    found.push(
-        Problem::new("E0120", place(node, &message), format!("`{key}` is not a JSON Schema"))
-            .label(label)
-            .help(help),
-    );
+    for (pointer, message) in Schema::mistakes(&node.json()) {
+        let (label, help) = explained(&message);
+        let span = match at(node, &pointer) {
+            Some(part) if !pointer.is_empty() => part.span.clone(),
+            _ => place(node, &message),
+        };
+        found.push(
+            Problem::new("E0120", span, format!("`{key}` is not a JSON Schema")).label(label).help(help),
+        );
+    }
+}
+
+/// The part that a JSON pointer leads to.
+fn at<'n>(node: &'n Node, pointer: &str) -> Option<&'n Node> {
+    pointer.split('/').skip(1).try_fold(node, |node, step| {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        match &node.content {
+            Content::Scalar(_) => None,
+            Content::List(items) => items.get(step.parse::<usize>().ok()?).map(|item| &**item),
+            Content::Map(_) => node.entry(&step).map(|entry| &*entry.value),
+        }
+    })
 }
 
 /// What the compiler says, in words for someone who writes a playbook.

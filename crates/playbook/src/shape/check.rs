@@ -101,12 +101,16 @@ impl Judge<'_> {
 
     fn check_name(&mut self, member: &Entry) {
         let name = &member.key;
-        let trouble = if name.trim() != name || name.is_empty() {
+        let trouble = if name.is_empty() {
+            Some("nobody could speak of it")
+        } else if name.trim() != name {
             Some("blanks around a name are easily lost")
         } else if name.len() > 128 {
             Some("at most 128 bytes")
         } else if name.chars().any(char::is_control) {
             Some("it has a control character")
+        } else if name.contains(|c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')) {
+            Some("it has a character that turns the order of what is read")
         } else if name.contains('|') {
             Some("`|` stands between alternatives in `depends_on`")
         } else if name.contains(['[', ']', '=']) {
@@ -132,7 +136,7 @@ impl Judge<'_> {
             return self.value(entry, &Shape::Text);
         }
         match key.kind {
-            KeyKind::Tree => {}
+            KeyKind::Tree => self.inputs_of_nested(entry),
             KeyKind::Text | KeyKind::Plain => self.value(entry, &Shape::Text),
             KeyKind::Block => self.value(entry, &Shape::Block),
             KeyKind::Bool => self.bool(entry),
@@ -166,6 +170,15 @@ impl Judge<'_> {
 
     fn provider_names(&self) -> String {
         self.catalog.iter().map(|provider| format!("`{}`", provider.name)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What a nested playbook is given; a template may come to a map.
+    fn inputs_of_nested(&mut self, entry: &Entry) {
+        let node = &entry.value;
+        let rendered = node.string().is_some_and(|text| text.contains("{{"));
+        if entry.key == "with" && node.map().is_none() && !node.is_null() && !rendered {
+            self.wrong(entry, "a map of inputs");
+        }
     }
 
     /// Silence must not answer what no person may.

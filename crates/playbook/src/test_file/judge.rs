@@ -4,7 +4,7 @@ use escrow_model::Plan;
 
 use super::{LetterAct, Place, TestCase, TestFile};
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::suggest::did_you_mean;
+use crate::suggest::near_or_all;
 
 pub(super) fn judge(file: &TestFile, plan: &Plan, found: &mut Diagnostics) {
     let mut judge = Judge { plan, found };
@@ -36,16 +36,17 @@ impl Judge<'_> {
         }
         self.inputs(case);
         for artifact in case.artifacts.iter().flatten() {
-            let mut ids = self.plan.artifacts.expected.iter().map(|expected| expected.id.as_str());
+            let ids = self.plan.artifacts.expected.iter().map(|expected| expected.id.as_str());
             if !ids.clone().any(|id| id == artifact.id) {
-                let help = did_you_mean(&artifact.id, ids.by_ref());
+                let help = near_or_all(&artifact.id, ids, "artifacts");
                 self.found.push(
                     Problem::new(
                         "E0102",
                         artifact.span.clone(),
                         format!("the playbook promises no artifact `{}`", artifact.id),
                     )
-                    .maybe_help(help),
+                    .label("the playbook does not have it")
+                    .help(help),
                 );
             }
         }
@@ -63,7 +64,7 @@ impl Judge<'_> {
             self.found.push(
                 Problem::new("E0102", place.span.clone(), format!("no check is called `{}`", place.check))
                     .label("the playbook does not have it")
-                    .maybe_help(did_you_mean(&place.check, names)),
+                    .help(near_or_all(&place.check, names, "checks")),
             );
             return;
         };
@@ -75,7 +76,11 @@ impl Judge<'_> {
                 _ => format!("its items have {depth} indices"),
             };
             let message = format!("`{}{}` is no item", place.check, place.scope);
-            self.found.push(Problem::new("E0117", place.span.clone(), message).label(label));
+            let help = match depth {
+                0 => format!("write `{}`", place.check),
+                _ => format!("write `{}{}`", place.check, "[0]".repeat(depth)),
+            };
+            self.found.push(Problem::new("E0117", place.span.clone(), message).label(label).help(help));
         }
     }
 
@@ -87,12 +92,14 @@ impl Judge<'_> {
                     let message = format!("the playbook has no input `{}`", input.name);
                     self.found.push(
                         Problem::new("E0102", input.span.clone(), message)
-                            .maybe_help(did_you_mean(&input.name, names)),
+                            .label("the playbook does not have it")
+                            .help(near_or_all(&input.name, names, "inputs")),
                     );
                 }
                 Some(declared) if !declared.kind.admits(&input.value) => {
                     let message = format!("`{}` must be {}", input.name, declared.kind.with_article());
-                    self.found.push(Problem::new("E0105", input.span.clone(), message));
+                    let label = format!("`{}` is given", input.value);
+                    self.found.push(Problem::new("E0105", input.span.clone(), message).label(label));
                 }
                 Some(_) => {}
             }
@@ -110,5 +117,61 @@ impl Judge<'_> {
                 );
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read_tests;
+
+    const PLAYBOOK: &str = "\
+inputs: {count: {type: number}}
+artifacts: {expected: [{id: notes, path: notes.md}]}
+checks:
+  list: {type: noop, forEach: true, guarantee: Array.isArray(output)}
+  each: {type: noop, depends_on: list}
+";
+
+    #[test]
+    fn what_the_playbook_does_not_have_is_told_with_what_it_has() {
+        let text = "\
+playbook: a.yaml
+tests:
+  one:
+    inputs: {cuont: 1, count: many, other: 1}
+    artifacts: {note: 3, else: 3}
+    answers: {lst: {}, 'list[0]': {}, 'each[0][1]': {}}
+    expect: {run: completed, checks: {nobody: succeeded}}
+";
+        let catalog = escrow_model::ProviderSpec {
+            name: "noop",
+            summary: "does nothing",
+            keys: &[],
+            mutates: escrow_model::Mutates::Never,
+            home: escrow_model::Home::Engine,
+            timeout_ms: 0,
+        };
+        let plan = crate::read(PLAYBOOK, "a.yaml", &[catalog]).plan.expect("a good playbook");
+        let file = read_tests(text, "x.test.yaml").file.expect("a good test file");
+        let found = file.judge(&plan, text, "x.test.yaml");
+        let told: Vec<String> = found
+            .iter()
+            .map(|one| format!("{}:{} {}", one.line, one.column, one.help.as_deref().unwrap_or("-")))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "4:14 did you mean `count`?",
+                "4:24 `escrow explain E0105` shows how each kind of value is written",
+                "4:37 the inputs are `count`",
+                "5:17 did you mean `notes`?",
+                "5:26 the artifacts are `notes`",
+                "6:15 did you mean `list`?",
+                "6:24 write `list`",
+                "6:39 write `each[0]`",
+                "7:39 the checks are `list`, `each`",
+            ]
+        );
+        assert!(found.iter().all(|one| !one.label.is_empty()), "{found:?}");
     }
 }

@@ -201,7 +201,8 @@ impl Reader<'_> {
         if endings > 1 {
             self.found.push(
                 Problem::new("E0130", node.span.clone(), "an answer ends in one way")
-                    .label("give one of `exit`, `signal` and `timeout`"),
+                    .label("give one of `exit`, `signal` and `timeout`")
+                    .help("several answers, one for each attempt, are a list"),
             );
         }
         answer
@@ -217,7 +218,8 @@ impl Reader<'_> {
         let (Some(act), None) = (acts.next(), acts.next()) else {
             self.found.push(
                 Problem::new("E0130", node.span.clone(), "a letter says one thing")
-                    .label(format!("give one of {}", ACTS.join(", "))),
+                    .label(format!("give one of {}", ACTS.join(", ")))
+                    .help("a letter is written `{ approve: CHECK }`; what is sent next is the next entry of the list"),
             );
             return None;
         };
@@ -354,13 +356,13 @@ fn tidy_route(route: &str) -> String {
 mod tests {
     use super::super::read_tests;
 
-    /// The problems of a text, as `line:column code message`.
+    /// The problems of a text, as `line:column code message`; each says what is there and what would help.
     fn problems(text: &str) -> Vec<String> {
-        read_tests(text, "x.test.yaml")
-            .diagnostics
-            .iter()
-            .map(|one| format!("{}:{} {} {}", one.line, one.column, one.code, one.message))
-            .collect()
+        let found = read_tests(text, "x.test.yaml").diagnostics;
+        for one in &found {
+            assert!(!one.label.is_empty() && one.help.is_some(), "{one:?}");
+        }
+        found.iter().map(|one| format!("{}:{} {} {}", one.line, one.column, one.code, one.message)).collect()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use escrow_model::{ExpectedArtifact, Home, KeyKind, KeySpec, Mutates, ProviderSpec};
+use escrow_model::{ExpectedArtifact, Home, Inputs, KeyKind, KeySpec, Mutates, ProviderSpec};
 use escrow_playbook::{AGENT, Beside, FoundAgent, read_profile};
 use serde_json::{Value, json};
 
@@ -133,6 +133,12 @@ impl Beside for Project {
         let text = "artifacts: { expected: [{ id: notes, path: notes.md }] }\nchecks: { a: { type: noop } }";
         let plan = escrow_playbook::read(text, "nested.yaml", CATALOG).plan.expect("it is good");
         plan.artifacts.expected
+    }
+
+    fn inputs(&self, playbook: &str) -> Option<Inputs> {
+        let text = "inputs: { target: { type: string } }\nchecks: { a: { type: noop } }";
+        let plan = escrow_playbook::read(text, "deploy.yaml", CATALOG).plan.expect("it is good");
+        (playbook == "deploy.yaml").then_some(plan.inputs)
     }
 
     fn agent(&self, name: &str) -> FoundAgent {
