@@ -22,6 +22,8 @@ use crate::arguments::Output;
 const RUNNING_LINES_MAX: usize = 8;
 /// A label that is longer than this pushes its line to the right.
 const LABEL_WIDTH_MAX: usize = 32;
+/// A label of what runs now is not cut shorter than this.
+const LABEL_WIDTH_MIN: usize = 10;
 
 pub(crate) struct Live<'a> {
     talk: &'a Talk,
@@ -94,7 +96,7 @@ impl<'a> Live<'a> {
             text.push('\n');
         }
         if self.talk.redraws {
-            for line in self.moving(rows) {
+            for line in self.moving(columns, rows) {
                 let line = screen::cut(&line, columns.saturating_sub(1));
                 self.drawn.push(screen::width(&line));
                 text.push_str(&line);
@@ -107,7 +109,7 @@ impl<'a> Live<'a> {
     }
 
     /// What runs now, in as many rows as there is room for.
-    fn moving(&self, rows: usize) -> Vec<String> {
+    fn moving(&self, columns: usize, rows: usize) -> Vec<String> {
         let paint = self.talk.paint;
         let mut running = self.story.running(now_ms());
         running.extend(self.nested.running(now_ms()));
@@ -116,9 +118,9 @@ impl<'a> Live<'a> {
             .iter()
             .take(room)
             .map(|one| {
-                let (label, time) = (&one.label, duration_words(one.elapsed_ms));
-                let text = format!("{label:<width$} {time:>8}  {}", one.note, width = self.width);
-                format!("  {} {}", paint.cyan("●"), text.trim_end())
+                let behind = format!(" {:>8}  {}", duration_words(one.elapsed_ms), one.note);
+                let text = moving_line(&one.label, behind.trim_end(), self.width, columns.saturating_sub(5));
+                format!("  {} {text}", paint.cyan("●"))
             })
             .collect();
         if running.len() > room {
@@ -135,6 +137,13 @@ impl<'a> Live<'a> {
         self.nested.clear();
         self.write(&lines);
     }
+}
+
+/// A long name gives way to what it has come to, where there is no room for both.
+fn moving_line(label: &str, behind: &str, width: usize, columns: usize) -> String {
+    let room = columns.saturating_sub(screen::width(behind)).max(LABEL_WIDTH_MIN);
+    let label = screen::cut(label, room);
+    format!("{label:<width$}{behind}", width = width.min(room))
 }
 
 impl Observer for Live<'_> {
@@ -180,5 +189,19 @@ impl Observer for Live<'_> {
         if !lines.is_empty() || self.talk.redraws {
             self.write(&lines);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_a_narrow_window_a_name_gives_way_to_the_counts() {
+        let behind = "     1.2s  3 of 30, 1 failed";
+        assert_eq!(moving_line("each", behind, 20, 75), format!("each                {behind}"));
+        assert_eq!(moving_line("each", behind, 32, 40), format!("each        {behind}"));
+        assert_eq!(moving_line("validate-every-claim", behind, 32, 40), format!("validate-eve{behind}"));
+        assert_eq!(moving_line("validate-every-claim", behind, 32, 5), format!("validate-e{behind}"));
     }
 }
