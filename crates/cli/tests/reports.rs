@@ -130,6 +130,32 @@ fn a_report_has_every_check_and_every_item() {
 }
 
 #[test]
+fn a_spent_loop_budget_is_a_result_and_a_case_of_its_own() {
+    let desk = Desk::new();
+    let ring = "routing: {max_loops: 2}\nchecks: {a: {type: command, exec: 'exit 1', on_fail: {goto: a}}}";
+    let (code, junit, sarif) = reported(&desk, ring, &[]);
+    assert_eq!(code, Some(1));
+    let failure = case(&junit, "run").all("failure").next().expect("a failure");
+    assert_eq!(failure.attribute("type"), "run.failed.loop_budget");
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    let rules: Vec<&str> = results.iter().filter_map(|result| result["ruleId"].as_str()).collect();
+    assert_eq!(rules, ["command/exit_nonzero", "routing/loop_budget_exceeded"]);
+}
+
+#[test]
+fn what_is_missing_besides_is_a_case_that_says_only_so() {
+    let desk = Desk::new();
+    let playbook = "\
+artifacts: {expected: [{id: notes, path: n.md}, {id: extra, path: e.md, required: false}]}
+checks: {a: {type: command, exec: 'exit 1'}}";
+    let (_, junit, _) = reported(&desk, playbook, &[]);
+    let failure = case(&junit, "run").all("failure").next().expect("a failure");
+    assert_eq!(failure.attribute("type"), "run.failed.missing_artifact");
+    assert_eq!(failure.attribute("message"), "missing required artifacts");
+    assert_eq!(failure.text, "notes (n.md): absent\n");
+}
+
+#[test]
 fn a_good_run_reports_no_failure_and_no_result() {
     let desk = Desk::new();
     let (code, junit, sarif) = reported(&desk, "checks: {a: {type: noop}}", &[]);

@@ -91,6 +91,8 @@ fn missing(entries: &[Entry]) -> Vec<MissingArtifact> {
 struct Gathering {
     cases: BTreeMap<(String, ScopePath), Case>,
     began: BTreeMap<(String, ScopePath), Millis>,
+    /// Issues that no verdict carries; a later attempt does not take them back.
+    raised: Vec<(String, ScopePath, Issue)>,
 }
 
 impl Gathering {
@@ -140,7 +142,12 @@ impl Gathering {
                 }
             }
             Event::IssueRaised { check, scope, issue, .. } => {
-                self.case(check, scope).issues.push(issue.clone());
+                self.raised.push((check.clone(), scope.clone(), issue.clone()));
+            }
+            Event::LoopBudgetExceeded { check, scope, to, limit } => {
+                let message = format!("routing to `{to}` again would exceed the loop budget of {limit}");
+                let issue = Issue::error("routing/loop_budget_exceeded", message);
+                self.raised.push((check.clone(), scope.clone(), issue));
             }
             _ => {}
         }
@@ -148,6 +155,9 @@ impl Gathering {
 
     /// By the order of the playbook, items by their indices. A check that nothing was decided about is there too.
     fn into_cases(mut self, plan: &Plan) -> Vec<Case> {
+        for (check, scope, issue) in std::mem::take(&mut self.raised) {
+            self.case(&check, &scope).issues.push(issue);
+        }
         let mut cases = Vec::new();
         for check in &plan.checks {
             let root = (check.name.clone(), ScopePath::root());

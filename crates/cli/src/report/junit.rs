@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use escrow_model::{Issue, RunStatus, rfc3339};
+use escrow_model::{Issue, ReasonCode, RunStatus, rfc3339};
 
 use super::account::{Account, Case, Standing};
 
@@ -91,19 +91,21 @@ fn check_case(case: &Case, account: &Account, text: &mut String, tally: &mut Tal
 
 /// What no check carries: missing artifacts, the loop budget, a deadline, a denial.
 fn run_case(account: &Account, text: &mut String, tally: &mut Tally) {
-    let carried = account.status == RunStatus::Failed
-        && tally.failures > 0
-        && !account.missing.iter().any(|missing| missing.required);
-    if carried || account.status == RunStatus::Completed {
+    let code = account.reason.as_ref().map(|reason| reason.code);
+    let of_the_run = [ReasonCode::FailedLoopBudget, ReasonCode::FailedExpression].map(Some).contains(&code);
+    let carried = account.status == RunStatus::Failed && tally.failures > 0 && !of_the_run;
+    let lacks = account.missing.iter().any(|missing| missing.required);
+    if carried && !lacks || account.status == RunStatus::Completed {
         return;
     }
-    let (code, summary) = account
-        .reason
-        .as_ref()
-        .map_or((account.status.as_str(), ""), |reason| (reason.code.as_str(), reason.summary.as_str()));
+    let (code, summary) = match &account.reason {
+        Some(_) if carried => (ReasonCode::FailedMissingArtifact.as_str(), "missing required artifacts"),
+        Some(reason) => (reason.code.as_str(), reason.summary.as_str()),
+        None => (account.status.as_str(), ""),
+    };
     let mut inside = String::new();
     let mut body = String::new();
-    for missing in &account.missing {
+    for missing in account.missing.iter().filter(|missing| missing.required) {
         let problem = missing.problem.as_str();
         // Writing to a string cannot fail.
         let _ = writeln!(body, "{} ({}): {problem}", missing.id, missing.path);
