@@ -104,7 +104,9 @@ impl Sources<'_> {
             }
             Err(error) => {
                 let message = format!("`{key}` is not a block of statements");
-                self.refuse("E0113", message, node, &error.span, &error.message, error.help);
+                let help = "statements are written as in JavaScript: `if (output.ok) { return 'next'; }`";
+                let help = error.help.or_else(|| Some(help.to_owned()));
+                self.refuse("E0113", message, node, &error.span, &error.message, help);
                 None
             }
         }
