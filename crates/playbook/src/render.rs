@@ -1,5 +1,6 @@
 //! Diagnostics as a terminal shows them: the line, a caret, what would help.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
@@ -37,7 +38,7 @@ fn group<'a>(diagnostic: &'a Diagnostic, text: &'a str) -> Group<'a> {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let label = (!diagnostic.label.is_empty()).then_some(diagnostic.label.as_str());
+    let label = (!diagnostic.label.is_empty()).then(|| harmless(&diagnostic.label));
     let window = window(text, diagnostic);
     let within = |span: &Range<usize>| {
         let shown = shown(text, span);
@@ -45,16 +46,24 @@ fn group<'a>(diagnostic: &'a Diagnostic, text: &'a str) -> Group<'a> {
     };
     let snippet = Snippet::source(&text[window.clone()])
         .line_start(text[..window.start].matches('\n').count() + 1)
-        .path(diagnostic.file.replace(char::is_control, "\u{fffd}"))
+        .path(harmless(&diagnostic.file))
         .annotation(AnnotationKind::Primary.span(within(&diagnostic.span)).label(label))
         .annotations(diagnostic.also.iter().map(|related| {
-            AnnotationKind::Context.span(within(&related.span)).label(related.label.as_str())
+            AnnotationKind::Context.span(within(&related.span)).label(harmless(&related.label))
         }));
-    let group = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code).element(snippet);
+    let group = level.primary_title(harmless(&diagnostic.message)).id(diagnostic.code).element(snippet);
     match &diagnostic.help {
-        Some(help) => group.element(Level::HELP.message(help.as_str())),
+        Some(help) => group.element(Level::HELP.message(harmless(help))),
         None => group,
     }
+}
+
+/// Names and values that a message quotes must not drive the terminal, nor turn the order of what is read.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let harms = |c: char| {
+        c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.contains(harms) { text.replace(harms, "\u{fffd}").into() } else { text.into() }
 }
 
 /// The lines that a problem is about. The rest of a long file is not even looked at, however many problems it has.
