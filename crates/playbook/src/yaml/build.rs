@@ -329,13 +329,13 @@ impl Builder<'_> {
                 Content::List(items) => items.clone(),
                 Content::Scalar(_) => Vec::new(),
             };
-            if sources.is_empty() || sources.iter().any(|source| source.map().is_none()) {
+            let wrong = sources.iter().filter(|source| source.map().is_none());
+            for wrong in wrong.chain(sources.is_empty().then_some(merge)) {
                 self.found.push(
-                    Problem::new("E0136", merge.span.clone(), "`<<` merges maps")
-                        .label(format!("this is {}", merge.describe()))
+                    Problem::new("E0136", wrong.span.clone(), "`<<` merges maps")
+                        .label(format!("this is {}", wrong.describe()))
                         .help("write `<<: *anchor`, or `<<: [*one, *two]`, where each anchor is on a map"),
                 );
-                continue;
             }
             for entry in sources.iter().filter_map(|source| source.map()).flatten() {
                 if !seen.contains_key(&entry.key) {
