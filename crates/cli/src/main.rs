@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use crate::arguments::Arguments;
 use crate::commands::lifecycle;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::Talk;
 
@@ -34,7 +35,13 @@ fn escrow() -> ExitCode {
     };
     let talk = Talk::new(&arguments.shared);
     match commands::dispatch(arguments, &talk) {
-        Ok(code) => code.into(),
+        Ok(code) => match talk.unwritten() {
+            None => code.into(),
+            Some(why) => {
+                talk.error(&format!("cannot write to stdout: {why}"), None);
+                code.worse(Exit::WorldFailed).into()
+            }
+        },
         Err(error) => {
             let failure = Failure::from_error(error);
             failure.tell(&talk);

@@ -256,3 +256,26 @@ artifacts: {expected: [{id: a, path: "a.md", description: "said \e[2J"}]}
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{arguments:?}: {text:?}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_no_success() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", "checks: {a: {type: command, exec: 'echo hello'}}");
+    assert_eq!(desk.escrow(&["run", "playbook.yaml"]).code, Some(0));
+    let asked: [&[&str]; 6] = [
+        &["check", "playbook.yaml"],
+        &["run", "playbook.yaml", "--output", "json"],
+        &["runs"],
+        &["runs", "show", "last", "--output", "json"],
+        &["runs", "export", "last"],
+        &["logs", "last"],
+    ];
+    for arguments in asked {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full disk");
+        let done = desk.command(arguments).stdout(full).output().expect("it starts");
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert!(told.contains("cannot write to stdout"), "{arguments:?}: {told}");
+        assert_eq!(done.status.code(), Some(3), "{arguments:?}");
+    }
+}

@@ -38,7 +38,7 @@ pub(crate) fn export(arguments: &ExportArguments, state: &StateDirectory, talk: 
         .map_err(|error| Failure::world("export", format!("the run cannot be written as JSON: {error}")))?;
     text.push(b'\n');
     match &arguments.out {
-        None => drop(io::stdout().lock().write_all(&text)),
+        None => drop(talk.is_written(io::stdout().lock().write_all(&text))),
         Some(path) => {
             write_whole(path, &text)?;
             let size = bytes_words(text.len() as u64);

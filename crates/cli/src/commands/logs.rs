@@ -39,7 +39,7 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, talk: &Talk) -> R
                 let printed = Attempt { check, scope, number: *attempt, answer, spool: &spool };
                 if talk.output() != Output::Human {
                     documents.extend(printed.documents(arguments));
-                } else if printed.write(arguments, &mut out).is_err() {
+                } else if !talk.is_written(printed.write(arguments, &mut out)) {
                     return Ok(Exit::Completed); // nobody reads any more
                 }
             }

@@ -1,6 +1,7 @@
 //! The two channels: data on stdout, talk on stderr.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -18,6 +19,8 @@ pub(crate) struct Talk {
     pub(crate) page: Paint,
     /// Whether stderr is a terminal on which lines may be redrawn.
     pub(crate) redraws: bool,
+    /// Why an answer could not be written.
+    unwritten: Arc<OnceLock<String>>,
 }
 
 impl Talk {
@@ -30,6 +33,7 @@ impl Talk {
             paint: Paint::for_terminal(terminal),
             page: Paint::for_terminal(io::stdout().is_terminal() && !dumb),
             redraws: terminal && std::env::var_os("CI").is_none(),
+            unwritten: Arc::default(),
         }
     }
 
@@ -72,13 +76,11 @@ impl Talk {
     /// A document on stdout. False when nobody reads it any more.
     pub(crate) fn data(&self, document: &Value) -> bool {
         let mut stdout = io::stdout().lock();
-        let written = match self.output {
-            Output::Json => serde_json::to_string_pretty(document).map(|text| writeln!(stdout, "{text}")),
-            Output::Human | Output::Jsonl => {
-                serde_json::to_string(document).map(|text| writeln!(stdout, "{text}"))
-            }
+        let text = match self.output {
+            Output::Json => serde_json::to_string_pretty(document),
+            Output::Human | Output::Jsonl => serde_json::to_string(document),
         };
-        matches!(written, Ok(Ok(())))
+        self.is_written(text.map_err(io::Error::from).and_then(|text| writeln!(stdout, "{text}")))
     }
 
     pub(crate) fn data_if_machine(&self, document: &Value) {
@@ -89,7 +91,26 @@ impl Talk {
 
     /// Text for people that is the answer itself.
     pub(crate) fn page(&self, text: &str) {
-        drop(writeln!(io::stdout().lock(), "{}", text.trim_end()));
+        self.is_written(writeln!(io::stdout().lock(), "{}", text.trim_end()));
+    }
+
+    /// Whether an answer was written. A reader that has gone away is one thing, a full disk another: that is kept.
+    pub(crate) fn is_written(&self, written: io::Result<()>) -> bool {
+        match written {
+            Ok(()) => true,
+            Err(error) => {
+                if error.kind() != io::ErrorKind::BrokenPipe {
+                    // The first reason is the one to tell.
+                    let _ = self.unwritten.set(error.to_string());
+                }
+                false
+            }
+        }
+    }
+
+    /// Why an answer could not be written, if one could not.
+    pub(crate) fn unwritten(&self) -> Option<&str> {
+        self.unwritten.get().map(String::as_str)
     }
 }
 

@@ -331,6 +331,9 @@ impl Builder<'_> {
             };
             let wrong = sources.iter().filter(|source| source.map().is_none());
             for wrong in wrong.chain(sources.is_empty().then_some(merge)) {
+                if self.found.tells_of_alias(&wrong.span) {
+                    continue;
+                }
                 self.found.push(
                     Problem::new("E0136", wrong.span.clone(), "`<<` merges maps")
                         .label(format!("this is {}", wrong.describe()))
