@@ -203,6 +203,9 @@ impl Judge<'_> {
         let help = match (name, member) {
             ("outputs", "history") => Some("write `outputs_history`".to_owned()),
             _ if self.found.is_full_of_warnings() => None,
+            _ if let Some(whole) = self.cut_at_minus(member) => {
+                Some(format!("`-` is a minus here: write `{name}['{whole}']`"))
+            }
             _ => did_you_mean(member, self.drafts.iter().map(|draft| draft.check.name.as_str())),
         };
         self.found.push(
@@ -210,6 +213,12 @@ impl Judge<'_> {
                 .label("it is always undefined")
                 .maybe_help(help),
         );
+    }
+
+    /// The check whose name the language cuts at its first `-`: `outputs.my-check` is `outputs.my` minus `check`.
+    fn cut_at_minus(&self, member: &str) -> Option<&str> {
+        let mut names = self.drafts.iter().map(|draft| draft.check.name.as_str());
+        names.find(|name| name.split('-').next() == Some(member))
     }
 
     /// Reading a check that runs whenever it likes gives one answer today and another tomorrow.

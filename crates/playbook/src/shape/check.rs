@@ -31,7 +31,8 @@ impl Judge<'_> {
                 },
                 // Whose key it is can only be said once the provider is known.
                 None if self.catalog.iter().any(|any| any.keys.iter().any(|key| key.name == entry.key)) => {}
-                None if provider_name.is_some() => {}
+                // Of an unknown provider it may be; a slip of one of ours, or a key of other engines, it is more likely.
+                None if provider_name.is_some() && !is_ours(&entry.key) => {}
                 None => self.unknown_key(entry, &keys::CHECK, check_keys(None)),
             }
         }
@@ -238,6 +239,10 @@ fn needed_by_operation<'k>(provider: &ProviderSpec, member: &Entry) -> impl Iter
 fn check_keys(provider: Option<&ProviderSpec>) -> impl Iterator<Item = &str> + Clone {
     let own = provider.map(|provider| provider.keys).unwrap_or_default();
     keys::CHECK.keys.iter().map(|key: &Key| key.name).chain(own.iter().map(|key| key.name))
+}
+
+fn is_ours(key: &str) -> bool {
+    foreign::replacement(key, Level::Check).is_some() || did_you_mean(key, check_keys(None)).is_some()
 }
 
 /// Providers of other engines, with ours.
