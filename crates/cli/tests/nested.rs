@@ -135,3 +135,61 @@ checks:
     assert_eq!(document["run"]["status"], "completed", "{document}");
     assert_eq!(document["checks"]["after"]["status"], "succeeded");
 }
+
+const DEPLOY: &str = "
+name: deploy
+timeout: 1s
+checks:
+  act: {type: command, criticality: external, exec: 'echo acted >> acts; sleep 30'}
+";
+
+#[test]
+fn an_effect_that_a_nested_run_left_unknown_is_unknown_around_it_too() {
+    let desk = Desk::new();
+    desk.write("deploy.yaml", DEPLOY);
+    let (code, document) = desk.run(
+        "checks:
+  nest:
+    type: playbook
+    playbook: deploy.yaml
+    on_fail:
+      retry: {max: 2, backoff: {delay_ms: 5}}
+      transitions: [{when: 'attempt < 3', to: nest}]
+",
+    );
+    assert_eq!(code, Some(4), "{document}");
+    assert_eq!(document["run"]["reason"]["code"], "run.waiting.unknown_effect");
+    assert_eq!(document["checks"]["nest"]["status"], "unknown");
+    assert_eq!(desk.read("acts"), "acted\n", "nobody knows, so nobody repeats it");
+    let assumed = desk.escrow(&["resume", "last", "--assume", "nest=done"]);
+    assert_eq!(assumed.code, Some(0), "{}", assumed.stderr);
+    assert_eq!(desk.read("acts"), "acted\n");
+}
+
+#[test]
+fn a_run_that_is_opened_again_asks_about_the_effect_that_a_nested_run_left_unknown() {
+    let desk = Desk::new();
+    desk.write("deploy.yaml", &DEPLOY.replace("timeout: 1s\n", ""));
+    let (code, document) =
+        desk.run("timeout: 1s\nchecks: {nest: {type: playbook, playbook: deploy.yaml}}");
+    assert_eq!((code, &document["checks"]["nest"]["status"]), (Some(124), &Value::from("unknown")));
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(4));
+    assert_eq!(desk.read("acts"), "acted\n");
+}
+
+#[test]
+fn a_nested_run_whose_time_was_up_is_tried_again_like_any_timeout() {
+    let desk = Desk::new();
+    desk.write("slow.yaml", "checks: {look: {type: command, exec: 'echo looked >> looks; sleep 30'}}");
+    let (code, document) = desk.run(
+        "checks:
+  nest:
+    type: playbook
+    playbook: slow.yaml
+    timeout: 500
+    on_fail: {retry: {max: 1, backoff: {delay_ms: 5}}}
+",
+    );
+    assert_eq!((code, &document["checks"]["nest"]["runs"]), (Some(1), &Value::from(2)), "{document}");
+    assert_eq!(desk.read("looks"), "looked\nlooked\n");
+}

@@ -146,6 +146,13 @@ impl Run {
     }
 }
 
+impl Run {
+    /// Whether an effect is left of which nobody knows whether it happened.
+    pub fn has_unknown_effects(&self) -> bool {
+        self.state.checks.iter().any(|check| check.nodes.values().any(is_unknown))
+    }
+}
+
 fn is_unknown(node: &Node) -> bool {
     node.cell().is_some_and(|cell| cell.unknown)
 }

@@ -256,17 +256,18 @@ fn rest_of(run: &Run) -> Rest {
     answer.record.insert("run_id".into(), json!(run.options().run));
     if status != RunStatus::Completed {
         let class = match reason.code {
-            ReasonCode::FailedExit | ReasonCode::FailedCheck | ReasonCode::FailedException => {
-                FaultClass::Transient
-            }
+            ReasonCode::FailedExit
+            | ReasonCode::FailedCheck
+            | ReasonCode::FailedException
+            | ReasonCode::TimedOutDeadline => FaultClass::Transient,
             _ => FaultClass::Logical,
         };
-        // The reason travels upward unchanged.
+        // The reason travels upward unchanged, and so does what nobody knows.
         answer.ending = escrow_model::Ending::Fault(ProviderFault {
             code: reason.code.as_str().to_owned(),
             message: reason.summary,
             class,
-            effect_unknown: false,
+            effect_unknown: run.has_unknown_effects(),
         });
     }
     Rest::Answered(Box::new(answer))
