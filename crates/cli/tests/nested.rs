@@ -170,8 +170,7 @@ fn an_effect_that_a_nested_run_left_unknown_is_unknown_around_it_too() {
 fn a_run_that_is_opened_again_asks_about_the_effect_that_a_nested_run_left_unknown() {
     let desk = Desk::new();
     desk.write("deploy.yaml", &DEPLOY.replace("timeout: 1s\n", ""));
-    let (code, document) =
-        desk.run("timeout: 1s\nchecks: {nest: {type: playbook, playbook: deploy.yaml}}");
+    let (code, document) = desk.run("timeout: 1s\nchecks: {nest: {type: playbook, playbook: deploy.yaml}}");
     assert_eq!((code, &document["checks"]["nest"]["status"]), (Some(124), &Value::from("unknown")));
     assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(4));
     assert_eq!(desk.read("acts"), "acted\n");
@@ -192,4 +191,67 @@ fn a_nested_run_whose_time_was_up_is_tried_again_like_any_timeout() {
     );
     assert_eq!((code, &document["checks"]["nest"]["runs"]), (Some(1), &Value::from(2)), "{document}");
     assert_eq!(desk.read("looks"), "looked\nlooked\n");
+}
+
+#[test]
+fn a_nested_run_that_was_killed_goes_on_and_repeats_no_effect_of_its_own() {
+    let desk = Desk::new();
+    desk.write(
+        "release.yaml",
+        "
+checks:
+  tag: {type: command, criticality: external, exec: 'echo tagged >> acts; echo v1'}
+  test: {type: command, depends_on: tag, exec: 'test -f go || sleep 30'}
+  push: {type: command, criticality: external, depends_on: test, exec: 'echo pushed >> acts'}
+",
+    );
+    desk.write(
+        "playbook.yaml",
+        "
+checks:
+  nest: {type: playbook, playbook: release.yaml}
+  tell: {type: script, depends_on: nest, content: 'return outputs.nest.outputs.tag'}
+",
+    );
+    let mut killed = desk.start(&["run", "playbook.yaml"]);
+    desk.until("the first effect is confirmed", || {
+        desk.escrow(&["runs", "--output", "json"]).json()["runs"]
+            .as_array()
+            .and_then(|runs| runs.iter().find(|run| run["playbook"] == "release"))
+            .and_then(|run| run["id"].as_str())
+            .is_some_and(|id| desk.show(id)["checks"]["test"]["status"] == "running")
+    });
+    killed.kill().expect("it runs");
+    killed.wait().expect("it ends");
+    desk.write("go", "");
+    let resumed = desk.escrow(&["resume", "last", "--output", "json"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    let document = resumed.json();
+    assert_eq!(
+        (&document["checks"]["nest"]["runs"], &document["checks"]["tell"]["output"]),
+        (&Value::from(1), &Value::from("v1"))
+    );
+    assert_eq!(desk.read("acts"), "tagged\npushed\n");
+}
+
+#[test]
+fn an_effect_that_was_cut_off_in_a_nested_run_is_asked_about_there() {
+    let desk = Desk::new();
+    desk.write("deploy.yaml", &DEPLOY.replace("timeout: 1s\n", ""));
+    desk.write(
+        "playbook.yaml",
+        "checks: {nest: {type: playbook, playbook: deploy.yaml}, next: {type: noop, depends_on: nest}}",
+    );
+    let mut killed = desk.start(&["run", "playbook.yaml"]);
+    desk.until("it acts", || desk.path().join("acts").exists());
+    killed.kill().expect("it runs");
+    killed.wait().expect("it ends");
+    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(4));
+    let listed = desk.escrow(&["approvals", "--output", "json"]).json();
+    let asked = &listed["approvals"][0];
+    assert_eq!((&asked["check"], &asked["kind"]), (&Value::from("act"), &Value::from("unknown_effect")));
+    let deploy = asked["run_id"].as_str().expect("an id");
+    assert_eq!(desk.escrow(&["resume", deploy, "--assume", "act=done"]).code, Some(0));
+    assert_eq!(desk.show("last")["run"]["status"], "completed", "the run around it goes on too");
+    assert_eq!(desk.read("acts"), "acted\n");
 }

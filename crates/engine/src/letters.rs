@@ -149,7 +149,8 @@ impl Deciding<'_> {
     }
 
     /// Another process drives the run: what was started and left unanswered is issued again, but for
-    /// external effects, of which nobody knows whether they happened.
+    /// external effects, of which nobody knows whether they happened. A nested run knows it of its own: its journal
+    /// goes on where it was.
     pub(crate) fn take_over(&mut self) {
         self.record(Event::RunResumed {});
         self.state.agenda.0.inspection_asked = false;
@@ -169,7 +170,7 @@ impl Deciding<'_> {
         for (place, attempt, request) in self.at_work(&Phase::Running) {
             let spec = plan.check(place.0);
             let external = spec.criticality == Criticality::External;
-            if self.state.stopping.is_some() && request.provider == NESTED {
+            if request.provider == NESTED {
                 self.call_nested(place, attempt, request);
             } else if self.state.stopping.is_some() || (external && !spec.idempotent) {
                 let fault =
