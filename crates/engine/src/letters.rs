@@ -8,7 +8,7 @@ use escrow_model::{
 };
 use serde_json::{Value, json};
 
-use crate::run::{Effect, Run};
+use crate::run::{Effect, Input, Run};
 use crate::state::{Node, Phase, Place};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
@@ -122,10 +122,24 @@ impl Deciding<'_> {
         for id in expired {
             self.expire(id);
         }
-        if self.deadline().is_some_and(|deadline| deadline <= self.at) {
-            self.record(Event::DeadlinePassed {});
-            self.stop_running();
+        if self.is_overdue() {
+            self.pass_deadline();
         }
+    }
+
+    /// A letter that is opened after the run's time was up, though nobody had noticed, sets nothing going any more.
+    pub(crate) fn is_too_late_for(&self, input: &Input) -> bool {
+        matches!(input, Input::Letter(letter) if !matches!(letter, Letter::Cancel { .. }))
+            && self.is_overdue()
+    }
+
+    fn is_overdue(&self) -> bool {
+        self.deadline().is_some_and(|deadline| deadline <= self.at)
+    }
+
+    pub(crate) fn pass_deadline(&mut self) {
+        self.record(Event::DeadlinePassed {});
+        self.stop_running();
     }
 
     /// Silence is a denial, unless the question has a default that a person could have given too.

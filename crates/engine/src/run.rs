@@ -196,6 +196,13 @@ impl Run {
             return Turn::default();
         }
         let mut deciding = Deciding::new(self, at);
+        if deciding.is_too_late_for(&input) {
+            deciding.pass_deadline();
+            deciding.decide();
+            if deciding.state.status.is_terminal() {
+                return deciding.into_turn();
+            }
+        }
         match input {
             Input::Answered { check, scope, attempt, answer } => {
                 deciding.take_answer(&(check, scope), attempt, answer);
