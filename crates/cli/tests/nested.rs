@@ -255,3 +255,62 @@ fn an_effect_that_was_cut_off_in_a_nested_run_is_asked_about_there() {
     assert_eq!(desk.show("last")["run"]["status"], "completed", "the run around it goes on too");
     assert_eq!(desk.read("acts"), "acted\n");
 }
+
+const RELEASE: &str = "
+checks:
+  tag: {type: command, criticality: external, exec: 'echo tagged >> acts'}
+  test: {type: command, depends_on: tag, exec: 'echo tested >> acts; test -f go'}
+";
+
+#[test]
+fn a_nested_run_that_failed_is_opened_again_and_repeats_no_confirmed_effect() {
+    let desk = Desk::new();
+    desk.write("release.yaml", RELEASE);
+    let (code, document) = desk.run("checks: {nest: {type: playbook, playbook: release.yaml}}");
+    assert_eq!(code, Some(1), "{document}");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1), "it fails once more");
+    desk.write("go", "");
+    let resumed = desk.escrow(&["resume", "last", "--failed"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(desk.read("acts"), "tagged\ntested\ntested\ntested\n");
+    assert_eq!(statuses(&desk).len(), 2, "it is the same run in the same run");
+    assert_eq!(desk.show("last")["checks"]["nest"]["output"]["status"], "completed");
+}
+
+#[test]
+fn a_nested_run_is_a_new_one_where_a_route_or_a_retry_asks_for_it() {
+    let desk = Desk::new();
+    desk.write("release.yaml", RELEASE);
+    let nest = "checks: {nest: {type: playbook, playbook: release.yaml, on_fail: {retry: {max: 1, backoff: {delay_ms: 5}}}}}";
+    assert_eq!(desk.run(nest).0, Some(1));
+    assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2));
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1));
+    let again = "tested\ntagged\ntested\n";
+    assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2) + again, "first opened again, then retried");
+}
+
+#[test]
+fn a_nested_run_is_a_new_one_when_it_is_asked_for_something_else() {
+    let desk = Desk::new();
+    desk.write("release.yaml", &format!("inputs: {{version: {{type: string}}}}\n{RELEASE}"));
+    let outer = "
+checks:
+  version: {type: command, exec: 'cat version || { echo one; exit 1; }', continue_on_failure: true, criticality: policy}
+  nest: {type: playbook, playbook: release.yaml, depends_on: version, with: {version: '{{ outputs.version }}'}}
+";
+    assert_eq!(desk.run(outer).0, Some(1));
+    desk.write("version", "two");
+    desk.write("go", "");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(0));
+    assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2), "version two is tagged, too");
+}
+
+#[test]
+fn what_was_denied_in_a_nested_run_stays_denied() {
+    let desk = waiting(OUTER);
+    let listed = desk.escrow(&["approvals", "--output", "json"]).json();
+    let id = listed["approvals"][0]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(desk.escrow(&["deny", &id]).code, Some(1));
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1));
+    assert_eq!(desk.escrow(&["approvals"]).stdout, "nothing waits for a person\n", "nobody is asked again");
+}

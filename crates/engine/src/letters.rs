@@ -14,7 +14,7 @@ use crate::turn::Deciding;
 use crate::verdict::Judgement;
 
 /// The provider whose attempts are runs with a journal of their own.
-const NESTED: &str = "playbook";
+pub(crate) const NESTED: &str = "playbook";
 
 impl Deciding<'_> {
     pub(crate) fn open_letter(&mut self, letter: Letter) {

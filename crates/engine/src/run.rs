@@ -326,6 +326,15 @@ impl Run {
         self.state.started_at
     }
 
+    /// When it was last opened again because it had failed.
+    pub fn reopened_at(&self) -> Option<Millis> {
+        self.state.reopened_at
+    }
+
+    pub fn ended_at(&self) -> Option<Millis> {
+        self.state.ended_at
+    }
+
     /// How many entries the journal of this run has.
     pub fn entries(&self) -> u64 {
         self.state.entries
