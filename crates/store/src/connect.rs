@@ -15,6 +15,10 @@ const STATEMENTS_CACHED: usize = 128;
 /// The size that the write-ahead log is cut back to after a large transaction.
 const WAL_BYTES_KEPT: u32 = 8 << 20;
 
+/// The size of a page in a database that is made here. A commit is short and writes whole pages, and whoever comes first
+/// reads all that the log has of them.
+const PAGE_BYTES: u32 = 2_048;
+
 /// Opens the database for writing; makes it when it is not there.
 pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connection, Trouble> {
     let flags =
@@ -25,6 +29,9 @@ pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connect
         return Err(Trouble::Known(StoreErrorKind::ReadOnly, "the database may not be written".into()));
     }
     let version = schema::version(&connection)?;
+    if version == 0 {
+        connection.execute_batch(&format!("PRAGMA page_size={PAGE_BYTES}"))?;
+    }
     connection
         .execute_batch(&format!("PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit={WAL_BYTES_KEPT}"))?;
     use_wal(&connection, busy_timeout)?;

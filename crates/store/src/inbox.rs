@@ -64,6 +64,9 @@ impl Store {
 
 /// Part of a commit: the letters are opened at the entry with which the journal then ends.
 pub(crate) fn mark_opened(connection: &Connection, head: &Head, letters: &[LetterId]) -> Result<(), Trouble> {
+    if letters.is_empty() {
+        return Ok(());
+    }
     let mut open = connection.prepare_cached(
         "UPDATE inbox SET opened_seq = ?3 WHERE id = ?1 AND journal = ?2 AND opened_seq IS NULL",
     )?;

@@ -75,17 +75,6 @@ impl Store {
         self.write(Durability::Full, tables::rebuild)
     }
 
-    /// Folds the write-ahead log into the database file, so that the file alone is a copy of everything. Waits
-    /// for nobody: what other processes still use stays in the log.
-    pub fn tidy(&self) -> Result<(), StoreError> {
-        // Not a job of the writer: a checkpoint cannot run inside a transaction.
-        let tidied = connect::for_writing(&self.path, self.options.busy_timeout).and_then(|connection| {
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-            Ok(())
-        });
-        tidied.map_err(|trouble| trouble.at(&self.path))
-    }
-
     /// Waits for what goes on beside the writing. Dropping the store does so too; who ends without dropping it must.
     pub fn settle(&self) {
         if let Some(writer) = self.writer.get() {

@@ -68,33 +68,7 @@ impl<'a> Applied<'a> {
             Event::RunWaiting { reason }
             | Event::RunEnded { reason }
             | Event::RunOverridden { reason, .. } => to(reason.code.status(), Some(reason)),
-            Event::CheckSkipped { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptAnswered { .. }
-            | Event::CheckInspected { .. }
-            | Event::CheckJudged { .. }
-            | Event::OutcomeStored { .. }
-            | Event::CheckSettled { .. }
-            | Event::RetryScheduled { .. }
-            | Event::RetryDue { .. }
-            | Event::Routed { .. }
-            | Event::RoutingDone { .. }
-            | Event::LoopBudgetExceeded { .. }
-            | Event::IssueRaised { .. }
-            | Event::WarningRaised { .. }
-            | Event::FaultDetected { .. }
-            | Event::FaultIsolated { .. }
-            | Event::RecoveryStarted { .. }
-            | Event::RecoverySucceeded { .. }
-            | Event::RecoveryExhausted { .. }
-            | Event::WaitStarted { .. }
-            | Event::ReconcileStarted { .. }
-            | Event::Reconciled { .. }
-            | Event::LetterOpened { .. }
-            | Event::WaitExpired { .. }
-            | Event::MemoryChanged { .. }
-            | Event::DeadlinePassed {}
-            | Event::ArtifactsVerified { .. } => None,
+            _ => None,
         };
         Applied { run, seq, at, event, change }
     }

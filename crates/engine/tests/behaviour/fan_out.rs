@@ -503,6 +503,25 @@ fn on_finish_does_not_wait_for_what_has_nothing_to_do_with_it() {
 }
 
 #[test]
+fn on_finish_does_not_wait_for_an_inner_list_that_nobody_routed_to() {
+    check(
+        "list forEach {on_finish: {run: [agg]}}; each<list; inner<list forEach {start: false}
+         deep<inner {start: false}; agg",
+        &["list: [0]"],
+        "started list #1
+         succeeded list
+         started each[0] #1
+         succeeded each[0]
+         routed list -> agg on_finish.run
+         started agg #1
+         succeeded agg
+         skipped inner[0] not_routed
+         skipped deep[0] not_routed
+         run.completed.ok",
+    );
+}
+
+#[test]
 fn behind_a_mapped_check_a_check_reduces_unless_it_says_map() {
     tells(
         "list forEach; each<list; sum<each; also<each map; back<list reduce",

@@ -66,6 +66,13 @@ fn a_missing_directory_is_an_error_when_writing() {
     assert_eq!(error.kind, StoreErrorKind::Unopenable);
 }
 
+/// The bytes of a page, and of one in the log.
+const PAGE: usize = 2_048;
+const FRAME: usize = PAGE + 24;
+
+/// Then the file alone is a copy of everything.
+const FOLD_IN: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+
 #[test]
 fn damaged_pages_are_an_error_and_not_an_answer() {
     let house = House::new();
@@ -73,10 +80,10 @@ fn damaged_pages_are_an_error_and_not_an_answer() {
     (1..=50).for_each(|number| tenant.commit(&[note(number)]));
     let run = tenant.run().clone();
     let path = house.path();
-    house.store.tidy().unwrap();
+    house.tamper(FOLD_IN);
     let _keep = house.close();
     let mut bytes = std::fs::read(&path).unwrap();
-    bytes[4096..].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    bytes[PAGE..].iter_mut().for_each(|byte| *byte ^= 0x5a);
     std::fs::write(&path, &bytes).unwrap();
     let error = Store::open(&path, Mode::Read).and_then(|store| store.journal(&run)).unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Corrupt);
@@ -119,7 +126,7 @@ fn check_read_only(tidy: bool, file_mode: u32) {
     let path = house.path();
     let directory = path.parent().unwrap().to_owned();
     if tidy {
-        house.store.tidy().unwrap();
+        house.tamper(FOLD_IN);
     }
     let _keep = house.close();
     let allow =
@@ -171,7 +178,7 @@ fn a_long_log_is_folded_in_while_others_write_and_read() {
     house.store.settle();
     check_intact(&house.store, tenant.run(), tenant.seq);
     // 15,000 pages were written; without sweeps all of them would lie here.
-    assert!(longest < 8_000 * 4_096, "{longest} bytes");
+    assert!(longest < 8_000 * PAGE as u64, "{longest} bytes");
 }
 
 #[test]
@@ -180,7 +187,7 @@ fn a_log_that_was_folded_in_is_not_read_by_who_comes_next() {
     let mut tenant = house.start("a", 1_000);
     let log = house.path().with_extension("db-wal");
     let mut number = 0;
-    while std::fs::metadata(&log).unwrap().len() < 32 + 1_000 * 4_120 {
+    while std::fs::metadata(&log).unwrap().len() < 32 + 1_000 * FRAME as u64 {
         tenant.commit(&[note(number)]);
         number += 1;
     }
@@ -188,7 +195,7 @@ fn a_log_that_was_folded_in_is_not_read_by_who_comes_next() {
     house.store.settle();
     let log = std::fs::read(log).unwrap();
     // A page belongs to the log that has its salt in its header.
-    let is_new = |page: &usize| log[32 + page * 4_120 + 8..][..8] == log[16..24];
+    let is_new = |page: &usize| log[32 + page * FRAME + 8..][..8] == log[16..24];
     let pages = (0..1_000).take_while(is_new).count();
     assert!((1..10).contains(&pages), "{pages} pages of the log are new");
     check_intact(&house.store, tenant.run(), tenant.seq);
