@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use escrow_model::{ExpectedArtifact, Home, KeyKind, KeySpec, Mutates, ProviderSpec};
+use escrow_model::{ExpectedArtifact, Home, Inputs, KeyKind, KeySpec, Mutates, ProviderSpec};
 use escrow_playbook::{AGENT, Beside, FoundAgent, read_profile};
 use serde_json::{Value, json};
 
@@ -127,6 +127,12 @@ impl Beside for Project {
 
     fn trouble(&self, playbook: &str) -> Option<String> {
         (playbook == "missing.yaml").then(|| format!("there is no file `{playbook}`"))
+    }
+
+    fn inputs(&self, playbook: &str) -> Option<Inputs> {
+        let text = "inputs: { target: { type: string } }\nchecks: { a: { type: noop } }";
+        let plan = escrow_playbook::read(text, playbook, CATALOG).plan.expect("it is good");
+        (playbook == "deploy.yaml").then_some(plan.inputs)
     }
 
     fn promises(&self, _: &str) -> Vec<ExpectedArtifact> {
