@@ -135,3 +135,182 @@ checks:
     assert_eq!(document["run"]["status"], "completed", "{document}");
     assert_eq!(document["checks"]["after"]["status"], "succeeded");
 }
+
+const DEPLOY: &str = "
+name: deploy
+timeout: 1s
+checks:
+  act: {type: command, criticality: external, exec: 'echo acted >> acts; sleep 30'}
+";
+
+#[test]
+fn an_effect_that_a_nested_run_left_unknown_is_unknown_around_it_too() {
+    let desk = Desk::new();
+    desk.write("deploy.yaml", DEPLOY);
+    let (code, document) = desk.run(
+        "checks:
+  nest:
+    type: playbook
+    playbook: deploy.yaml
+    on_fail:
+      retry: {max: 2, backoff: {delay_ms: 5}}
+      transitions: [{when: 'attempt < 3', to: nest}]
+",
+    );
+    assert_eq!(code, Some(4), "{document}");
+    assert_eq!(document["run"]["reason"]["code"], "run.waiting.unknown_effect");
+    assert_eq!(document["checks"]["nest"]["status"], "unknown");
+    assert_eq!(desk.read("acts"), "acted\n", "nobody knows, so nobody repeats it");
+    let assumed = desk.escrow(&["resume", "last", "--assume", "nest=done"]);
+    assert_eq!(assumed.code, Some(0), "{}", assumed.stderr);
+    assert_eq!(desk.read("acts"), "acted\n");
+}
+
+#[test]
+fn a_run_that_is_opened_again_asks_about_the_effect_that_a_nested_run_left_unknown() {
+    let desk = Desk::new();
+    desk.write("deploy.yaml", &DEPLOY.replace("timeout: 1s\n", ""));
+    let (code, document) = desk.run("timeout: 1s\nchecks: {nest: {type: playbook, playbook: deploy.yaml}}");
+    assert_eq!((code, &document["checks"]["nest"]["status"]), (Some(124), &Value::from("unknown")));
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(4));
+    assert_eq!(desk.read("acts"), "acted\n");
+}
+
+#[test]
+fn a_nested_run_whose_time_was_up_is_tried_again_like_any_timeout() {
+    let desk = Desk::new();
+    desk.write("slow.yaml", "checks: {look: {type: command, exec: 'echo looked >> looks; sleep 30'}}");
+    let (code, document) = desk.run(
+        "checks:
+  nest:
+    type: playbook
+    playbook: slow.yaml
+    timeout: 500
+    on_fail: {retry: {max: 1, backoff: {delay_ms: 5}}}
+",
+    );
+    assert_eq!((code, &document["checks"]["nest"]["runs"]), (Some(1), &Value::from(2)), "{document}");
+    assert_eq!(desk.read("looks"), "looked\nlooked\n");
+}
+
+#[test]
+fn a_nested_run_that_was_killed_goes_on_and_repeats_no_effect_of_its_own() {
+    let desk = Desk::new();
+    desk.write(
+        "release.yaml",
+        "
+checks:
+  tag: {type: command, criticality: external, exec: 'echo tagged >> acts; echo v1'}
+  test: {type: command, depends_on: tag, exec: 'test -f go || sleep 30'}
+  push: {type: command, criticality: external, depends_on: test, exec: 'echo pushed >> acts'}
+",
+    );
+    desk.write(
+        "playbook.yaml",
+        "
+checks:
+  nest: {type: playbook, playbook: release.yaml}
+  tell: {type: script, depends_on: nest, content: 'return outputs.nest.outputs.tag'}
+",
+    );
+    let mut killed = desk.start(&["run", "playbook.yaml"]);
+    desk.until("the first effect is confirmed", || {
+        desk.escrow(&["runs", "--output", "json"]).json()["runs"]
+            .as_array()
+            .and_then(|runs| runs.iter().find(|run| run["playbook"] == "release"))
+            .and_then(|run| run["id"].as_str())
+            .is_some_and(|id| desk.show(id)["checks"]["test"]["status"] == "running")
+    });
+    killed.kill().expect("it runs");
+    killed.wait().expect("it ends");
+    desk.write("go", "");
+    let resumed = desk.escrow(&["resume", "last", "--output", "json"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    let document = resumed.json();
+    assert_eq!(
+        (&document["checks"]["nest"]["runs"], &document["checks"]["tell"]["output"]),
+        (&Value::from(1), &Value::from("v1"))
+    );
+    assert_eq!(desk.read("acts"), "tagged\npushed\n");
+}
+
+#[test]
+fn an_effect_that_was_cut_off_in_a_nested_run_is_asked_about_there() {
+    let desk = Desk::new();
+    desk.write("deploy.yaml", &DEPLOY.replace("timeout: 1s\n", ""));
+    desk.write(
+        "playbook.yaml",
+        "checks: {nest: {type: playbook, playbook: deploy.yaml}, next: {type: noop, depends_on: nest}}",
+    );
+    let mut killed = desk.start(&["run", "playbook.yaml"]);
+    desk.until("it acts", || desk.path().join("acts").exists());
+    killed.kill().expect("it runs");
+    killed.wait().expect("it ends");
+    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(4));
+    let listed = desk.escrow(&["approvals", "--output", "json"]).json();
+    let asked = &listed["approvals"][0];
+    assert_eq!((&asked["check"], &asked["kind"]), (&Value::from("act"), &Value::from("unknown_effect")));
+    let deploy = asked["run_id"].as_str().expect("an id");
+    assert_eq!(desk.escrow(&["resume", deploy, "--assume", "act=done"]).code, Some(0));
+    assert_eq!(desk.show("last")["run"]["status"], "completed", "the run around it goes on too");
+    assert_eq!(desk.read("acts"), "acted\n");
+}
+
+const RELEASE: &str = "
+checks:
+  tag: {type: command, criticality: external, exec: 'echo tagged >> acts'}
+  test: {type: command, depends_on: tag, exec: 'echo tested >> acts; test -f go'}
+";
+
+#[test]
+fn a_nested_run_that_failed_is_opened_again_and_repeats_no_confirmed_effect() {
+    let desk = Desk::new();
+    desk.write("release.yaml", RELEASE);
+    let (code, document) = desk.run("checks: {nest: {type: playbook, playbook: release.yaml}}");
+    assert_eq!(code, Some(1), "{document}");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1), "it fails once more");
+    desk.write("go", "");
+    let resumed = desk.escrow(&["resume", "last", "--failed"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(desk.read("acts"), "tagged\ntested\ntested\ntested\n");
+    assert_eq!(statuses(&desk).len(), 2, "it is the same run in the same run");
+    assert_eq!(desk.show("last")["checks"]["nest"]["output"]["status"], "completed");
+}
+
+#[test]
+fn a_nested_run_is_a_new_one_where_a_route_or_a_retry_asks_for_it() {
+    let desk = Desk::new();
+    desk.write("release.yaml", RELEASE);
+    let nest = "checks: {nest: {type: playbook, playbook: release.yaml, on_fail: {retry: {max: 1, backoff: {delay_ms: 5}}}}}";
+    assert_eq!(desk.run(nest).0, Some(1));
+    assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2));
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1));
+    let again = "tested\ntagged\ntested\n";
+    assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2) + again, "first opened again, then retried");
+}
+
+#[test]
+fn a_nested_run_is_a_new_one_when_it_is_asked_for_something_else() {
+    let desk = Desk::new();
+    desk.write("release.yaml", &format!("inputs: {{version: {{type: string}}}}\n{RELEASE}"));
+    let outer = "
+checks:
+  version: {type: command, exec: 'cat version || { echo one; exit 1; }', continue_on_failure: true, criticality: policy}
+  nest: {type: playbook, playbook: release.yaml, depends_on: version, with: {version: '{{ outputs.version }}'}}
+";
+    assert_eq!(desk.run(outer).0, Some(1));
+    desk.write("version", "two");
+    desk.write("go", "");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(0));
+    assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2), "version two is tagged, too");
+}
+
+#[test]
+fn what_was_denied_in_a_nested_run_stays_denied() {
+    let desk = waiting(OUTER);
+    let listed = desk.escrow(&["approvals", "--output", "json"]).json();
+    let id = listed["approvals"][0]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(desk.escrow(&["deny", &id]).code, Some(1));
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1));
+    assert_eq!(desk.escrow(&["approvals"]).stdout, "nothing waits for a person\n", "nobody is asked again");
+}

@@ -108,9 +108,11 @@ impl Deciding<'_> {
             self.skip_check(check, scope, reason, String::new());
             return;
         }
-        let Some(node) = self.node(parent, scope).filter(|node| node.is_settled()) else { return };
+        if !self.node(parent, scope).is_some_and(Node::is_settled) {
+            return;
+        }
         let parent_name = &plan.check(parent).name;
-        if node.cell().is_some_and(|cell| cell.has_succeeded()) {
+        if self.items_given(parent, scope).is_some() {
             let detail = format!("`{parent_name}` gave no items");
             self.skip_check(check, scope, SkipReason::ForEachEmpty, detail);
         } else {

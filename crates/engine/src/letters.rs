@@ -8,13 +8,13 @@ use escrow_model::{
 };
 use serde_json::{Value, json};
 
-use crate::run::{Effect, Run};
+use crate::run::{Effect, Input, Run};
 use crate::state::{Node, Phase, Place};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 
 /// The provider whose attempts are runs with a journal of their own.
-const NESTED: &str = "playbook";
+pub(crate) const NESTED: &str = "playbook";
 
 impl Deciding<'_> {
     pub(crate) fn open_letter(&mut self, letter: Letter) {
@@ -122,10 +122,24 @@ impl Deciding<'_> {
         for id in expired {
             self.expire(id);
         }
-        if self.deadline().is_some_and(|deadline| deadline <= self.at) {
-            self.record(Event::DeadlinePassed {});
-            self.stop_running();
+        if self.is_overdue() {
+            self.pass_deadline();
         }
+    }
+
+    /// A letter that is opened after the run's time was up, though nobody had noticed, sets nothing going any more.
+    pub(crate) fn is_too_late_for(&self, input: &Input) -> bool {
+        matches!(input, Input::Letter(letter) if !matches!(letter, Letter::Cancel { .. }))
+            && self.is_overdue()
+    }
+
+    fn is_overdue(&self) -> bool {
+        self.deadline().is_some_and(|deadline| deadline <= self.at)
+    }
+
+    pub(crate) fn pass_deadline(&mut self) {
+        self.record(Event::DeadlinePassed {});
+        self.stop_running();
     }
 
     /// Silence is a denial, unless the question has a default that a person could have given too.
@@ -149,7 +163,8 @@ impl Deciding<'_> {
     }
 
     /// Another process drives the run: what was started and left unanswered is issued again, but for
-    /// external effects, of which nobody knows whether they happened.
+    /// external effects, of which nobody knows whether they happened. A nested run knows it of its own: its journal
+    /// goes on where it was.
     pub(crate) fn take_over(&mut self) {
         self.record(Event::RunResumed {});
         self.state.agenda.0.inspection_asked = false;
@@ -169,7 +184,7 @@ impl Deciding<'_> {
         for (place, attempt, request) in self.at_work(&Phase::Running) {
             let spec = plan.check(place.0);
             let external = spec.criticality == Criticality::External;
-            if self.state.stopping.is_some() && request.provider == NESTED {
+            if request.provider == NESTED {
                 self.call_nested(place, attempt, request);
             } else if self.state.stopping.is_some() || (external && !spec.idempotent) {
                 let fault =

@@ -7,10 +7,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use escrow_model::{CheckIndex, Event, Millis, Reopened, RunStatus, ScopePath, Severity, SkipReason};
+use escrow_model::{
+    CheckIndex, Event, Millis, Reopened, RunId, RunStatus, ScopePath, Severity, SkipReason, Verdict,
+};
 use thiserror::Error;
 
 use crate::graph::shared_depth;
+use crate::letters::NESTED;
 use crate::run::{Run, Turn};
 use crate::state::{Calling, Node, Place, Stopping};
 use crate::turn::Deciding;
@@ -100,11 +103,39 @@ impl Run {
         let graph = Arc::clone(&self.graph);
         let concerned = places.iter().flat_map(|(check, _)| graph.closure(*check)).copied().collect();
         let confirmed = self.confirmed_items(&concerned);
+        self.remember_nested();
         for (check, scope) in places {
             self.open_again(check, scope);
         }
         self.keep(confirmed);
         self.put_everything_on_the_agenda();
+    }
+
+    /// A nested run that failed is opened again too, so that it repeats nothing that is confirmed in it.
+    fn remember_nested(&mut self) {
+        let plan = self.plan();
+        for (place, check) in self.state.checks.iter_mut().enumerate() {
+            check.nested.clear();
+            if plan.check(CheckIndex::at(place)).provider != NESTED {
+                continue;
+            }
+            for (scope, node) in check.nodes.iter() {
+                let Some(cell) = node.cell().filter(|cell| cell.has_verdict(Verdict::Failed)) else {
+                    continue;
+                };
+                let record = cell.answer.as_ref().map(|answer| &answer.record);
+                if let Some(id) = record.and_then(|record| record.get("run_id")?.as_str()) {
+                    let attempt = check.attempts.get(scope).copied().unwrap_or(0) + 1;
+                    check.nested.insert(scope.clone(), (attempt, RunId::from_stored(id)));
+                }
+            }
+        }
+    }
+
+    /// The nested run that this attempt goes on with, instead of a new one.
+    pub fn nested_before(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> Option<&RunId> {
+        let (at, id) = self.state.checks[check.place()].nested.get(scope)?;
+        (*at == attempt).then_some(id)
     }
 
     fn open_again(&mut self, target: CheckIndex, target_scope: &ScopePath) {
@@ -143,6 +174,13 @@ impl Run {
             plan.check(check).fan.contains(&parent)
                 && self.state.checks[check.place()].nodes.values().any(is_unknown)
         })
+    }
+}
+
+impl Run {
+    /// Whether an effect is left of which nobody knows whether it happened.
+    pub fn has_unknown_effects(&self) -> bool {
+        self.state.checks.iter().any(|check| check.nodes.values().any(is_unknown))
     }
 }
 

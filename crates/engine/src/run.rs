@@ -196,6 +196,13 @@ impl Run {
             return Turn::default();
         }
         let mut deciding = Deciding::new(self, at);
+        if deciding.is_too_late_for(&input) {
+            deciding.pass_deadline();
+            deciding.decide();
+            if deciding.state.status.is_terminal() {
+                return deciding.into_turn();
+            }
+        }
         match input {
             Input::Answered { check, scope, attempt, answer } => {
                 deciding.take_answer(&(check, scope), attempt, answer);
@@ -317,6 +324,15 @@ impl Run {
 
     pub fn started_at(&self) -> Millis {
         self.state.started_at
+    }
+
+    /// When it was last opened again because it had failed.
+    pub fn reopened_at(&self) -> Option<Millis> {
+        self.state.reopened_at
+    }
+
+    pub fn ended_at(&self) -> Option<Millis> {
+        self.state.ended_at
     }
 
     /// How many entries the journal of this run has.

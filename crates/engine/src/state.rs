@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, CheckIndex, Delivery, Facts, FaultClass, Issue, Millis, Plan, Reason, ReasonCode,
-    RecordedOutcome, Request, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    RecordedOutcome, Request, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind,
+    Warning,
 };
 use serde_json::{Map, Value};
 
@@ -150,6 +151,8 @@ pub(crate) struct CheckState {
     pub(crate) failures: BTreeMap<ScopePath, Failure>,
     /// Items whose effect is confirmed, and whose `forEach` is being run again because something failed.
     pub(crate) kept: Vec<Kept>,
+    /// Nested runs that failed, each with the attempt that goes on with it since the run was opened again.
+    pub(crate) nested: BTreeMap<ScopePath, (u32, RunId)>,
     /// Items of a pass that is over, until the next pass has one in their place.
     pub(crate) past: BTreeMap<ScopePath, Past>,
 }

@@ -9,12 +9,13 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use escrow_model::{CheckIndex, ScopePath, SkipReason};
+use escrow_model::{CheckIndex, ScopePath, SkipReason, Verdict};
 use serde_json::Value;
 
 use crate::graph::BlockName;
 use crate::run::Run;
 use crate::state::{Aside, Cell, Group, Node, Phase};
+use crate::verdict::ITEMS_MAX;
 
 impl Run {
     pub(crate) fn node(&self, check: CheckIndex, scope: &ScopePath) -> Option<&Node> {
@@ -188,6 +189,19 @@ impl Run {
         }
     }
 
+    /// How many items a settled `forEach` check gave. One that failed gave some only if dependents may go on all the
+    /// same, and what it came to is an array.
+    pub(crate) fn items_given(&self, parent: CheckIndex, scope: &ScopePath) -> Option<usize> {
+        let cell = self.cell(parent, scope)?;
+        let items = cell.answer.as_ref().and_then(|answer| answer.output.as_array()).map(Vec::len);
+        if cell.has_succeeded() {
+            return Some(items.unwrap_or(0));
+        }
+        let failed = cell.phase == Phase::Settled && cell.skip.is_none() && cell.has_verdict(Verdict::Failed);
+        let let_through = failed && self.state.plan.check(parent).continue_on_failure;
+        items.filter(|items| let_through && *items <= ITEMS_MAX)
+    }
+
     /// Opens the items of a mapped check once its parent's array is known. An empty array opens nothing:
     /// the group is then skipped, which is a decision and has its own entry.
     pub(crate) fn expand(&mut self, mapped: CheckIndex, scope: &ScopePath) {
@@ -195,8 +209,8 @@ impl Run {
         let spec = plan.check(mapped);
         let Some(parent) = spec.fan.get(scope.depth()).copied() else { return };
         let Some(Node::Unexpanded(calling)) = self.node(mapped, scope) else { return };
-        let Some(cell) = self.cell(parent, scope).filter(|cell| cell.has_succeeded()) else { return };
-        let items = cell.answer.as_ref().and_then(|answer| answer.output.as_array()).map_or(0, Vec::len);
+        let Some(items) = self.items_given(parent, scope) else { return };
+        let Some(cell) = self.cell(parent, scope) else { return };
         let mut calling = calling.clone();
         calling.event = calling.event.or_else(|| cell.calling.event.clone());
         let total = u32::try_from(items).unwrap_or(0);

@@ -12,7 +12,7 @@ use crate::run::Run;
 use crate::view::{BUDGET, View};
 
 /// The most items a `forEach` may have.
-const ITEMS_MAX: usize = 10_000;
+pub(crate) const ITEMS_MAX: usize = 10_000;
 
 /// How many broken rules one judgement lists.
 const ISSUES_MAX: usize = 1_000;

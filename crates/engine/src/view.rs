@@ -55,9 +55,14 @@ struct AfterProvider<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Before the provider: `if`, `assume`, templates, scripts.
+    /// Before the provider: `if`, `assume`, templates.
     pub(crate) fn before(run: &'a Run, check: CheckIndex, scope: &ScopePath) -> View<'a> {
         View::new(run, check, scope, None, run.next_attempt(check, scope), None)
+    }
+
+    /// While an attempt runs: scripts.
+    pub(crate) fn during(run: &'a Run, check: CheckIndex, scope: &ScopePath) -> View<'a> {
+        View::new(run, check, scope, None, run.next_attempt(check, scope) - 1, None)
     }
 
     /// After it: `guarantee`, `fail_if`.

@@ -1,7 +1,8 @@
 //! `type: playbook`: a run inside a run, with a journal of its own.
 //!
 //! **Invariant:** the id of a nested run follows from its parent, check, scope and attempt. Whoever takes the
-//! parent over finds the same nested run, goes on with it, or takes its result: nothing is run twice.
+//! parent over finds the same nested run, goes on with it, or takes its result: nothing is run twice. When the parent
+//! was opened again because it had failed, so is the nested run that failed in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,8 @@ pub(crate) struct Nest {
     pub(crate) check: String,
     pub(crate) scope: ScopePath,
     pub(crate) attempt: u32,
+    /// The nested run that failed before the run around it was opened again, and when that was.
+    pub(crate) before: Option<(RunId, u64)>,
     pub(crate) surroundings: Surroundings,
     pub(crate) store: Arc<dyn Keeper>,
     pub(crate) world: Rc<dyn World>,
@@ -70,8 +73,26 @@ impl Nest {
     }
 
     async fn run_to_rest(self, request: &Request) -> Result<Run, ProviderFault> {
-        let id = self.child_id();
-        let (run, lease, beginning) = match self.known(&id)? {
+        let (id, known) = self.find(request)?;
+        let (run, lease, beginning) = match known {
+            Some(run) if self.is_to_be_opened_again(&run) => {
+                let judge = |holder: &Holder| self.world.liveness(holder);
+                let lease = match self.store.acquire(&id, &self.world.holder(), &judge) {
+                    Ok(lease) => lease,
+                    Err(LeaseError::Held { .. }) => return Ok(run),
+                    Err(error) => return Err(world(&error.to_string())),
+                };
+                // Somebody may have opened it before we held it.
+                let mut run = self.known(&id)?.unwrap_or(run);
+                match run.reopen_failed(self.world.now_ms(), None) {
+                    Ok(turn) => (run, lease, Beginning::Reopened(turn)),
+                    // What a person denied stays denied.
+                    Err(_) => {
+                        self.store.release(&lease).map_err(|error| world(&error.to_string()))?;
+                        return Ok(run);
+                    }
+                }
+            }
             Some(run) => {
                 if run.status().is_terminal() {
                     return Ok(run);
@@ -123,6 +144,28 @@ impl Nest {
             DriveError::Fenced(id) => world(&format!("another process has taken over nested run `{id}`")),
             DriveError::Orphans { .. } | DriveError::Lost(_) => world(&error.to_string()),
         })
+    }
+
+    /// The run of this attempt, if somebody began it; else the one that failed before, if it was asked for the same.
+    fn find(&self, request: &Request) -> Result<(RunId, Option<Run>), ProviderFault> {
+        let id = self.child_id();
+        if let Some(run) = self.known(&id)? {
+            return Ok((id, Some(run)));
+        }
+        let before = self.before.as_ref().map(|(id, _)| self.known(id)).transpose()?.flatten();
+        let same = |run: &Run| {
+            inputs(run.plan_of(), request.fields.get("with")).is_ok_and(|now| now == run.options().inputs)
+        };
+        Ok(match before.filter(same) {
+            Some(run) => (run.options().run.clone(), Some(run)),
+            None => (id, None),
+        })
+    }
+
+    fn is_to_be_opened_again(&self, run: &Run) -> bool {
+        let Some((id, at)) = &self.before else { return false };
+        let ended_before = run.ended_at().is_some_and(|ended| ended <= *at);
+        run.options().run == *id && ended_before && !self.cancellation.is_cancelled()
     }
 
     fn child_id(&self) -> RunId {
@@ -256,17 +299,18 @@ fn rest_of(run: &Run) -> Rest {
     answer.record.insert("run_id".into(), json!(run.options().run));
     if status != RunStatus::Completed {
         let class = match reason.code {
-            ReasonCode::FailedExit | ReasonCode::FailedCheck | ReasonCode::FailedException => {
-                FaultClass::Transient
-            }
+            ReasonCode::FailedExit
+            | ReasonCode::FailedCheck
+            | ReasonCode::FailedException
+            | ReasonCode::TimedOutDeadline => FaultClass::Transient,
             _ => FaultClass::Logical,
         };
-        // The reason travels upward unchanged.
+        // The reason travels upward unchanged, and so does what nobody knows.
         answer.ending = escrow_model::Ending::Fault(ProviderFault {
             code: reason.code.as_str().to_owned(),
             message: reason.summary,
             class,
-            effect_unknown: false,
+            effect_unknown: run.has_unknown_effects(),
         });
     }
     Rest::Answered(Box::new(answer))

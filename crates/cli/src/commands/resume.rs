@@ -13,6 +13,7 @@ use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
 use escrow_store::{Lease, LeaseError, RunRow, Store};
 
+use super::letters::drive_upward;
 use super::resume_all;
 use super::run::report;
 use super::runs::replay;
@@ -36,8 +37,11 @@ pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, talk: &Talk) 
     }
     let run = if arguments.failed {
         reopen(&row, Arc::clone(&store), &state, talk)?
-    } else {
+    } else if arguments.assume.is_empty() {
         drive(&row, Arc::clone(&store), &state, talk, Wish::GoOn)?
+    } else {
+        // Like any letter, it sets the run going and those that it is nested in.
+        drive_upward(&row, &store, &state, talk, Wish::GoOn)?
     };
     report(&run, &store, talk);
     Ok(exit_of(&run))

@@ -131,3 +131,23 @@ fn nobody_is_asked_about_an_effect_once_the_run_is_stopping() {
     stage.play(&[]);
     assert_eq!(stage.run.reason().expect("it ended").code.as_str(), "run.aborted.denied");
 }
+
+/// Nobody drove the run when its time was up, and the approval was there first.
+#[test]
+fn an_approval_that_comes_after_the_deadline_sets_nothing_going() {
+    let mut stage = stage("@timeout: 10s\na external {requires_approval: true}", &[]);
+    let id = stage.run.waits().first().expect("it waits").id.clone();
+    stage.now_ms += 11_000;
+    stage.letter(Letter::Approve { id, by: None, note: None });
+    assert!(!stage.has_started("a"));
+    assert_eq!(stage.run.document()["run"]["reason"]["code"], "run.timed_out.deadline");
+    assert_eq!(stage.run.document()["checks"]["a"]["skip_reason"], "run_ended");
+}
+
+#[test]
+fn whoever_cancels_after_the_deadline_has_cancelled() {
+    let mut stage = stage("@timeout: 10s\na {requires_approval: true}", &[]);
+    stage.now_ms += 11_000;
+    stage.letter(Letter::Cancel { by: None, system: false });
+    assert_eq!(stage.run.document()["run"]["reason"]["code"], "run.cancelled.user");
+}

@@ -585,3 +585,35 @@ fn if_and_assume_are_judged_per_item() {
          run.completed.ok",
     );
 }
+
+#[test]
+fn the_items_of_a_list_that_failed_and_may_fail_run_all_the_same() {
+    tells(
+        r#"list forEach {criticality: info, continue_on_failure: true, guarantee: "output.length < 2", on_finish: {run: [end]}}
+           a<list; act<a map {criticality: external}; r<a {guarantee: "outputs.a.length === 2"}; end"#,
+        &["list: [1, 2]"],
+        "list failed x1 contract/guarantee_failed
+         a succeeded x2
+         a[0] succeeded x1
+         a[1] succeeded x1
+         act skipped x0 contract_blocked
+         act[0] skipped x0 contract_blocked
+         act[1] skipped x0 contract_blocked
+         r succeeded x1
+         end succeeded x1
+         run.completed.with_warnings",
+    );
+}
+
+#[test]
+fn a_list_that_failed_and_may_fail_has_no_items_when_it_gave_no_array() {
+    tells(
+        r#"list forEach {criticality: info, continue_on_failure: true}; a<list; r<a; s<list reduce"#,
+        &["list: exit 1"],
+        "list failed x1 command/exit_nonzero
+         a skipped x0 dependency_failed
+         r skipped x0 dependency_failed
+         s succeeded x1
+         run.completed.with_warnings",
+    );
+}

@@ -123,3 +123,16 @@ fn event_name_has_two_spellings() {
     let text = r#"a {if: "event.name === 'pr_opened' && event.event_name === event.name"}"#;
     assert_eq!(play(text, &[], &options).reason(), "run.completed.ok");
 }
+
+#[test]
+fn a_script_counts_attempts_like_everybody_else() {
+    tells(
+        r#"a {type: script, content: "return attempt", if: "attempt < 4", guarantee: "output === attempt",
+                      on_success: {transitions: [{when: "attempt < 2", to: a}]}}
+           b<a {guarantee: "JSON.stringify(outputs_history.a) === '[1,2]'"}"#,
+        &[],
+        "a succeeded x2
+         b succeeded x1
+         run.completed.ok",
+    );
+}

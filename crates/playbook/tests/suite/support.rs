@@ -129,6 +129,12 @@ impl Beside for Project {
         (playbook == "missing.yaml").then(|| format!("there is no file `{playbook}`"))
     }
 
+    fn inputs(&self, playbook: &str) -> Option<Inputs> {
+        let text = "inputs: { target: { type: string } }\nchecks: { a: { type: noop } }";
+        let plan = escrow_playbook::read(text, playbook, CATALOG).plan.expect("it is good");
+        (playbook == "deploy.yaml").then_some(plan.inputs)
+    }
+
     fn promises(&self, _: &str) -> Vec<ExpectedArtifact> {
         let text = "artifacts: { expected: [{ id: notes, path: notes.md }] }\nchecks: { a: { type: noop } }";
         let plan = escrow_playbook::read(text, "nested.yaml", CATALOG).plan.expect("it is good");

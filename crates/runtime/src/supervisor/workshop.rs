@@ -147,6 +147,7 @@ impl Workshop {
             check: spec.name.clone(),
             scope: scope.clone(),
             attempt,
+            before: run.nested_before(check, &scope, attempt).cloned().zip(run.reopened_at()),
             surroundings: (*self.surroundings).clone(),
             store: Arc::clone(&self.store),
             world: Rc::clone(&self.world),
