@@ -141,12 +141,6 @@ impl Beside for Project {
         plan.artifacts.expected
     }
 
-    fn inputs(&self, playbook: &str) -> Option<Inputs> {
-        let text = "inputs: { target: { type: string } }\nchecks: { a: { type: noop } }";
-        let plan = escrow_playbook::read(text, "deploy.yaml", CATALOG).plan.expect("it is good");
-        (playbook == "deploy.yaml").then_some(plan.inputs)
-    }
-
     fn agent(&self, name: &str) -> FoundAgent {
         let text = match name {
             "reviewer" => REVIEWER,
