@@ -23,13 +23,13 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 /// How many pages a log may have when everybody has left. Every process that comes to the database first reads all of
 /// it.
-const PAGES_MAX: i32 = 1_000;
+const PAGES_MAX: i32 = 2_000;
 
 /// How many it may have while somebody works.
-const PAGES_MAX_AT_WORK: i32 = 4_000;
+const PAGES_MAX_AT_WORK: i32 = 8_000;
 
 /// How much longer a log becomes before more of it is folded in.
-const PAGES_MORE: i32 = 500;
+const PAGES_MORE: i32 = 1_000;
 
 /// How often, and how long after each other, it is tried to have the log for ourselves.
 const TRIES: u32 = 50;

@@ -178,7 +178,7 @@ fn a_long_log_is_folded_in_while_others_write_and_read() {
     house.store.settle();
     check_intact(&house.store, tenant.run(), tenant.seq);
     // 15,000 pages were written; without sweeps all of them would lie here.
-    assert!(longest < 8_000 * PAGE as u64, "{longest} bytes");
+    assert!(longest < 12_000 * PAGE as u64, "{longest} bytes");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_log_that_was_folded_in_is_not_read_by_who_comes_next() {
     let mut tenant = house.start("a", 1_000);
     let log = house.path().with_extension("db-wal");
     let mut number = 0;
-    while std::fs::metadata(&log).unwrap().len() < 32 + 1_000 * FRAME as u64 {
+    while std::fs::metadata(&log).unwrap().len() < 32 + 2_000 * FRAME as u64 {
         tenant.commit(&[note(number)]);
         number += 1;
     }
@@ -196,7 +196,7 @@ fn a_log_that_was_folded_in_is_not_read_by_who_comes_next() {
     let log = std::fs::read(log).unwrap();
     // A page belongs to the log that has its salt in its header.
     let is_new = |page: &usize| log[32 + page * FRAME + 8..][..8] == log[16..24];
-    let pages = (0..1_000).take_while(is_new).count();
+    let pages = (0..2_000).take_while(is_new).count();
     assert!((1..10).contains(&pages), "{pages} pages of the log are new");
     check_intact(&house.store, tenant.run(), tenant.seq);
 }
