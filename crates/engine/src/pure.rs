@@ -108,7 +108,7 @@ fn script(run: &Run, check: CheckIndex, scope: &ScopePath) -> (Answer, Vec<Event
             Vec::new(),
         );
     };
-    match block.run(&View::during(run, check, scope), SCRIPT_BUDGET) {
+    match block.run(&View::during(run, check, scope, None), SCRIPT_BUDGET) {
         Ok((answer, writes)) => (Answer::done(answer.into_json().unwrap_or(Value::Null)), changes(writes)),
         Err(fault) => {
             let message = run.surroundings.in_words(&fault);

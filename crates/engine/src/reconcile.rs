@@ -117,7 +117,7 @@ impl Run {
         attempt: u32,
         reconcile: &Reconcile,
     ) -> Result<Request, String> {
-        let view = View::reconciling(self, check, scope, None);
+        let view = View::during(self, check, scope, None);
         let exec = crate::request::render_field(&reconcile.exec, &view)
             .map_err(|fault| format!("`reconcile`: {}", self.surroundings.in_words(&fault)))?;
         Ok(Request {
@@ -142,7 +142,7 @@ impl Run {
             return (None, fault.message.clone());
         }
         let (finding, detail) = if speaks {
-            let view = View::reconciling(self, check, scope, Some(answer));
+            let view = View::during(self, check, scope, Some(answer));
             self.by_expressions(reconcile.expressions(), &view)
         } else {
             by_word(&answer.output)

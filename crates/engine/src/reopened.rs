@@ -175,9 +175,7 @@ impl Run {
                 && self.state.checks[check.place()].nodes.values().any(is_unknown)
         })
     }
-}
 
-impl Run {
     /// Whether an effect is left of which nobody knows whether it happened.
     pub fn has_unknown_effects(&self) -> bool {
         self.state.checks.iter().any(|check| check.nodes.values().any(is_unknown))

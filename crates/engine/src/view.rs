@@ -60,19 +60,14 @@ impl<'a> View<'a> {
         View::new(run, check, scope, None, run.next_attempt(check, scope), None)
     }
 
-    /// While an attempt runs: scripts.
-    pub(crate) fn during(run: &'a Run, check: CheckIndex, scope: &ScopePath) -> View<'a> {
-        View::new(run, check, scope, None, run.next_attempt(check, scope) - 1, None)
-    }
-
     /// After it: `guarantee`, `fail_if`.
     pub(crate) fn after(run: &'a Run, check: CheckIndex, scope: &ScopePath) -> View<'a> {
         let answer = run.cell(check, scope).and_then(|cell| cell.answer.as_deref());
         View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None)
     }
 
-    /// While `reconcile` looks for the effect of the last attempt; with its answer, once it has one.
-    pub(crate) fn reconciling(
+    /// While the last attempt is under way: scripts, and `reconcile`, with its answer once it has one.
+    pub(crate) fn during(
         run: &'a Run,
         check: CheckIndex,
         scope: &ScopePath,

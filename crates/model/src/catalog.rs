@@ -25,6 +25,8 @@ pub enum KeyKind {
     Text,
     /// Any value, whose strings are templates; a string that is one insertion keeps its type.
     Tree,
+    /// The same, and it must be a map, or a template of one.
+    Inputs,
     /// A shell script, or a list that is an argument vector.
     Exec,
     /// A statement block of the expression language.

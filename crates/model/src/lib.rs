@@ -8,6 +8,7 @@ mod artifact;
 mod catalog;
 mod event;
 mod facts;
+mod harmless;
 mod hex;
 mod ids;
 mod issue;
@@ -34,6 +35,7 @@ pub use artifact::{
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
 pub use event::{Entry, Event, JOURNAL_VERSION, Reopened, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
+pub use harmless::{is_harmless, turns_the_order};
 pub use hex::hex;
 pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep};
 pub use issue::{FaultClass, Issue, Severity, Warning};

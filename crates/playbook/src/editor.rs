@@ -144,6 +144,7 @@ fn provider_key_schema(kind: KeyKind) -> Value {
     match kind {
         KeyKind::Text | KeyKind::Plain => text,
         KeyKind::Tree => json!({}),
+        KeyKind::Inputs => json!({"type": ["object", "string", "null"]}),
         KeyKind::Exec | KeyKind::Texts => {
             json!({"oneOf": [text.clone(), {"type": "array", "items": text, "minItems": 1}]})
         }

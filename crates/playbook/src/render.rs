@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use escrow_model::is_harmless;
 
 use crate::{Diagnostic, Severity};
 
@@ -60,9 +61,7 @@ fn group<'a>(diagnostic: &'a Diagnostic, text: &'a str) -> Group<'a> {
 
 /// Names and values that a message quotes must not drive the terminal, nor turn the order of what is read.
 fn harmless(text: &str) -> Cow<'_, str> {
-    let harms = |c: char| {
-        c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
+    let harms = |c: char| c != '\n' && !is_harmless(c);
     if text.contains(harms) { text.replace(harms, "\u{fffd}").into() } else { text.into() }
 }
 

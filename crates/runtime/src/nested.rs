@@ -34,7 +34,7 @@ pub const SPEC: ProviderSpec = ProviderSpec {
     summary: "runs another playbook; its output is how that run ended and what it gave",
     keys: &[
         KeySpec { name: "playbook", kind: KeyKind::Plain, required: true },
-        KeySpec { name: "with", kind: KeyKind::Tree, required: false },
+        KeySpec { name: "with", kind: KeyKind::Inputs, required: false },
     ],
     mutates: Mutates::AsNested,
     home: Home::Workshop,

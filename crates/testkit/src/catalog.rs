@@ -32,7 +32,7 @@ const HANDS: &[ProviderSpec] = &[
     ProviderSpec {
         name: "playbook",
         summary: "stands for a nested run",
-        keys: &[key("playbook", KeyKind::Plain), key("with", KeyKind::Tree)],
+        keys: &[key("playbook", KeyKind::Plain), key("with", KeyKind::Inputs)],
         mutates: Mutates::AsNested,
         home: Home::Workshop,
         timeout_ms: 600_000,

@@ -1,10 +1,11 @@
 //! A card as a terminal draws it: its blocks from top to bottom, readable without colour.
 
+use escrow_model::is_harmless;
 use escrow_model::outcome::{Block, Card, Finding, Mark, Row, Tone};
 
 use super::paint::Paint;
 use super::table::Table;
-use super::words::{count, is_harmless, printable};
+use super::words::{count, printable};
 
 /// How wide a card is.
 const WIDTH: usize = 88;

@@ -1,7 +1,7 @@
 //! How a run ended, for people: what failed and its output, what is missing, what to do next.
 
 use escrow_engine::Run;
-use escrow_model::{CheckStatus, ReasonCode, RunStatus};
+use escrow_model::{CheckStatus, ReasonCode, RunStatus, is_harmless};
 use serde_json::Value;
 
 use super::paint::Paint;
@@ -110,7 +110,7 @@ fn output_of(check: &Value, paint: Paint) -> String {
 /// A command's output must not drive the reader's terminal.
 fn printable(line: &str) -> String {
     const LENGTH_MAX: usize = 400;
-    line.chars().filter(|c| words::is_harmless(*c) || *c == '\t').take(LENGTH_MAX).collect()
+    line.chars().filter(|c| is_harmless(*c) || *c == '\t').take(LENGTH_MAX).collect()
 }
 
 /// Typed results of the run, the newest last, as one reads them.

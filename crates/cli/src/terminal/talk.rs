@@ -3,10 +3,10 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, OnceLock};
 
+use escrow_model::is_harmless;
 use serde_json::Value;
 
 use super::paint::Paint;
-use super::words::is_harmless;
 use crate::arguments::{Output, Shared};
 
 #[derive(Clone, Debug)]

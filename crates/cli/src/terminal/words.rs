@@ -1,6 +1,6 @@
 //! Durations, counts and causes as people say them.
 
-use escrow_model::SkipReason;
+use escrow_model::{SkipReason, is_harmless};
 
 /// `0.8s`, `12.4s`, `2m 05s`, `1h 02m`.
 pub(crate) fn duration_words(ms: u64) -> String {
@@ -65,11 +65,6 @@ pub(crate) fn message(line: &str) -> String {
 fn harmless(line: &str, length_max: usize) -> String {
     let plain = |c: char| if matches!(c, '\n' | '\t') { ' ' } else { c };
     line.chars().map(plain).filter(|c| is_harmless(*c)).take(length_max).collect()
-}
-
-/// Whether a character only stands there: control characters drive a terminal, others turn the order of what is read.
-pub(super) fn is_harmless(c: char) -> bool {
-    !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// `yes | no`, each as a shell would take it.

@@ -137,7 +137,7 @@ impl Book<'_> {
     ) -> Result<Option<Vec<Evaluation>>, ReplayError> {
         let Some(Event::Reconciled { answer, .. }) = self.entry_before(index) else { return Ok(None) };
         let then = self.before(index - 1)?;
-        let view = View::reconciling(&then, check, scope, Some(answer));
+        let view = View::during(&then, check, scope, Some(answer));
         let reconcile = self.plan.check(check).reconcile.as_ref();
         let expressions = reconcile.into_iter().flat_map(|reconcile| reconcile.expressions());
         let found = expressions.map(|(finding, expression)| {

@@ -12,7 +12,7 @@ const CATALOG: &[ProviderSpec] = &[
         summary: "runs a program",
         keys: &[
             KeySpec { name: "exec", kind: KeyKind::Exec, required: true },
-            KeySpec { name: "with", kind: KeyKind::Tree, required: false },
+            KeySpec { name: "with", kind: KeyKind::Inputs, required: false },
         ],
         mutates: Mutates::Never,
         home: Home::Workshop,

@@ -30,7 +30,7 @@ impl Decoder<'_> {
         match kind {
             KeyKind::Text => self.sources.template(name, node).map(Field::Text),
             KeyKind::Texts => Some(Field::Texts(self.field_texts(name, node))),
-            KeyKind::Tree => Some(Field::Tree(self.tree(name, node)?)),
+            KeyKind::Tree | KeyKind::Inputs => Some(Field::Tree(self.tree(name, node)?)),
             KeyKind::Exec if node.list().is_some() => Some(Field::Argv(self.field_texts(name, node))),
             KeyKind::Exec => self.sources.shell(name, node).map(Field::Shell),
             KeyKind::Block => self.sources.block(name, node, Stage::Before).map(Field::Block),

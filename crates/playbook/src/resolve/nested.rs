@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::Beside;
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::suggest::did_you_mean;
+use crate::suggest::near_or_all;
 
 /// Warnings: an earlier check may still write the file. Errors where nothing may be left to chance.
 pub(super) fn check(drafts: &[Draft], beside: &dyn Beside, strict: bool, found: &mut Diagnostics) {
@@ -50,15 +50,11 @@ fn wrong_inputs(draft: &Draft, file: &str, declared: &Inputs) -> Vec<Problem> {
         let span = with.map_or_else(|| draft.span_of("with"), |entry| entry.key_span.clone());
         match declared.get(name) {
             None => {
-                let known = || declared.keys().map(String::as_str);
-                let all = || match declared.len() {
-                    0 => format!("`{file}` takes no inputs"),
-                    _ => format!("it takes {}", known().collect::<Vec<_>>().join(", ")),
-                };
+                let known = declared.keys().map(String::as_str);
                 problems.push(
                     Problem::new("W0214", span, format!("`{file}` has no input `{name}`"))
                         .label("unknown input")
-                        .help(did_you_mean(name, known()).unwrap_or_else(all)),
+                        .help(near_or_all(name, known, "inputs")),
                 );
             }
             Some(input) if !may_be(value, input) => problems.push(

@@ -1,6 +1,6 @@
 //! A check has our keys and its provider's.
 
-use escrow_model::{KeyKind, KeySpec, ProviderSpec};
+use escrow_model::{KeyKind, KeySpec, ProviderSpec, turns_the_order};
 
 use super::Judge;
 use crate::diagnostic::Problem;
@@ -110,7 +110,7 @@ impl Judge<'_> {
             Some("at most 128 bytes")
         } else if name.chars().any(char::is_control) {
             Some("it has a control character")
-        } else if name.contains(|c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')) {
+        } else if name.contains(turns_the_order) {
             Some("it has a character that turns the order of what is read")
         } else if name.contains('|') {
             Some("`|` stands between alternatives in `depends_on`")
@@ -133,11 +133,12 @@ impl Judge<'_> {
 
     fn provider_value(&mut self, entry: &Entry, key: &KeySpec) {
         let node = &entry.value;
-        if node.is_null() && key.kind != KeyKind::Tree {
+        if node.is_null() && !matches!(key.kind, KeyKind::Tree | KeyKind::Inputs) {
             return self.value(entry, &Shape::Text);
         }
         match key.kind {
-            KeyKind::Tree => self.inputs_of_nested(entry),
+            KeyKind::Tree => {}
+            KeyKind::Inputs => self.inputs(entry),
             KeyKind::Text | KeyKind::Plain => self.value(entry, &Shape::Text),
             KeyKind::Block => self.value(entry, &Shape::Block),
             KeyKind::Bool => self.bool(entry),
@@ -173,11 +174,11 @@ impl Judge<'_> {
         self.catalog.iter().map(|provider| format!("`{}`", provider.name)).collect::<Vec<_>>().join(", ")
     }
 
-    /// What a nested playbook is given; a template may come to a map.
-    fn inputs_of_nested(&mut self, entry: &Entry) {
+    /// A template may come to a map.
+    fn inputs(&mut self, entry: &Entry) {
         let node = &entry.value;
         let rendered = node.string().is_some_and(|text| text.contains("{{"));
-        if entry.key == "with" && node.map().is_none() && !node.is_null() && !rendered {
+        if node.map().is_none() && !node.is_null() && !rendered {
             self.wrong(entry, "a map of inputs");
         }
     }

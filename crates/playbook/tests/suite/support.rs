@@ -94,7 +94,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
     ProviderSpec {
         name: "playbook",
         summary: "runs another playbook",
-        keys: &[needed("playbook", KeyKind::Plain), key("with", KeyKind::Tree)],
+        keys: &[needed("playbook", KeyKind::Plain), key("with", KeyKind::Inputs)],
         mutates: Mutates::AsNested,
         home: Home::Workshop,
         timeout_ms: 24 * 60 * MINUTE_MS,

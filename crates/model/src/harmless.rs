@@ -1,0 +1,23 @@
+//! Which characters may stand where people read what others wrote.
+
+/// Whether a character only stands there: control characters drive a terminal, others turn the order of what is read.
+pub fn is_harmless(c: char) -> bool {
+    !c.is_control() && !turns_the_order(c)
+}
+
+/// Whether a character changes in which order those around it are shown.
+pub fn turns_the_order(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_stand_and_what_drives_or_turns_does_not() {
+        assert!("aé☃ -".chars().all(is_harmless));
+        assert!(!"\u{1b}\u{7}\n\u{9b}".chars().any(is_harmless));
+        assert!("\u{202e}\u{2066}".chars().all(|c| turns_the_order(c) && !is_harmless(c)));
+    }
+}
