@@ -10,7 +10,7 @@ use escrow_store::{LookupError, StoreError};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::terminal::Talk;
+use crate::terminal::Ui;
 
 /// Why a verb could not do its work.
 #[derive(Debug)]
@@ -91,12 +91,12 @@ impl Failure {
     }
 
     /// On stderr for people, and on stdout as well when the output is JSON.
-    pub(crate) fn tell(&self, talk: &Talk) {
+    pub(crate) fn tell(&self, ui: &Ui) {
         if let Some(rendered) = &self.rendered {
-            talk.say_even_when_quiet(rendered.trim_end());
+            ui.say_even_when_quiet(rendered.trim_end());
         }
-        talk.error(&self.message, self.help.as_deref());
-        talk.data_if_machine(&self.document());
+        ui.error(&self.message, self.help.as_deref());
+        ui.data_if_machine(&self.document());
     }
 
     pub(crate) fn document(&self) -> Value {

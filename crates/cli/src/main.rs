@@ -1,4 +1,4 @@
-//! The binary `escrow`: reads the command line, wires the house, tells the story, sets the exit code.
+//! The binary `escrow`: reads the command line, wires the house, tells the timeline, sets the exit code.
 
 mod arguments;
 mod bug;
@@ -17,7 +17,7 @@ use crate::arguments::Arguments;
 use crate::commands::lifecycle;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::Talk;
+use crate::terminal::Ui;
 
 fn main() -> ExitCode {
     bug::guarded(escrow)
@@ -33,18 +33,18 @@ fn escrow() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return arguments::refuse(&error),
     };
-    let talk = Talk::new(&arguments.shared);
-    match commands::dispatch(arguments, &talk) {
-        Ok(code) => match talk.unwritten() {
+    let ui = Ui::new(&arguments.shared);
+    match commands::dispatch(arguments, &ui) {
+        Ok(code) => match ui.unwritten() {
             None => code.into(),
             Some(why) => {
-                talk.error(&format!("cannot write to stdout: {why}"), None);
+                ui.error(&format!("cannot write to stdout: {why}"), None);
                 code.worse(Exit::WorldFailed).into()
             }
         },
         Err(error) => {
             let failure = Failure::from_error(error);
-            failure.tell(&talk);
+            failure.tell(&ui);
             failure.code().into()
         }
     }

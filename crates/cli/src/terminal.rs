@@ -1,4 +1,4 @@
-//! What people see. Data goes to stdout, talk to stderr, and both are readable without colour.
+//! What people see. Data goes to stdout, ui to stderr, and both are readable without colour.
 
 mod account;
 mod card;
@@ -7,20 +7,20 @@ mod fan;
 mod live;
 mod nested;
 mod paint;
-mod screen;
-mod story;
 mod summary;
 mod table;
-mod talk;
+mod timeline;
+mod ui;
+mod width;
 mod words;
 
 pub(crate) use account::show_account;
 pub(crate) use card::show_card;
 pub(crate) use comparison::{show_comparison, show_comparisons};
-pub(crate) use live::Live;
+pub(crate) use live::LiveView;
 pub(crate) use paint::Paint;
-pub(crate) use screen::terminal_columns;
 pub(crate) use summary::{closing, show_run, status_painted};
 pub(crate) use table::Table;
-pub(crate) use talk::Talk;
+pub(crate) use ui::Ui;
+pub(crate) use width::terminal_columns;
 pub(crate) use words::{bytes_words, choices, count, duration_words, parse_bytes, parse_duration, printable};

@@ -169,7 +169,7 @@ checks:
 }
 
 #[test]
-fn a_busy_run_notices_its_letters() {
+fn a_busy_run_notices_its_messages() {
     let desk = Desk::new();
     desk.write(
         "playbook.yaml",

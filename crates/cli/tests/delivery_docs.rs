@@ -68,7 +68,7 @@ fn check(page: &str, shown_min: usize) {
                     }
                 }
                 let done = Done::from(sh.stdin(Stdio::null()).output().expect("a shell"));
-                // Talk is not buffered and data is, so their order in one pipe is not that of a terminal.
+                // Ui is not buffered and data is, so their order in one pipe is not that of a terminal.
                 let sorted = |text: &str| {
                     let text = steady(text);
                     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -113,23 +113,26 @@ fn conditions_retries_routes_and_successes_are_explained() {
     assert_eq!(fine["cause"]["evaluations"][0]["held"], true);
     assert_eq!(fine["differs"], json!([]));
     let failing = explain(&desk, &["failing"]);
-    let story: Vec<&str> = failing["story"]
+    let timeline: Vec<&str> = failing["timeline"]
         .as_array()
-        .expect("a story")
+        .expect("a timeline")
         .iter()
         .filter_map(|moment| moment["what"].as_str())
         .collect();
-    assert!(story.len() >= 5, "{story:?}");
-    assert!(story[2].starts_with("retry 1 in "), "{story:?}");
+    assert!(timeline.len() >= 5, "{timeline:?}");
+    assert!(timeline[2].starts_with("retry 1 in "), "{timeline:?}");
     assert_eq!(failing["differs"], json!(["`failing` would have to exit with 0"]));
     let broken = explain(&desk, &["broken"]);
-    let routed =
-        broken["story"].as_array().expect("a story").iter().find(|moment| !moment["evaluation"].is_null());
+    let routed = broken["timeline"]
+        .as_array()
+        .expect("a timeline")
+        .iter()
+        .find(|moment| !moment["evaluation"].is_null());
     let routed = routed.expect("the transition is evaluated again");
     assert_eq!(routed["what"], "routed to `rescue` (on_fail, by `transitions`)");
     assert_eq!(routed["evaluation"]["explanation"]["source"], "attempt === 1");
     let rescue = explain(&desk, &["rescue"]);
-    assert_eq!(rescue["story"][0]["what"], "`broken` routed here (on_fail, by `transitions`)");
+    assert_eq!(rescue["timeline"][0]["what"], "`broken` routed here (on_fail, by `transitions`)");
 }
 
 #[test]

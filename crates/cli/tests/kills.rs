@@ -23,21 +23,21 @@ const KILLS_PER_RUN: u32 = 8;
 const MOMENTS_MS: u64 = 160;
 
 /// `post` leaves one line when it begins and one when it has happened, so that the trace knows what nobody else may.
-fn playbook(story: &str) -> String {
+fn playbook(timeline: &str) -> String {
     format!(
         r#"
-name: {story}
+name: {timeline}
 checks:
-  one: {{type: command, exec: ": {story}; echo one >> trace"}}
-  two: {{type: command, exec: ": {story}; sleep 0.02; echo two >> trace"}}
+  one: {{type: command, exec: ": {timeline}; echo one >> trace"}}
+  two: {{type: command, exec: ": {timeline}; sleep 0.02; echo two >> trace"}}
   post:
     type: command
     depends_on: [one, two]
     criticality: external
     assume: "true"
     guarantee: "true"
-    exec: ": {story}; echo begun >> trace; sleep 0.03; echo posted >> trace; sleep 0.02"
-  last: {{type: command, depends_on: post, exec: ": {story}; echo last >> trace"}}
+    exec: ": {timeline}; echo begun >> trace; sleep 0.03; echo posted >> trace; sleep 0.02"
+  last: {{type: command, depends_on: post, exec: ": {timeline}; echo last >> trace"}}
 "#
     )
 }
@@ -85,9 +85,9 @@ struct Victim {
 }
 
 impl Victim {
-    fn new(story: &str) -> Victim {
+    fn new(timeline: &str) -> Victim {
         let desk = Desk::new();
-        desk.write("playbook.yaml", &playbook(story));
+        desk.write("playbook.yaml", &playbook(timeline));
         let (known, trace) = (Vec::new(), Vec::new());
         Victim { desk, run: None, known, trace, lives: 0, confirmed_in: BTreeMap::new(), unknown: 0 }
     }

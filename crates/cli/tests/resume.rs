@@ -72,7 +72,7 @@ fn all_dead_runs_are_resumed_and_the_worst_exit_code_tells() {
 }
 
 #[test]
-fn a_letter_that_nobody_opened_is_a_reason_to_resume() {
+fn an_undelivered_message_is_a_reason_to_resume() {
     let desk = Desk::new();
     desk.write("playbook.yaml", "checks: {ask: {type: human-input, prompt: Sure?}}");
     desk.escrow(&["run", "playbook.yaml"]);
@@ -251,7 +251,7 @@ fn a_holder_that_slept_through_a_takeover_is_fenced() {
 }
 
 #[test]
-fn a_wait_is_answered_once_and_by_the_letter_that_it_waits_for() {
+fn a_wait_is_answered_once_and_by_the_message_that_it_waits_for() {
     let desk = Desk::new();
     let (code, _) = desk.run(
         "
@@ -277,7 +277,7 @@ checks:
     assert_eq!(desk.escrow(&["approve", &approval, "--no-run"]).code, Some(0));
     for again in ["approve", "deny"] {
         let refused = desk.escrow(&[again, &approval, "--no-run"]);
-        assert_eq!(refused.code, Some(4), "the first letter counts: {}", refused.stderr);
+        assert_eq!(refused.code, Some(4), "the first message counts: {}", refused.stderr);
         assert!(refused.stderr.contains("was answered already"), "{}", refused.stderr);
     }
     assert_eq!(desk.escrow(&["answer", &question, "yes"]).code, Some(0));

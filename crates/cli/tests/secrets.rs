@@ -19,9 +19,9 @@ fn spellings() -> Vec<(&'static str, String)> {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let percent = |kept: &str, upper: bool| {
         bytes.iter().fold(String::new(), |mut text, byte| {
-            let letter = char::from(*byte);
-            if letter.is_ascii_alphanumeric() || kept.contains(letter) {
-                text.push(letter);
+            let message = char::from(*byte);
+            if message.is_ascii_alphanumeric() || kept.contains(message) {
+                text.push(message);
             } else if upper {
                 write!(text, "%{byte:02X}").expect("a string takes it");
             } else {
@@ -465,7 +465,7 @@ checks:
 }
 
 #[test]
-fn letters_have_no_secrets_and_a_run_goes_on_only_with_them() {
+fn messages_have_no_secrets_and_a_run_continues_only_with_them() {
     let desk = Desk::new();
     desk.write(
         "playbook.yaml",

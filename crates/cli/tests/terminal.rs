@@ -1,11 +1,11 @@
-//! What people read: the story of a run on stderr, without colour, with what varies masked.
+//! What people read: the timeline of a run on stderr, without colour, with what varies masked.
 
 mod desk;
 
 use desk::Desk;
 
-/// The talk of a run, with ids and times masked.
-fn story(playbook: &str, more: &[&str]) -> String {
+/// The ui of a run, with ids and times masked.
+fn timeline(playbook: &str, more: &[&str]) -> String {
     let desk = Desk::new();
     desk.write("playbook.yaml", playbook);
     let mut arguments = vec!["run", "playbook.yaml"];
@@ -46,7 +46,7 @@ fn mask(text: &str) -> String {
 
 #[test]
 fn a_failing_run_tells_what_failed_what_it_printed_and_what_to_do() {
-    let told = story(
+    let told = timeline(
         r#"
 name: release
 checks:
@@ -78,7 +78,7 @@ failed  run.failed.exit_nonzero  `build` failed: exit code 2 TIME
 #[test]
 fn a_missing_artifact_is_told_as_the_contract_has_it() {
     let told =
-        story("artifacts: {expected: [{id: review, path: review.md}]}\nchecks: {a: {type: noop}}", &[]);
+        timeline("artifacts: {expected: [{id: review, path: review.md}]}\nchecks: {a: {type: noop}}", &[]);
     assert_eq!(
         told,
         "run RUN  playbook
@@ -96,7 +96,7 @@ failed  run.failed.missing_artifact  missing required artifacts: review (review.
 
 #[test]
 fn a_run_that_waits_says_for_what_and_how_to_go_on() {
-    let told = story("checks: {deploy: {type: command, exec: 'true', requires_approval: true}}", &[]);
+    let told = timeline("checks: {deploy: {type: command, exec: 'true', requires_approval: true}}", &[]);
     assert_eq!(
         told,
         "run RUN  playbook
@@ -132,14 +132,14 @@ fn colour_comes_when_it_is_forced_and_goes_when_it_is_refused() {
 
 #[test]
 fn a_commands_escape_codes_do_not_reach_the_terminal() {
-    let told = story(r#"checks: {a: {type: command, exec: "printf '\\033[2Jwiped'; exit 1"}}"#, &[]);
+    let told = timeline(r#"checks: {a: {type: command, exec: "printf '\\033[2Jwiped'; exit 1"}}"#, &[]);
     assert!(!told.contains('\x1b'), "{told:?}");
     assert!(told.contains("[2Jwiped"), "{told}");
 }
 
 #[test]
 fn fan_outs_are_counted_by_item_and_retries_and_routes_have_their_lines() {
-    let told = story(
+    let told = timeline(
         r#"
 name: fan
 checks:
@@ -173,7 +173,7 @@ completed  run.completed.ok TIME
 
 #[test]
 fn safe_mode_shows_what_it_kept_from_happening() {
-    let told = story(
+    let told = timeline(
         r#"
 inputs: {tag: {type: string, default: "v1 $(rm -rf /)"}}
 checks:
@@ -191,7 +191,7 @@ checks:
 
 #[test]
 fn the_next_command_names_the_check_that_decided() {
-    let told = story(
+    let told = timeline(
         r#"
 checks:
   late: {type: command, exec: "sleep 0.3; exit 1"}

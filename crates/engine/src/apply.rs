@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Assumption, CheckIndex, Entry, Event, Issue, Letter, Millis, Plan, Reason, ReasonCode, RunStatus,
+    Assumption, CheckIndex, Entry, Event, Issue, Message, Millis, Plan, Reason, ReasonCode, RunStatus,
     ScopePath, SkipReason, Verdict, WaitKind,
 };
 use serde_json::Value;
@@ -171,11 +171,11 @@ impl Run {
                     }
                 }
             }
-            Event::LetterOpened { letter, refused: None } => {
+            Event::MessageDelivered { message, refused: None } => {
                 self.go_on_running();
-                self.letter_opened(letter);
+                self.message_delivered(message);
             }
-            Event::LetterOpened { refused: Some(_), .. } => {}
+            Event::MessageDelivered { refused: Some(_), .. } => {}
             Event::WaitExpired { id } => {
                 self.go_on_running();
                 if let Some(wait) = self.state.waits.get_mut(id) {
@@ -380,9 +380,9 @@ impl Run {
         self.state.awaited.entry(target).or_default().insert(source);
     }
 
-    fn letter_opened(&mut self, letter: &Letter) {
-        match letter {
-            Letter::Approve { id, .. } => {
+    fn message_delivered(&mut self, message: &Message) {
+        match message {
+            Message::Approve { id, .. } => {
                 if let Some(wait) = self.state.waits.remove(id) {
                     let (check, scope) = wait.place;
                     self.set_phase(check, &scope, Phase::Due);
@@ -393,16 +393,16 @@ impl Run {
                 }
             }
             // The verdict or the attempt's answer follows as an entry of its own.
-            Letter::Deny { .. } => self.stop(Stopping::Denied),
-            Letter::Answer { .. } => {}
-            Letter::Assume { check, scope, assumption, .. } => {
+            Message::Deny { .. } => self.stop(Stopping::Denied),
+            Message::Answer { .. } => {}
+            Message::Assume { check, scope, assumption, .. } => {
                 let check = self.index(check);
                 match assumption {
                     Assumption::Retry => self.repeat(check, scope),
                     Assumption::Done | Assumption::Failed => {}
                 }
             }
-            Letter::Cancel { system, .. } => {
+            Message::Cancel { system, .. } => {
                 self.stop(if *system { Stopping::CancelledBySystem } else { Stopping::CancelledByUser })
             }
         }

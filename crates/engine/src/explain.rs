@@ -13,7 +13,7 @@ mod book;
 mod cause;
 mod differ;
 mod path;
-mod story;
+mod timeline;
 
 use escrow_expr::Explanation;
 use escrow_model::{
@@ -42,7 +42,7 @@ pub struct Account {
     /// What would have to be otherwise.
     pub differs: Vec<String>,
     /// What happened to the subject, in order.
-    pub story: Vec<Moment>,
+    pub timeline: Vec<Moment>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -171,12 +171,12 @@ impl Book<'_> {
         };
         let cause = self.cause(last)?;
         let differs = self.differs(last, &cause);
-        let story = match &place {
-            Some((check, scope)) => self.story(*check, scope)?,
+        let timeline = match &place {
+            Some((check, scope)) => self.timeline(*check, scope)?,
             None => Vec::new(),
         };
         let now = self.now()?;
-        Ok(Account { path, cause, differs, story, ..self.blank(place, &now) })
+        Ok(Account { path, cause, differs, timeline, ..self.blank(place, &now) })
     }
 
     fn blank(&self, place: Option<(CheckIndex, ScopePath)>, now: &Run) -> Account {
@@ -195,7 +195,7 @@ impl Book<'_> {
             path: Vec::new(),
             cause: self.bare_cause(last, String::new()),
             differs: Vec::new(),
-            story: Vec::new(),
+            timeline: Vec::new(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What is looked for in the artifact directory, when, and what is made of it.
 //!
 //! Twice: after the provider of a check that names artifacts, before its dependents go on; and once for the whole
-//! run, before its end, whatever end that is. The workshop looks, `contract` judges.
+//! run, before its end, whatever end that is. The effect_runner looks, `contract` judges.
 
 use escrow_contract::outcome::Kind;
 use escrow_contract::{DeliveredOutcome, Verified, judge_delivery};

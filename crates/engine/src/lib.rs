@@ -18,7 +18,7 @@ mod halt;
 mod history;
 mod inspect;
 mod kept;
-mod letters;
+mod messages;
 mod outcome;
 mod overridden;
 mod pure;

@@ -2,7 +2,7 @@
 //! then, people say what they said then, and time passes as it passed then.
 //!
 //! ```text
-//!   recorded journal ──▶ answers, letters, delivery ─┐
+//!   recorded journal ──▶ answers, messages, delivery ─┐
 //!   other plan ──▶ Run::start ──▶ effects, waits ────┴──▶ Run::handle ──▶ the journal that would have been
 //! ```
 //!
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ArtifactContract, CheckIndex, Delivery, Entry, Event, ExpectedArtifact, Letter, Millis, Plan,
+    Answer, ArtifactContract, CheckIndex, Delivery, Entry, Event, ExpectedArtifact, Message, Millis, Plan,
     ProviderFault, Request, ScopePath, WaitKind,
 };
 use serde::Serialize;
@@ -105,8 +105,8 @@ enum Due {
 
 impl Driver {
     fn drive(&mut self) {
-        for (moment, letter) in std::mem::take(&mut self.record.cancellations) {
-            self.schedule(moment, Input::Letter(letter));
+        for (moment, message) in std::mem::take(&mut self.record.cancellations) {
+            self.schedule(moment, Input::Message(message));
         }
         while self.entries.len() < ENTRIES_MAX {
             if self.run.status().is_terminal() {
@@ -274,7 +274,7 @@ impl Driver {
     fn note_wait(&mut self, event: &Event) {
         if let Event::WaitStarted { check, scope, id, .. } = event {
             let key = (check.clone(), scope.clone());
-            let response = self.record.letters.get_mut(&key).and_then(VecDeque::pop_front);
+            let response = self.record.messages.get_mut(&key).and_then(VecDeque::pop_front);
             self.asked.push((id.clone(), response));
         }
     }
@@ -284,7 +284,7 @@ impl Driver {
         for (id, response) in std::mem::take(&mut self.asked) {
             let Some(wait) = self.run.waits().into_iter().find(|wait| wait.id == id) else { continue };
             match response {
-                Some(Response::Letter(said)) => self.say(said, &wait.id),
+                Some(Response::Message(said)) => self.say(said, &wait.id),
                 Some(Response::Silence) => drop(self.expiring.insert(wait.id)),
                 Some(Response::None) | None if self.answer_question(&wait) => {}
                 // Nobody has answered: the run waits, as it did.
@@ -297,9 +297,9 @@ impl Driver {
         }
     }
 
-    fn say(&mut self, Said { letter, after_ms, entry }: Said, id: &str) {
+    fn say(&mut self, Said { message, after_ms, entry }: Said, id: &str) {
         let moment = self.later(after_ms, entry);
-        self.schedule(moment, Input::Letter(addressed(letter, id)));
+        self.schedule(moment, Input::Message(addressed(message, id)));
     }
 
     fn answer_question(&mut self, wait: &OpenWait) -> bool {
@@ -390,13 +390,13 @@ impl Driver {
     }
 }
 
-/// The same letter, to the wait that takes the place of the recorded one.
-fn addressed(letter: Letter, id: &str) -> Letter {
+/// The same message, to the wait that takes the place of the recorded one.
+fn addressed(message: Message, id: &str) -> Message {
     let id = id.to_owned();
-    match letter {
-        Letter::Approve { by, note, .. } => Letter::Approve { id, by, note },
-        Letter::Deny { by, note, .. } => Letter::Deny { id, by, note },
-        Letter::Answer { text, by, .. } => Letter::Answer { id, text, by },
-        Letter::Assume { .. } | Letter::Cancel { .. } => letter,
+    match message {
+        Message::Approve { by, note, .. } => Message::Approve { id, by, note },
+        Message::Deny { by, note, .. } => Message::Deny { id, by, note },
+        Message::Answer { text, by, .. } => Message::Answer { id, text, by },
+        Message::Assume { .. } | Message::Cancel { .. } => message,
     }
 }

@@ -107,7 +107,7 @@ impl Run {
         }
     }
 
-    /// Takes back what a cell was waiting for: a retry, a letter, the targets of its routing.
+    /// Takes back what a cell was waiting for: a retry, a message, the targets of its routing.
     fn withdraw(&mut self, check: CheckIndex, scope: &ScopePath) {
         self.set_phase(check, scope, Phase::Pending);
         self.forget_route(check, scope);

@@ -13,7 +13,7 @@ use escrow_model::{
 use thiserror::Error;
 
 use crate::graph::shared_depth;
-use crate::letters::NESTED;
+use crate::messages::NESTED;
 use crate::run::{Run, Turn};
 use crate::state::{Calling, Node, Place, Stopping};
 use crate::turn::Deciding;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts, JOURNAL_VERSION,
-    Letter, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason,
+    Message, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason,
     WaitKind, Warning,
 };
 use serde_json::{Map, Value};
@@ -71,7 +71,7 @@ pub enum Input {
     },
     /// Time has passed: retries, expiries and deadlines may be due.
     Wake,
-    Letter(Letter),
+    Message(Message),
     /// Another process takes the run over: what was started and left unanswered is issued again.
     Resume,
 }
@@ -84,7 +84,7 @@ pub struct Turn {
     pub effects: Vec<Effect>,
 }
 
-/// What the workshop is asked to do.
+/// What the effect_runner is asked to do.
 #[derive(Clone, Debug)]
 pub enum Effect {
     Perform {
@@ -113,7 +113,7 @@ pub enum Effect {
     },
 }
 
-/// A letter that the run waits for.
+/// A message that the run waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenWait {
     pub id: String,
@@ -218,7 +218,7 @@ impl Run {
                 deciding.take_inspection(&(check, scope), attempt, &seen);
             }
             Input::Wake => deciding.wake(),
-            Input::Letter(letter) => deciding.open_letter(letter),
+            Input::Message(message) => deciding.deliver_message(message),
             Input::Resume => deciding.take_over(),
         }
         deciding.decide();

@@ -44,7 +44,7 @@ pub(crate) struct State {
 
     /// Attempts that hold a slot.
     pub(crate) slots_used: u32,
-    /// Cells that run, wait for a retry or for a letter.
+    /// Cells that run, wait for a retry or for a message.
     pub(crate) busy: u32,
     /// Items in flight per group: the `forEach` check and its scope, or the mapped check and its group.
     pub(crate) in_flight: BTreeMap<Place, u32>,

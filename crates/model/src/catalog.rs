@@ -61,8 +61,8 @@ pub enum Mutates {
 pub enum Home {
     /// Pure: the engine computes the answer itself.
     Engine,
-    /// A person answers with a letter.
+    /// A person answers with a message.
     Person,
-    /// The workshop of the runtime.
-    Workshop,
+    /// The effect_runner of the runtime.
+    EffectRunner,
 }

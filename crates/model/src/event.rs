@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, Assumption, Delivery, Facts, FaultClass, Issue, Letter, Millis, Plan, Reason, RecordedOutcome,
+    Answer, Assumption, Delivery, Facts, FaultClass, Issue, Message, Millis, Plan, Reason, RecordedOutcome,
     Request, RunOptions, ScopePath, SkipReason, Verdict, Warning,
 };
 
@@ -187,7 +187,7 @@ pub enum Event {
         scope: ScopePath,
     },
 
-    /// The check waits for a letter.
+    /// The check waits for a message.
     WaitStarted {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
@@ -225,8 +225,8 @@ pub enum Event {
         /// What decided it, in words.
         detail: String,
     },
-    LetterOpened {
-        letter: Letter,
+    MessageDelivered {
+        message: Message,
         /// Why it changed nothing, when it did not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refused: Option<String>,
@@ -323,7 +323,7 @@ impl Event {
             Event::OutcomeStored { outcome } => outcome.check.as_deref(),
             Event::RunStarted { .. }
             | Event::WarningRaised { .. }
-            | Event::LetterOpened { .. }
+            | Event::MessageDelivered { .. }
             | Event::WaitExpired { .. }
             | Event::MemoryChanged { .. }
             | Event::RunResumed {}

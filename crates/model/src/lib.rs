@@ -12,7 +12,7 @@ mod harmless;
 mod hex;
 mod ids;
 mod issue;
-mod letter;
+mod message;
 pub mod outcome;
 mod plan;
 mod reads;
@@ -39,7 +39,7 @@ pub use harmless::{is_harmless, turns_the_order};
 pub use hex::hex;
 pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep};
 pub use issue::{FaultClass, Issue, Severity, Warning};
-pub use letter::{Assumption, Letter};
+pub use message::{Assumption, Message};
 pub use outcome::{Outcome, RecordedOutcome};
 pub use plan::{
     AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, EnvTemplates, Fan, Field, Input,

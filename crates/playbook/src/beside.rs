@@ -7,7 +7,7 @@ use crate::Diagnostic;
 use crate::profile::AgentProfile;
 
 /// The neighbours of a playbook.
-pub trait Beside {
+pub trait ReferenceResolver {
     /// Whether a nested playbook, as the file names it, changes the world.
     fn changes_the_world(&self, _playbook: &str) -> bool {
         false
@@ -75,4 +75,4 @@ pub enum FoundAgent {
 #[derive(Clone, Copy, Debug)]
 pub struct Alone;
 
-impl Beside for Alone {}
+impl ReferenceResolver for Alone {}

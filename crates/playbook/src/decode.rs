@@ -25,7 +25,7 @@ use escrow_model::{Check, Criticality, ExpectedArtifact, Plan, ProviderSpec};
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::Beside;
+use crate::ReferenceResolver;
 use crate::diagnostic::Diagnostics;
 use crate::source::{Sources, Use};
 use crate::yaml::{Entry, Node};
@@ -79,7 +79,7 @@ pub(crate) struct File<'t> {
     pub(crate) text: &'t str,
     pub(crate) name: &'t str,
     pub(crate) catalog: &'t [ProviderSpec],
-    pub(crate) beside: &'t dyn Beside,
+    pub(crate) beside: &'t dyn ReferenceResolver,
 }
 
 /// What decoding needs at hand.
@@ -91,7 +91,7 @@ struct Decoder<'t> {
     agents: agents::Agents<'t>,
     /// `agent` stands at the top of the file.
     names_an_agent: bool,
-    beside: &'t dyn Beside,
+    beside: &'t dyn ReferenceResolver,
     /// Own outcome kinds that were named so far.
     kinds: IndexMap<String, Value>,
 }

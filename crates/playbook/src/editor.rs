@@ -120,7 +120,7 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
         Shape::Params => json!({"type": "object"}),
         Shape::SchemaOrCard => json!({"type": ["object", "string"]}),
         Shape::Schema => json!({"type": "object"}),
-        // By what it lacks: not every editor knows classes of letters.
+        // By what it lacks: not every editor knows classes of messages.
         Shape::Identifier => json!({"type": "string", "pattern": "^[^\\s!-,./:-@\\[-\\^`{-~]+$"}),
         Shape::Any => json!({}),
         Shape::Map(table) => table_schema(table, catalog),

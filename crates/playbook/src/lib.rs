@@ -27,7 +27,7 @@ mod test_file;
 mod yaml;
 
 pub use as_json::yaml_to_json;
-pub use beside::{Alone, Beside, FoundAgent, RulesText};
+pub use beside::{Alone, FoundAgent, ReferenceResolver, RulesText};
 pub use codes::{Code, DIAGNOSTICS, page};
 pub use decode::{AGENT, known_agents};
 pub use diagnostic::{Diagnostic, Related, Severity};
@@ -40,8 +40,8 @@ pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use rules::{RulesReading, read_rules, rules_schema};
 pub use suggest::nearest;
 pub use test_file::{
-    Answers, Expectation, ExpectedCheck, LetterAct, Place, TestAnswer, TestArtifact, TestCase, TestFile,
-    TestInput, TestLetter, TestReading, read_tests,
+    Answers, Expectation, ExpectedCheck, MessageAct, Place, TestAnswer, TestArtifact, TestCase, TestFile,
+    TestInput, TestMessage, TestReading, read_tests,
 };
 pub use yaml::TEXT_BYTES_MAX;
 
@@ -69,7 +69,12 @@ pub fn read(text: &str, file: &str, catalog: &[ProviderSpec]) -> Reading {
 }
 
 /// Reads a playbook that may nest others, and name agents, rules and outcome kinds that stand beside it.
-pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
+pub fn read_beside(
+    text: &str,
+    file: &str,
+    catalog: &[ProviderSpec],
+    beside: &dyn ReferenceResolver,
+) -> Reading {
     let mut found = Diagnostics::default();
     let plan = plan(text, file, catalog, beside, &mut found);
     let secrets = plan.as_ref().map_or_else(|| decode::declared_in(text), |plan| plan.secrets.clone());
@@ -79,7 +84,7 @@ pub fn read_beside(text: &str, file: &str, catalog: &[ProviderSpec], beside: &dy
 }
 
 /// The playbook that giving one task to an agent stands for. The task is its input `prompt`.
-pub fn read_agent(agent: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
+pub fn read_agent(agent: &str, catalog: &[ProviderSpec], beside: &dyn ReferenceResolver) -> Reading {
     let text = format!(
         "name: {agent}\nagent: {agent}\n\
          inputs: {{ prompt: {{ type: string, required: true }} }}\n\
@@ -90,11 +95,16 @@ pub fn read_agent(agent: &str, catalog: &[ProviderSpec], beside: &dyn Beside) ->
 
 /// Reads a playbook that may not be text.
 pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading {
-    read_bytes_beside(bytes, file, catalog, &Alone)
+    read_bytes_with(bytes, file, catalog, &Alone)
 }
 
 /// Reads a playbook that may not be text, with what stands beside it.
-pub fn read_bytes_beside(bytes: &[u8], file: &str, catalog: &[ProviderSpec], beside: &dyn Beside) -> Reading {
+pub fn read_bytes_with(
+    bytes: &[u8],
+    file: &str,
+    catalog: &[ProviderSpec],
+    beside: &dyn ReferenceResolver,
+) -> Reading {
     if bytes.len() > TEXT_BYTES_MAX {
         // Too long is too long, also where it was cut within a character.
         return read_beside(&String::from_utf8_lossy(bytes), file, catalog, beside);
@@ -118,7 +128,7 @@ fn plan(
     text: &str,
     file: &str,
     catalog: &[ProviderSpec],
-    beside: &dyn Beside,
+    beside: &dyn ReferenceResolver,
     found: &mut Diagnostics,
 ) -> Option<Plan> {
     let Some(root) = yaml::parse(text, found) else {

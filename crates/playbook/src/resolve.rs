@@ -19,13 +19,18 @@ mod starts;
 
 use escrow_model::{Plan, Safety};
 
-use crate::Beside;
+use crate::ReferenceResolver;
 use crate::decode::Decoded;
 use crate::diagnostic::Diagnostics;
 use graph::Graph;
 
 /// The plan, finished. What is wrong or unwise is in `found`.
-pub(crate) fn resolve(decoded: Decoded, text: &str, beside: &dyn Beside, found: &mut Diagnostics) -> Plan {
+pub(crate) fn resolve(
+    decoded: Decoded,
+    text: &str,
+    beside: &dyn ReferenceResolver,
+    found: &mut Diagnostics,
+) -> Plan {
     let Decoded { mut plan, mut drafts, uses } = decoded;
     let graph = Graph::of(&drafts);
     let order = cycles::order(&drafts, &graph, found);

@@ -62,7 +62,7 @@ impl Sources<'_> {
             );
             return None;
         }
-        // Two nested blocks of statements, to the letter; nobody means that.
+        // Two nested blocks of statements, to the message; nobody means that.
         if text.trim().starts_with("{{") && text.trim().ends_with("}}") {
             let bare = text.trim().trim_start_matches('{').trim_end_matches('}').trim();
             let problem = Problem::new("E0113", node.span.clone(), format!("`{key}` is not an expression"));

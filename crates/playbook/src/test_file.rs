@@ -52,7 +52,7 @@ pub struct TestCase {
     /// Checks that ran and that nobody expected fail the test.
     pub strict: bool,
     pub answers: Vec<(Place, Answers)>,
-    pub letters: Vec<TestLetter>,
+    pub messages: Vec<TestMessage>,
     /// What lies in the artifact directory at the end. Without it, the artifact contract is no part of the test.
     pub artifacts: Option<Vec<TestArtifact>>,
     pub expect: Expectation,
@@ -102,20 +102,20 @@ pub struct TestAnswer {
 
 /// What a person sends, or how long nobody does anything.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TestLetter {
+pub struct TestMessage {
     /// Since the start of the run. Without it, when nothing else happens any more.
     pub after_ms: Option<u64>,
-    pub act: LetterAct,
+    pub act: MessageAct,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum LetterAct {
+pub enum MessageAct {
     Approve(Place),
     Deny(Place),
     Answer(Place, String),
     Assume(Place, Assumption),
     Cancel,
-    /// No letter at all: this time passes.
+    /// No message at all: this time passes.
     Wait {
         ms: u64,
     },

@@ -18,7 +18,7 @@ pub fn find(name: &str, from: &[&Path]) -> FoundAgent {
     if is_name(name) {
         for folder in folders(from) {
             let places = [folder.join(format!("{name}.md")), folder.join(name).join(format!("{name}.md"))];
-            // Beside each other they are two opinions about one agent; the plain file is the nearer one.
+            // ReferenceResolver each other they are two opinions about one agent; the plain file is the nearer one.
             if let Some(path) = places.into_iter().find(|path| path.is_file()) {
                 return read(&path, name);
             }
@@ -75,11 +75,11 @@ fn folders(from: &[&Path]) -> Vec<PathBuf> {
     folders
 }
 
-/// Letters, digits, `_` and `-`: nothing that could lead elsewhere.
+/// Messages, digits, `_` and `-`: nothing that could lead elsewhere.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 128
-        && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
+        && name.chars().all(|message| message.is_alphanumeric() || matches!(message, '_' | '-'))
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use escrow_model::ProviderSpec;
 
 pub fn catalog() -> Vec<ProviderSpec> {
-    let workshop = crate::providers::PROVIDERS.iter().map(|provider| *provider.spec());
+    let effect_runner = crate::providers::PROVIDERS.iter().map(|provider| *provider.spec());
     let compiled = [crate::nested::SPEC, escrow_playbook::AGENT];
-    workshop.chain(compiled).chain(escrow_engine::PROVIDERS.iter().copied()).collect()
+    effect_runner.chain(compiled).chain(escrow_engine::PROVIDERS.iter().copied()).collect()
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{
-    Answer, Entry, FaultClass, Home, InputKind, KeyKind, KeySpec, Letter, Mutates, Plan, ProviderFault,
+    Answer, Entry, FaultClass, Home, InputKind, KeyKind, KeySpec, Message, Mutates, Plan, ProviderFault,
     ProviderSpec, Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
 };
-use escrow_store::{Created, Durability, Holder, Keeper, LeaseError, NewRun};
+use escrow_store::{Created, Durability, Holder, Journal, LeaseError, NewRun};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc::UnboundedSender;
@@ -37,7 +37,7 @@ pub const SPEC: ProviderSpec = ProviderSpec {
         KeySpec { name: "with", kind: KeyKind::Inputs, required: false },
     ],
     mutates: Mutates::AsNested,
-    home: Home::Workshop,
+    home: Home::EffectRunner,
     timeout_ms: 24 * 60 * 60 * 1000,
 };
 
@@ -51,7 +51,7 @@ pub(crate) struct Nest {
     /// The nested run that failed before the run around it was opened again, and when that was.
     pub(crate) before: Option<(RunId, u64)>,
     pub(crate) surroundings: Surroundings,
-    pub(crate) store: Arc<dyn Keeper>,
+    pub(crate) store: Arc<dyn Journal>,
     pub(crate) world: Rc<dyn World>,
     pub(crate) cancellation: Cancellation,
     /// To the run around it.
@@ -98,9 +98,9 @@ impl Nest {
                     return Ok(run);
                 }
                 if self.cancellation.is_cancelled() {
-                    // By a letter, because somebody else may hold it; who holds it opens its letters.
-                    let letter = Letter::Cancel { by: None, system: true };
-                    let sent = self.store.send(&id, &letter, self.parent.run.as_str());
+                    // By a message, because somebody else may hold it; who holds it opens its messages.
+                    let message = Message::Cancel { by: None, system: true };
+                    let sent = self.store.send(&id, &message, self.parent.run.as_str());
                     sent.map_err(|error| world(&error.to_string()))?;
                 }
                 let judge = |holder: &Holder| self.world.liveness(holder);
@@ -118,7 +118,7 @@ impl Nest {
             }
             None => self.begin(&id, request)?,
         };
-        // Who was told by a letter needs no second word.
+        // Who was told by a message needs no second word.
         let interruption =
             if self.cancellation.is_cancelled() { Cancellation::never() } else { self.cancellation.clone() };
         let secrets = self.secrets(run.plan_of())?;
@@ -237,7 +237,7 @@ impl Nest {
             .map_err(|error| ProviderFault::logical("secret", error.to_string()))
     }
 
-    /// Beside the playbook that names it, then where commands run, then among the project's playbooks.
+    /// ReferenceResolver the playbook that names it, then where commands run, then among the project's playbooks.
     fn read(&self, name: &str) -> Result<(PathBuf, Plan), ProviderFault> {
         let directory = &self.surroundings.directory;
         let beside = self.parent.file.as_deref().and_then(|file| Path::new(file).parent());

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, Inputs, Plan};
 use escrow_playbook::{
-    Beside, Diagnostic, FoundAgent, Reading, RulesText, Severity, TEXT_BYTES_MAX, read_agent,
-    read_bytes_beside,
+    Diagnostic, FoundAgent, Reading, ReferenceResolver, RulesText, Severity, TEXT_BYTES_MAX, read_agent,
+    read_bytes_with,
 };
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ impl Look<'_> {
 
     fn read(&self, path: &Path, bytes: &[u8]) -> Reading {
         let beside = self.beside(path.parent());
-        read_bytes_beside(bytes, &path.display().to_string(), &catalog(), &beside)
+        read_bytes_with(bytes, &path.display().to_string(), &catalog(), &beside)
     }
 
     /// What cannot be read may do anything, and promises nothing.
@@ -127,7 +127,7 @@ struct Neighbours<'a> {
     beside: Option<&'a Path>,
 }
 
-impl Beside for Neighbours<'_> {
+impl ReferenceResolver for Neighbours<'_> {
     fn changes_the_world(&self, playbook: &str) -> bool {
         self.look.nested(playbook, self.beside).changes
     }

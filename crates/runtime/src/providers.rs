@@ -21,7 +21,7 @@ use crate::redaction::Redactor;
 pub use context::{ContextFile, Contexts};
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
 
-/// Every provider whose home is the workshop, in the order `--help` lists them.
+/// Every provider whose home is the effect_runner, in the order `--help` lists them.
 pub const PROVIDERS: &[&dyn Provider] = &[&command::Command];
 
 /// One who performs requests. Whatever goes wrong is in the answer; nothing panics, nothing hangs past the

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_engine::Run;
-use escrow_model::{Answer, Entry, Facts, Letter, Millis, Plan, RunOptions, ScopePath, Sighting};
+use escrow_model::{Answer, Entry, Facts, Message, Millis, Plan, RunOptions, ScopePath, Sighting};
 
 pub use case::rehearsal_of;
 pub use compare::{Difference, differences};
@@ -32,7 +32,7 @@ pub struct Rehearsal {
 pub struct Script {
     /// By check and scope. The root scope answers for the items that have no answer of their own.
     pub replies: BTreeMap<(String, ScopePath), Replies>,
-    pub letters: Vec<ScriptedLetter>,
+    pub messages: Vec<ScriptedMessage>,
     /// What lies in the artifact directory when somebody looks.
     pub sightings: Vec<Sighting>,
 }
@@ -61,7 +61,7 @@ pub enum Takes {
 }
 
 #[derive(Clone, Debug)]
-pub struct ScriptedLetter {
+pub struct ScriptedMessage {
     /// Since the start. Without it, when nothing else happens any more.
     pub after_ms: Option<u64>,
     pub act: Act,
@@ -73,7 +73,7 @@ pub enum Act {
     Approve(Place),
     Deny(Place),
     Answer(Place, String),
-    Send(Letter),
+    Send(Message),
     /// Nobody does anything for so long.
     Wait {
         ms: u64,
@@ -89,7 +89,7 @@ pub struct Played {
     pub journal: Vec<Entry>,
     /// After each of them the play can be broken off.
     pub commits: Vec<Commit>,
-    /// Why it cannot be relied on: an attempt that the script has no answer for, a letter that nobody waited for.
+    /// Why it cannot be relied on: an attempt that the script has no answer for, a message that nobody waited for.
     pub problems: Vec<String>,
 }
 
@@ -97,11 +97,11 @@ pub struct Played {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Commit {
     pub entries: usize,
-    pub letters: usize,
+    pub messages: usize,
 }
 
 impl Rehearsal {
-    /// Plays to the end, or to where the run waits and no letter is left.
+    /// Plays to the end, or to where the run waits and no message is left.
     pub fn play(&self) -> Played {
         stage::Stage::start(self).play()
     }
@@ -109,7 +109,7 @@ impl Rehearsal {
     /// Plays on from the journal of a play that was broken off. Effects that were cut off and that nobody knows
     /// of are tried again, as a person would say who knows that nothing happened.
     pub fn play_on(&self, journal: &[Entry], commit: Commit) -> Result<Played, escrow_engine::ReplayError> {
-        Ok(stage::Stage::resume(self, &journal[..commit.entries], commit.letters)?.play())
+        Ok(stage::Stage::resume(self, &journal[..commit.entries], commit.messages)?.play())
     }
 }
 

@@ -1,14 +1,14 @@
 //! Drives one run: commits what was decided, then does it, then asks again.
 //!
-//!   Input ──▶ Run::handle ──▶ commit ──▶ effects ──▶ workshop ──▶ Input
+//!   Input ──▶ Run::handle ──▶ commit ──▶ effects ──▶ effect_runner ──▶ Input
 //!
 //! **Invariant:** an effect is performed only after the entries that decided it are committed. A commit that
 //! fails ends the drive: the journal is right and this process is not, so everything it started is ended.
 
 mod commit;
+mod effect_runner;
 mod inbox;
 mod seal;
-mod workshop;
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_engine::{Effect, Input, Run, Turn};
-use escrow_model::{Entry, Letter, ScopePath};
-use escrow_store::{Keeper, Lease, LeaseError, StoreError};
+use escrow_model::{Entry, Message, ScopePath};
+use escrow_store::{Journal, Lease, LeaseError, StoreError};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -29,8 +29,8 @@ use crate::redaction::Inseparable;
 use crate::secrets::Secrets;
 use crate::world::World;
 use commit::Committer;
+use effect_runner::EffectRunner;
 use inbox::Inbox;
-use workshop::Workshop;
 
 pub use seal::begin;
 
@@ -88,7 +88,7 @@ pub enum DriveError {
     Lost(String),
 }
 
-/// What the workshop reports to the loop.
+/// What the effect_runner reports to the loop.
 pub(crate) enum Report {
     Input(Input),
     Output { check: String, scope: ScopePath, stream: Stream, bytes: Vec<u8> },
@@ -101,7 +101,7 @@ pub enum Beginning {
     New(Turn),
     /// A run that was replayed. What its last holder left running is ended first.
     Resumed,
-    /// A run that had ended and was opened again, by this turn, which is not in the journal yet.
+    /// A run that had ended and was reopened by this turn, which is not in the journal yet.
     Reopened(Turn),
 }
 
@@ -109,7 +109,7 @@ pub enum Beginning {
 pub struct Drive<'a> {
     pub run: Run,
     pub lease: Lease,
-    pub store: Arc<dyn Keeper>,
+    pub store: Arc<dyn Journal>,
     pub world: Rc<dyn World>,
     pub surroundings: Surroundings,
     pub observer: &'a mut dyn Observer,
@@ -127,20 +127,20 @@ impl Drive<'_> {
     pub async fn to_rest(mut self, mut beginning: Beginning) -> Result<Run, DriveError> {
         loop {
             let (sender, mut reports) = mpsc::unbounded_channel();
-            let workshop = Workshop::new(
+            let effect_runner = EffectRunner::new(
                 sender,
                 self.surroundings.clone(),
                 Arc::clone(&self.store),
                 Rc::clone(&self.world),
             );
-            let outcome = self.work(beginning, workshop, &mut reports).await;
+            let outcome = self.work(beginning, effect_runner, &mut reports).await;
             let released = self.store.release(&self.lease);
             outcome?;
             released?;
-            // Whoever sent a letter while we held the run has left it to us; so has who brought a nested run to its
+            // Whoever sent a message while we held the run has left it to us; so has who brought a nested run to its
             // end.
             let is_at_rest = self.run.status().is_terminal()
-                || (self.store.unopened(self.lease.run())?.is_empty() && self.ended_nested()?.is_empty());
+                || (self.store.undelivered(self.lease.run())?.is_empty() && self.ended_nested()?.is_empty());
             if is_at_rest {
                 return Ok(self.run);
             }
@@ -157,7 +157,7 @@ impl Drive<'_> {
     async fn work(
         &mut self,
         beginning: Beginning,
-        mut workshop: Workshop,
+        mut effect_runner: EffectRunner,
         reports: &mut mpsc::UnboundedReceiver<Report>,
     ) -> Result<(), DriveError> {
         let committer = Committer::new(Arc::clone(&self.store), self.lease.clone());
@@ -166,10 +166,10 @@ impl Drive<'_> {
         match beginning {
             Beginning::New(turn) => {
                 self.observer.committed(&self.run, &turn.entries);
-                self.perform(&mut workshop, turn.effects);
+                self.perform(&mut effect_runner, turn.effects);
             }
             Beginning::Reopened(turn) => {
-                self.act(&committer, &mut workshop, turn, Vec::new()).await?;
+                self.act(&committer, &mut effect_runner, turn, Vec::new()).await?;
             }
             Beginning::Resumed => {
                 let run = self.lease.run();
@@ -178,25 +178,25 @@ impl Drive<'_> {
                     return Err(DriveError::Orphans { run: run.clone(), left });
                 }
                 let mut turn = self.run.handle(self.world.now_ms(), Input::Resume);
-                let mut opened = Vec::new();
-                for mut sent in self.store.unopened(self.lease.run())? {
-                    self.surroundings.secrets.redactor().letter(&mut sent.letter);
-                    let next = self.run.handle(self.world.now_ms(), Input::Letter(sent.letter));
+                let mut delivered = Vec::new();
+                for mut sent in self.store.undelivered(self.lease.run())? {
+                    self.surroundings.secrets.redactor().message(&mut sent.message);
+                    let next = self.run.handle(self.world.now_ms(), Input::Message(sent.message));
                     turn.entries.extend(next.entries);
                     turn.effects.extend(next.effects);
-                    opened.push(sent.id);
+                    delivered.push(sent.id);
                 }
-                // After the letters: an approval that came in time counts, though nobody opened it until now.
+                // After the messages: an approval that came in time counts, although it was not delivered until now.
                 if self.run.wake_at().is_some_and(|at| at <= self.world.now_ms()) {
                     let due = self.run.handle(self.world.now_ms(), Input::Wake);
                     turn.entries.extend(due.entries);
                     turn.effects.extend(due.effects);
                 }
-                self.act(&committer, &mut workshop, turn, opened).await?;
+                self.act(&committer, &mut effect_runner, turn, delivered).await?;
             }
         }
         let mut renewed = Instant::now();
-        while self.is_under_way(&workshop) {
+        while self.is_under_way(&effect_runner) {
             if renewed.elapsed() > RENEWAL {
                 renewed = Instant::now();
                 if !self.store.renew(std::slice::from_ref(&self.lease))?.is_empty() {
@@ -204,7 +204,7 @@ impl Drive<'_> {
                 }
             }
             let mut inputs = Vec::new();
-            let mut opened = Vec::new();
+            let mut delivered = Vec::new();
             let wake_in =
                 self.run.wake_at().map(|at| Duration::from_millis(at.saturating_sub(self.world.now_ms())));
             tokio::select! {
@@ -214,19 +214,19 @@ impl Drive<'_> {
                 },
                 () = self.interruption.cancelled(), if !interrupted => {
                     interrupted = true;
-                    inputs.push(Input::Letter(Letter::Cancel { by: None, system: true }));
+                    inputs.push(Input::Message(Message::Cancel { by: None, system: true }));
                 }
-                letters = inbox.next() => for mut sent in letters? {
-                    self.surroundings.secrets.redactor().letter(&mut sent.letter);
-                    opened.push(sent.id);
-                    inputs.push(Input::Letter(sent.letter));
+                messages = inbox.next() => for mut sent in messages? {
+                    self.surroundings.secrets.redactor().message(&mut sent.message);
+                    delivered.push(sent.id);
+                    inputs.push(Input::Message(sent.message));
                 },
                 () = sleep(wake_in) => inputs.push(Input::Wake),
                 () = tokio::time::sleep(TICK) => {
                     self.observer.tick(&self.run);
                     let ended = self.ended_nested()?;
-                    self.perform(&mut workshop, ended);
-                    if let Some(check) = workshop.lost() {
+                    self.perform(&mut effect_runner, ended);
+                    if let Some(check) = effect_runner.lost() {
                         return Err(DriveError::Lost(self.run.plan_of().check(check).name.clone()));
                     }
                 }
@@ -244,7 +244,7 @@ impl Drive<'_> {
                 turn.entries.extend(next.entries);
                 turn.effects.extend(next.effects);
             }
-            self.act(&committer, &mut workshop, turn, opened).await?;
+            self.act(&committer, &mut effect_runner, turn, delivered).await?;
         }
         Ok(())
     }
@@ -260,11 +260,11 @@ impl Drive<'_> {
         Ok(ended)
     }
 
-    /// A run at rest has ended, or waits for a letter that has not come.
-    fn is_under_way(&self, workshop: &Workshop) -> bool {
+    /// A run at rest has ended, or waits for a message that has not come.
+    fn is_under_way(&self, effect_runner: &EffectRunner) -> bool {
         match self.run.status() {
             escrow_model::RunStatus::Running => true,
-            escrow_model::RunStatus::Waiting => !workshop.is_idle(),
+            escrow_model::RunStatus::Waiting => !effect_runner.is_idle(),
             escrow_model::RunStatus::Completed
             | escrow_model::RunStatus::Failed
             | escrow_model::RunStatus::TimedOut
@@ -286,20 +286,20 @@ impl Drive<'_> {
     async fn act(
         &mut self,
         committer: &Committer,
-        workshop: &mut Workshop,
+        effect_runner: &mut EffectRunner,
         mut turn: Turn,
-        opened: Vec<escrow_store::LetterId>,
+        delivered: Vec<escrow_store::MessageId>,
     ) -> Result<(), DriveError> {
         let had_secrets = seal::seal(&mut turn, self.surroundings.secrets.redactor())?;
-        if !turn.entries.is_empty() || !opened.is_empty() {
+        if !turn.entries.is_empty() || !delivered.is_empty() {
             let expected = self.run.entries() - turn.entries.len() as u64;
-            committer.commit(&self.run, expected, &turn.entries, &opened).await?;
+            committer.commit(&self.run, expected, &turn.entries, &delivered).await?;
             if had_secrets {
                 self.rebuild()?;
             }
             self.observer.committed(&self.run, &turn.entries);
         }
-        self.perform(workshop, turn.effects);
+        self.perform(effect_runner, turn.effects);
         Ok(())
     }
 
@@ -310,9 +310,9 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn perform(&mut self, workshop: &mut Workshop, effects: Vec<Effect>) {
+    fn perform(&mut self, effect_runner: &mut EffectRunner, effects: Vec<Effect>) {
         for effect in effects {
-            workshop.perform(&self.run, effect);
+            effect_runner.perform(&self.run, effect);
         }
     }
 }

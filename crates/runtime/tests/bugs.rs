@@ -13,7 +13,7 @@ use escrow_runtime::redaction::Redactor;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
 use escrow_runtime::world::{Local, Look, RealWorld, World};
-use escrow_store::{Created, Durability, Holder, Keeper, Liveness, Mode, NewRun, Store};
+use escrow_store::{Created, Durability, Holder, Journal, Liveness, Mode, NewRun, Store};
 
 struct Panicking;
 
@@ -81,7 +81,7 @@ fn a_provider_that_panics_is_noticed() {
     let Created::Done { lease, .. } = store.create_run(new).expect("it is created") else {
         panic!("it is new")
     };
-    let store: Arc<dyn Keeper> = Arc::new(store);
+    let store: Arc<dyn Journal> = Arc::new(store);
     let drive = Drive {
         run,
         lease,

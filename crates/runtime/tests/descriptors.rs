@@ -10,7 +10,7 @@ use support::{Room, block_on, zombies};
 fn no_descriptor_and_no_zombie_is_left_however_a_command_ends() {
     let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
     block_on(async {
-        // What is opened once stays open.
+        // What is delivered once stays open.
         Room::shell("setsid -f sleep 300; true").perform().await;
         let before = open();
         for script in [

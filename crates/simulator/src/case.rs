@@ -55,7 +55,7 @@ pub(crate) struct Habits {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Moment {
-    Letter(Wish),
+    Message(Wish),
     /// The clock is set, forwards or backwards.
     Jump(i64),
     /// The process is killed.
@@ -117,8 +117,8 @@ impl Case {
         let harmless = |moment: &Moment| match moment {
             // Approvals expire after a day.
             Moment::Jump(by_ms) => *by_ms < 60 * 60 * 1_000,
-            Moment::Letter(Wish::Approve) | Moment::Crash | Moment::TakeOver { .. } => true,
-            Moment::Letter(_) | Moment::Interrupt => false,
+            Moment::Message(Wish::Approve) | Moment::Crash | Moment::TakeOver { .. } => true,
+            Moment::Message(_) | Moment::Interrupt => false,
         };
         !self.flavour.routes
             && !self.text.contains('|')
@@ -185,11 +185,11 @@ fn moment(dice: &mut Dice) -> Moment {
         0..=5 => Moment::Crash,
         6..=8 => Moment::TakeOver { frozen: dice.chance(50) },
         9 => Moment::Interrupt,
-        10 => Moment::Letter(Wish::Cancel),
-        11 | 12 => Moment::Letter(Wish::Approve),
-        13 => Moment::Letter(Wish::Deny),
-        14 => Moment::Letter(Wish::Answer),
-        15 | 16 => Moment::Letter(Wish::Assume(*dice.pick(&[
+        10 => Moment::Message(Wish::Cancel),
+        11 | 12 => Moment::Message(Wish::Approve),
+        13 => Moment::Message(Wish::Deny),
+        14 => Moment::Message(Wish::Answer),
+        15 | 16 => Moment::Message(Wish::Assume(*dice.pick(&[
             Assumption::Done,
             Assumption::Failed,
             Assumption::Retry,

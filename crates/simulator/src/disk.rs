@@ -1,4 +1,4 @@
-//! A keeper that fails as disks and machines do, as often as a case wants.
+//! A journal_trait that fails as disks and machines do, as often as a case wants.
 //!
 //! What it writes it has written; what it reports may be late, wrong or never heard, because the process that
 //! asked is gone.
@@ -7,9 +7,9 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use escrow_model::{Entry, Letter, RunId};
+use escrow_model::{Entry, Message, RunId};
 use escrow_store::{
-    Commit, Committed, Created, Holder, Keeper, Lease, LeaseError, LetterId, Liveness, NewRun, Reply, Sent,
+    Commit, Committed, Created, Holder, Journal, Lease, LeaseError, Liveness, MessageId, NewRun, Reply, Sent,
     StoreError, StoreErrorKind,
 };
 use escrow_testkit::Dice;
@@ -155,13 +155,13 @@ impl Disk {
         let result = answer.recv().map_err(|_| broken(StoreErrorKind::Internal))?;
         match &result {
             Ok(Committed::Done { .. }) => {
-                self.ledger.written(commit.lease.token(), commit.entries, commit.opened);
+                self.ledger.written(commit.lease.token(), commit.entries, commit.delivered);
             }
             Ok(Committed::AlreadyDone { .. }) => {
                 self.ledger.problem("a supervisor repeats a commit");
             }
             Ok(Committed::Fenced) => self.ledger.tell("disk: fenced"),
-            Err(error) => self.ledger.problem(format!("the keeper refuses a commit: {error}")),
+            Err(error) => self.ledger.problem(format!("the journal_trait refuses a commit: {error}")),
         }
         result
     }
@@ -181,7 +181,7 @@ fn broken(kind: StoreErrorKind) -> StoreError {
     StoreError::new(kind, "by chance")
 }
 
-impl Keeper for Disk {
+impl Journal for Disk {
     fn create_run(&self, new: NewRun<'_>) -> Result<Created, StoreError> {
         self.stumble("creating the run")?;
         let created = self.backing.create_run(new)?;
@@ -247,14 +247,14 @@ impl Keeper for Disk {
         self.backing.entries(run, from_seq)
     }
 
-    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError> {
-        self.stumble("sending a letter")?;
-        self.backing.send(run, letter, from)
+    fn send(&self, run: &RunId, message: &Message, from: &str) -> Result<MessageId, StoreError> {
+        self.stumble("sending a message")?;
+        self.backing.send(run, message, from)
     }
 
-    fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
+    fn undelivered(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
         self.stumble("reading the inbox")?;
-        self.backing.unopened(run)
+        self.backing.undelivered(run)
     }
 
     fn version(&self) -> Result<u64, StoreError> {

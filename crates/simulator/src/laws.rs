@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
-use escrow_model::{Criticality, Ending, Entry, Event, Letter, Plan, ScopePath, Verdict, WaitKind};
-use escrow_store::{LetterId, Verification};
+use escrow_model::{Criticality, Ending, Entry, Event, Message, Plan, ScopePath, Verdict, WaitKind};
+use escrow_store::{MessageId, Verification};
 use escrow_testkit::{Options, Reader, Stage, Weather};
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                 kept.clone_from(&confirmed);
                 continue;
             }
-            Event::LetterOpened { letter: Letter::Assume { check, scope, .. }, refused: None } => {
+            Event::MessageDelivered { message: Message::Assume { check, scope, .. }, refused: None } => {
                 let place = (check.clone(), scope.clone());
                 unknown.remove(&place);
                 kept.remove(&place);
@@ -144,19 +144,19 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
     }
 }
 
-/// A letter is opened once, with an entry that says so, unless the run had ended. One that lay there when the
-/// run was taken over was opened then.
-pub(crate) fn letters(
+/// A message is delivered once, with an entry that says so, unless the run had ended. One that lay there when the
+/// run was taken over was delivered then.
+pub(crate) fn messages(
     journal: &[Entry],
     posted: &[Posted],
-    opened: &BTreeMap<LetterId, bool>,
+    delivered: &BTreeMap<MessageId, bool>,
 ) -> Result<(), String> {
     let mut told: BTreeMap<&str, u32> = BTreeMap::new();
     let mut last_resumed = 0;
     for (entry, seq) in journal.iter().zip(1_u64..) {
         match &entry.event {
-            Event::LetterOpened { letter, .. } => {
-                if let Some(by) = letter.by() {
+            Event::MessageDelivered { message, .. } => {
+                if let Some(by) = message.by() {
                     *told.entry(by).or_default() += 1;
                 }
             }
@@ -166,16 +166,18 @@ pub(crate) fn letters(
     }
     for Posted { id, by, after_entry } in posted {
         let times = told.remove(by.as_str()).unwrap_or(0);
-        match (times, opened.get(id)) {
-            (0, None) if *after_entry < last_resumed => return Err(format!("the letter of {by} is lost")),
+        match (times, delivered.get(id)) {
+            (0, None) if *after_entry < last_resumed => return Err(format!("the message of {by} is lost")),
             (0, None) | (1, Some(_)) | (0, Some(true)) => {}
-            (_, opened) => {
-                return Err(format!("the letter of {by} is told {times} times, and opened: {opened:?}"));
+            (_, delivered) => {
+                return Err(format!(
+                    "the message of {by} is told {times} times, and delivered: {delivered:?}"
+                ));
             }
         }
     }
     match told.keys().next() {
-        Some(nobody) => Err(format!("a letter of {nobody} is opened that was never sent")),
+        Some(nobody) => Err(format!("a message of {nobody} is delivered that was never sent")),
         None => Ok(()),
     }
 }
@@ -186,10 +188,10 @@ fn oracle(case: &Case, options: &Options, run: &Run) -> Result<(), String> {
     for _ in 0..ANSWERS_MAX {
         stage.play(&[]);
         let Some(wait) = stage.run.waits().into_iter().next() else { break };
-        stage.letter(match wait.kind {
+        stage.message(match wait.kind {
             WaitKind::UnknownEffect => return Ok(()),
-            WaitKind::Input => Letter::Answer { id: wait.id, text: "yes".into(), by: None },
-            WaitKind::Approval | WaitKind::Nested => Letter::Approve { id: wait.id, by: None, note: None },
+            WaitKind::Input => Message::Answer { id: wait.id, text: "yes".into(), by: None },
+            WaitKind::Approval | WaitKind::Nested => Message::Approve { id: wait.id, by: None, note: None },
         });
     }
     let (expected, found) = (outcome(&stage), outcome_of(run));

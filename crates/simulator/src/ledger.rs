@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use escrow_model::{Criticality, Entry, Event, Plan, ScopePath};
-use escrow_store::LetterId;
+use escrow_store::MessageId;
 
 /// One attempt of one check in one scope.
 pub(crate) type Attempted = (String, ScopePath, u32);
@@ -27,8 +27,8 @@ struct Book {
     /// Lives whose processes have been ended.
     ended: BTreeSet<u32>,
     waits: Vec<String>,
-    /// Letters that a commit opened; true when the run ended with it or had ended before.
-    opened: BTreeMap<LetterId, bool>,
+    /// Messages that a commit delivered; true when the run ended with it or had ended before.
+    delivered: BTreeMap<MessageId, bool>,
     has_ended: bool,
     holder: Option<Vec<u8>>,
     entries: u64,
@@ -71,7 +71,7 @@ impl Ledger {
     }
 
     /// Entries are on the disk, whether or not anybody is told.
-    pub(crate) fn written(&self, token: &[u8], entries: &[Entry], opened: &[LetterId]) {
+    pub(crate) fn written(&self, token: &[u8], entries: &[Entry], delivered: &[MessageId]) {
         let mut book = self.book();
         if book.holder.as_deref() != Some(token) {
             book.problems.push("a fenced holder has written".into());
@@ -80,10 +80,10 @@ impl Ledger {
         for entry in entries {
             book.entry(&entry.event);
         }
-        for letter in opened {
+        for message in delivered {
             let has_ended = book.has_ended;
-            if book.opened.insert(*letter, has_ended).is_some() {
-                book.problems.push(format!("{letter:?} is opened twice"));
+            if book.delivered.insert(*message, has_ended).is_some() {
+                book.problems.push(format!("{message:?} is delivered twice"));
             }
         }
     }
@@ -93,8 +93,8 @@ impl Ledger {
         self.book().entries
     }
 
-    pub(crate) fn opened(&self) -> BTreeMap<LetterId, bool> {
-        self.book().opened.clone()
+    pub(crate) fn delivered(&self) -> BTreeMap<MessageId, bool> {
+        self.book().delivered.clone()
     }
 
     /// Ids of everything that ever waited.

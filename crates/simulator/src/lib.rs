@@ -3,7 +3,7 @@
 //! ```text
 //!   Cases ──case N──▶ play ──▶ Process: supervisor::Drive ──▶ Disk: fails, crashes, is slow ──▶ Memory | SQLite
 //!                      │              └──▶ Simulated: time, providers, neighbours, answers twice, late, never
-//!                      └──▶ People: letters at any moment        laws: what must be true in the end
+//!                      └──▶ People: messages at any moment        laws: what must be true in the end
 //! ```
 //!
 //! **Invariant:** everything follows from the seed and the number of the case. No real clock, no real chance, no

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Answer, Assumption, ExpectedArtifact, Facts, Letter, Plan, ProviderFault, RunOptions, ScopePath,
+    Answer, Assumption, ExpectedArtifact, Facts, Message, Plan, ProviderFault, RunOptions, ScopePath,
     Sighting, WaitKind,
 };
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning};
-use escrow_store::{Created, Durability, Holder, Keeper, Liveness, NewRun};
+use escrow_store::{Created, Durability, Holder, Journal, Liveness, NewRun};
 use escrow_testkit::{Ask, Reply};
 
 use crate::case::Habits;
@@ -79,8 +79,8 @@ impl Recorded {
                 cut_off.push(wait.0.clone());
                 *lost.lock().unwrap_or_else(PoisonError::into_inner).entry(wait.clone()).or_default() += 1;
                 let (check, scope) = wait;
-                let letter = Letter::Assume { check, scope, assumption: Assumption::Retry, by: None };
-                memory.send(id, &letter, "a person").map_err(|error| error.to_string())?;
+                let message = Message::Assume { check, scope, assumption: Assumption::Retry, by: None };
+                memory.send(id, &message, "a person").map_err(|error| error.to_string())?;
             }
             let dead = |_: &Holder| Liveness::Dead;
             let lease = disk.acquire(id, &holder(life + 1), &dead).map_err(|error| error.to_string())?;

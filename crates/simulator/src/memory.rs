@@ -1,11 +1,11 @@
-//! Journals, leases and letters in memory, by the rules of the store: the same chain, the same fences.
+//! Journals, leases and messages in memory, by the rules of the store: the same chain, the same fences.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use escrow_model::{Entry, Letter, Millis, RunId};
+use escrow_model::{Entry, Message, Millis, RunId};
 use escrow_store::{
-    Commit, Committed, Created, Hash, Holder, Keeper, Lease, LeaseError, LetterId, Liveness, NewRun, Reply,
+    Commit, Committed, Created, Hash, Holder, Journal, Lease, LeaseError, Liveness, MessageId, NewRun, Reply,
     Sent, Store, StoreError, StoreErrorKind, StoredEntry, Verification, verify_entries,
 };
 
@@ -14,8 +14,8 @@ use crate::clock::Clock;
 /// How long a lease stands without being renewed, as in the store.
 const LEASE_MS: Millis = 60_000;
 
-/// A keeper that a whole case can be played on.
-pub trait Backing: Keeper {
+/// A journal_trait that a whole case can be played on.
+pub trait Backing: Journal {
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError>;
     fn verify(&self, run: &RunId) -> Result<Verification, StoreError>;
 }
@@ -38,14 +38,14 @@ pub(crate) struct Memory {
 
 #[derive(Default)]
 struct Shelf {
-    runs: BTreeMap<RunId, Journal>,
+    runs: BTreeMap<RunId, RunJournal>,
     /// Counts commits of every kind.
     version: u64,
     tokens: u64,
-    letters: u64,
+    messages: u64,
 }
 
-struct Journal {
+struct RunJournal {
     entries: Vec<StoredEntry>,
     hash: Hash,
     lease: Option<(Vec<u8>, Holder, Millis)>,
@@ -72,15 +72,15 @@ impl Memory {
         if seq != commit.expected_seq {
             return journal.done_before(commit.expected_seq, &drafts);
         }
-        for letter in commit.opened {
-            let unopened = journal.inbox.iter().any(|(sent, opened)| sent.id == *letter && !opened);
-            if !unopened {
-                return Err(StoreError::new(StoreErrorKind::LetterGone, "the letter is not in the inbox"));
+        for message in commit.delivered {
+            let undelivered = journal.inbox.iter().any(|(sent, delivered)| sent.id == *message && !delivered);
+            if !undelivered {
+                return Err(StoreError::new(StoreErrorKind::MessageGone, "the message is not in the inbox"));
             }
         }
         journal.append(drafts);
-        for (sent, opened) in &mut journal.inbox {
-            *opened |= commit.opened.contains(&sent.id);
+        for (sent, delivered) in &mut journal.inbox {
+            *delivered |= commit.delivered.contains(&sent.id);
         }
         let seq = journal.entries.len() as u64;
         shelf.version += 1;
@@ -89,7 +89,7 @@ impl Memory {
 }
 
 impl Shelf {
-    fn run(&mut self, run: &RunId) -> Result<&mut Journal, StoreError> {
+    fn run(&mut self, run: &RunId) -> Result<&mut RunJournal, StoreError> {
         let missing = || StoreError::new(StoreErrorKind::NoSuchRun, format!("there is no run `{run}`"));
         self.runs.get_mut(run).ok_or_else(missing)
     }
@@ -103,7 +103,7 @@ impl Shelf {
     }
 }
 
-impl Journal {
+impl RunJournal {
     fn append(&mut self, drafts: Vec<Vec<u8>>) {
         for bytes in drafts {
             let seq = self.entries.len() as u64 + 1;
@@ -135,14 +135,14 @@ fn drafts(entries: &[Entry]) -> Result<Vec<Vec<u8>>, StoreError> {
     entries.iter().map(|entry| serde_json::to_vec(entry).map_err(unwritable)).collect()
 }
 
-impl Keeper for Memory {
+impl Journal for Memory {
     fn create_run(&self, new: NewRun<'_>) -> Result<Created, StoreError> {
         let mut shelf = self.shelf();
         if shelf.runs.contains_key(new.run) {
             return Ok(Created::AlreadyExists);
         }
         let mut journal =
-            Journal { entries: Vec::new(), hash: Hash::origin(new.run), lease: None, inbox: Vec::new() };
+            RunJournal { entries: Vec::new(), hash: Hash::origin(new.run), lease: None, inbox: Vec::new() };
         journal.append(drafts(new.entries)?);
         let seq = journal.entries.len() as u64;
         shelf.runs.insert(new.run.clone(), journal);
@@ -208,20 +208,20 @@ impl Keeper for Memory {
         wanted.map(|stored| Ok((stored.seq, decode(stored)?))).collect()
     }
 
-    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError> {
+    fn send(&self, run: &RunId, message: &Message, from: &str) -> Result<MessageId, StoreError> {
         let mut shelf = self.shelf();
-        shelf.letters += 1;
+        shelf.messages += 1;
         shelf.version += 1;
-        let id = LetterId(shelf.letters);
-        let sent = Sent { id, letter: letter.clone(), from: from.to_owned(), at: self.clock.now_ms() };
+        let id = MessageId(shelf.messages);
+        let sent = Sent { id, message: message.clone(), from: from.to_owned(), at: self.clock.now_ms() };
         shelf.run(run)?.inbox.push((sent, false));
         Ok(id)
     }
 
-    fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
+    fn undelivered(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
         let shelf = self.shelf();
         let Some(journal) = shelf.runs.get(run) else { return Ok(Vec::new()) };
-        Ok(journal.inbox.iter().filter(|(_, opened)| !opened).map(|(sent, _)| sent.clone()).collect())
+        Ok(journal.inbox.iter().filter(|(_, delivered)| !delivered).map(|(sent, _)| sent.clone()).collect())
     }
 
     fn version(&self) -> Result<u64, StoreError> {

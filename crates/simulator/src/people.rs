@@ -1,16 +1,16 @@
-//! People who write letters: asked and unasked, each letter signed so that it can be told from all others.
+//! People who write messages: asked and unasked, each message signed so that it can be told from all others.
 
 use escrow_engine::OpenWait;
-use escrow_model::{Assumption, Letter, ScopePath, WaitKind};
-use escrow_store::LetterId;
+use escrow_model::{Assumption, Message, ScopePath, WaitKind};
+use escrow_store::MessageId;
 use escrow_testkit::Dice;
 
 use crate::case::{Case, Wish};
 use crate::ledger::Ledger;
 
-/// A letter that was put into the inbox.
+/// A message that was put into the inbox.
 pub(crate) struct Posted {
-    pub(crate) id: LetterId,
+    pub(crate) id: MessageId,
     /// Who signed it; nobody signs two.
     pub(crate) by: String,
     /// How long the journal was then.
@@ -41,23 +41,23 @@ impl People {
     }
 
     /// What a person answers who is asked. Where the end is to be foreseen, everything is approved.
-    pub(crate) fn reply(&mut self, case: &Case, wait: &OpenWait, by: &str) -> Letter {
+    pub(crate) fn reply(&mut self, case: &Case, wait: &OpenWait, by: &str) -> Message {
         let (id, by) = (wait.id.clone(), Some(by.to_owned()));
         match wait.kind {
             WaitKind::Approval if case.has_oracle() || self.dice.chance(85) => {
-                Letter::Approve { id, by, note: None }
+                Message::Approve { id, by, note: None }
             }
-            WaitKind::Approval | WaitKind::Nested => Letter::Deny { id, by, note: None },
-            WaitKind::Input => Letter::Answer { id, text: "yes".into(), by },
+            WaitKind::Approval | WaitKind::Nested => Message::Deny { id, by, note: None },
+            WaitKind::Input => Message::Answer { id, text: "yes".into(), by },
             WaitKind::UnknownEffect => {
                 let assumption = *self.dice.pick(&[Assumption::Done, Assumption::Failed, Assumption::Retry]);
-                Letter::Assume { check: wait.check.clone(), scope: wait.scope.clone(), assumption, by }
+                Message::Assume { check: wait.check.clone(), scope: wait.scope.clone(), assumption, by }
             }
         }
     }
 
     /// What a person writes who was not asked: about something that waits, waited once, or never did.
-    pub(crate) fn unasked(&mut self, case: &Case, ledger: &Ledger, wish: Wish, by: &str) -> Letter {
+    pub(crate) fn unasked(&mut self, case: &Case, ledger: &Ledger, wish: Wish, by: &str) -> Message {
         let waits = ledger.waits();
         let id = if waits.is_empty() || self.dice.chance(10) {
             "w_nowhere".to_owned()
@@ -66,17 +66,17 @@ impl People {
         };
         let by = Some(by.to_owned());
         match wish {
-            Wish::Cancel => Letter::Cancel { by, system: false },
-            Wish::Approve => Letter::Approve { id, by, note: None },
-            Wish::Deny => Letter::Deny { id, by, note: None },
-            Wish::Answer => Letter::Answer { id, text: "no".into(), by },
+            Wish::Cancel => Message::Cancel { by, system: false },
+            Wish::Approve => Message::Approve { id, by, note: None },
+            Wish::Deny => Message::Deny { id, by, note: None },
+            Wish::Answer => Message::Answer { id, text: "no".into(), by },
             Wish::Assume(assumption) => {
                 let check = self.dice.pick(&case.plan.0.checks).name.clone();
                 let scope = match self.dice.below(3) {
                     0 => ScopePath::new(vec![0]),
                     _ => ScopePath::root(),
                 };
-                Letter::Assume { check, scope, assumption, by }
+                Message::Assume { check, scope, assumption, by }
             }
         }
     }

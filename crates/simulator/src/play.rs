@@ -9,7 +9,7 @@ use escrow_engine::Run;
 use escrow_model::{Entry, RunId, RunStatus};
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning, DriveError};
-use escrow_store::{Created, Durability, Holder, Keeper, LeaseError, Liveness, NewRun, Store};
+use escrow_store::{Created, Durability, Holder, Journal, LeaseError, Liveness, NewRun, Store};
 use escrow_testkit::Options;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -128,7 +128,7 @@ impl<'a> Play<'a> {
             }
             let verification = self.backing.verify(&self.run).map_err(|error| error.to_string())?;
             laws::chain_holds(&verification, played.journal.len())?;
-            laws::letters(&played.journal, &self.posted, &self.ledger.opened())?;
+            laws::messages(&played.journal, &self.posted, &self.ledger.delivered())?;
             laws::judge(self.case, &self.options, &played.journal, live.as_deref())
         });
         match verdict {
@@ -218,7 +218,7 @@ impl<'a> Play<'a> {
                                 fenced.push(loser);
                             }
                         }
-                        Moment::Letter(_) | Moment::Jump(_) => self.moment(moment),
+                        Moment::Message(_) | Moment::Jump(_) => self.moment(moment),
                     }
                 }
                 outcome = process.rest() => break match outcome {
@@ -253,21 +253,21 @@ impl<'a> Play<'a> {
     /// Something that happens whether or not anybody drives the run.
     fn moment(&mut self, moment: Moment) {
         match moment {
-            Moment::Letter(wish) => {
+            Moment::Message(wish) => {
                 let by = self.people.name();
-                let letter = self.people.unasked(self.case, &self.ledger, wish, &by);
-                self.post(&letter, by);
+                let message = self.people.unasked(self.case, &self.ledger, wish, &by);
+                self.post(&message, by);
             }
             Moment::Jump(by_ms) => self.clock.jump(by_ms),
             Moment::Crash | Moment::Interrupt | Moment::TakeOver { .. } => {}
         }
     }
 
-    fn post(&mut self, letter: &escrow_model::Letter, by: String) {
-        self.ledger.tell(format!("{by} writes {letter:?}"));
-        match self.backing.send(&self.run, letter, &by) {
+    fn post(&mut self, message: &escrow_model::Message, by: String) {
+        self.ledger.tell(format!("{by} writes {message:?}"));
+        match self.backing.send(&self.run, message, &by) {
             Ok(id) => self.posted.push(Posted { id, by, after_entry: self.ledger.entries() }),
-            Err(error) => self.ledger.problem(format!("a letter is refused: {error}")),
+            Err(error) => self.ledger.problem(format!("a message is refused: {error}")),
         }
     }
 
@@ -310,7 +310,7 @@ impl<'a> Play<'a> {
         Err("the run does not settle in any number of lives".into())
     }
 
-    /// Nobody drives the run; letters arrive and clocks are set all the same.
+    /// Nobody drives the run; messages arrive and clocks are set all the same.
     async fn idle(&mut self, ms: u64) {
         let end = Instant::now() + Duration::from_millis(ms);
         while let Some((at, _)) = self.moments.front()
@@ -333,8 +333,8 @@ impl<'a> Play<'a> {
         for wait in run.waits() {
             if self.people.chance(80) {
                 let by = self.people.name();
-                let letter = self.people.reply(self.case, &wait, &by);
-                self.post(&letter, by);
+                let message = self.people.reply(self.case, &wait, &by);
+                self.post(&message, by);
             }
         }
     }

@@ -16,7 +16,7 @@ use escrow_runtime::providers::Environment;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
 use escrow_runtime::world::World;
-use escrow_store::{Keeper, Lease};
+use escrow_store::{Journal, Lease};
 use tokio::task::LocalSet;
 
 use crate::disk::Disk;
@@ -49,7 +49,7 @@ impl Process {
     ) -> Process {
         let (canceller, interruption) = cancellation();
         let disk = Arc::new(disk);
-        let store: Arc<dyn Keeper> = Arc::<Disk>::clone(&disk);
+        let store: Arc<dyn Journal> = Arc::<Disk>::clone(&disk);
         // What was replayed is known to be what the journal says; what begins is not yet.
         let shadow = compares.then(|| None);
         let mut watcher = Watcher { ledger: Arc::clone(ledger), shadow };

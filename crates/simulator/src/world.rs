@@ -122,7 +122,7 @@ const SPEC: ProviderSpec = ProviderSpec {
     summary: "does what the weather says",
     keys: &[],
     mutates: escrow_model::Mutates::Never,
-    home: escrow_model::Home::Workshop,
+    home: escrow_model::Home::EffectRunner,
     timeout_ms: 600_000,
 };
 
@@ -212,8 +212,8 @@ async fn pass(ms: u64) {
 }
 
 fn fingerprint((check, scope, attempt): &Attempted) -> u64 {
-    let letters = check.bytes().map(u64::from);
-    let parts = letters.chain(scope.indices().iter().map(|index| u64::from(*index) + 1_000));
+    let messages = check.bytes().map(u64::from);
+    let parts = messages.chain(scope.indices().iter().map(|index| u64::from(*index) + 1_000));
     parts
         .chain([u64::from(*attempt) + 5_000])
         .fold(0xcbf2_9ce4, |sum, part| (sum ^ part).wrapping_mul(0x0100_0000_01b3))

@@ -135,8 +135,13 @@ impl Tenant<'_> {
             value: Some("x".repeat(200).into()),
         };
         let entries = vec![Entry { v: JOURNAL_VERSION, at: 1_000, event }; count];
-        let commit =
-            Commit { lease: &self.lease, expected_seq: self.seq, entries: &entries, opened: &[], durability };
+        let commit = Commit {
+            lease: &self.lease,
+            expected_seq: self.seq,
+            entries: &entries,
+            delivered: &[],
+            durability,
+        };
         match self.store.commit(commit)? {
             Committed::Done { seq } => self.seq = seq,
             Committed::Fenced | Committed::AlreadyDone { .. } => return Err("the commit was refused".into()),

@@ -1,4 +1,4 @@
-//! The time that leases and letters carry. Journal entries bring their own.
+//! The time that leases and messages carry. Journal entries bring their own.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

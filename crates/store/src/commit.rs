@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use crate::chain::Hash;
 use crate::fault::{StoreError, StoreErrorKind, Trouble};
-use crate::inbox::{self, LetterId};
+use crate::inbox::{self, MessageId};
 use crate::journal::{self, Draft, Head};
 use crate::lease::{self, Holder, Lease};
 use crate::store::Store;
@@ -15,7 +15,7 @@ use crate::store::Store;
 pub enum Durability {
     /// The latest commits, never their order. For what may be repeated.
     Grouped,
-    /// Nothing: the answer comes when it is on the disk. For intents, results, letters.
+    /// Nothing: the answer comes when it is on the disk. For intents, results, messages.
     Full,
 }
 
@@ -43,8 +43,8 @@ pub struct Commit<'a> {
     /// The last sequence number that the caller knows; 0 before the first entry.
     pub expected_seq: u64,
     pub entries: &'a [Entry],
-    /// The letters that these entries open.
-    pub opened: &'a [LetterId],
+    /// The messages that these entries open.
+    pub delivered: &'a [MessageId],
     pub durability: Durability,
 }
 
@@ -98,7 +98,8 @@ impl Store {
         commit: Commit<'_>,
     ) -> Result<impl FnMut(&Connection) -> Result<Committed, Trouble> + Send + use<>, StoreError> {
         let drafts = self.drafts(commit.entries)?;
-        let (lease, opened, expected) = (commit.lease.clone(), commit.opened.to_vec(), commit.expected_seq);
+        let (lease, delivered, expected) =
+            (commit.lease.clone(), commit.delivered.to_vec(), commit.expected_seq);
         Ok(move |connection: &Connection| {
             let Some(mut head) = journal::head(connection, lease.run())? else {
                 return Err(journal::no_such_run(lease.run()));
@@ -110,7 +111,7 @@ impl Store {
                 return done_before(connection, lease.run(), &head, expected, &drafts);
             }
             journal::append(connection, lease.run(), &mut head, &drafts)?;
-            inbox::mark_opened(connection, &head, &opened)?;
+            inbox::mark_delivered(connection, &head, &delivered)?;
             Ok(Committed::Done { seq: head.seq })
         })
     }

@@ -50,8 +50,8 @@ pub enum StoreErrorKind {
         expected: u64,
         actual: u64,
     },
-    /// The commit opens a letter that was opened before, or belongs to another run.
-    LetterGone,
+    /// The commit opens a message that was opened before, or belongs to another run.
+    MessageGone,
     /// The commit leads out of a terminal status.
     FinalStatus,
     /// A bug in Escrow: a statement that the schema refuses, a writer that is gone.
@@ -93,7 +93,7 @@ impl StoreError {
             StoreErrorKind::OutOfStep { .. } | StoreErrorKind::Internal => {
                 "this is a bug in Escrow; please report it"
             }
-            StoreErrorKind::LetterGone => "it was opened before; nothing is left to do",
+            StoreErrorKind::MessageGone => "it was opened before; nothing is left to do",
             StoreErrorKind::FinalStatus => "a run that has ended stays as it is; resume it or start another",
         }
     }
@@ -193,7 +193,7 @@ fn predicate(kind: StoreErrorKind) -> &'static str {
         StoreErrorKind::FinalStatus => "refused the commit: a terminal status is final",
         StoreErrorKind::NoSuchRun
         | StoreErrorKind::OutOfStep { .. }
-        | StoreErrorKind::LetterGone
+        | StoreErrorKind::MessageGone
         | StoreErrorKind::Internal => "refused the operation",
     }
 }

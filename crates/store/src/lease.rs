@@ -46,7 +46,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// A lease that another keeper than SQLite gives.
+    /// A lease that another journal_trait than SQLite gives.
     pub fn new(run: RunId, token: Vec<u8>) -> Lease {
         Lease { run, token }
     }

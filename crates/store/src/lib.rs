@@ -4,7 +4,7 @@
 //! ```text
 //!   Commit ──▶ writer thread ──one transaction──▶ entries (hash chain)
 //!                (group commit)                ├─▶ TABLES: runs, waits, outcomes, …
-//!                                              └─▶ inbox: letters marked opened
+//!                                              └─▶ inbox: messages marked delivered
 //!   AddedOutcome ──▶ added_outcomes ──▶ artifacts
 //!   what people say of invocations ──▶ invocations_said ──▶ invocations
 //!   queries, feed, watch ──▶ a second connection that only reads
@@ -29,7 +29,7 @@
 //!     lease: &lease,
 //!     expected_seq: seq,
 //!     entries: &[entry(Event::DeadlinePassed {})],
-//!     opened: &[],
+//!     delivered: &[],
 //!     durability: Durability::Full,
 //! })?;
 //! assert_eq!(committed, Committed::Done { seq: 1 });
@@ -41,6 +41,7 @@
 
 mod attention;
 mod chain;
+mod checkpointer;
 mod clock;
 mod commit;
 mod connect;
@@ -50,7 +51,7 @@ mod import;
 mod inbox;
 mod invocations;
 mod journal;
-mod keeper;
+mod journal_trait;
 mod lease;
 mod ledger;
 mod lookup;
@@ -59,7 +60,6 @@ mod remove;
 mod schema;
 mod size;
 mod store;
-mod sweeper;
 mod tables;
 mod verify;
 mod watch;
@@ -71,10 +71,10 @@ pub use commit::{Commit, Committed, Created, Durability, NewRun};
 pub use fault::{StoreError, StoreErrorKind};
 pub use feed::FeedEntry;
 pub use import::Imported;
-pub use inbox::{LetterId, Sent};
+pub use inbox::{MessageId, Sent};
 pub use invocations::{EndInvocation, InvocationEnd, InvocationRecord, StartedInvocation};
 pub use journal::StoredEntry;
-pub use keeper::{Keeper, Reply};
+pub use journal_trait::{Journal, Reply};
 pub use lease::{Holder, Lease, LeaseError, Liveness};
 pub use ledger::ReceiptLedger;
 pub use lookup::{LookupError, RunFilter};

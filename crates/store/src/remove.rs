@@ -10,7 +10,7 @@ use crate::tables;
 use crate::{attention, invocations, outcomes};
 
 impl Store {
-    /// Removes these runs, their letters, the outcomes that were added to them and all that was derived from them;
+    /// Removes these runs, their messages, the outcomes that were added to them and all that was derived from them;
     /// says how many there were. A process that still holds one finds that it is gone.
     ///
     /// The tables are rebuilt, because a row may speak for several runs. That takes some microseconds for each

@@ -38,10 +38,10 @@ CREATE TABLE inbox (
     journal INTEGER NOT NULL,
     sent_at INTEGER NOT NULL,
     sender TEXT NOT NULL,
-    letter TEXT NOT NULL,
-    opened_seq INTEGER
+    message TEXT NOT NULL,
+    delivered_seq INTEGER
 ) STRICT;
-CREATE INDEX inbox_unopened ON inbox (journal, id) WHERE opened_seq IS NULL;
+CREATE INDEX inbox_undelivered ON inbox (journal, id) WHERE delivered_seq IS NULL;
 ",
     ledger::TABLES,
     // Keeping the highest number of all times in a table of its own costs a page in every commit; `remove` sees to
@@ -129,7 +129,7 @@ mod tests {
 
     /// What the tables look like at each version, shortened.
     const LOOKS: &[&str] =
-        &["19614466", "8a0dbf19", "6b357a26", "6d981640", "came with the next", "2365a6af", "b8ad120a"];
+        &["19614466", "8a0dbf19", "6b357a26", "6d981640", "came with the next", "2365a6af", "83b2c2f9"];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_look() {

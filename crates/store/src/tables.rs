@@ -86,7 +86,7 @@ pub(crate) fn are_changed_by(event: &Event) -> bool {
         | Event::WarningRaised { .. }
         | Event::OutcomeStored { .. }
         | Event::WaitStarted { .. }
-        | Event::LetterOpened { .. }
+        | Event::MessageDelivered { .. }
         | Event::WaitExpired { .. }
         | Event::RetryDue { .. }
         | Event::DeadlinePassed {}
@@ -129,7 +129,7 @@ pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<()
 fn ends_a_wait(event: &Event) -> bool {
     matches!(
         event,
-        Event::LetterOpened { refused: None, .. }
+        Event::MessageDelivered { refused: None, .. }
             | Event::WaitExpired { .. }
             | Event::RetryDue { .. }
             | Event::DeadlinePassed {}

@@ -4,7 +4,7 @@
 //! touches shared memory only, so looking every few milliseconds costs less than any file watcher.
 
 use crate::fault::StoreError;
-use crate::keeper::Keeper;
+use crate::journal_trait::Journal;
 use crate::store::Store;
 
 /// Remembers what was seen; each reader has its own.
@@ -19,8 +19,8 @@ impl Watch {
         Watch::default()
     }
 
-    /// Whether anything was committed since the last look: an entry, a letter or a lease, of any run.
-    pub fn changed(&mut self, store: &dyn Keeper) -> Result<bool, StoreError> {
+    /// Whether anything was committed since the last look: an entry, a message or a lease, of any run.
+    pub fn changed(&mut self, store: &dyn Journal) -> Result<bool, StoreError> {
         let version = store.version()?;
         Ok(self.seen.replace(version) != Some(version))
     }

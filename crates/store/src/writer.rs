@@ -14,9 +14,9 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
+use crate::checkpointer::Checkpointer;
 use crate::commit::Durability;
 use crate::fault::{StoreError, StoreErrorKind, Trouble};
-use crate::sweeper::Sweeper;
 
 /// How many jobs may wait before their senders do.
 const QUEUE_MAX: usize = 1024;
@@ -69,7 +69,7 @@ pub(crate) struct Writer {
     thread: OnceLock<Thread>,
     /// Jobs that the thread has not committed yet: nobody overtakes them.
     queued: Arc<AtomicUsize>,
-    sweeper: Arc<Sweeper>,
+    checkpointer: Arc<Checkpointer>,
 }
 
 struct Thread {
@@ -79,16 +79,16 @@ struct Thread {
 
 impl Writer {
     pub(crate) fn new(mut connection: Connection, path: PathBuf) -> rusqlite::Result<Writer> {
-        let sweeper = Sweeper::of(&mut connection, &path)?;
+        let checkpointer = Checkpointer::of(&mut connection, &path)?;
         // As it was opened.
         let desk = Desk { connection, path, synced: Some(Durability::Grouped) };
         let desk = Arc::new(Mutex::new(desk));
-        Ok(Writer { desk, thread: OnceLock::new(), queued: Arc::default(), sweeper })
+        Ok(Writer { desk, thread: OnceLock::new(), queued: Arc::default(), checkpointer })
     }
 
     /// Waits for what goes on beside the writing.
     pub(crate) fn settle(&self) {
-        self.sweeper.finish();
+        self.checkpointer.finish();
     }
 
     pub(crate) fn submit<T: Send + 'static>(

@@ -22,7 +22,7 @@ fn main() {
         measure(&format!("{size} items, two deep"), &two_deep(size));
     }
     for size in [1_000, 4_000] {
-        driven(&format!("{size} items through the workshop"), &items(size, "type: command"), &[]);
+        driven(&format!("{size} items through the effect_runner"), &items(size, "type: command"), &[]);
         let mended = "type: command, on_fail: {run: [fix], retry: {max: 1}}";
         let text = items(size, mended) + "fix {type: command}\n";
         driven(&format!("{size} items that are mended"), &text, &["each: exit 1 then 1"]);

@@ -6,7 +6,7 @@ use escrow_engine::Run;
 use escrow_model::{Entry, Plan};
 use serde_json::Value;
 
-use crate::{Options, Script, Stage, plan, state, story};
+use crate::{Options, Script, Stage, plan, state, timeline};
 
 /// A run that was played to its end, or to a wait.
 pub struct Played {
@@ -36,11 +36,11 @@ impl Played {
     }
 }
 
-/// Plays a plan in a scripted world and compares the journal with a story. Spaces do not matter.
+/// Plays a plan in a scripted world and compares the journal with a timeline. Spaces do not matter.
 #[track_caller]
 pub fn check(text: &str, script: &[&str], expected: &str) -> Played {
     let played = play(text, script, &Options::default());
-    let told = story(&played.journal, expected);
+    let told = timeline(&played.journal, expected);
     compare(&told, expected, &played);
     played
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Assumption, CheckIndex, Criticality, Ending, Entry, Event, Letter, Plan, ScopePath, Verdict,
+    Assumption, CheckIndex, Criticality, Ending, Entry, Event, Message, Plan, ScopePath, Verdict,
 };
 use serde_json::Value;
 
@@ -95,8 +95,8 @@ impl Reader {
                 self.retries.insert(place.clone(), *retry);
                 *self.retried.entry(place).or_default() += 1;
             }
-            Event::LetterOpened {
-                letter: Letter::Assume { check, scope, assumption, .. },
+            Event::MessageDelivered {
+                message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
             } if *assumption == Assumption::Retry => {
                 let place = (check.clone(), scope.clone());

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use escrow_model::{ExpectedArtifact, Plan};
-use escrow_playbook::Beside;
+use escrow_playbook::ReferenceResolver;
 
 use crate::catalog;
 
@@ -27,7 +27,7 @@ pub fn try_plan(text: &str) -> Result<Arc<Plan>, String> {
 /// A nested playbook that is called `promises.yaml` promises `notes` at `notes.md`; no other promises anything.
 struct Promising;
 
-impl Beside for Promising {
+impl ReferenceResolver for Promising {
     fn promises(&self, name: &str) -> Vec<ExpectedArtifact> {
         if name != "promises.yaml" {
             return Vec::new();
@@ -58,11 +58,11 @@ pub fn yaml(text: &str) -> String {
 fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut quote, mut from) = (0_i32, None, 0);
-    for (at, letter) in text.char_indices() {
-        match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
+    for (at, message) in text.char_indices() {
+        match (quote, message) {
+            (Some(open), _) if message == open => quote = None,
             (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(letter),
+            (None, '"' | '\'') => quote = Some(message),
             (None, '{' | '[') => depth += 1,
             (None, '}' | ']') => depth -= 1,
             (None, '\n' | ';') if depth == 0 => {
@@ -112,8 +112,8 @@ fn check(part: &str) -> String {
 /// Whether the flow map has a `type` of its own, not one inside a nested map.
 fn names_a_type(flow: &str) -> bool {
     let mut depth = 0;
-    for (at, letter) in flow.char_indices() {
-        match letter {
+    for (at, message) in flow.char_indices() {
+        match message {
             '{' | '[' => depth += 1,
             '}' | ']' => depth -= 1,
             't' if depth == 0 && flow[at..].starts_with("type:") => {

@@ -12,7 +12,7 @@
 //!   a: 1 after 5s                  takes its time
 //!   a: env K=V                     done, and `K=V` joins the environment
 //!
-//!   approve a · deny a · answer a yes · assume a done · cancel · interrupt      letters, when all is quiet
+//!   approve a · deny a · answer a yes · assume a done · cancel · interrupt      messages, when all is quiet
 //!   wait 5s · crash · reopen · seen {"id": size, …}                                      time, a new driver, artifacts
 
 use std::collections::BTreeMap;

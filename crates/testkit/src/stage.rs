@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use escrow_engine::{Effect, Input, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Entry, Event, ExpectedArtifact, Facts, Letter, Millis, Plan,
+    Answer, Assumption, CheckIndex, Entry, Event, ExpectedArtifact, Facts, Message, Millis, Plan,
     ProviderFault, Request, RunId, RunOptions, RunStatus, ScopePath, SeenFile, Sighting,
 };
 
@@ -38,14 +38,14 @@ impl Default for Options {
     }
 }
 
-type Running = (CheckIndex, ScopePath, u32, Errand);
+type Running = (CheckIndex, ScopePath, u32, EffectKind);
 
 /// One that is done and is looked at.
 type Attempt = (CheckIndex, ScopePath, u32);
 
-/// What the workshop is sent for.
+/// What the effect_runner is sent for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Errand {
+enum EffectKind {
     Attempt,
     Reconcile,
 }
@@ -150,11 +150,10 @@ impl<W: World> Stage<W> {
         {
             let key = (*due, *number);
             self.now_ms = self.now_ms.max(*due);
-            let ((check, scope, attempt, errand), answer) =
-                self.coming.remove(&key).expect("it was just seen");
-            self.input(match errand {
-                Errand::Attempt => Input::Answered { check, scope, attempt, answer },
-                Errand::Reconcile => Input::Reconciled { check, scope, attempt, answer },
+            let ((check, scope, attempt, kind), answer) = self.coming.remove(&key).expect("it was just seen");
+            self.input(match kind {
+                EffectKind::Attempt => Input::Answered { check, scope, attempt, answer },
+                EffectKind::Reconcile => Input::Reconciled { check, scope, attempt, answer },
             });
             return true;
         }
@@ -168,15 +167,15 @@ impl<W: World> Stage<W> {
         match step {
             Step::Approve(check) => {
                 let id = self.wait_of(check);
-                self.letter(Letter::Approve { id, by: None, note: None });
+                self.message(Message::Approve { id, by: None, note: None });
             }
             Step::Deny(check) => {
                 let id = self.wait_of(check);
-                self.letter(Letter::Deny { id, by: None, note: None });
+                self.message(Message::Deny { id, by: None, note: None });
             }
             Step::Answer(check, text) => {
                 let id = self.wait_of(check);
-                self.letter(Letter::Answer { id, text: text.clone(), by: None });
+                self.message(Message::Answer { id, text: text.clone(), by: None });
             }
             Step::Assume(place, word) => {
                 let (check, scope) = parse_place(place);
@@ -186,10 +185,10 @@ impl<W: World> Stage<W> {
                     "retry" => Assumption::Retry,
                     other => panic!("`{other}` is no assumption"),
                 };
-                self.letter(Letter::Assume { check, scope, assumption, by: None });
+                self.message(Message::Assume { check, scope, assumption, by: None });
             }
-            Step::Cancel => self.letter(Letter::Cancel { by: None, system: false }),
-            Step::Interrupt => self.letter(Letter::Cancel { by: None, system: true }),
+            Step::Cancel => self.message(Message::Cancel { by: None, system: false }),
+            Step::Interrupt => self.message(Message::Cancel { by: None, system: true }),
             Step::WaitMs(time) => {
                 let until = self.now_ms + time;
                 while self.advance(until) {}
@@ -216,8 +215,8 @@ impl<W: World> Stage<W> {
         true
     }
 
-    pub fn letter(&mut self, letter: Letter) {
-        self.input(Input::Letter(letter));
+    pub fn message(&mut self, message: Message) {
+        self.input(Input::Message(message));
     }
 
     pub fn input(&mut self, input: Input) {
@@ -248,10 +247,10 @@ impl<W: World> Stage<W> {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Perform { check, scope, attempt, request } => {
-                self.ask((check, scope, attempt, Errand::Attempt), &request);
+                self.ask((check, scope, attempt, EffectKind::Attempt), &request);
             }
             Effect::Reconcile { check, scope, attempt, request } => {
-                self.ask((check, scope, attempt, Errand::Reconcile), &request);
+                self.ask((check, scope, attempt, EffectKind::Reconcile), &request);
             }
             Effect::Stop { check, scope, attempt } => {
                 let is_stopped = |one: &Running| (&one.0, &one.1, &one.2) == (&check, &scope, &attempt);
@@ -268,13 +267,13 @@ impl<W: World> Stage<W> {
 
     fn ask(&mut self, running: Running, request: &Request) {
         let plan = Arc::clone(self.run.plan_of());
-        let (check, scope, attempt, errand) = &running;
+        let (check, scope, attempt, kind) = &running;
         let ask = Ask {
             check: &plan.check(*check).name,
             scope,
             attempt: *attempt,
             request,
-            reconcile: *errand == Errand::Reconcile,
+            reconcile: *kind == EffectKind::Reconcile,
         };
         let reply = self.world.reply(&ask);
         match reply.answer {
@@ -289,13 +288,13 @@ impl<W: World> Stage<W> {
     }
 
     /// Where the journal has the intent, so that the order of answers outlives a crash.
-    fn intent_of(&self, (index, place, number, errand): &Running) -> usize {
+    fn intent_of(&self, (index, place, number, kind): &Running) -> usize {
         let name = &self.run.plan_of().check(*index).name;
         let is_intent = |entry: &Entry| match &entry.event {
-            Event::AttemptStarted { check, scope, attempt, .. } if *errand == Errand::Attempt => {
+            Event::AttemptStarted { check, scope, attempt, .. } if *kind == EffectKind::Attempt => {
                 attempt == number && scope == place && check == name
             }
-            Event::ReconcileStarted { check, scope, attempt, .. } if *errand == Errand::Reconcile => {
+            Event::ReconcileStarted { check, scope, attempt, .. } if *kind == EffectKind::Reconcile => {
                 attempt == number && scope == place && check == name
             }
             _ => false,
@@ -312,7 +311,7 @@ impl<W: World> Stage<W> {
         let (check, scope) = parse_place(place);
         let waits = self.run.waits();
         let wait = waits.iter().find(|wait| wait.check == check && wait.scope == scope);
-        // A letter for something that does not wait is refused, and tests may want that.
+        // A message for something that does not wait is refused, and tests may want that.
         wait.map_or_else(|| place.to_owned(), |wait| wait.id.clone())
     }
 

@@ -10,12 +10,12 @@ use super::run;
 use crate::arguments::{AgentArguments, RunArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::Talk;
+use crate::terminal::Ui;
 
 /// A task that is longer is a file, and belongs beside the work.
 const PROMPT_BYTES_MAX: u64 = 1 << 20;
 
-pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let name = &arguments.name;
     let directory = run::directory(arguments.frame.dir.as_deref())?;
     let profile = match escrow_runtime::agents::find(name, &[&directory]) {
@@ -26,7 +26,7 @@ pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, talk: &Talk) ->
                 .into());
         }
         FoundAgent::Broken { file, diagnostics } => {
-            let rendered = render(&diagnostics, "", talk.paint.is_coloured());
+            let rendered = render(&diagnostics, "", ui.paint.is_coloured());
             let message = format!("`{file}` is not a good profile; nothing was run");
             return Err(Failure::diagnosed(message, diagnostics, rendered).into());
         }
@@ -58,7 +58,7 @@ pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, talk: &Talk) ->
         frame: arguments.frame.clone(),
         reports: Vec::new(),
     };
-    run::run_plan(&run, shared, talk, &Arc::new(plan))
+    run::run_plan(&run, shared, ui, &Arc::new(plan))
 }
 
 /// The task as it was typed, or from stdin.

@@ -16,17 +16,17 @@ use crate::arguments::{ArtifactsArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk, bytes_words, printable};
+use crate::terminal::{Table, Ui, bytes_words, printable};
 
-pub(crate) fn artifacts(arguments: &ArtifactsArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn artifacts(arguments: &ArtifactsArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     let store = state.read()?;
     let row = store.run(&arguments.run).map_err(Failure::from)?;
     let run = replay(&store, &row)?;
     let shelf = Shelf { directory: directory(&run, &state), run: &run };
     match &arguments.get {
-        Some(wanted) => shelf.fetch(wanted, arguments, talk)?,
-        None => shelf.list(talk),
+        Some(wanted) => shelf.fetch(wanted, arguments, ui)?,
+        None => shelf.list(ui),
     }
     Ok(Exit::Completed)
 }
@@ -61,18 +61,18 @@ struct Shelf<'a> {
 }
 
 impl Shelf<'_> {
-    fn list(&self, talk: &Talk) {
+    fn list(&self, ui: &Ui) {
         let rows = self.rows();
-        match talk.output() {
-            Output::Human => talk.page(&self.table(&rows, talk)),
+        match ui.output() {
+            Output::Human => ui.page(&self.table(&rows, ui)),
             Output::Jsonl => {
                 for row in &rows {
-                    talk.data(&json!(row));
+                    ui.data(&json!(row));
                 }
             }
             Output::Json => {
                 let delivery = self.run.delivery();
-                talk.data(&json!({
+                ui.data(&json!({
                     "run_id": self.run.options().run,
                     "status": delivery.map(|delivery| delivery.status),
                     "checked_at": delivery.map(|delivery| rfc3339(delivery.checked_at_ms)),
@@ -136,8 +136,8 @@ impl Shelf<'_> {
         }
     }
 
-    fn table(&self, rows: &[Row], talk: &Talk) -> String {
-        let page = talk.page;
+    fn table(&self, rows: &[Row], ui: &Ui) -> String {
+        let page = ui.page;
         if rows.is_empty() {
             return format!("run {} promised no artifacts\n", self.run.options().run);
         }
@@ -171,7 +171,7 @@ impl Shelf<'_> {
         format!("{}\n{}", self.directory.display(), table.render())
     }
 
-    fn fetch(&self, wanted: &str, arguments: &ArtifactsArguments, talk: &Talk) -> Result<(), Failure> {
+    fn fetch(&self, wanted: &str, arguments: &ArtifactsArguments, ui: &Ui) -> Result<(), Failure> {
         let file = self.find(wanted)?;
         let mut opened = self.open(&file.path)?;
         let (_, digest) = opened.copy(&mut io::sink()).map_err(|error| unreadable(&file.path, &error))?;
@@ -191,8 +191,8 @@ impl Shelf<'_> {
             return Err(Failure::world("changed", format!("`{}` changed while it was fetched", file.path)));
         }
         if let Some(to) = &arguments.to {
-            talk.say(&format!("{} → {}  {copied}", file.path, to.display()));
-            talk.data_if_machine(
+            ui.say(&format!("{} → {}  {copied}", file.path, to.display()));
+            ui.data_if_machine(
                 &json!({ "artifact": { "id": file.id, "path": file.path, "sha256": copied, "to": to } }),
             );
         }
@@ -261,7 +261,7 @@ impl Row {
     }
 }
 
-/// Beside its place first, so that a file that is there is replaced whole or not at all.
+/// ReferenceResolver its place first, so that a file that is there is replaced whole or not at all.
 fn save(opened: &mut OpenedFile, to: &Path) -> io::Result<String> {
     let name = to.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let beside = to.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));

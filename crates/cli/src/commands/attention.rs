@@ -15,19 +15,19 @@ use crate::arguments::{
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Paint, Talk, count, parse_duration, printable};
+use crate::terminal::{Paint, Ui, count, parse_duration, printable};
 
-pub(crate) fn attention(arguments: AttentionArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn attention(arguments: AttentionArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     let exit = match arguments.action {
-        None => list(&arguments.list, &*state.read()?, talk),
-        Some(AttentionAction::List(list)) => self::list(&list, &*state.read()?, talk),
-        Some(AttentionAction::Dismiss(dismiss)) => self::dismiss(&dismiss, &state, talk),
+        None => list(&arguments.list, &*state.read()?, ui),
+        Some(AttentionAction::List(list)) => self::list(&list, &*state.read()?, ui),
+        Some(AttentionAction::Dismiss(dismiss)) => self::dismiss(&dismiss, &state, ui),
     };
     Ok(exit?)
 }
 
-fn list(arguments: &AttentionList, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
+fn list(arguments: &AttentionList, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
     let since = match arguments.since.as_deref() {
         None => 0,
         Some(text) => now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
@@ -40,23 +40,23 @@ fn list(arguments: &AttentionList, store: &Store, talk: &Talk) -> Result<Exit, F
     items.retain(|item| arguments.all || item.dismissed.is_none());
     let hidden = items.len().saturating_sub(arguments.limit);
     items.truncate(arguments.limit);
-    match talk.output() {
+    match ui.output() {
         Output::Json => {
             let documents: Vec<Value> = items.iter().map(document).collect();
-            talk.data(&json!({ "attention": documents, "dismissed": dismissed, "left_out": hidden }));
+            ui.data(&json!({ "attention": documents, "dismissed": dismissed, "left_out": hidden }));
         }
-        Output::Jsonl => drop(items.iter().all(|item| talk.data(&json!({ "item": document(item) })))),
-        Output::Human if items.is_empty() => talk.page("nothing needs you"),
+        Output::Jsonl => drop(items.iter().all(|item| ui.data(&json!({ "item": document(item) })))),
+        Output::Human if items.is_empty() => ui.page("nothing needs you"),
         Output::Human => {
-            let page: Vec<String> = items.iter().map(|item| show(item, talk.page)).collect();
-            talk.page(&page.join("\n"));
+            let page: Vec<String> = items.iter().map(|item| show(item, ui.page)).collect();
+            ui.page(&page.join("\n"));
             if hidden > 0 {
-                talk.say(&format!("and {} more: `--limit`", count(hidden, "cause")));
+                ui.say(&format!("and {} more: `--limit`", count(hidden, "cause")));
             }
         }
     }
     if dismissed > 0 && !arguments.all {
-        talk.say(&format!("{} dismissed: `escrow attention --all`", count(dismissed, "cause")));
+        ui.say(&format!("{} dismissed: `escrow attention --all`", count(dismissed, "cause")));
     }
     Ok(Exit::Completed)
 }
@@ -139,7 +139,7 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
     text
 }
 
-fn dismiss(arguments: &DismissArguments, state: &StateDirectory, talk: &Talk) -> Result<Exit, Failure> {
+fn dismiss(arguments: &DismissArguments, state: &StateDirectory, ui: &Ui) -> Result<Exit, Failure> {
     text("--note", &arguments.note, WHY_LENGTH_MAX)?;
     if let Some(by) = &arguments.by {
         one_line("--by", by, BY_LENGTH_MAX)?;
@@ -152,9 +152,9 @@ fn dismiss(arguments: &DismissArguments, state: &StateDirectory, talk: &Talk) ->
     }
     let (by, note) = (arguments.by.clone().or_else(who), arguments.note.trim().to_owned());
     let seen = store.dismiss(&item, now_ms(), by, note)?;
-    talk.say(&format!("dismissed {}; it returns when it happens again", item.fingerprint));
+    ui.say(&format!("dismissed {}; it returns when it happens again", item.fingerprint));
     let item = AttentionItem { dismissed: Some(seen), ..item };
-    talk.data_if_machine(&json!({ "item": document(&item) }));
+    ui.data_if_machine(&json!({ "item": document(&item) }));
     Ok(Exit::Completed)
 }
 

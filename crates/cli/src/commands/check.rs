@@ -8,16 +8,16 @@ use serde_json::json;
 use super::playbook_file;
 use crate::arguments::{CheckArguments, Output};
 use crate::exit::Exit;
-use crate::terminal::{Table, Talk, printable};
+use crate::terminal::{Table, Ui, printable};
 
-pub(crate) fn check(arguments: &CheckArguments, talk: &Talk) -> Result<Exit> {
-    let playbook = playbook_file::load(&arguments.file, talk)?;
+pub(crate) fn check(arguments: &CheckArguments, ui: &Ui) -> Result<Exit> {
+    let playbook = playbook_file::load(&arguments.file, ui)?;
     let report = report(&playbook.plan);
-    if talk.output() != Output::Human {
-        talk.data(&json!({ "report": report, "diagnostics": playbook.warnings }));
+    if ui.output() != Output::Human {
+        ui.data(&json!({ "report": report, "diagnostics": playbook.warnings }));
         return Ok(Exit::Completed);
     }
-    let page = talk.page;
+    let page = ui.page;
     let mut table = Table::new();
     for check in &report.checks {
         let (name, starts) = (printable(&check.name), printable(&starts(check)));
@@ -46,7 +46,7 @@ pub(crate) fn check(arguments: &CheckArguments, talk: &Talk) -> Result<Exit> {
             text.push_str(&format!("    {}\n", expected(one)));
         }
     }
-    talk.page(&text);
+    ui.page(&text);
     Ok(Exit::Completed)
 }
 

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::arguments::{EvalArguments, Output};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::Talk;
+use crate::terminal::Ui;
 
 /// A line of a batch may be this long.
 const LINE_BYTES_MAX: usize = 64 << 20;
 
-pub(crate) fn eval(arguments: &EvalArguments, talk: &Talk) -> Result<Exit> {
+pub(crate) fn eval(arguments: &EvalArguments, ui: &Ui) -> Result<Exit> {
     if arguments.batch {
         return Ok(batch()?);
     }
@@ -34,25 +34,25 @@ pub(crate) fn eval(arguments: &EvalArguments, talk: &Talk) -> Result<Exit> {
     let scope = JsonScope(&context);
     if arguments.explain {
         let (result, explanation) = program.explain(&scope, Budget::default());
-        match talk.output() {
-            Output::Human => talk.page(&explanation.to_string()),
-            Output::Json | Output::Jsonl => drop(talk.data(&json!({ "explanation": explanation }))),
+        match ui.output() {
+            Output::Human => ui.page(&explanation.to_string()),
+            Output::Json | Output::Jsonl => drop(ui.data(&json!({ "explanation": explanation }))),
         }
         return Ok(if result.is_ok() { Exit::Completed } else { Exit::WorkFailed });
     }
     match program.evaluate(&scope, Budget::default()) {
         Ok(answer) => {
-            match (talk.output(), answer.into_json()) {
-                (Output::Human, Some(value)) => talk.page(&value.to_string()),
-                (Output::Human, None) => talk.page("undefined"),
-                (Output::Json | Output::Jsonl, Some(value)) => drop(talk.data(&json!({ "value": value }))),
-                (Output::Json | Output::Jsonl, None) => drop(talk.data(&json!({ "undefined": true }))),
+            match (ui.output(), answer.into_json()) {
+                (Output::Human, Some(value)) => ui.page(&value.to_string()),
+                (Output::Human, None) => ui.page("undefined"),
+                (Output::Json | Output::Jsonl, Some(value)) => drop(ui.data(&json!({ "value": value }))),
+                (Output::Json | Output::Jsonl, None) => drop(ui.data(&json!({ "undefined": true }))),
             }
             Ok(Exit::Completed)
         }
         Err(fault) => {
-            talk.error(&fault.to_string(), None);
-            talk.data_if_machine(&json!({ "error": { "kind": fault.name(), "message": fault.message() } }));
+            ui.error(&fault.to_string(), None);
+            ui.data_if_machine(&json!({ "error": { "kind": fault.name(), "message": fault.message() } }));
             Ok(Exit::WorkFailed)
         }
     }

@@ -11,11 +11,11 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::pages;
 use crate::state::StateDirectory;
-use crate::terminal::{Talk, show_account};
+use crate::terminal::{Ui, show_account};
 
-pub(crate) fn explain(arguments: &ExplainArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn explain(arguments: &ExplainArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     if is_code(&arguments.subject) {
-        return explain_code(&arguments.subject, talk);
+        return explain_code(&arguments.subject, ui);
     }
     let store = StateDirectory::find(shared.state.as_deref())?.read()?;
     let row = store.run(&arguments.subject).map_err(|error| {
@@ -33,9 +33,9 @@ pub(crate) fn explain(arguments: &ExplainArguments, shared: &Shared, talk: &Talk
                 .help(format!("`escrow runs show {}` lists them", row.id))
         }
     })?;
-    match talk.output() {
-        Output::Human => talk.page(&show_account(&account, talk.page)),
-        Output::Json | Output::Jsonl => drop(talk.data(&json!(account))),
+    match ui.output() {
+        Output::Human => ui.page(&show_account(&account, ui.page)),
+        Output::Json | Output::Jsonl => drop(ui.data(&json!(account))),
     }
     Ok(Exit::Completed)
 }
@@ -48,7 +48,7 @@ fn is_code(text: &str) -> bool {
     pages::page(text).is_some() || text.contains('.') || numbered(text)
 }
 
-fn explain_code(code: &str, talk: &Talk) -> Result<Exit> {
+fn explain_code(code: &str, ui: &Ui) -> Result<Exit> {
     let Some(page) = pages::page(code) else {
         let failure = Failure::author("unknown_code", format!("no page explains `{code}`"));
         let near = pages::codes().find(|known| known.contains(code));
@@ -58,9 +58,9 @@ fn explain_code(code: &str, talk: &Talk) -> Result<Exit> {
         }
         .into());
     };
-    match talk.output() {
-        Output::Human => talk.page(page),
-        Output::Json | Output::Jsonl => drop(talk.data(&json!({ "code": code, "page": page }))),
+    match ui.output() {
+        Output::Human => ui.page(page),
+        Output::Json | Output::Jsonl => drop(ui.data(&json!({ "code": code, "page": page }))),
     }
     Ok(Exit::Completed)
 }

@@ -17,9 +17,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::snapshot::{self, Sound, Unsound};
 use crate::state::StateDirectory;
-use crate::terminal::{Talk, bytes_words};
+use crate::terminal::{Ui, bytes_words};
 
-pub(crate) fn export(arguments: &ExportArguments, state: &StateDirectory, talk: &Talk) -> Result<Exit> {
+pub(crate) fn export(arguments: &ExportArguments, state: &StateDirectory, ui: &Ui) -> Result<Exit> {
     let store = state.read()?;
     let row = store.run(&arguments.run).map_err(Failure::from)?;
     let run = replay(&store, &row)?;
@@ -38,17 +38,17 @@ pub(crate) fn export(arguments: &ExportArguments, state: &StateDirectory, talk: 
         .map_err(|error| Failure::world("export", format!("the run cannot be written as JSON: {error}")))?;
     text.push(b'\n');
     match &arguments.out {
-        None => drop(talk.is_written(io::stdout().lock().write_all(&text))),
+        None => drop(ui.is_written(io::stdout().lock().write_all(&text))),
         Some(path) => {
             write_whole(path, &text)?;
             let size = bytes_words(text.len() as u64);
-            talk.say(&format!("wrote {} to {}: {size}", row.id, path.display()));
+            ui.say(&format!("wrote {} to {}: {size}", row.id, path.display()));
         }
     }
     for left in snapshot.artifacts.iter().chain(&snapshot.outputs) {
         if let Some(why) = &left.left_out {
             let why = why.replace('_', " ");
-            talk.say(&format!("{}: `{}` is not in it: {why}", talk.paint.yellow("warning"), left.path));
+            ui.say(&format!("{}: `{}` is not in it: {why}", ui.paint.yellow("warning"), left.path));
         }
     }
     Ok(Exit::Completed)
@@ -70,7 +70,7 @@ fn write_whole(path: &Path, text: &[u8]) -> Result<(), Failure> {
     })
 }
 
-pub(crate) fn import(arguments: &ImportArguments, state: &StateDirectory, talk: &Talk) -> Result<Exit> {
+pub(crate) fn import(arguments: &ImportArguments, state: &StateDirectory, ui: &Ui) -> Result<Exit> {
     let Sound { snapshot, entries, run, .. } = read_file(&arguments.file)?;
     let id = &snapshot.run;
     if !run.status().is_terminal() {
@@ -99,8 +99,8 @@ pub(crate) fn import(arguments: &ImportArguments, state: &StateDirectory, talk: 
             })?;
         }
     }
-    talk.say(&format!("{} {id}: {}", talk.paint.green(word), entries_words(entries.len())));
-    talk.data_if_machine(
+    ui.say(&format!("{} {id}: {}", ui.paint.green(word), entries_words(entries.len())));
+    ui.data_if_machine(
         &json!({ "run": id, "imported": imported != Imported::AlreadyThere, "entries": entries.len() }),
     );
     Ok(Exit::Completed)

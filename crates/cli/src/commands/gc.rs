@@ -15,24 +15,24 @@ use crate::arguments::{GcArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Talk, bytes_words, count, parse_bytes, parse_duration, printable};
+use crate::terminal::{Ui, bytes_words, count, parse_bytes, parse_duration, printable};
 
-pub(crate) fn gc(arguments: &GcArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn gc(arguments: &GcArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let retention = Retention::of(arguments)?;
     let state = StateDirectory::find(shared.state.as_deref())?;
     let sized = sized(&*state.read()?, &state)?;
     let mut going = retention.choose(&sized);
     if !arguments.dry_run && !going.is_empty() {
-        going = remove(going, &state, talk)?;
+        going = remove(going, &state, ui)?;
     }
     let freed: u64 = going.iter().map(|run| run.bytes).sum();
     let verb = if arguments.dry_run { "would remove" } else { "removed" };
     for run in &going {
-        talk.say(&format!("{verb} {}  {}  {}", run.id, printable(&run.playbook), bytes_words(run.bytes)));
+        ui.say(&format!("{verb} {}  {}  {}", run.id, printable(&run.playbook), bytes_words(run.bytes)));
     }
-    talk.say(&format!("{verb} {}, {}", count(going.len(), "run"), bytes_words(freed)));
+    ui.say(&format!("{verb} {}, {}", count(going.len(), "run"), bytes_words(freed)));
     let ids: Vec<&RunId> = going.iter().map(|run| &run.id).collect();
-    talk.data_if_machine(&json!({ "removed": ids, "bytes": freed, "dry_run": arguments.dry_run }));
+    ui.data_if_machine(&json!({ "removed": ids, "bytes": freed, "dry_run": arguments.dry_run }));
     Ok(Exit::Completed)
 }
 
@@ -136,7 +136,7 @@ fn directory_size(path: &Path) -> u64 {
 }
 
 /// Files first, then the journals: what is cut off in between is found again by the next one.
-fn remove(runs: Vec<Sized>, state: &StateDirectory, talk: &Talk) -> Result<Vec<Sized>, Failure> {
+fn remove(runs: Vec<Sized>, state: &StateDirectory, ui: &Ui) -> Result<Vec<Sized>, Failure> {
     let store = state.write()?;
     let mut gone = Vec::new();
     for run in runs {
@@ -167,7 +167,7 @@ fn remove(runs: Vec<Sized>, state: &StateDirectory, talk: &Talk) -> Result<Vec<S
     let ids: Vec<RunId> = gone.iter().map(|run| run.id.clone()).collect();
     store.remove(&ids)?;
     if let Err(error) = store.compact() {
-        talk.say(&format!("{}: the database keeps its size for now: {error}", talk.paint.yellow("warning")));
+        ui.say(&format!("{}: the database keeps its size for now: {error}", ui.paint.yellow("warning")));
     }
     Ok(gone)
 }
@@ -176,7 +176,7 @@ fn remove(runs: Vec<Sized>, state: &StateDirectory, talk: &Talk) -> Result<Vec<S
 mod tests {
     use super::*;
 
-    /// Runs from newest to oldest, one per letter, ended at 40, 30, 20, 10; `w` waits.
+    /// Runs from newest to oldest, one per message, ended at 40, 30, 20, 10; `w` waits.
     fn check(retention: &Retention, chosen: &str) {
         let runs: Vec<Sized> =
             [("a", Some(40)), ("b", Some(30)), ("w", None), ("c", Some(20)), ("d", Some(10))]

@@ -10,7 +10,7 @@ use super::runs::entries;
 use crate::arguments::Output;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::{Table, Talk, printable};
+use crate::terminal::{Table, Ui, printable};
 
 /// One change, of whatever has a status.
 pub(crate) struct Change {
@@ -18,7 +18,7 @@ pub(crate) struct Change {
     document: Value,
 }
 
-pub(crate) fn of_run(row: &RunRow, store: &Store, talk: &Talk) -> Result<Exit> {
+pub(crate) fn of_run(row: &RunRow, store: &Store, ui: &Ui) -> Result<Exit> {
     let journal = entries(store, row)?;
     let checks = escrow_engine::history(&journal).map_err(|error| {
         Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
@@ -35,27 +35,27 @@ pub(crate) fn of_run(row: &RunRow, store: &Store, talk: &Talk) -> Result<Exit> {
         }
     }
     changes.extend(rest.iter().map(transition));
-    tell(changes, &json!({ "run": { "id": row.id } }), talk);
+    tell(changes, &json!({ "run": { "id": row.id } }), ui);
     Ok(Exit::Completed)
 }
 
 /// Oldest first; of one moment, in the order in which they are given.
-pub(crate) fn tell(mut changes: Vec<Change>, about: &Value, talk: &Talk) {
+pub(crate) fn tell(mut changes: Vec<Change>, about: &Value, ui: &Ui) {
     changes.sort_by_key(|change| change.at);
     let documents: Vec<Value> = changes.into_iter().map(|change| change.document).collect();
-    match talk.output() {
+    match ui.output() {
         Output::Json => {
             let mut whole = about.clone();
             whole["history"] = Value::Array(documents);
-            talk.data(&whole);
+            ui.data(&whole);
         }
-        Output::Jsonl => drop(documents.iter().all(|change| talk.data(&json!({ "change": change })))),
-        Output::Human => talk.page(&table(&documents, talk)),
+        Output::Jsonl => drop(documents.iter().all(|change| ui.data(&json!({ "change": change })))),
+        Output::Human => ui.page(&table(&documents, ui)),
     }
 }
 
-fn table(documents: &[Value], talk: &Talk) -> String {
-    let page = talk.page;
+fn table(documents: &[Value], ui: &Ui) -> String {
+    let page = ui.page;
     let mut table = Table::new();
     for change in documents {
         let field = |name: &str| printable(change[name].as_str().unwrap_or_default());

@@ -10,11 +10,11 @@ use crate::arguments::{InitArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::Talk;
+use crate::terminal::Ui;
 
 const FIRST_PLAYBOOK: &str = include_str!("init/first.yaml");
 
-pub(crate) fn init(arguments: &InitArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn init(arguments: &InitArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let base = arguments.dir.as_deref().unwrap_or(Path::new("."));
     let given = shared.state.clone().unwrap_or_else(|| base.join(".escrow"));
     let state = StateDirectory::find(Some(&given))?;
@@ -34,8 +34,8 @@ pub(crate) fn init(arguments: &InitArguments, shared: &Shared, talk: &Talk) -> R
         .unwrap_or(&first)
         .display()
         .to_string();
-    talk.say(&format!("{} {shown}", if existed { "kept" } else { "wrote" }));
-    talk.say(&format!("  next: escrow run {shown}"));
-    talk.data_if_machine(&json!({ "state": state.path(), "playbook": first }));
+    ui.say(&format!("{} {shown}", if existed { "kept" } else { "wrote" }));
+    ui.say(&format!("  next: escrow run {shown}"));
+    ui.data_if_machine(&json!({ "state": state.path(), "playbook": first }));
     Ok(Exit::Completed)
 }

@@ -18,23 +18,23 @@ use crate::arguments::{
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk, count, parse_duration, printable, status_painted};
+use crate::terminal::{Table, Ui, count, parse_duration, printable, status_painted};
 
 /// How long a prompt may be, in characters.
 const PROMPT_LENGTH_MAX: usize = 20_000;
 
-pub(crate) fn invocation(arguments: &InvocationArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn invocation(arguments: &InvocationArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     let exit = match &arguments.action {
-        InvocationAction::Start(start) => self::start(start, &state, talk),
-        InvocationAction::End(end) => end::end(end, &state, talk),
-        InvocationAction::List(list) => self::list(list, &*state.read()?, talk),
-        InvocationAction::Show(show) => show::show(show, &*state.read()?, talk),
+        InvocationAction::Start(start) => self::start(start, &state, ui),
+        InvocationAction::End(end) => end::end(end, &state, ui),
+        InvocationAction::List(list) => self::list(list, &*state.read()?, ui),
+        InvocationAction::Show(show) => show::show(show, &*state.read()?, ui),
     };
     Ok(exit?)
 }
 
-fn start(arguments: &InvocationStart, state: &StateDirectory, talk: &Talk) -> Result<Exit, Failure> {
+fn start(arguments: &InvocationStart, state: &StateDirectory, ui: &Ui) -> Result<Exit, Failure> {
     let InvocationStart { name, skill, prompt, by } = arguments;
     for (option, given) in [("--name", name), ("--skill", skill), ("--by", by)] {
         given.as_ref().map_or(Ok(()), |given| one_line(option, given, BY_LENGTH_MAX))?;
@@ -53,17 +53,17 @@ fn start(arguments: &InvocationStart, state: &StateDirectory, talk: &Talk) -> Re
     };
     let store = state.write()?;
     store.start_invocation(&id, &started)?;
-    match talk.output() {
-        Output::Human => talk.page(id.as_str()),
+    match ui.output() {
+        Output::Human => ui.page(id.as_str()),
         Output::Json | Output::Jsonl => {
             let row = find(id.as_str(), &store)?;
-            talk.data(&json!({ "invocation": document(&row) }));
+            ui.data(&json!({ "invocation": document(&row) }));
         }
     }
     Ok(Exit::Completed)
 }
 
-fn list(arguments: &InvocationList, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
+fn list(arguments: &InvocationList, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
     let since = match arguments.since.as_deref() {
         None => None,
         Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
@@ -72,15 +72,15 @@ fn list(arguments: &InvocationList, store: &Store, talk: &Talk) -> Result<Exit, 
     };
     let status = arguments.status.as_deref().map(parse_status).transpose()?;
     let rows = store.invocations(&InvocationFilter { status, since, limit: Some(arguments.limit) })?;
-    match talk.output() {
+    match ui.output() {
         Output::Json => {
             let documents: Vec<Value> = rows.iter().map(document).collect();
-            talk.data(&json!({ "invocations": documents }));
+            ui.data(&json!({ "invocations": documents }));
         }
-        Output::Jsonl => drop(rows.iter().all(|row| talk.data(&json!({ "invocation": document(row) })))),
-        Output::Human if rows.is_empty() => talk.page("no invocations"),
+        Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "invocation": document(row) })))),
+        Output::Human if rows.is_empty() => ui.page("no invocations"),
         Output::Human => {
-            let page = talk.page;
+            let page = ui.page;
             let mut table = Table::new();
             for row in &rows {
                 let status = row.status.as_str().replace('_', " ");
@@ -99,7 +99,7 @@ fn list(arguments: &InvocationList, store: &Store, talk: &Talk) -> Result<Exit, 
                     ("", summary),
                 ]);
             }
-            talk.page(&table.render());
+            ui.page(&table.render());
         }
     }
     Ok(Exit::Completed)

@@ -12,9 +12,9 @@ use crate::arguments::{LogsArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::Talk;
+use crate::terminal::Ui;
 
-pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     let store = state.read()?;
     let row = store.run(&arguments.run).map_err(Failure::from)?;
@@ -37,9 +37,9 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, talk: &Talk) -> R
                     .is_none_or(|name| name == check || *name == format!("{check}{scope}")) =>
             {
                 let printed = Attempt { check, scope, number: *attempt, answer, spool: &spool };
-                if talk.output() != Output::Human {
+                if ui.output() != Output::Human {
                     documents.extend(printed.documents(arguments));
-                } else if !talk.is_written(printed.write(arguments, &mut out)) {
+                } else if !ui.is_written(printed.write(arguments, &mut out)) {
                     return Ok(Exit::Completed); // nobody reads any more
                 }
             }
@@ -53,12 +53,12 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, talk: &Talk) -> R
         );
     }
     drop(out);
-    match talk.output() {
+    match ui.output() {
         Output::Human => {}
-        Output::Json => drop(talk.data(&json!({ "logs": documents }))),
+        Output::Json => drop(ui.data(&json!({ "logs": documents }))),
         Output::Jsonl => {
             for document in &documents {
-                if !talk.data(document) {
+                if !ui.data(document) {
                     break;
                 }
             }

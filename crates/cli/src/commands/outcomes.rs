@@ -15,46 +15,46 @@ use crate::arguments::{OutcomesAction, OutcomesArguments, OutcomesList, Outcomes
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk, parse_duration, printable, show_card};
+use crate::terminal::{Table, Ui, parse_duration, printable, show_card};
 
-pub(crate) fn outcomes(arguments: OutcomesArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     let exit = match arguments.action {
-        None => list(&arguments.list, &*state.read()?, talk),
-        Some(OutcomesAction::List(list)) => self::list(&list, &*state.read()?, talk),
-        Some(OutcomesAction::Show(which)) => show(&which.outcome, &*state.read()?, talk),
-        Some(OutcomesAction::Add(add)) => add::add(&add, &state, talk),
-        Some(OutcomesAction::Export(export)) => export::export(&export, &*state.read()?, talk),
+        None => list(&arguments.list, &*state.read()?, ui),
+        Some(OutcomesAction::List(list)) => self::list(&list, &*state.read()?, ui),
+        Some(OutcomesAction::Show(which)) => show(&which.outcome, &*state.read()?, ui),
+        Some(OutcomesAction::Add(add)) => add::add(&add, &state, ui),
+        Some(OutcomesAction::Export(export)) => export::export(&export, &*state.read()?, ui),
     };
     Ok(exit?)
 }
 
-fn list(arguments: &OutcomesList, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
+fn list(arguments: &OutcomesList, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
     let filter = OutcomeFilter { limit: Some(arguments.limit), ..filter(&arguments.which, store)? };
     let rows = store.outcomes(&filter)?;
-    match talk.output() {
-        Output::Human => human(&rows, &filter, talk),
+    match ui.output() {
+        Output::Human => human(&rows, &filter, ui),
         Output::Json => {
             let documents: Vec<Value> = rows.iter().map(OutcomeRow::document).collect();
-            talk.data(&json!({ "outcomes": documents }));
+            ui.data(&json!({ "outcomes": documents }));
         }
-        Output::Jsonl => drop(rows.iter().all(|row| talk.data(&json!({ "outcome": row.document() })))),
+        Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "outcome": row.document() })))),
     }
     Ok(Exit::Completed)
 }
 
-fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, talk: &Talk) {
+fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, ui: &Ui) {
     if rows.is_empty() {
-        talk.page("no outcomes");
+        ui.page("no outcomes");
         if let Some(kind) = &filter.kind {
             let known = known_kinds();
             if !known.contains(kind) {
-                talk.say(&format!("no kind is called `{}`; there are {}", printable(kind), known.join(", ")));
+                ui.say(&format!("no kind is called `{}`; there are {}", printable(kind), known.join(", ")));
             }
         }
         return;
     }
-    let page = talk.page;
+    let page = ui.page;
     let mut table = Table::new();
     for row in rows {
         let recorded = &row.outcome;
@@ -75,7 +75,7 @@ fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, talk: &Talk) {
             ("", printable(&recorded.outcome.summary)),
         ]);
     }
-    talk.page(&table.render());
+    ui.page(&table.render());
 }
 
 /// The kinds that Escrow knows by itself, and those of the project.
@@ -85,16 +85,16 @@ fn known_kinds() -> Vec<String> {
     KINDS.iter().map(|kind| kind.name.to_owned()).chain(own).collect()
 }
 
-fn show(name: &str, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
+fn show(name: &str, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
     let row = find(name, store)?;
     let recorded = &row.outcome;
     let digest = outcome::digest(&recorded.outcome.kind, &recorded.outcome.content);
     let card = digest.map(|digest| digest.card);
-    if talk.output() != Output::Human {
-        talk.data(&json!({ "outcome": row.document(), "card": card.ok() }));
+    if ui.output() != Output::Human {
+        ui.data(&json!({ "outcome": row.document(), "card": card.ok() }));
         return Ok(Exit::Completed);
     }
-    let paint = talk.page;
+    let paint = ui.page;
     let mut text =
         format!("{}  {}\n", paint.cyan(recorded.id.as_str()), paint.bold(&printable(&recorded.name)));
     let run = row.run_id.as_ref().map(|run| format!("   run {run}"));
@@ -107,7 +107,7 @@ fn show(name: &str, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
         // Its kind may have changed since; what was kept is shown as it is.
         Err(_) => text.push_str(&serde_json::to_string_pretty(&recorded.outcome.content).unwrap_or_default()),
     }
-    talk.page(&text);
+    ui.page(&text);
     Ok(Exit::Completed)
 }
 

@@ -16,17 +16,13 @@ use crate::arguments::OverrideArguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::Talk;
+use crate::terminal::Ui;
 
 /// How long a name and a justification may be, in characters.
 pub(super) const BY_LENGTH_MAX: usize = 200;
 pub(super) const WHY_LENGTH_MAX: usize = 2_000;
 
-pub(crate) fn override_run(
-    arguments: &OverrideArguments,
-    state: &StateDirectory,
-    talk: &Talk,
-) -> Result<Exit> {
+pub(crate) fn override_run(arguments: &OverrideArguments, state: &StateDirectory, ui: &Ui) -> Result<Exit> {
     let status = parse_status(&arguments.status)?;
     let from = arguments.from.as_deref().map(parse_status).transpose()?;
     one_line("--by", &arguments.by, BY_LENGTH_MAX)?;
@@ -40,7 +36,7 @@ pub(crate) fn override_run(
     let lease = take_over(&row, &store)?;
     let said = say(arguments, status, from, &row, &store, &lease);
     store.release(&lease).map_err(Failure::from)?;
-    report(&said?, &store, talk);
+    report(&said?, &store, ui);
     Ok(Exit::Completed)
 }
 
@@ -72,7 +68,7 @@ fn say(
         lease,
         expected_seq: last,
         entries: &turn.entries,
-        opened: &[],
+        delivered: &[],
         durability: Durability::Full,
     };
     match store.commit(commit)? {

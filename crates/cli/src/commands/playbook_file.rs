@@ -8,7 +8,7 @@ use escrow_playbook::{Diagnostic, Severity, render, render_within};
 use escrow_runtime::secrets::Secrets;
 
 use crate::failure::Failure;
-use crate::terminal::{Talk, count, terminal_columns};
+use crate::terminal::{Ui, count, terminal_columns};
 
 /// A playbook that may run, and what to warn of.
 pub(crate) struct PlaybookFile {
@@ -16,18 +16,17 @@ pub(crate) struct PlaybookFile {
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
-pub(crate) fn load(path: &Path, talk: &Talk) -> Result<PlaybookFile, Failure> {
+pub(crate) fn load(path: &Path, ui: &Ui) -> Result<PlaybookFile, Failure> {
     let bytes = escrow_runtime::playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
     let file = path.display().to_string();
     let directory = std::env::current_dir().unwrap_or_default();
     let reading = escrow_runtime::playbook_file::read(path, &bytes, &directory);
     let text = String::from_utf8_lossy(&bytes);
-    let (diagnostics, rendered) =
-        told(reading.diagnostics, &text, &reading.secrets, talk.paint.is_coloured());
+    let (diagnostics, rendered) = told(reading.diagnostics, &text, &reading.secrets, ui.paint.is_coloured());
     match reading.plan {
         Some(plan) => {
             if !diagnostics.is_empty() {
-                talk.say(rendered.trim_end());
+                ui.say(rendered.trim_end());
             }
             Ok(PlaybookFile { plan, warnings: diagnostics })
         }

@@ -14,10 +14,10 @@ use crate::arguments::{Output, ReplayArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Talk, show_comparison, show_comparisons};
+use crate::terminal::{Ui, show_comparison, show_comparisons};
 
-pub(crate) fn replay(arguments: &ReplayArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
-    let plan = Arc::new(playbook_file::load(&arguments.with, talk)?.plan);
+pub(crate) fn replay(arguments: &ReplayArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
+    let plan = Arc::new(playbook_file::load(&arguments.with, ui)?.plan);
     let store = StateDirectory::find(shared.state.as_deref())?.read()?;
     let rows = match (&arguments.run, arguments.last) {
         (Some(name), _) => vec![store.run(name).map_err(Failure::from)?],
@@ -31,7 +31,7 @@ pub(crate) fn replay(arguments: &ReplayArguments, shared: &Shared, talk: &Talk) 
             comparison: decide(row, &journal, &plan)?,
         });
     }
-    tell(&comparisons, arguments, talk);
+    tell(&comparisons, arguments, ui);
     let differs = comparisons.iter().any(|one| one.comparison.change != Change::Same);
     Ok(if differs && arguments.fail_on_diff { Exit::WorkFailed } else { Exit::Completed })
 }
@@ -80,23 +80,23 @@ fn unrecorded(journal: &[Entry], plan: &Plan) -> Vec<String> {
     missing
 }
 
-fn tell(replayed: &[Replayed], arguments: &ReplayArguments, talk: &Talk) {
-    match talk.output() {
+fn tell(replayed: &[Replayed], arguments: &ReplayArguments, ui: &Ui) {
+    match ui.output() {
         Output::Human => match replayed {
-            [only] if arguments.run.is_some() => talk.page(&show_comparison(only, talk.page)),
-            several => talk.page(&show_comparisons(several, talk.page)),
+            [only] if arguments.run.is_some() => ui.page(&show_comparison(only, ui.page)),
+            several => ui.page(&show_comparisons(several, ui.page)),
         },
         Output::Json => {
             let runs: Vec<Value> = replayed.iter().map(document).collect();
-            talk.data(&json!({
+            ui.data(&json!({
                 "with": arguments.with.display().to_string(),
                 "runs": runs,
                 "summary": summary(replayed),
             }));
         }
         Output::Jsonl => {
-            if replayed.iter().all(|one| talk.data(&json!({ "run": document(one) }))) {
-                talk.data(&json!({ "summary": summary(replayed) }));
+            if replayed.iter().all(|one| ui.data(&json!({ "run": document(one) }))) {
+                ui.data(&json!({ "summary": summary(replayed) }));
             }
         }
     }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use escrow_engine::Run;
-use escrow_model::{Assumption, Letter, RunStatus, ScopePath};
+use escrow_model::{Assumption, Message, RunStatus, ScopePath};
 use escrow_runtime::chance::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
 use escrow_store::{Lease, LeaseError, RunRow, Store};
 
-use super::letters::drive_upward;
+use super::messages::drive_upward;
 use super::resume_all;
 use super::run::report;
 use super::runs::replay;
@@ -22,11 +22,11 @@ use crate::arguments::{ResumeArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Live, Talk};
+use crate::terminal::{LiveView, Ui};
 
-pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
-    let Some(name) = &arguments.run else { return Ok(resume_all::resume_all(&state, talk)?) };
+    let Some(name) = &arguments.run else { return Ok(resume_all::resume_all(&state, ui)?) };
     let row = state.read()?.run(name).map_err(Failure::from)?;
     if row.status.is_terminal() != arguments.failed {
         return Err(not_resumable(&row).into());
@@ -36,14 +36,14 @@ pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, talk: &Talk) 
         store.send(&row.id, &read_assumption(assumption)?, "cli").map_err(Failure::from)?;
     }
     let run = if arguments.failed {
-        reopen(&row, Arc::clone(&store), &state, talk)?
+        reopen(&row, Arc::clone(&store), &state, ui)?
     } else if arguments.assume.is_empty() {
-        drive(&row, Arc::clone(&store), &state, talk, Wish::GoOn)?
+        drive(&row, Arc::clone(&store), &state, ui, Wish::GoOn)?
     } else {
-        // Like any letter, it sets the run going and those that it is nested in.
-        drive_upward(&row, &store, &state, talk, Wish::GoOn)?
+        // Like any message, it sets the run going and those that it is nested in.
+        drive_upward(&row, &store, &state, ui, Wish::GoOn)?
     };
-    report(&run, &store, talk);
+    report(&run, &store, ui);
     Ok(exit_of(&run))
 }
 
@@ -75,13 +75,13 @@ pub(crate) fn drive(
     row: &RunRow,
     store: Arc<Store>,
     state: &StateDirectory,
-    talk: &Talk,
+    ui: &Ui,
     wish: Wish,
 ) -> Result<Run, Failure> {
     let lease = take_over(row, &store)?;
     let run = replay(&store, row)?;
     let secrets = secrets_of(&run, &lease, &store, wish)?;
-    go_on(Begun { run, lease, store, secrets, beginning: Beginning::Resumed }, state, talk)
+    go_on(Begun { run, lease, store, secrets, beginning: Beginning::Resumed }, state, ui)
 }
 
 /// What the run may have to give to its checks; without it the run is let go.
@@ -97,13 +97,13 @@ fn secrets_of(run: &Run, lease: &Lease, store: &Store, wish: Wish) -> Result<Sec
 }
 
 /// Opens what failed again, in the same journal.
-fn reopen(row: &RunRow, store: Arc<Store>, state: &StateDirectory, talk: &Talk) -> Result<Run, Failure> {
+fn reopen(row: &RunRow, store: Arc<Store>, state: &StateDirectory, ui: &Ui) -> Result<Run, Failure> {
     let lease = take_over(row, &store)?;
     let mut run = replay(&store, row)?;
     let secrets = secrets_of(&run, &lease, &store, Wish::GoOn)?;
     match run.reopen_failed(now_ms(), super::cancel::who()) {
         Ok(turn) => {
-            go_on(Begun { run, lease, store, secrets, beginning: Beginning::Reopened(turn) }, state, talk)
+            go_on(Begun { run, lease, store, secrets, beginning: Beginning::Reopened(turn) }, state, ui)
         }
         Err(why) => {
             store.release(&lease)?;
@@ -121,15 +121,15 @@ pub(crate) fn take_over(row: &RunRow, store: &Store) -> Result<Lease, Failure> {
     })
 }
 
-fn go_on(begun: Begun, state: &StateDirectory, talk: &Talk) -> Result<Run, Failure> {
-    let mut live = Live::new(talk, &begun.run);
+fn go_on(begun: Begun, state: &StateDirectory, ui: &Ui) -> Result<Run, Failure> {
+    let mut live = LiveView::new(ui, &begun.run);
     let run = begun.drive(state, &mut live)?;
     live.finish();
     Ok(run)
 }
 
 /// `CHECK=done`, `CHECK[2]=retry`.
-fn read_assumption(text: &str) -> Result<Letter, Failure> {
+fn read_assumption(text: &str) -> Result<Message, Failure> {
     let bad = || {
         Failure::author("usage", format!("`--assume {text}` is not CHECK=done, CHECK=failed or CHECK=retry"))
             .help("an item of a fan-out is `CHECK[2]=done`")
@@ -146,7 +146,7 @@ fn read_assumption(text: &str) -> Result<Letter, Failure> {
     for item in items.split('[').filter(|item| !item.is_empty()) {
         indices.push(item.strip_suffix(']').and_then(|index| index.parse().ok()).ok_or_else(bad)?);
     }
-    Ok(Letter::Assume {
+    Ok(Message::Assume {
         check: check.to_owned(),
         scope: ScopePath::new(indices),
         assumption,
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn assumptions_name_a_check_or_an_item() {
         let read = |text: &str| match read_assumption(text) {
-            Ok(Letter::Assume { check, scope, assumption, .. }) => format!("{check}{scope} {assumption:?}"),
+            Ok(Message::Assume { check, scope, assumption, .. }) => format!("{check}{scope} {assumption:?}"),
             Ok(other) => format!("{other:?}"),
             Err(failure) => failure.to_string(),
         };

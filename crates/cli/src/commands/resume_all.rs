@@ -14,16 +14,16 @@ use crate::arguments::Output;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk, printable};
+use crate::terminal::{Table, Ui, printable};
 
 /// One after another, oldest first. A run that cannot go on does not keep the others from it.
-pub(super) fn resume_all(state: &StateDirectory, talk: &Talk) -> Result<Exit, Failure> {
+pub(super) fn resume_all(state: &StateDirectory, ui: &Ui) -> Result<Exit, Failure> {
     let abandoned = abandoned(&*state.read()?)?;
     let mut worst = Exit::Completed;
     let mut outcomes = Vec::new();
     for row in abandoned {
         // A connection each: one run's trouble with the database is not the next one's.
-        let outcome = state.write().and_then(|store| drive(&row, store, state, talk, Wish::GoOn));
+        let outcome = state.write().and_then(|store| drive(&row, store, state, ui, Wish::GoOn));
         let exit = outcome.as_ref().map_or_else(Failure::code, exit_of);
         worst = worst.worse(exit);
         outcomes.push(Outcome::of(&row, outcome));
@@ -31,11 +31,11 @@ pub(super) fn resume_all(state: &StateDirectory, talk: &Talk) -> Result<Exit, Fa
             break;
         }
     }
-    tell(&outcomes, talk);
+    tell(&outcomes, ui);
     Ok(worst)
 }
 
-/// Runs that somebody drove until they were killed; and those that wait, when a letter has come for them or
+/// Runs that somebody drove until they were killed; and those that wait, when a message has come for them or
 /// their time is up. A nested run goes on with the one around it.
 fn abandoned(store: &Store) -> Result<Vec<RunRow>, Failure> {
     let of = |status| store.runs(&RunFilter { status: Some(status), ..RunFilter::default() });
@@ -48,7 +48,7 @@ fn abandoned(store: &Store) -> Result<Vec<RunRow>, Failure> {
         .map(|wait| wait.run.to_string())
         .collect();
     for row in &rows {
-        if row.status == RunStatus::Running || !store.unopened(&row.id)?.is_empty() {
+        if row.status == RunStatus::Running || !store.undelivered(&row.id)?.is_empty() {
             called.insert(row.id.to_string());
         }
     }
@@ -99,14 +99,14 @@ impl Outcome {
     }
 }
 
-fn tell(outcomes: &[Outcome], talk: &Talk) {
+fn tell(outcomes: &[Outcome], ui: &Ui) {
     let documents: Vec<&Value> = outcomes.iter().map(|outcome| &outcome.document).collect();
-    match talk.output() {
-        Output::Json => drop(talk.data(&json!({ "resumed": documents }))),
-        Output::Jsonl => drop(documents.iter().all(|run| talk.data(&json!({ "run": run })))),
-        Output::Human if outcomes.is_empty() => talk.page("nothing to resume"),
+    match ui.output() {
+        Output::Json => drop(ui.data(&json!({ "resumed": documents }))),
+        Output::Jsonl => drop(documents.iter().all(|run| ui.data(&json!({ "run": run })))),
+        Output::Human if outcomes.is_empty() => ui.page("nothing to resume"),
         Output::Human => {
-            let page = talk.page;
+            let page = ui.page;
             let mut table = Table::new();
             for outcome in outcomes {
                 let status = outcome.status.map_or("error".to_owned(), |s| s.as_str().replace('_', " "));
@@ -126,7 +126,7 @@ fn tell(outcomes: &[Outcome], talk: &Talk) {
                     ("", outcome.words.clone()),
                 ]);
             }
-            talk.page(&table.render());
+            ui.page(&table.render());
         }
     }
 }

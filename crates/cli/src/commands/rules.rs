@@ -12,27 +12,27 @@ use serde_json::{Value, json};
 use crate::arguments::{Output, RulesAction, RulesArguments, RulesCheck};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::{Talk, count, printable};
+use crate::terminal::{Ui, count, printable};
 
 /// An item may be this long.
 const ITEM_BYTES_MAX: usize = 64 << 20;
 
-pub(crate) fn rules(arguments: &RulesArguments, talk: &Talk) -> Result<Exit> {
+pub(crate) fn rules(arguments: &RulesArguments, ui: &Ui) -> Result<Exit> {
     match &arguments.action {
-        RulesAction::Check(check) => Ok(self::check(check, talk)?),
+        RulesAction::Check(check) => Ok(self::check(check, ui)?),
     }
 }
 
-fn check(arguments: &RulesCheck, talk: &Talk) -> Result<Exit, Failure> {
-    let rules = load(&arguments.rules, talk)?;
+fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Failure> {
+    let rules = load(&arguments.rules, ui)?;
     if io::stdin().is_terminal() {
-        talk.say(&format!(
+        ui.say(&format!(
             "{} make sense; give items on stdin to have them judged",
             count(rules.len(), "rule")
         ));
         return Ok(Exit::Completed);
     }
-    let mut desk = Desk::new(&rules, talk);
+    let mut desk = Desk::new(&rules, ui);
     let mut items = Items { input: io::stdin().lock(), line: Vec::new(), number: 0 };
     while let Some(item) = items.next()? {
         let goes_on = match item {
@@ -52,7 +52,7 @@ fn check(arguments: &RulesCheck, talk: &Talk) -> Result<Exit, Failure> {
 }
 
 /// The rules of a file, or everything that is wrong with them.
-fn load(name: &str, talk: &Talk) -> Result<RuleSet, Failure> {
+fn load(name: &str, ui: &Ui) -> Result<RuleSet, Failure> {
     let here = std::env::current_dir().unwrap_or_default();
     let nothing = || {
         Failure::author("no_such_file", format!("there is no file of rules `{name}`"))
@@ -64,7 +64,7 @@ fn load(name: &str, talk: &Talk) -> Result<RuleSet, Failure> {
         .map_err(|why| Failure::world("unreadable", format!("cannot read `{}`: {why}", found.file)))?;
     let file = found.file.strip_prefix(&format!("{}/", here.display())).unwrap_or(&found.file).to_owned();
     let reading = read_rules(&text, &file);
-    let rendered = render(&reading.diagnostics, &text, talk.paint.is_coloured());
+    let rendered = render(&reading.diagnostics, &text, ui.paint.is_coloured());
     let rules = reading.rules.and_then(|rules| RuleSet::compile(&rules).ok());
     rules.ok_or_else(|| {
         let message =
@@ -126,7 +126,7 @@ impl<R: BufRead> Items<R> {
 /// Says what the rules say.
 struct Desk<'a> {
     rules: &'a RuleSet,
-    talk: &'a Talk,
+    ui: &'a Ui,
     output: BufWriter<io::StdoutLock<'static>>,
     /// In JSON, the first answer, until it is known whether it is the only one.
     first: Option<Value>,
@@ -136,16 +136,16 @@ struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    fn new(rules: &'a RuleSet, talk: &'a Talk) -> Desk<'a> {
+    fn new(rules: &'a RuleSet, ui: &'a Ui) -> Desk<'a> {
         let output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        Desk { rules, talk, output, first: None, items: 0, failed: 0, bad: 0 }
+        Desk { rules, ui, output, first: None, items: 0, failed: 0, bad: 0 }
     }
 
     /// False when nobody reads the answers any more.
     fn judge(&mut self, number: u64, item: &Value) -> bool {
         let broken = self.rules.judge(item);
         self.failed += u64::from(!broken.is_empty());
-        if broken.is_empty() && self.talk.output() == Output::Jsonl {
+        if broken.is_empty() && self.ui.output() == Output::Jsonl {
             // Most lines of a good file, so they are not built up.
             self.items += 1;
             return writeln!(self.output, "{{\"item\":{number},\"passed\":true,\"errors\":[]}}").is_ok();
@@ -160,7 +160,7 @@ impl<'a> Desk<'a> {
 
     fn answer(&mut self, number: u64, broken: &[BrokenRule], bad: Option<&str>) -> bool {
         self.items += 1;
-        if self.talk.output() == Output::Human {
+        if self.ui.output() == Output::Human {
             return self.tell(number, broken, bad).is_ok();
         }
         let document = match bad {
@@ -169,7 +169,7 @@ impl<'a> Desk<'a> {
             }
             None => json!({ "item": number, "passed": broken.is_empty(), "errors": broken }),
         };
-        let written = match (self.talk.output(), self.items) {
+        let written = match (self.ui.output(), self.items) {
             (Output::Jsonl | Output::Human, _) => writeln!(self.output, "{document}"),
             (Output::Json, 1) => {
                 self.first = Some(document);
@@ -184,7 +184,7 @@ impl<'a> Desk<'a> {
     }
 
     fn tell(&mut self, number: u64, broken: &[BrokenRule], bad: Option<&str>) -> io::Result<()> {
-        let page = self.talk.page;
+        let page = self.ui.page;
         if let Some(why) = bad {
             return writeln!(self.output, "{} item {number}: not JSON: {}", page.red("✗"), printable(why));
         }
@@ -196,7 +196,7 @@ impl<'a> Desk<'a> {
     }
 
     fn finish(&mut self) {
-        let written = match (self.first.take(), self.talk.output()) {
+        let written = match (self.first.take(), self.ui.output()) {
             (Some(only), _) => {
                 let text = serde_json::to_string_pretty(&only).unwrap_or_default();
                 writeln!(self.output, "{text}")
@@ -208,7 +208,7 @@ impl<'a> Desk<'a> {
             (None, Output::Human | Output::Jsonl) => Ok(()),
         };
         drop(written.and_then(|()| self.output.flush()));
-        let paint = self.talk.paint;
+        let paint = self.ui.paint;
         let items = usize::try_from(self.items).unwrap_or(usize::MAX);
         let judged = format!("{} judged by {}", count(items, "item"), count(self.rules.len(), "rule"));
         let verdict = match (self.failed, self.bad) {
@@ -216,7 +216,7 @@ impl<'a> Desk<'a> {
             (failed, 0) => paint.red(&format!("{failed} failed")),
             (failed, bad) => paint.red(&format!("{failed} failed, {bad} not JSON")),
         };
-        self.talk.say(&format!("{judged}: {verdict}"));
+        self.ui.say(&format!("{judged}: {verdict}"));
     }
 
     fn exit(&self) -> Exit {

@@ -16,29 +16,24 @@ use crate::arguments::{Output, RunArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Live, Talk, closing, parse_duration};
+use crate::terminal::{LiveView, Ui, closing, parse_duration};
 
-pub(crate) fn run(arguments: &RunArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn run(arguments: &RunArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let file = arguments.file.clone().unwrap_or_default();
-    let plan = Arc::new(playbook_file::load(&file, talk)?.plan);
-    run_plan(arguments, shared, talk, &plan)
+    let plan = Arc::new(playbook_file::load(&file, ui)?.plan);
+    run_plan(arguments, shared, ui, &plan)
 }
 
 /// Runs what was read, and says how it ended.
-pub(crate) fn run_plan(
-    arguments: &RunArguments,
-    shared: &Shared,
-    talk: &Talk,
-    plan: &Arc<Plan>,
-) -> Result<Exit> {
-    execute(arguments, shared, talk, plan).map_err(|error| {
+pub(crate) fn run_plan(arguments: &RunArguments, shared: &Shared, ui: &Ui, plan: &Arc<Plan>) -> Result<Exit> {
+    execute(arguments, shared, ui, plan).map_err(|error| {
         // What went wrong may quote what was typed.
         let secrets = Secrets::at_hand(plan, arguments.frame.dir.as_deref().unwrap_or(Path::new(".")));
         Failure::from_error(error).redacted(secrets.redactor()).into()
     })
 }
 
-fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Plan>) -> Result<Exit> {
+fn execute(arguments: &RunArguments, shared: &Shared, ui: &Ui, plan: &Arc<Plan>) -> Result<Exit> {
     for name in &arguments.only {
         if plan.find(name).is_none() {
             return Err(unknown_check(name, plan).into());
@@ -46,7 +41,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
     }
     let (event, payload) = start::read_event(arguments.event.as_deref())?;
     if let Some(slip) = event.as_deref().and_then(|event| slip_in_event(event, plan)) {
-        talk.say(&slip);
+        ui.say(&slip);
     }
     let inputs = start::read_inputs(plan, &arguments.inputs)?;
     let timeout_ms = arguments.frame.timeout.as_deref().map(timeout).transpose()?;
@@ -56,7 +51,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
     let artifacts = artifact_directory(arguments.frame.artifacts.as_deref(), &state, &id)?;
     let secrets = Secrets::read(plan, &directory).map_err(Failure::from)?;
     let store = state.write()?;
-    let artifacts = made_for_real(&artifacts)?;
+    let artifacts = create_canonical(&artifacts)?;
     let options = RunOptions {
         run: id,
         event,
@@ -80,11 +75,11 @@ fn execute(arguments: &RunArguments, shared: &Shared, talk: &Talk, plan: &Arc<Pl
         artifacts: artifacts.display().to_string(),
     };
     let begun = start::begin(start::Order { plan: Arc::clone(plan), options, secrets }, Arc::clone(&store))?;
-    let mut live = Live::new(talk, &begun.run);
+    let mut live = LiveView::new(ui, &begun.run);
     let run = begun.drive(&state, &mut live)?;
     live.finish();
-    report(&run, &store, talk);
-    let is_reported = write_reports(arguments, &run, &store, talk)?;
+    report(&run, &store, ui);
+    let is_reported = write_reports(arguments, &run, &store, ui)?;
     let exit = if is_reported { start::exit_of(&run) } else { Exit::WorldFailed };
     // All is committed, and the process ends: the system takes everything back at once.
     store.settle();
@@ -116,7 +111,7 @@ fn write_reports(
     arguments: &RunArguments,
     run: &escrow_engine::Run,
     store: &Store,
-    talk: &Talk,
+    ui: &Ui,
 ) -> Result<bool, Failure> {
     if arguments.reports.is_empty() {
         return Ok(true);
@@ -127,18 +122,18 @@ fn write_reports(
     let playbook = crate::report::Playbook { path, text: &text };
     let problems = crate::report::write(&arguments.reports, run, &entries, &playbook);
     for problem in &problems {
-        talk.error(problem, None);
+        ui.error(problem, None);
     }
     Ok(problems.is_empty())
 }
 
-/// How a run came to rest: talk for people, the document for tools.
-pub(crate) fn report(run: &escrow_engine::Run, store: &Store, talk: &Talk) {
-    talk.say_lazily(|| closing(run, talk.paint).trim_end().to_owned());
-    match talk.output() {
+/// How a run came to rest: ui for people, the document for tools.
+pub(crate) fn report(run: &escrow_engine::Run, store: &Store, ui: &Ui) {
+    ui.say_lazily(|| closing(run, ui.paint).trim_end().to_owned());
+    match ui.output() {
         Output::Human => {}
-        Output::Json => drop(talk.data(&document(run, store))),
-        Output::Jsonl => drop(talk.data(&json!({ "document": document(run, store) }))),
+        Output::Json => drop(ui.data(&document(run, store))),
+        Output::Jsonl => drop(ui.data(&json!({ "document": document(run, store) }))),
     }
 }
 
@@ -182,7 +177,7 @@ fn artifact_directory(
 
 /// Makes the directory and tells its real place. Links that lead there now are the user's; one that turns up while
 /// the run works is not followed.
-fn made_for_real(path: &Path) -> Result<PathBuf, Failure> {
+fn create_canonical(path: &Path) -> Result<PathBuf, Failure> {
     std::fs::create_dir_all(path)
         .and_then(|()| path.canonicalize())
         .map_err(|error| Failure::world("artifacts", format!("cannot make `{}`: {error}", path.display())))

@@ -13,22 +13,22 @@ use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared, Show
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk, duration_words, parse_duration, printable, show_run, status_painted};
+use crate::terminal::{Table, Ui, duration_words, parse_duration, printable, show_run, status_painted};
 
-pub(crate) fn runs(arguments: RunsArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     let store = state.read()?;
     match arguments.action {
-        Some(RunsAction::Show(which)) => show(&which, &store, talk),
-        Some(RunsAction::Override(word)) => override_run::override_run(&word, &state, talk),
-        Some(RunsAction::Export(which)) => export::export(&which, &state, talk),
-        Some(RunsAction::Import(which)) => export::import(&which, &state, talk),
-        Some(RunsAction::List(list)) => self::list(&list, &store, talk),
-        None => list(&arguments.list, &store, talk),
+        Some(RunsAction::Show(which)) => show(&which, &store, ui),
+        Some(RunsAction::Override(word)) => override_run::override_run(&word, &state, ui),
+        Some(RunsAction::Export(which)) => export::export(&which, &state, ui),
+        Some(RunsAction::Import(which)) => export::import(&which, &state, ui),
+        Some(RunsAction::List(list)) => self::list(&list, &store, ui),
+        None => list(&arguments.list, &store, ui),
     }
 }
 
-fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
+fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit> {
     let status = arguments.status.as_deref().map(parse_status).transpose()?;
     let since = match arguments.since.as_deref() {
         None => None,
@@ -44,19 +44,19 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
         limit: Some(arguments.limit),
     };
     let rows = store.runs(&filter).map_err(Failure::from)?;
-    if talk.output() != Output::Human {
+    if ui.output() != Output::Human {
         let documents: Vec<Value> = rows.iter().map(document).collect();
-        match talk.output() {
-            Output::Jsonl => documents.iter().all(|run| talk.data(&json!({ "run": run }))),
-            Output::Human | Output::Json => talk.data(&json!({ "runs": documents })),
+        match ui.output() {
+            Output::Jsonl => documents.iter().all(|run| ui.data(&json!({ "run": run }))),
+            Output::Human | Output::Json => ui.data(&json!({ "runs": documents })),
         };
         return Ok(Exit::Completed);
     }
     if rows.is_empty() {
-        talk.page("no runs");
+        ui.page("no runs");
         return Ok(Exit::Completed);
     }
-    let page = talk.page;
+    let page = ui.page;
     let mut table = Table::new();
     for row in &rows {
         let status = row.status.as_str().replace('_', " ");
@@ -76,7 +76,7 @@ fn list(arguments: &RunsList, store: &Store, talk: &Talk) -> Result<Exit> {
             ("", summary),
         ]);
     }
-    talk.page(&table.render());
+    ui.page(&table.render());
     Ok(Exit::Completed)
 }
 
@@ -106,25 +106,25 @@ pub(crate) fn document(row: &RunRow) -> Value {
     document
 }
 
-fn show(arguments: &ShowArguments, store: &Store, talk: &Talk) -> Result<Exit> {
+fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit> {
     let row = store.run(&arguments.run).map_err(Failure::from)?;
     if arguments.history {
-        return history::of_run(&row, store, talk);
+        return history::of_run(&row, store, ui);
     }
     let run = replay(store, &row)?;
-    if talk.output() != Output::Human {
-        talk.data(&super::run::document(&run, store));
+    if ui.output() != Output::Human {
+        ui.data(&super::run::document(&run, store));
         return Ok(Exit::Completed);
     }
-    let mut text = show_run(&run, talk.page);
+    let mut text = show_run(&run, ui.page);
     if row.status == RunStatus::Running && !is_driven(store, &row)? {
         text.push_str(&format!(
             "{}  nobody drives this run: the process that did is gone\n  next: escrow resume {}\n",
-            talk.page.yellow("interrupted"),
+            ui.page.yellow("interrupted"),
             row.id
         ));
     }
-    talk.page(&text);
+    ui.page(&text);
     Ok(Exit::Completed)
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::arguments::{Output, SchemaArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::Talk;
+use crate::terminal::Ui;
 
 pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exit> {
     let schema = match arguments.subject.as_str() {
@@ -19,7 +19,7 @@ pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exi
     };
     // A schema is JSON in every format; people get it indented.
     let output = if shared.output == Output::Jsonl { Output::Jsonl } else { Output::Json };
-    Talk::new(&Shared { output, ..shared.clone() }).data(&schema);
+    Ui::new(&Shared { output, ..shared.clone() }).data(&schema);
     Ok(Exit::Completed)
 }
 

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Live, Talk};
+use crate::terminal::{LiveView, Ui};
 
 /// `--event NAME[=FILE]`: the name, and the payload if there is one.
 pub(crate) fn read_event(given: Option<&str>) -> Result<(Option<String>, Map<String, Value>), Failure> {
@@ -129,15 +129,15 @@ pub(crate) struct Begun {
 
 impl Begun {
     /// Drives the run until it ends or waits. Ctrl-C and SIGTERM end it with all its children.
-    pub(crate) fn drive(self, state: &StateDirectory, live: &mut Live<'_>) -> Result<Run, Failure> {
-        match self.telemetry(live.talk()) {
+    pub(crate) fn drive(self, state: &StateDirectory, live: &mut LiveView<'_>) -> Result<Run, Failure> {
+        match self.telemetry(live.ui()) {
             None => self.drive_with(state, live),
             Some(telemetry) => {
-                let talk = live.talk();
+                let ui = live.ui();
                 let mut measured = Measured { observer: live, telemetry };
                 let outcome = self.drive_with(state, &mut measured);
                 if let Some(why) = measured.telemetry.finish() {
-                    talk.say(&format!("warning: telemetry was not delivered: {why}"));
+                    ui.say(&format!("warning: telemetry was not delivered: {why}"));
                 }
                 outcome
             }
@@ -145,11 +145,11 @@ impl Begun {
     }
 
     /// What is to be told of the run elsewhere; nothing, unless the environment asks for it.
-    fn telemetry(&self, talk: &Talk) -> Option<Telemetry> {
+    fn telemetry(&self, ui: &Ui) -> Option<Telemetry> {
         let settings = match Settings::read(&|name| std::env::var(name).ok()) {
             Ok(settings) => settings?,
             Err(why) => {
-                talk.say(&format!("warning: no telemetry: {why}"));
+                ui.say(&format!("warning: no telemetry: {why}"));
                 return None;
             }
         };

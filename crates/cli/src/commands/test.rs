@@ -14,29 +14,29 @@ use super::playbook_file;
 use crate::arguments::{Output, TestArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::{Talk, printable};
+use crate::terminal::{Ui, printable};
 
 /// A name that ends so is a test file, when a folder is searched for them.
 const SUFFIX: &str = ".test.yaml";
 
-pub(crate) fn test(arguments: &TestArguments, talk: &Talk) -> Result<Exit> {
+pub(crate) fn test(arguments: &TestArguments, ui: &Ui) -> Result<Exit> {
     let mut results = Vec::new();
     for file in files(&arguments.files)? {
-        results.push(FileResult { outcome: run_file(&file, arguments.filter.as_deref(), talk), file });
+        results.push(FileResult { outcome: run_file(&file, arguments.filter.as_deref(), ui), file });
     }
     let tests = || results.iter().flat_map(|result| result.outcome.as_deref().unwrap_or_default());
     let failed = tests().filter(|test| !test.passed()).count();
     let passed = tests().count() - failed;
     let bad = results.iter().filter(|result| result.outcome.is_err()).count();
-    match talk.output() {
-        Output::Human => talk.page(&page(&results, passed, failed, talk)),
+    match ui.output() {
+        Output::Human => ui.page(&page(&results, passed, failed, ui)),
         Output::Json => {
             let files: Vec<Value> = results.iter().map(FileResult::document).collect();
-            talk.data(&json!({ "passed": passed, "failed": failed, "files": files }));
+            ui.data(&json!({ "passed": passed, "failed": failed, "files": files }));
         }
         Output::Jsonl => {
             // A reader that has gone away wants no more lines.
-            let _all_read = results.iter().all(|result| talk.data(&result.document()));
+            let _all_read = results.iter().all(|result| ui.data(&result.document()));
         }
     }
     if bad > 0 {
@@ -133,8 +133,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn run_file(path: &Path, filter: Option<&str>, talk: &Talk) -> Result<Vec<TestResult>, BadFile> {
-    let (tests, plan) = load(path, talk)?;
+fn run_file(path: &Path, filter: Option<&str>, ui: &Ui) -> Result<Vec<TestResult>, BadFile> {
+    let (tests, plan) = load(path, ui)?;
     let plan = Arc::new(plan);
     let wanted = |case: &&TestCase| filter.is_none_or(|filter| case.name.contains(filter));
     Ok(tests.tests.iter().filter(wanted).map(|case| run_case(case, &plan)).collect())
@@ -148,7 +148,7 @@ fn run_case(case: &TestCase, plan: &Arc<Plan>) -> TestResult {
 }
 
 /// A test file and the playbook that it is about, with no problem left.
-fn load(path: &Path, talk: &Talk) -> Result<(TestFile, Plan), BadFile> {
+fn load(path: &Path, ui: &Ui) -> Result<(TestFile, Plan), BadFile> {
     let file = path.display().to_string();
     let read = |path: &Path| {
         let unread = |error| BadFile::plain(format!("cannot read `{}`: {error}", path.display()));
@@ -160,7 +160,7 @@ fn load(path: &Path, talk: &Talk) -> Result<(TestFile, Plan), BadFile> {
     };
     let reading = read_tests(text, &file);
     let Some(tests) = reading.file else {
-        return Err(BadFile::told(&file, text, reading.diagnostics, &[], talk));
+        return Err(BadFile::told(&file, text, reading.diagnostics, &[], ui));
     };
     let playbook = path.parent().unwrap_or(Path::new("")).join(&tests.playbook);
     let playbook_bytes = read(&playbook)?;
@@ -169,13 +169,13 @@ fn load(path: &Path, talk: &Talk) -> Result<(TestFile, Plan), BadFile> {
     let reading = escrow_runtime::playbook_file::read(&playbook, &playbook_bytes, &here);
     let Some(plan) = reading.plan else {
         let text = String::from_utf8_lossy(&playbook_bytes);
-        return Err(BadFile::told(&name, &text, reading.diagnostics, &reading.secrets, talk));
+        return Err(BadFile::told(&name, &text, reading.diagnostics, &reading.secrets, ui));
     };
     let problems = tests.judge(&plan, text, &file);
     if problems.is_empty() {
         Ok((tests, plan))
     } else {
-        Err(BadFile::told(&file, text, problems, &plan.secrets, talk))
+        Err(BadFile::told(&file, text, problems, &plan.secrets, ui))
     }
 }
 
@@ -184,24 +184,17 @@ impl BadFile {
         BadFile { message, diagnostics: Vec::new() }
     }
 
-    fn told(
-        file: &str,
-        text: &str,
-        diagnostics: Vec<Diagnostic>,
-        secrets: &[Secret],
-        talk: &Talk,
-    ) -> BadFile {
-        let (diagnostics, rendered) =
-            playbook_file::told(diagnostics, text, secrets, talk.paint.is_coloured());
-        talk.say(rendered.trim_end());
+    fn told(file: &str, text: &str, diagnostics: Vec<Diagnostic>, secrets: &[Secret], ui: &Ui) -> BadFile {
+        let (diagnostics, rendered) = playbook_file::told(diagnostics, text, secrets, ui.paint.is_coloured());
+        ui.say(rendered.trim_end());
         let count = diagnostics.len();
         let problems = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
         BadFile { message: format!("`{file}` has {problems}"), diagnostics }
     }
 }
 
-fn page(results: &[FileResult], passed: usize, failed: usize, talk: &Talk) -> String {
-    let paint = talk.page;
+fn page(results: &[FileResult], passed: usize, failed: usize, ui: &Ui) -> String {
+    let paint = ui.page;
     let mut text = String::new();
     for result in results {
         text.push_str(&format!("{}\n", paint.bold(&printable(&result.file.display().to_string()))));

@@ -12,20 +12,20 @@ use crate::arguments::{Shared, VerifyArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::Talk;
+use crate::terminal::Ui;
 
-pub(crate) fn verify(arguments: &VerifyArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn verify(arguments: &VerifyArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let path = Path::new(&arguments.subject);
     if path.is_file() || arguments.subject.contains(['/', '.']) {
         let sound = read_file(path)?;
-        intact(&sound.snapshot.run, sound.entries.len() as u64, sound.hash, talk);
+        intact(&sound.snapshot.run, sound.entries.len() as u64, sound.hash, ui);
         return Ok(Exit::Completed);
     }
     let store = StateDirectory::find(shared.state.as_deref())?.read()?;
     let row = store.run(&arguments.subject).map_err(Failure::from)?;
     match store.verify(&row.id).map_err(Failure::from)? {
         Verification::Intact { entries, hash } => {
-            intact(&row.id, entries, hash, talk);
+            intact(&row.id, entries, hash, ui);
             Ok(Exit::Completed)
         }
         Verification::Broken { seq, reason } => {
@@ -38,8 +38,8 @@ pub(crate) fn verify(arguments: &VerifyArguments, shared: &Shared, talk: &Talk) 
     }
 }
 
-fn intact(run: &RunId, entries: u64, hash: Hash, talk: &Talk) {
+fn intact(run: &RunId, entries: u64, hash: Hash, ui: &Ui) {
     let hash = hash.to_string();
-    talk.say(&format!("{} {run}: {entries} entries, {hash}", talk.paint.green("intact")));
-    talk.data_if_machine(&json!({ "run": run, "intact": true, "entries": entries, "hash": hash }));
+    ui.say(&format!("{} {run}: {entries} entries, {hash}", ui.paint.green("intact")));
+    ui.data_if_machine(&json!({ "run": run, "intact": true, "entries": entries, "hash": hash }));
 }

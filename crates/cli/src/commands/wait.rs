@@ -13,7 +13,7 @@ use crate::arguments::{Shared, WaitArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Talk, parse_duration};
+use crate::terminal::{Ui, parse_duration};
 
 /// How often to look. A look costs a microsecond or two.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// How often to look whether the process that drives the run is still there.
 const LIVENESS_INTERVAL: Duration = Duration::from_secs(1);
 
-pub(crate) fn wait(arguments: &WaitArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn wait(arguments: &WaitArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
     let timeout = arguments.timeout.as_deref().map(read_timeout).transpose()?;
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let store = StateDirectory::find(shared.state.as_deref())?.read()?;
@@ -29,12 +29,12 @@ pub(crate) fn wait(arguments: &WaitArguments, shared: &Shared, talk: &Talk) -> R
     match come_to_rest(row, &store, deadline)? {
         Some(row) => {
             let run = replay(&store, &row)?;
-            report(&run, &store, talk);
+            report(&run, &store, ui);
             Ok(exit_of(&run))
         }
         None => {
             let given = arguments.timeout.as_deref().unwrap_or_default();
-            talk.say(&format!("still running after {given}"));
+            ui.say(&format!("still running after {given}"));
             Ok(Exit::TimedOut)
         }
     }

@@ -41,7 +41,7 @@ pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
             text.push_str(&format!("  {}\n", paint.yellow(&message(line))));
         }
     }
-    text.push_str(&story(account, paint));
+    text.push_str(&timeline(account, paint));
     text
 }
 
@@ -74,13 +74,13 @@ fn values(evaluation: &Evaluation, paint: Paint) -> String {
 }
 
 /// What happened, when there is more to it than one attempt.
-fn story(account: &Account, paint: Paint) -> String {
+fn timeline(account: &Account, paint: Paint) -> String {
     let plain = |what: &str| what.starts_with("attempt 1 ") || what.starts_with("skipped");
-    if account.story.iter().all(|moment| plain(&moment.what)) {
+    if account.timeline.iter().all(|moment| plain(&moment.what)) {
         return String::new();
     }
     let mut table = Table::new();
-    for moment in &account.story {
+    for moment in &account.timeline {
         let entry = format!("  {}", moment.entry);
         table.row(&[(&entry, paint.dim(&entry)), ("", message(&moment.what))]);
         if let Some(evaluation) = &moment.evaluation {
@@ -88,5 +88,5 @@ fn story(account: &Account, paint: Paint) -> String {
             table.row(&[("", String::new()), ("", paint.dim(&source))]);
         }
     }
-    format!("\n{}\n{}", paint.bold("story"), table.render())
+    format!("\n{}\n{}", paint.bold("timeline"), table.render())
 }

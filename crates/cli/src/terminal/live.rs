@@ -12,9 +12,9 @@ use escrow_runtime::supervisor::{NestedNews, Observer};
 use serde_json::json;
 
 use super::nested::Nested;
-use super::screen;
-use super::story::{Line, Mark, Story};
-use super::talk::Talk;
+use super::timeline::{Line, Mark, Timeline};
+use super::ui::Ui;
+use super::width;
 use super::words::{duration_words, message, printable};
 use crate::arguments::Output;
 
@@ -25,9 +25,9 @@ const LABEL_WIDTH_MAX: usize = 32;
 /// A label of what runs now is not cut shorter than this.
 const LABEL_WIDTH_MIN: usize = 10;
 
-pub(crate) struct Live<'a> {
-    talk: &'a Talk,
-    story: Story,
+pub(crate) struct LiveView<'a> {
+    ui: &'a Ui,
+    timeline: Timeline,
     nested: Nested,
     /// Labels are padded to this.
     width: usize,
@@ -36,14 +36,14 @@ pub(crate) struct Live<'a> {
     header: bool,
 }
 
-impl<'a> Live<'a> {
-    pub(crate) fn new(talk: &'a Talk, run: &Run) -> Live<'a> {
+impl<'a> LiveView<'a> {
+    pub(crate) fn new(ui: &'a Ui, run: &Run) -> LiveView<'a> {
         let checks = &run.plan_of().checks;
         // Room for the `[1]` of an item, for each level.
         let width = checks.iter().map(|check| check.name.chars().count() + 3 * check.fan.len()).max();
-        Live {
-            talk,
-            story: Story::new(run.plan_of()),
+        LiveView {
+            ui,
+            timeline: Timeline::new(run.plan_of()),
             nested: Nested::default(),
             width: width.unwrap_or(0).min(LABEL_WIDTH_MAX),
             drawn: Vec::new(),
@@ -51,12 +51,12 @@ impl<'a> Live<'a> {
         }
     }
 
-    pub(crate) fn talk(&self) -> &'a Talk {
-        self.talk
+    pub(crate) fn ui(&self) -> &'a Ui {
+        self.ui
     }
 
     fn show(&self, line: &Line) -> String {
-        let paint = self.talk.paint;
+        let paint = self.ui.paint;
         let Line { mark, label, duration_ms, note } = line;
         let (label, note) = (printable(label), message(note));
         if *mark == Mark::Remark {
@@ -81,10 +81,10 @@ impl<'a> Live<'a> {
 
     /// Wipes the moving part, writes lines that stay, and draws the moving part again.
     fn write(&mut self, lines: &[String]) {
-        if self.talk.is_quiet() {
+        if self.ui.is_quiet() {
             return;
         }
-        let (columns, rows) = screen::size().unwrap_or((80, 24));
+        let (columns, rows) = width::size().unwrap_or((80, 24));
         let mut text = String::new();
         // A window that has become narrower has broken the lines that were drawn for a wider one.
         let up: usize = self.drawn.drain(..).map(|width| width.div_ceil(columns).max(1)).sum();
@@ -95,10 +95,10 @@ impl<'a> Live<'a> {
             text.push_str(line);
             text.push('\n');
         }
-        if self.talk.redraws {
+        if self.ui.redraws {
             for line in self.moving(columns, rows) {
-                let line = screen::cut(&line, columns.saturating_sub(1));
-                self.drawn.push(screen::width(&line));
+                let line = width::cut(&line, columns.saturating_sub(1));
+                self.drawn.push(width::width(&line));
                 text.push_str(&line);
                 text.push('\n');
             }
@@ -110,8 +110,8 @@ impl<'a> Live<'a> {
 
     /// What runs now, in as many rows as there is room for.
     fn moving(&self, columns: usize, rows: usize) -> Vec<String> {
-        let paint = self.talk.paint;
-        let mut running = self.story.running(now_ms());
+        let paint = self.ui.paint;
+        let mut running = self.timeline.running(now_ms());
         running.extend(self.nested.running(now_ms()));
         let room = RUNNING_LINES_MAX.min(rows.saturating_sub(2)).max(1);
         let mut lines: Vec<String> = running
@@ -131,9 +131,9 @@ impl<'a> Live<'a> {
 
     /// Leaves the screen tidy: every fan-out is summed up, nothing moves any more.
     pub(crate) fn finish(&mut self) {
-        let rest = self.story.rest(now_ms());
+        let rest = self.timeline.rest(now_ms());
         let lines: Vec<String> = rest.iter().map(|line| self.show(line)).collect();
-        self.story.clear();
+        self.timeline.clear();
         self.nested.clear();
         self.write(&lines);
     }
@@ -141,34 +141,34 @@ impl<'a> Live<'a> {
 
 /// A long name gives way to what it has come to, where there is no room for both.
 fn moving_line(label: &str, behind: &str, width: usize, columns: usize) -> String {
-    let room = columns.saturating_sub(screen::width(behind)).max(LABEL_WIDTH_MIN);
-    let label = screen::cut(label, room);
+    let room = columns.saturating_sub(width::width(behind)).max(LABEL_WIDTH_MIN);
+    let label = width::cut(label, room);
     format!("{label:<width$}{behind}", width = width.min(room))
 }
 
-impl Observer for Live<'_> {
+impl Observer for LiveView<'_> {
     fn committed(&mut self, run: &Run, entries: &[Entry]) {
-        if self.talk.output() == Output::Jsonl {
+        if self.ui.output() == Output::Jsonl {
             for entry in entries {
-                self.talk.data(&json!({ "entry": entry }));
+                self.ui.data(&json!({ "entry": entry }));
             }
         }
-        if self.talk.is_quiet() {
+        if self.ui.is_quiet() {
             return;
         }
         let mut lines = Vec::new();
         if !self.header {
             self.header = true;
-            let paint = self.talk.paint;
+            let paint = self.ui.paint;
             lines.push(format!(
                 "run {}  {}",
                 paint.cyan(run.options().run.as_str()),
                 paint.bold(&printable(&run.plan_of().name))
             ));
         }
-        let told = self.story.tell(entries);
+        let told = self.timeline.tell(entries);
         lines.extend(told.iter().map(|line| self.show(line)));
-        if !lines.is_empty() || self.talk.redraws {
+        if !lines.is_empty() || self.ui.redraws {
             self.write(&lines);
         }
     }
@@ -176,7 +176,7 @@ impl Observer for Live<'_> {
     fn output(&mut self, _check: &str, _scope: &ScopePath, _stream: Stream, _bytes: &[u8]) {}
 
     fn tick(&mut self, _run: &Run) {
-        if self.talk.redraws {
+        if self.ui.redraws {
             self.write(&[]);
         }
     }
@@ -186,7 +186,7 @@ impl Observer for Live<'_> {
         // One step to the right for every run around it.
         let indent = "  ".repeat(news.path.len());
         let lines: Vec<String> = told.iter().map(|line| format!("{indent}{}", self.show(line))).collect();
-        if !lines.is_empty() || self.talk.redraws {
+        if !lines.is_empty() || self.ui.redraws {
             self.write(&lines);
         }
     }

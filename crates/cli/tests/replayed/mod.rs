@@ -66,7 +66,7 @@ pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) -> u64 {
     }
     let script = Script {
         replies: replies.into_iter().map(|(place, replies)| (place, Replies::InTurn(replies))).collect(),
-        letters: Vec::new(),
+        messages: Vec::new(),
         sightings: inspect(Path::new(&options.artifacts), &replayed.expected_artifacts(), Depth::Full),
     };
     let rehearsal = Rehearsal { plan: plan.clone(), options: options.clone(), facts: facts.clone(), script };

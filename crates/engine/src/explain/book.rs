@@ -75,7 +75,7 @@ fn goes_on(event: &Event) -> bool {
         | Event::RunResumed {}
         | Event::RunReopened { .. }
         | Event::DeadlinePassed {} => true,
-        Event::LetterOpened { refused, .. } => refused.is_none(),
+        Event::MessageDelivered { refused, .. } => refused.is_none(),
         _ => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use escrow_expr::Scope;
 use escrow_model::{
-    Assumption, CheckIndex, Ending, Event, Expression, Letter, ReasonCode, ScopePath, SkipReason, Verdict,
+    Assumption, CheckIndex, Ending, Event, Expression, Message, ReasonCode, ScopePath, SkipReason, Verdict,
     WaitKind,
 };
 
@@ -31,10 +31,10 @@ impl Book<'_> {
                 of_run(last(&|event| matches!(event, Event::LoopBudgetExceeded { .. })))
             }
             ReasonCode::CancelledUser | ReasonCode::CancelledSystem => of_run(last(&|event| {
-                matches!(event, Event::LetterOpened { letter: Letter::Cancel { .. }, refused: None })
+                matches!(event, Event::MessageDelivered { message: Message::Cancel { .. }, refused: None })
             })),
             ReasonCode::AbortedDenied => of_run(last(&|event| {
-                matches!(event, Event::LetterOpened { letter: Letter::Deny { .. }, refused: None })
+                matches!(event, Event::MessageDelivered { message: Message::Deny { .. }, refused: None })
             })),
             ReasonCode::TimedOutDeadline => of_run(last(&|event| matches!(event, Event::DeadlinePassed {}))),
             _ => {
@@ -160,7 +160,7 @@ impl Book<'_> {
         index > 0
             && matches!(
                 self.entries[index - 1].event,
-                Event::LetterOpened { letter: Letter::Assume { .. }, refused: None }
+                Event::MessageDelivered { message: Message::Assume { .. }, refused: None }
             )
     }
 
@@ -216,12 +216,12 @@ impl Book<'_> {
                     .collect();
                 format!("required artifacts are missing: {}", missing.join(", "))
             }
-            Event::LetterOpened { letter: Letter::Cancel { by, system }, .. } => match (by, system) {
+            Event::MessageDelivered { message: Message::Cancel { by, system }, .. } => match (by, system) {
                 (Some(by), _) => format!("{by} cancelled the run"),
                 (None, true) => "a signal ended the run".into(),
                 (None, false) => "a person cancelled the run".into(),
             },
-            Event::LetterOpened { letter: Letter::Deny { by, note, .. }, .. } => {
+            Event::MessageDelivered { message: Message::Deny { by, note, .. }, .. } => {
                 let who = by.as_deref().unwrap_or("nobody");
                 let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
                 if by.is_some() { format!("{who} denied it{note}") } else { format!("it was denied{note}") }

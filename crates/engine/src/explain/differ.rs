@@ -127,7 +127,7 @@ fn part(source: &str, whole: &Part, wanted: bool) -> Vec<String> {
         Some(Shape::All(sides)) => several(source, &sides, false, "; or "),
         Some(Shape::Any(sides)) if wanted => several(source, &sides, true, "; or "),
         Some(Shape::Any(sides)) => several(source, &sides, false, "; and "),
-        Some(Shape::Beside { left, comparison, literal }) => {
+        Some(Shape::ReferenceResolver { left, comparison, literal }) => {
             let shown = left.value.as_deref().unwrap_or("not evaluated");
             let wish = comparison.or_opposite(wanted).wish(&literal);
             vec![format!("`{}` is {shown}; it would have to be {wish}", text_of(source, left))]
@@ -189,7 +189,7 @@ enum Shape<'a> {
     All(Vec<&'a Part>),
     Any(Vec<&'a Part>),
     /// A part compared with something that is written out.
-    Beside {
+    ReferenceResolver {
         left: &'a Part,
         comparison: Comparison,
         literal: String,
@@ -221,11 +221,15 @@ impl<'a> Shape<'a> {
                 let after = bare(source.get(only.span.end..whole.span.end)?);
                 if before.is_empty() {
                     let (comparison, literal) = Comparison::leading(&after)?;
-                    return Some(Shape::Beside { left: only, comparison, literal: bare(literal) });
+                    return Some(Shape::ReferenceResolver { left: only, comparison, literal: bare(literal) });
                 }
                 let (comparison, literal) = Comparison::trailing(&before)?;
                 let comparison = comparison.flipped();
-                after.is_empty().then(|| Shape::Beside { left: only, comparison, literal: bare(literal) })
+                after.is_empty().then(|| Shape::ReferenceResolver {
+                    left: only,
+                    comparison,
+                    literal: bare(literal),
+                })
             }
             _ => None,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use escrow_model::{Answer, Delivery, Ending, Entry, Event, Letter, Millis, ReasonCode, Request, ScopePath};
+use escrow_model::{Answer, Delivery, Ending, Entry, Event, Message, Millis, ReasonCode, Request, ScopePath};
 
 use crate::overridden::Override;
 
@@ -14,8 +14,8 @@ pub(super) struct Record {
     /// What `reconcile` was asked about the effects of attempts.
     pub(super) reconciles: BTreeMap<(String, ScopePath, u32), RecordedAsk>,
     /// For each time that people were asked about a check: what came of it.
-    pub(super) letters: BTreeMap<Asked, VecDeque<Response>>,
-    pub(super) cancellations: Vec<(Moment, Letter)>,
+    pub(super) messages: BTreeMap<Asked, VecDeque<Response>>,
+    pub(super) cancellations: Vec<(Moment, Message)>,
     /// Where time itself led on: the first retry or deadline of each such moment.
     pub(super) wakes: BTreeMap<Millis, usize>,
     /// What people did with the run after it had ended.
@@ -46,7 +46,7 @@ pub(super) struct Moment {
 pub(super) enum Response {
     /// The run still waits, or what it waited for was decided otherwise.
     None,
-    Letter(Said),
+    Message(Said),
     /// Nobody answered in time.
     Silence,
 }
@@ -54,7 +54,7 @@ pub(super) enum Response {
 /// What a person said, and how long after they were asked.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
-    pub(super) letter: Letter,
+    pub(super) message: Message,
     pub(super) after_ms: Millis,
     pub(super) entry: usize,
 }
@@ -158,16 +158,16 @@ impl Record {
                 }
                 Event::WaitStarted { check, scope, id, .. } => {
                     let asked = (check.clone(), scope.clone());
-                    let times = record.letters.entry(asked.clone()).or_default();
+                    let times = record.messages.entry(asked.clone()).or_default();
                     times.push_back(Response::None);
                     open.waits.insert(id, Wait { asked, time: times.len() - 1, at: entry.at });
                 }
-                Event::LetterOpened { letter, refused: None } => {
-                    record.note_letter(letter, moment, &mut open);
+                Event::MessageDelivered { message, refused: None } => {
+                    record.note_message(message, moment, &mut open);
                 }
                 // Too late then; under another plan it may come in time.
-                Event::LetterOpened { letter: letter @ Letter::Cancel { .. }, refused: Some(_) } => {
-                    record.cancellations.push((moment, letter.clone()));
+                Event::MessageDelivered { message: message @ Message::Cancel { .. }, refused: Some(_) } => {
+                    record.cancellations.push((moment, message.clone()));
                 }
                 Event::RetryDue { .. } | Event::DeadlinePassed {} => {
                     record.wakes.entry(entry.at).or_insert(index);
@@ -201,22 +201,22 @@ impl Record {
                 }
                 _ => {}
             }
-            if !matches!(entry.event, Event::LetterOpened { .. }) {
+            if !matches!(entry.event, Event::MessageDelivered { .. }) {
                 decided_at = entry.at;
             }
         }
         record
     }
 
-    fn note_letter(&mut self, letter: &Letter, moment: Moment, open: &mut Open<'_>) {
+    fn note_message(&mut self, message: &Message, moment: Moment, open: &mut Open<'_>) {
         let said = |since: Millis| Said {
-            letter: letter.clone(),
+            message: message.clone(),
             after_ms: moment.at.saturating_sub(since),
             entry: moment.entry,
         };
-        let wait = match letter {
-            Letter::Approve { id, .. } | Letter::Deny { id, .. } => open.waits.get(id.as_str()),
-            Letter::Assume { check, scope, .. } => {
+        let wait = match message {
+            Message::Approve { id, .. } | Message::Deny { id, .. } => open.waits.get(id.as_str()),
+            Message::Assume { check, scope, .. } => {
                 let asked = (check.clone(), scope.clone());
                 if let Some(attempt) = open.looks.remove(&asked)
                     && let Some(look) = self.reconciles.get_mut(&(asked.0.clone(), asked.1.clone(), attempt))
@@ -227,19 +227,19 @@ impl Record {
                 open.waits.values().filter(|wait| wait.asked == asked).max_by_key(|wait| wait.time)
             }
             // The answer is an attempt's answer; it is found there.
-            Letter::Answer { .. } => None,
-            Letter::Cancel { .. } => {
-                self.cancellations.push((moment, letter.clone()));
+            Message::Answer { .. } => None,
+            Message::Cancel { .. } => {
+                self.cancellations.push((moment, message.clone()));
                 None
             }
         };
         if let Some(wait) = wait {
-            self.note_response(wait, Response::Letter(said(wait.at)));
+            self.note_response(wait, Response::Message(said(wait.at)));
         }
     }
 
     fn note_response(&mut self, wait: &Wait, response: Response) {
-        let times = self.letters.get_mut(&wait.asked);
+        let times = self.messages.get_mut(&wait.asked);
         if let Some(time) = times.and_then(|times| times.get_mut(wait.time)) {
             *time = response;
         }

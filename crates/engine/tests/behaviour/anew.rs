@@ -1,7 +1,7 @@
 //! What a route or a new driver finds of fan-outs and nested runs.
 
 use escrow_engine::Input;
-use escrow_model::{Letter, Reason, ReasonCode, RunId, ScopePath};
+use escrow_model::{Message, Reason, ReasonCode, RunId, ScopePath};
 use escrow_testkit::{Options, Script, Stage, plan, tells};
 
 #[test]
@@ -62,7 +62,7 @@ fn a_new_driver_looks_after_nested_runs_that_waited() {
 #[test]
 fn a_nested_run_that_waits_is_ended_with_the_run_around_it() {
     let mut stage = nested();
-    stage.letter(Letter::Cancel { by: None, system: false });
+    stage.message(Message::Cancel { by: None, system: false });
     assert!(!stage.run.status().is_terminal(), "the nested run has not said yet how it ended");
     stage.play(&[]);
     assert_eq!(stage.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
@@ -72,7 +72,7 @@ fn a_nested_run_that_waits_is_ended_with_the_run_around_it() {
 #[test]
 fn a_crash_while_a_nested_run_is_ended_changes_nothing() {
     let mut stage = nested();
-    stage.letter(Letter::Cancel { by: None, system: false });
+    stage.message(Message::Cancel { by: None, system: false });
     stage.crash();
     assert_eq!(stage.running(), 1, "the nested run is told again");
     stage.play(&[]);
@@ -83,7 +83,7 @@ fn a_crash_while_a_nested_run_is_ended_changes_nothing() {
 fn a_nested_run_that_another_process_holds_is_not_waited_for() {
     let mut stage = nested();
     let check = stage.run.plan_of().find("sub").expect("it is in the plan");
-    stage.letter(Letter::Cancel { by: None, system: false });
+    stage.message(Message::Cancel { by: None, system: false });
     let reason =
         Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
     let (scope, child) = (ScopePath::root(), RunId::new(1, 2));

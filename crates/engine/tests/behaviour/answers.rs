@@ -1,7 +1,7 @@
 //! Answers that come twice, late or to something else; and what the journal says of an attempt.
 
 use escrow_engine::Input;
-use escrow_model::{Answer, Assumption, Event, Letter, ScopePath};
+use escrow_model::{Answer, Assumption, Event, Message, ScopePath};
 use escrow_testkit::{Options, Script, Stage, plan, play};
 use serde_json::json;
 
@@ -95,10 +95,10 @@ fn whoever_wakes_up_too_early_changes_nothing() {
 }
 
 #[test]
-fn a_letter_to_a_run_that_has_ended_changes_nothing() {
+fn a_message_to_a_run_that_has_ended_changes_nothing() {
     let mut stage = stage("a", &[]);
     let entries = stage.journal.len();
-    stage.letter(Letter::Cancel { by: None, system: false });
+    stage.message(Message::Cancel { by: None, system: false });
     assert_eq!(stage.journal.len(), entries);
 }
 
@@ -110,7 +110,7 @@ fn nobody_is_asked_about_an_effect_once_the_run_is_stopping() {
     let mut stage = Stage::start(&plan(text), &Options::default(), script);
     while stage.advance(stage.now_ms) {}
     let gate = stage.run.waits().into_iter().find(|wait| wait.check == "gate").expect("it waits");
-    let assume = |index: u32, assumption| Letter::Assume {
+    let assume = |index: u32, assumption| Message::Assume {
         check: "post".into(),
         scope: ScopePath::new(vec![index]),
         assumption,
@@ -119,13 +119,13 @@ fn nobody_is_asked_about_an_effect_once_the_run_is_stopping() {
     let refused = |stage: &Stage<Script>| {
         matches!(
             stage.journal.last().map(|entry| &entry.event),
-            Some(Event::LetterOpened { refused: Some(_), .. })
+            Some(Event::MessageDelivered { refused: Some(_), .. })
         )
     };
-    stage.letter(Letter::Deny { id: gate.id, by: None, note: None });
+    stage.message(Message::Deny { id: gate.id, by: None, note: None });
     assert!(!stage.run.status().is_terminal(), "something still runs");
     for assumption in [Assumption::Done, Assumption::Failed, Assumption::Retry] {
-        stage.letter(assume(0, assumption));
+        stage.message(assume(0, assumption));
         assert!(refused(&stage), "{assumption:?}");
     }
     stage.play(&[]);
@@ -138,7 +138,7 @@ fn an_approval_that_comes_after_the_deadline_sets_nothing_going() {
     let mut stage = stage("@timeout: 10s\na external {requires_approval: true}", &[]);
     let id = stage.run.waits().first().expect("it waits").id.clone();
     stage.now_ms += 11_000;
-    stage.letter(Letter::Approve { id, by: None, note: None });
+    stage.message(Message::Approve { id, by: None, note: None });
     assert!(!stage.has_started("a"));
     assert_eq!(stage.run.document()["run"]["reason"]["code"], "run.timed_out.deadline");
     assert_eq!(stage.run.document()["checks"]["a"]["skip_reason"], "run_ended");
@@ -148,6 +148,6 @@ fn an_approval_that_comes_after_the_deadline_sets_nothing_going() {
 fn whoever_cancels_after_the_deadline_has_cancelled() {
     let mut stage = stage("@timeout: 10s\na {requires_approval: true}", &[]);
     stage.now_ms += 11_000;
-    stage.letter(Letter::Cancel { by: None, system: false });
+    stage.message(Message::Cancel { by: None, system: false });
     assert_eq!(stage.run.document()["run"]["reason"]["code"], "run.cancelled.user");
 }

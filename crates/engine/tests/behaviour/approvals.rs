@@ -136,7 +136,7 @@ fn a_retry_of_what_was_approved_does_not_ask_again() {
 }
 
 #[test]
-fn a_question_is_answered_by_a_letter() {
+fn a_question_is_answered_by_a_message() {
     tells(
         r#"ask {type: human-input, prompt: "which?", choices: [red, blue]}; b<ask {guarantee: "outputs.ask === 'blue'"}"#,
         &["answer ask green", "answer ask blue"],
@@ -182,7 +182,7 @@ fn a_question_may_be_denied() {
 }
 
 #[test]
-fn letters_for_nobody_are_refused() {
+fn messages_that_match_no_wait_are_refused() {
     check(
         r#"ask {type: human-input, prompt: "which?"}"#,
         &["approve ask", "answer nobody x", "answer ask x"],

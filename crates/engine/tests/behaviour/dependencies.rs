@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use escrow_model::CheckIndex;
-use escrow_testkit::{Options, Script, Stage, check, plan, story, tells};
+use escrow_testkit::{Options, Script, Stage, check, plan, tells, timeline};
 
 #[test]
 fn all_dependencies_must_succeed() {
@@ -156,7 +156,7 @@ fn after(text: &str, world: &[&str]) -> String {
     }
     let mut stage = Stage::start(&Arc::new(plan), &Options::default(), Script::parse(world));
     stage.play(&[]);
-    story(&stage.journal, "").join(", ")
+    timeline(&stage.journal, "").join(", ")
 }
 
 #[test]

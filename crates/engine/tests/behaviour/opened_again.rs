@@ -45,7 +45,7 @@ fn a_list_without_effects_is_made_anew() {
 /// The run was cancelled while nobody knew. That nobody knows is no reason to do it again.
 #[test]
 fn an_effect_that_nobody_knows_of_is_asked_about_again() {
-    let story = check(
+    let timeline = check(
         "a {continue_on_failure: true, criticality: policy}; post<a external",
         &["a: exit 1 then 1", "post: lost then 1", "cancel", "reopen", "assume post done"],
         "
@@ -63,7 +63,7 @@ fn an_effect_that_nobody_knows_of_is_asked_about_again() {
         succeeded post
         run.completed.ok",
     );
-    assert_eq!(story.check("post")["runs"], 1);
+    assert_eq!(timeline.check("post")["runs"], 1);
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn a_look_that_was_cut_off_is_taken_again() {
 
 #[test]
 fn a_person_who_knows_is_faster_than_reconcile() {
-    for (word, story) in [
+    for (word, timeline) in [
         ("done", "succeeded post\nrun.completed.ok"),
         ("failed", "failed post effect/assumed_failed\nrun.failed.check_failed"),
         ("retry", "started post #2\nsucceeded post\nrun.completed.ok"),
@@ -190,7 +190,7 @@ fn a_person_who_knows_is_faster_than_reconcile() {
         check(
             "post external {reconcile: ./look}",
             &["post: lost then 1", "post?: never", "wait 1s", &format!("assume post {word}")],
-            &format!("started post #1\nreconcile post #1\n{story}"),
+            &format!("started post #1\nreconcile post #1\n{timeline}"),
         );
     }
 }
@@ -240,7 +240,7 @@ fn what_reconcile_found_is_explained() {
     assert_eq!(account.cause.summary, "`post` was done, as `reconcile` found: `output.n > 0` holds");
     assert_eq!(account.cause.evaluations.len(), 1);
     assert_eq!(account.cause.evaluations[0].construct, "reconcile.done");
-    let told: Vec<&str> = account.story.iter().map(|moment| moment.what.as_str()).collect();
+    let told: Vec<&str> = account.timeline.iter().map(|moment| moment.what.as_str()).collect();
     assert_eq!(
         told,
         [

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use escrow_engine::{Change, Run, compare, redecide};
 use escrow_model::{
-    Assumption, Criticality, Ending, Entry, Event, Letter, Plan, RunStatus, ScopePath, Verdict, WaitKind,
+    Assumption, Criticality, Ending, Entry, Event, Message, Plan, RunStatus, ScopePath, Verdict, WaitKind,
 };
 use escrow_testkit::{Dice, Flavour, Options, Reader, Stage, Weather, random_plan, try_plan};
 use serde_json::Value;
@@ -19,7 +19,7 @@ use serde_json::Value;
 const CASES: u64 = 100_000;
 /// Far more than any of these small plans needs.
 const TURNS_MAX: u64 = 5_000;
-const LETTERS_MAX: u64 = 60;
+const MESSAGES_MAX: u64 = 60;
 /// How often each plan is played. The first time it is also compared with its replay after every turn.
 const WEATHERS: u64 = 8;
 
@@ -53,7 +53,7 @@ fn weather(seed: u64, unknown: bool) -> Weather {
 
 /// Plays to the end, answering whoever waits for a person.
 fn finish(stage: &mut Stage<Weather>, dice: &mut Dice) {
-    for _ in 0..LETTERS_MAX {
+    for _ in 0..MESSAGES_MAX {
         stage.play(&[]);
         assert!(stage.turns < TURNS_MAX, "the run does not settle");
         if stage.run.status() != RunStatus::Waiting {
@@ -61,17 +61,17 @@ fn finish(stage: &mut Stage<Weather>, dice: &mut Dice) {
         }
         let wait = stage.run.waits().into_iter().next().expect("a run that waits says for what");
         let (by, note) = (None, None);
-        let letter = match wait.kind {
-            WaitKind::Approval if dice.chance(90) => Letter::Approve { id: wait.id, by, note },
-            WaitKind::Approval => Letter::Deny { id: wait.id, by, note },
-            WaitKind::Input => Letter::Answer { id: wait.id, text: "yes".into(), by },
+        let message = match wait.kind {
+            WaitKind::Approval if dice.chance(90) => Message::Approve { id: wait.id, by, note },
+            WaitKind::Approval => Message::Deny { id: wait.id, by, note },
+            WaitKind::Input => Message::Answer { id: wait.id, text: "yes".into(), by },
             WaitKind::UnknownEffect => {
                 let assumption = *dice.pick(&[Assumption::Done, Assumption::Failed, Assumption::Retry]);
-                Letter::Assume { check: wait.check, scope: wait.scope, assumption, by }
+                Message::Assume { check: wait.check, scope: wait.scope, assumption, by }
             }
             WaitKind::Nested => unreachable!("no plan here nests another"),
         };
-        stage.letter(letter);
+        stage.message(message);
     }
     let status = stage.run.status();
     assert!(status.is_terminal(), "the run is {status:?} for ever");
@@ -142,7 +142,7 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
         if stage.run.status().is_terminal() {
             return;
         }
-        stage.letter(Letter::Cancel { by: None, system: false });
+        stage.message(Message::Cancel { by: None, system: false });
         let before = stage.journal.len();
         stage.play(&[]);
         let started = stage.journal[before..]
@@ -152,7 +152,7 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
         // One that was ending by itself, and only looked at its artifacts, ends as it was going to.
         let was_ending = stage.journal[..before]
             .iter()
-            .any(|entry| matches!(entry.event, Event::LetterOpened { refused: Some(_), .. }));
+            .any(|entry| matches!(entry.event, Event::MessageDelivered { refused: Some(_), .. }));
         assert!(was_ending || stage.run.status() == RunStatus::Cancelled, "{text}");
         assert_eq!(stage.running(), 0, "{text}");
     });
@@ -241,7 +241,7 @@ fn deciding_a_recorded_run_again_under_the_same_plan_gives_the_same_journal() {
             for _ in 0..dice.below(12) {
                 stage.advance(u64::MAX);
             }
-            stage.letter(Letter::Cancel { by: None, system: false });
+            stage.message(Message::Cancel { by: None, system: false });
         }
         finish(&mut stage, &mut dice);
         let again = redecide(&stage.journal, plan).expect("a journal replays");

@@ -8,7 +8,7 @@ use escrow_expr::Template;
 use escrow_model::{Check, Field, Home, KeyKind, KeySpec, Mutates, ProviderSpec, Text};
 
 use super::Decoder;
-use crate::beside::{Beside, FoundAgent};
+use crate::beside::{FoundAgent, ReferenceResolver};
 use crate::diagnostic::{Diagnostics, Problem};
 
 use crate::profile::AgentProfile;
@@ -24,20 +24,20 @@ pub const AGENT: ProviderSpec = ProviderSpec {
         KeySpec { name: "prompt", kind: KeyKind::Text, required: true },
     ],
     mutates: Mutates::Never,
-    home: Home::Workshop,
+    home: Home::EffectRunner,
     timeout_ms: 30 * 60 * 1000,
 };
 
 /// The profiles that were asked for, each once.
 pub(super) struct Agents<'t> {
-    beside: &'t dyn Beside,
+    beside: &'t dyn ReferenceResolver,
     known: BTreeMap<String, Option<Rc<AgentProfile>>>,
     /// `agent` at the top of the file.
     pub(super) of_the_run: Option<Rc<AgentProfile>>,
 }
 
 impl<'t> Agents<'t> {
-    pub(super) fn of(root: &Node, beside: &'t dyn Beside, found: &mut Diagnostics) -> Agents<'t> {
+    pub(super) fn of(root: &Node, beside: &'t dyn ReferenceResolver, found: &mut Diagnostics) -> Agents<'t> {
         let mut agents = Agents { beside, known: BTreeMap::new(), of_the_run: None };
         if let Some(node) = root.get("agent")
             && let Some(name) = node.written()
@@ -179,11 +179,11 @@ pub(crate) fn with_instructions(instructions: &str, prompt: &str) -> Option<Text
 /// A template that says exactly this.
 fn verbatim(text: &str) -> String {
     let mut source = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match (letter, letters.peek()) {
+    let mut messages = text.chars().peekable();
+    while let Some(message) = messages.next() {
+        match (message, messages.peek()) {
             ('{', Some('{' | '%' | '#')) => source.push_str("{{ \"{\" }}"),
-            _ => source.push(letter),
+            _ => source.push(message),
         }
     }
     source

@@ -4,13 +4,13 @@ use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, Routing};
 use serde_json::Value;
 
 use super::graph::Graph;
-use crate::Beside;
+use crate::ReferenceResolver;
 use crate::decode::Draft;
 
 const RETRIES: u32 = 3;
 const RETRIES_CRITICAL: u32 = 2;
 
-pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, beside: &dyn Beside) {
+pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, beside: &dyn ReferenceResolver) {
     // First what a check says or is by itself, then what it is because of what stands behind it.
     for draft in drafts.iter_mut() {
         let mutates = mutates(draft, beside);
@@ -65,7 +65,7 @@ fn own(draft: &Draft, mutates: bool) -> (Criticality, CriticalityOrigin) {
     }
 }
 
-fn mutates(draft: &Draft, beside: &dyn Beside) -> bool {
+fn mutates(draft: &Draft, beside: &dyn ReferenceResolver) -> bool {
     match draft.provider.mutates {
         Mutates::Never => false,
         Mutates::Always => true,

@@ -5,13 +5,13 @@ use escrow_model::{Field, Input, Inputs, Mutates, Tree};
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::Beside;
+use crate::ReferenceResolver;
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::suggest::near_or_all;
 
 /// Warnings: an earlier check may still write the file. Errors where nothing may be left to chance.
-pub(super) fn check(drafts: &[Draft], beside: &dyn Beside, strict: bool, found: &mut Diagnostics) {
+pub(super) fn check(drafts: &[Draft], beside: &dyn ReferenceResolver, strict: bool, found: &mut Diagnostics) {
     for draft in drafts {
         let Some(file) = file_of(draft) else { continue };
         if let Some(trouble) = beside.trouble(file) {

@@ -4,7 +4,7 @@
 use escrow_model::{ArtifactContract, ExpectedArtifact, folder_of};
 
 use super::nested;
-use crate::Beside;
+use crate::ReferenceResolver;
 use crate::decode::{AGENT, Draft};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::suggest::did_you_mean;
@@ -12,7 +12,7 @@ use crate::suggest::did_you_mean;
 pub(super) fn resolve(
     contract: &mut ArtifactContract,
     drafts: &mut [Draft],
-    beside: &dyn Beside,
+    beside: &dyn ReferenceResolver,
     found: &mut Diagnostics,
 ) {
     for draft in drafts.iter() {
@@ -26,7 +26,7 @@ pub(super) fn resolve(
 }
 
 /// What a check promises beyond the file: what its agent delivers, or the playbook that it nests.
-fn promises(draft: &Draft, beside: &dyn Beside) -> Vec<ExpectedArtifact> {
+fn promises(draft: &Draft, beside: &dyn ReferenceResolver) -> Vec<ExpectedArtifact> {
     match nested::file_of(draft) {
         Some(file) => beside.promises(file),
         None => draft.promises.clone(),

@@ -2,7 +2,7 @@
 
 use escrow_model::Plan;
 
-use super::{LetterAct, Place, TestCase, TestFile};
+use super::{MessageAct, Place, TestCase, TestFile};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::suggest::near_or_all;
 
@@ -25,13 +25,13 @@ impl Judge<'_> {
         for place in places.chain(case.expect.issues.iter().map(|(place, _)| place)).chain(&case.only) {
             self.place(place);
         }
-        for letter in &case.letters {
-            match &letter.act {
-                LetterAct::Approve(place)
-                | LetterAct::Deny(place)
-                | LetterAct::Answer(place, _)
-                | LetterAct::Assume(place, _) => self.place(place),
-                LetterAct::Cancel | LetterAct::Wait { .. } => {}
+        for message in &case.messages {
+            match &message.act {
+                MessageAct::Approve(place)
+                | MessageAct::Deny(place)
+                | MessageAct::Answer(place, _)
+                | MessageAct::Assume(place, _) => self.place(place),
+                MessageAct::Cancel | MessageAct::Wait { .. } => {}
             }
         }
         self.inputs(case);

@@ -4,8 +4,8 @@ use escrow_model::{Assumption, CheckStatus, ReasonCode, RunStatus, SkipReason};
 
 use super::fields::Reader;
 use super::{
-    Answers, Expectation, ExpectedCheck, LetterAct, TestAnswer, TestArtifact, TestCase, TestFile, TestInput,
-    TestLetter,
+    Answers, Expectation, ExpectedCheck, MessageAct, TestAnswer, TestArtifact, TestCase, TestFile, TestInput,
+    TestMessage,
 };
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::suggest::did_you_mean;
@@ -22,7 +22,7 @@ const CASE_KEYS: &[&str] = &[
     "safe_mode",
     "strict",
     "answers",
-    "letters",
+    "messages",
     "artifacts",
     "expect",
 ];
@@ -97,7 +97,7 @@ impl Reader<'_> {
             safe_mode: false,
             strict: true,
             answers: Vec::new(),
-            letters: Vec::new(),
+            messages: Vec::new(),
             artifacts: None,
             expect: Expectation::default(),
         };
@@ -126,9 +126,9 @@ impl Reader<'_> {
                         }
                     }
                 }
-                "letters" => {
-                    case.letters =
-                        self.items(&entry.value).iter().filter_map(|letter| self.letter(letter)).collect();
+                "messages" => {
+                    case.messages =
+                        self.items(&entry.value).iter().filter_map(|message| self.message(message)).collect();
                 }
                 "artifacts" => {
                     let artifacts = self.any_map(&entry.value, "`artifacts`");
@@ -208,43 +208,43 @@ impl Reader<'_> {
         answer
     }
 
-    fn letter(&mut self, node: &Node) -> Option<TestLetter> {
+    fn message(&mut self, node: &Node) -> Option<TestMessage> {
         const ACTS: &[&str] = &["approve", "deny", "answer", "assume", "cancel", "wait"];
         const KEYS: &[&str] =
             &["approve", "deny", "answer", "text", "assume", "as", "cancel", "wait", "after"];
-        let entries = self.map(node, "a letter", KEYS);
+        let entries = self.map(node, "a message", KEYS);
         node.map()?;
         let mut acts = entries.iter().filter(|entry| ACTS.contains(&entry.key.as_str()));
         let (Some(act), None) = (acts.next(), acts.next()) else {
             self.found.push(
-                Problem::new("E0130", node.span.clone(), "a letter says one thing")
+                Problem::new("E0130", node.span.clone(), "a message says one thing")
                     .label(format!("give one of {}", ACTS.join(", ")))
-                    .help("a letter is written `{ approve: CHECK }`; what is sent next is the next entry of the list"),
+                    .help("a message is written `{ approve: CHECK }`; what is sent next is the next entry of the list"),
             );
             return None;
         };
         let after_ms = node.entry("after").and_then(|entry| self.duration_ms(entry));
         let act = match act.key.as_str() {
-            "approve" => LetterAct::Approve(self.place_of_value(act)?),
-            "deny" => LetterAct::Deny(self.place_of_value(act)?),
+            "approve" => MessageAct::Approve(self.place_of_value(act)?),
+            "deny" => MessageAct::Deny(self.place_of_value(act)?),
             "answer" => {
                 let Some(text) = node.entry("text") else {
                     self.missing(node, "an answer", "text");
                     return None;
                 };
-                LetterAct::Answer(self.place_of_value(act)?, self.text(text)?)
+                MessageAct::Answer(self.place_of_value(act)?, self.text(text)?)
             }
             "assume" => {
                 let Some(what) = node.entry("as") else {
                     self.missing(node, "an assumption", "as");
                     return None;
                 };
-                LetterAct::Assume(self.place_of_value(act)?, self.word(&what.value, "as", ASSUMPTIONS)?)
+                MessageAct::Assume(self.place_of_value(act)?, self.word(&what.value, "as", ASSUMPTIONS)?)
             }
-            "wait" => LetterAct::Wait { ms: self.duration_ms(act)? },
-            _ => LetterAct::Cancel,
+            "wait" => MessageAct::Wait { ms: self.duration_ms(act)? },
+            _ => MessageAct::Cancel,
         };
-        Some(TestLetter { after_ms, act })
+        Some(TestMessage { after_ms, act })
     }
 
     /// `id: 120`, a size; or `id: {size, content}`.
@@ -376,7 +376,7 @@ tests:
       build: {exit: 300}
       each[x]: {}
       post: {exit: 1, timeout: true}
-    letters: [{approve: a, deny: b}, {assume: a, as: maybe}, {answer: ask}]
+    messages: [{approve: a, deny: b}, {assume: a, as: maybe}, {answer: ask}]
     expect:
       run: finished
       checks: {build: broken, post: {skipped: because}}
@@ -389,7 +389,7 @@ tests:
                 "6:21 E0105 `exit` must be a number from 0 to 255",
                 "7:7 E0105 `each[x]` names neither a check nor an item",
                 "8:13 E0130 an answer ends in one way",
-                "9:15 E0130 a letter says one thing",
+                "9:15 E0130 a message says one thing",
                 "9:54 E0108 `as` cannot be `maybe`",
                 "9:62 E0106 an answer needs `text`",
                 "11:12 E0108 no run ends as `finished`",
@@ -419,7 +419,7 @@ tests:
   one:
     event: pr_opened
     answers: {build: [{exit: 1, takes: 2s}, {output: {n: 1}}]}
-    letters: {approve: post}
+    messages: {approve: post}
     artifacts: {review: 100, data: {content: {a: 1}}}
     expect: {run: run.completed.ok, checks: {'each[0][1]': succeeded}, routes: ['a→b']}
 ";

@@ -99,8 +99,8 @@ fn not_yaml(text: &str, at: usize, kind: &ErrorKind, info: &str) -> Problem {
 /// The escape that double quotes do not know, in the string that starts at `at`.
 fn bad_escape(text: &str, at: usize) -> usize {
     let mut rest = text.get(at..).unwrap_or("").char_indices();
-    while let Some((offset, letter)) = rest.next() {
-        if letter == '\\'
+    while let Some((offset, message)) = rest.next() {
+        if message == '\\'
             && !rest.next().is_some_and(|(_, next)| "0abtnvfre \"/\\N_LPxuU\t\r\n".contains(next))
         {
             return at + offset;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, Home, Inputs, KeyKind, KeySpec, Mutates, ProviderSpec};
-use escrow_playbook::{AGENT, Beside, FoundAgent, read_profile};
+use escrow_playbook::{AGENT, FoundAgent, ReferenceResolver, read_profile};
 use serde_json::{Value, json};
 
 const fn key(name: &'static str, kind: KeyKind) -> KeySpec {
@@ -23,7 +23,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         summary: "runs a program",
         keys: &[needed("exec", KeyKind::Exec), key("stdin", KeyKind::Text)],
         mutates: Mutates::Never,
-        home: Home::Workshop,
+        home: Home::EffectRunner,
         timeout_ms: 10 * MINUTE_MS,
     },
     ProviderSpec {
@@ -44,7 +44,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
             key("body", KeyKind::Tree),
         ],
         mutates: Mutates::UnlessKeyIs { key: "method", words: &["GET", "HEAD"], default: "GET" },
-        home: Home::Workshop,
+        home: Home::EffectRunner,
         timeout_ms: MINUTE_MS / 2,
     },
     ProviderSpec {
@@ -96,7 +96,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         summary: "runs another playbook",
         keys: &[needed("playbook", KeyKind::Plain), key("with", KeyKind::Inputs)],
         mutates: Mutates::AsNested,
-        home: Home::Workshop,
+        home: Home::EffectRunner,
         timeout_ms: 24 * 60 * MINUTE_MS,
     },
     AGENT,
@@ -120,7 +120,7 @@ artifact_defaults:
 You are a reviewer. Write {{ braces }} as they are: {% raw %}.
 ";
 
-impl Beside for Project {
+impl ReferenceResolver for Project {
     fn outcome_kind(&self, name: &str) -> Option<Result<Value, String>> {
         (name == "broken_kind").then(|| Ok(json!({"type": "objekt"})))
     }
@@ -173,7 +173,7 @@ pub(crate) const AI: ProviderSpec = ProviderSpec {
         key("agent", KeyKind::Plain),
     ],
     mutates: Mutates::Never,
-    home: Home::Workshop,
+    home: Home::EffectRunner,
     timeout_ms: 30 * MINUTE_MS,
 };
 

@@ -33,7 +33,7 @@ static SPEC: ProviderSpec = ProviderSpec {
         KeySpec { name: "stdin", kind: KeyKind::Text, required: false },
     ],
     mutates: Mutates::Never,
-    home: Home::Workshop,
+    home: Home::EffectRunner,
     timeout_ms: 600_000,
 };
 
@@ -178,7 +178,7 @@ struct Places {
     spool: PathBuf,
     /// Held until the command has ended.
     context: Rc<ContextFile>,
-    /// Beside the context.
+    /// ReferenceResolver the context.
     handback: String,
     artifacts: PathBuf,
     state: PathBuf,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use escrow_model::{Answer, Ending, Entry, Facts, Letter, Plan, Request, RunOptions, Sighting};
+use escrow_model::{Answer, Ending, Entry, Facts, Message, Plan, Request, RunOptions, Sighting};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -77,11 +77,13 @@ impl Redactor {
         }
     }
 
-    pub fn letter(self: &Arc<Redactor>, letter: &mut Letter) {
-        let texts = match letter {
-            Letter::Approve { by, note, .. } | Letter::Deny { by, note, .. } => [by.as_mut(), note.as_mut()],
-            Letter::Answer { text, by, .. } => [Some(text), by.as_mut()],
-            Letter::Assume { by, .. } | Letter::Cancel { by, .. } => [by.as_mut(), None],
+    pub fn message(self: &Arc<Redactor>, message: &mut Message) {
+        let texts = match message {
+            Message::Approve { by, note, .. } | Message::Deny { by, note, .. } => {
+                [by.as_mut(), note.as_mut()]
+            }
+            Message::Answer { text, by, .. } => [Some(text), by.as_mut()],
+            Message::Assume { by, .. } | Message::Cancel { by, .. } => [by.as_mut(), None],
         };
         for text in texts.into_iter().flatten() {
             self.text(text);
@@ -158,7 +160,7 @@ impl Redactor {
     }
 }
 
-/// The names of our own members are made of these. A secret of only letters that is the name of a member was
+/// The names of our own members are made of these. A secret of only messages that is the name of a member was
 /// taken out when it entered.
 fn is_our_word(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')

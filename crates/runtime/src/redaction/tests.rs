@@ -104,10 +104,10 @@ fn a_long_secret_costs_no_more_per_byte() {
     assert_eq!(out.len(), text.len());
 }
 
-/// Few letters, so that prefixes, repetitions and overlaps are common.
+/// Few messages, so that prefixes, repetitions and overlaps are common.
 fn texts() -> impl Strategy<Value = Vec<u8>> {
-    let letters = prop::sample::select(b"ab6162YWFi\n%\"\\".to_vec());
-    prop::collection::vec(letters, 0..120)
+    let messages = prop::sample::select(b"ab6162YWFi\n%\"\\".to_vec());
+    prop::collection::vec(messages, 0..120)
 }
 
 fn secrets() -> impl Strategy<Value = Vec<String>> {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ArtifactContract, Ending, Facts, Letter, Plan, PlanReads, ProviderFault, RunId, RunOptions,
+    Answer, ArtifactContract, Ending, Facts, Message, Plan, PlanReads, ProviderFault, RunId, RunOptions,
     SeenFile, Sighting,
 };
-use escrow_playbook::{Answers, LetterAct, TestAnswer, TestCase};
+use escrow_playbook::{Answers, MessageAct, TestAnswer, TestCase};
 use serde_json::{Map, json};
 
-use super::{Act, Rehearsal, Replies, Reply, START_MS, Script, ScriptedLetter, Takes};
+use super::{Act, Rehearsal, Replies, Reply, START_MS, Script, ScriptedMessage, Takes};
 
 /// Checks that run at once, where the playbook does not say: the same on every machine.
 const PARALLELISM: u32 = 4;
@@ -57,20 +57,20 @@ fn script(case: &TestCase, plan: &Plan) -> Script {
         };
         script.replies.insert((place.check.clone(), place.scope.clone()), replies);
     }
-    for letter in &case.letters {
+    for message in &case.messages {
         let at = |place: &escrow_playbook::Place| (place.check.clone(), place.scope.clone());
-        let act = match &letter.act {
-            LetterAct::Approve(place) => Act::Approve(at(place)),
-            LetterAct::Deny(place) => Act::Deny(at(place)),
-            LetterAct::Answer(place, text) => Act::Answer(at(place), text.clone()),
-            LetterAct::Assume(place, assumption) => {
+        let act = match &message.act {
+            MessageAct::Approve(place) => Act::Approve(at(place)),
+            MessageAct::Deny(place) => Act::Deny(at(place)),
+            MessageAct::Answer(place, text) => Act::Answer(at(place), text.clone()),
+            MessageAct::Assume(place, assumption) => {
                 let (check, scope) = at(place);
-                Act::Send(Letter::Assume { check, scope, assumption: *assumption, by: None })
+                Act::Send(Message::Assume { check, scope, assumption: *assumption, by: None })
             }
-            LetterAct::Wait { ms } => Act::Wait { ms: *ms },
-            LetterAct::Cancel => Act::Send(Letter::Cancel { by: None, system: false }),
+            MessageAct::Wait { ms } => Act::Wait { ms: *ms },
+            MessageAct::Cancel => Act::Send(Message::Cancel { by: None, system: false }),
         };
-        script.letters.push(ScriptedLetter { after_ms: letter.after_ms, act });
+        script.messages.push(ScriptedMessage { after_ms: message.after_ms, act });
     }
     script.sightings = sightings(case, plan);
     script

@@ -4,23 +4,23 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use escrow_engine::{Effect, Input, ReplayError, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Ending, Entry, Event, ExpectedArtifact, Letter, Millis, ProviderFault,
+    Answer, Assumption, CheckIndex, Ending, Entry, Event, ExpectedArtifact, Message, Millis, ProviderFault,
     Request, RunStatus, ScopePath, Sighting, WaitKind, folder_of,
 };
 
-use super::{Act, Commit, Played, Rehearsal, Replies, START_MS, ScriptedLetter, Takes};
+use super::{Act, Commit, Played, Rehearsal, Replies, START_MS, ScriptedMessage, Takes};
 
 /// More turns than any rehearsal that ends.
 const TURNS_MAX: usize = 200_000;
 
-type Running = (CheckIndex, ScopePath, u32, Errand);
+type Running = (CheckIndex, ScopePath, u32, EffectKind);
 
 /// One that is done and is looked at.
 type Attempt = (CheckIndex, ScopePath, u32);
 
 /// What the world is asked: to do something, or whether it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Errand {
+enum EffectKind {
     Attempt,
     Reconcile,
 }
@@ -32,7 +32,7 @@ pub(super) struct Stage<'a> {
     commits: Vec<Commit>,
     problems: Vec<String>,
     now_ms: Millis,
-    letters_sent: usize,
+    messages_sent: usize,
     /// What is to be looked at.
     looks: VecDeque<(Vec<ExpectedArtifact>, Option<Attempt>)>,
     /// Answers under way, by time and order of start.
@@ -57,11 +57,11 @@ impl<'a> Stage<'a> {
     pub(super) fn resume(
         rehearsal: &'a Rehearsal,
         journal: &[Entry],
-        letters_sent: usize,
+        messages_sent: usize,
     ) -> Result<Stage<'a>, ReplayError> {
         let run = Run::replay(journal)?;
         let mut stage = Stage::with(rehearsal, run, journal.to_vec());
-        stage.letters_sent = letters_sent;
+        stage.messages_sent = messages_sent;
         stage.resumed = true;
         stage.now_ms = journal.last().map_or(START_MS, |entry| entry.at);
         for entry in journal {
@@ -79,7 +79,7 @@ impl<'a> Stage<'a> {
             commits: Vec::new(),
             problems: Vec::new(),
             now_ms: START_MS,
-            letters_sent: 0,
+            messages_sent: 0,
             looks: VecDeque::new(),
             coming: BTreeMap::new(),
             started: 0,
@@ -95,11 +95,11 @@ impl<'a> Stage<'a> {
                 self.problems.push(format!("it does not end: {TURNS_MAX} turns"));
             }
         }
-        let letters = self.rehearsal.script.letters.iter().skip(self.letters_sent);
-        let unsent = letters.filter(|letter| !matches!(letter.act, Act::Wait { .. })).count();
+        let messages = self.rehearsal.script.messages.iter().skip(self.messages_sent);
+        let unsent = messages.filter(|message| !matches!(message.act, Act::Wait { .. })).count();
         if unsent > 0 && self.problems.is_empty() {
-            let letters = if unsent == 1 { "1 letter was" } else { &format!("{unsent} letters were") };
-            self.problems.push(format!("the run ended before {letters} sent"));
+            let messages = if unsent == 1 { "1 message was" } else { &format!("{unsent} messages were") };
+            self.problems.push(format!("the run ended before {messages} sent"));
         }
         Played { run: self.run, journal: self.journal, commits: self.commits, problems: self.problems }
     }
@@ -114,23 +114,23 @@ impl<'a> Stage<'a> {
             });
             return true;
         }
-        let letter = self.rehearsal.script.letters.get(self.letters_sent);
+        let message = self.rehearsal.script.messages.get(self.messages_sent);
         let answer = self.coming.keys().next().copied();
         let wake = self.wake();
         let due = [answer.map(|(due, _)| due), wake].into_iter().flatten().min();
-        // First, so that a letter of the script finds what it would have found without the break.
+        // First, so that a message of the script finds what it would have found without the break.
         if due.is_none() && self.try_again_what_was_lost() {
             return true;
         }
-        if let Some(letter) = letter {
-            match letter.after_ms.map(|after| START_MS.saturating_add(after)) {
+        if let Some(message) = message {
+            match message.after_ms.map(|after| START_MS.saturating_add(after)) {
                 Some(at) if due.is_none_or(|due| at <= due) => {
                     self.now_ms = self.now_ms.max(at);
-                    self.send(letter);
+                    self.send(message);
                     return true;
                 }
                 None if due.is_none() => {
-                    self.send(letter);
+                    self.send(message);
                     return true;
                 }
                 Some(_) | None => {}
@@ -164,48 +164,48 @@ impl<'a> Stage<'a> {
     }
 
     /// When to wake the run. A person's time to answer passes only when something else happens later: a test that
-    /// sends no letter means a run that waits.
+    /// sends no message means a run that waits.
     fn wake(&self) -> Option<Millis> {
         let retry = self.retries.first().map(|(at, _, _)| *at);
         let busy = retry.is_some() || !self.coming.is_empty();
-        let later_letter = self.rehearsal.script.letters.get(self.letters_sent).is_some_and(|letter| {
-            letter.after_ms.is_some_and(|after| {
+        let later_message = self.rehearsal.script.messages.get(self.messages_sent).is_some_and(|message| {
+            message.after_ms.is_some_and(|after| {
                 self.run.wake_at().is_some_and(|wake| wake < START_MS.saturating_add(after))
             })
         });
-        if busy || later_letter || self.run.status() == RunStatus::Running {
+        if busy || later_message || self.run.status() == RunStatus::Running {
             self.run.wake_at()
         } else {
             None
         }
     }
 
-    fn send(&mut self, letter: &ScriptedLetter) {
-        if let Act::Wait { ms } = letter.act {
+    fn send(&mut self, message: &ScriptedMessage) {
+        if let Act::Wait { ms } = message.act {
             self.wait(ms);
-            self.letters_sent += 1;
+            self.messages_sent += 1;
             return;
         }
-        self.letters_sent += 1;
+        self.messages_sent += 1;
         let waiting = |(check, scope): &(String, ScopePath)| {
             self.run
                 .waits()
                 .into_iter()
                 .find(|wait| wait.check == *check && wait.scope == *scope)
                 .map(|wait| wait.id)
-                .ok_or_else(|| format!("a letter came for `{check}{scope}`, which waits for nothing"))
+                .ok_or_else(|| format!("a message came for `{check}{scope}`, which waits for nothing"))
         };
-        let letter = match &letter.act {
-            Act::Approve(place) => waiting(place).map(|id| Letter::Approve { id, by: None, note: None }),
-            Act::Deny(place) => waiting(place).map(|id| Letter::Deny { id, by: None, note: None }),
+        let message = match &message.act {
+            Act::Approve(place) => waiting(place).map(|id| Message::Approve { id, by: None, note: None }),
+            Act::Deny(place) => waiting(place).map(|id| Message::Deny { id, by: None, note: None }),
             Act::Answer(place, text) => {
-                waiting(place).map(|id| Letter::Answer { id, text: text.clone(), by: None })
+                waiting(place).map(|id| Message::Answer { id, text: text.clone(), by: None })
             }
-            Act::Send(letter) => Ok(letter.clone()),
+            Act::Send(message) => Ok(message.clone()),
             Act::Wait { .. } => return,
         };
-        match letter {
-            Ok(letter) => self.input(Input::Letter(letter)),
+        match message {
+            Ok(message) => self.input(Input::Message(message)),
             Err(problem) => self.problems.push(problem),
         }
     }
@@ -230,10 +230,10 @@ impl<'a> Stage<'a> {
 
     fn take(&mut self, at: Millis, number: u64) {
         self.now_ms = self.now_ms.max(at);
-        if let Some(((check, scope, attempt, errand), answer)) = self.coming.remove(&(at, number)) {
-            self.input(match errand {
-                Errand::Attempt => Input::Answered { check, scope, attempt, answer },
-                Errand::Reconcile => Input::Reconciled { check, scope, attempt, answer },
+        if let Some(((check, scope, attempt, kind), answer)) = self.coming.remove(&(at, number)) {
+            self.input(match kind {
+                EffectKind::Attempt => Input::Answered { check, scope, attempt, answer },
+                EffectKind::Reconcile => Input::Reconciled { check, scope, attempt, answer },
             });
         }
     }
@@ -253,8 +253,8 @@ impl<'a> Stage<'a> {
             if let Some(index) = self.run.plan_of().find(&check) {
                 *self.lost.entry((index, scope.clone())).or_default() += 1;
             }
-            let letter = Letter::Assume { check, scope, assumption: Assumption::Retry, by: None };
-            self.input(Input::Letter(letter));
+            let message = Message::Assume { check, scope, assumption: Assumption::Retry, by: None };
+            self.input(Input::Message(message));
             return true;
         }
         let again = waits.into_iter().find(|wait| {
@@ -262,7 +262,7 @@ impl<'a> Stage<'a> {
             wait.kind == WaitKind::Approval && place.is_some_and(|place| self.lost.contains_key(&place))
         });
         let Some(wait) = again else { return false };
-        self.input(Input::Letter(Letter::Approve { id: wait.id, by: None, note: None }));
+        self.input(Input::Message(Message::Approve { id: wait.id, by: None, note: None }));
         true
     }
 
@@ -287,14 +287,14 @@ impl<'a> Stage<'a> {
             self.follow_retries(entry);
         }
         self.journal.extend(turn.entries);
-        self.commits.push(Commit { entries: self.journal.len(), letters: self.letters_sent });
+        self.commits.push(Commit { entries: self.journal.len(), messages: self.messages_sent });
         for effect in turn.effects {
             match effect {
                 Effect::Perform { check, scope, attempt, request } => {
-                    self.ask((check, scope, attempt, Errand::Attempt), &request);
+                    self.ask((check, scope, attempt, EffectKind::Attempt), &request);
                 }
                 Effect::Reconcile { check, scope, attempt, request } => {
-                    self.ask((check, scope, attempt, Errand::Reconcile), &request);
+                    self.ask((check, scope, attempt, EffectKind::Reconcile), &request);
                 }
                 Effect::Stop { check, scope, attempt } => {
                     let is_stopped = |one: &Running| (&one.0, &one.1, &one.2) == (&check, &scope, &attempt);
@@ -324,9 +324,9 @@ impl<'a> Stage<'a> {
     }
 
     fn ask(&mut self, running: Running, request: &Request) {
-        let (check, scope, attempt, errand) = running.clone();
+        let (check, scope, attempt, kind) = running.clone();
         let name = self.run.plan_of().check(check).name.clone();
-        if errand == Errand::Reconcile && self.resumed && self.is_lost(&name, &scope) {
+        if kind == EffectKind::Reconcile && self.resumed && self.is_lost(&name, &scope) {
             // The script knows of no break: whoever resumed the play says what happened.
             let fault = ProviderFault::transient("lost", "the play was broken off");
             return self.deliver(running, Answer::fault(fault), 0);
@@ -350,9 +350,9 @@ impl<'a> Stage<'a> {
                     .ok_or_else(|| format!("`{place}` was to run {turn} times and has {answers}"))
             }
         };
-        let reply = reply.and_then(|reply| match errand {
-            Errand::Attempt => Ok(reply),
-            Errand::Reconcile => reply
+        let reply = reply.and_then(|reply| match kind {
+            EffectKind::Attempt => Ok(reply),
+            EffectKind::Reconcile => reply
                 .reconcile
                 .as_deref()
                 .ok_or_else(|| format!("`reconcile` of `{place}` was to look and has no answer")),

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{Entry, Event};
-use escrow_store::{Commit, Committed, Durability, Keeper, Lease, LetterId, StoreError, StoreErrorKind};
+use escrow_store::{Commit, Committed, Durability, Journal, Lease, MessageId, StoreError, StoreErrorKind};
 use tokio::sync::oneshot;
 
 use super::DriveError;
 
 pub(super) struct Committer {
-    store: Arc<dyn Keeper>,
+    store: Arc<dyn Journal>,
     lease: Lease,
 }
 
 impl Committer {
-    pub(super) fn new(store: Arc<dyn Keeper>, lease: Lease) -> Committer {
+    pub(super) fn new(store: Arc<dyn Journal>, lease: Lease) -> Committer {
         Committer { store, lease }
     }
 
@@ -24,11 +24,11 @@ impl Committer {
         run: &Run,
         expected_seq: u64,
         entries: &[Entry],
-        opened: &[LetterId],
+        delivered: &[MessageId],
     ) -> Result<(), DriveError> {
         let (sender, answer) = oneshot::channel();
         let durability = durability_of(run, entries);
-        let commit = Commit { lease: &self.lease, expected_seq, entries, opened, durability };
+        let commit = Commit { lease: &self.lease, expected_seq, entries, delivered, durability };
         self.store.commit_with(commit, Box::new(move |result| drop(sender.send(result))));
         let committed = answer.await.map_err(|_| {
             DriveError::Store(StoreError::new(StoreErrorKind::Internal, "the writer of the journal is gone"))
@@ -45,7 +45,7 @@ pub(super) fn durability_of(run: &Run, entries: &[Entry]) -> Durability {
     let needs_sync = entries.iter().any(|entry| match &entry.event {
         Event::AttemptStarted { external, .. } => *external,
         Event::AttemptAnswered { check, .. } => run.is_external(check),
-        Event::LetterOpened { .. } | Event::WaitStarted { .. } | Event::WaitExpired { .. } => true,
+        Event::MessageDelivered { .. } | Event::WaitStarted { .. } | Event::WaitExpired { .. } => true,
         _ => false,
     });
     if needs_sync { Durability::Full } else { Durability::Grouped }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Ending, Entry, Event, Letter, Millis, ScopePath, Verdict, WaitKind, hex};
+use escrow_model::{Ending, Entry, Event, Message, Millis, ScopePath, Verdict, WaitKind, hex};
 use sha2::{Digest, Sha256};
 
 use super::settings::Parent;
@@ -173,7 +173,7 @@ impl Spans {
                 opened.name = format!("wait {}", kind_word(*kind));
                 self.waits.insert(id.clone(), (place, opened));
             }
-            Event::LetterOpened { letter, refused: None } => self.letter(letter, at),
+            Event::MessageDelivered { message, refused: None } => self.message(message, at),
             Event::WaitExpired { id } => self.resolve(id, "expired", at),
             Event::ReconcileStarted { check, scope, attempt, .. } => {
                 let place = (check.clone(), scope.clone());
@@ -251,19 +251,19 @@ impl Spans {
         }
     }
 
-    fn letter(&mut self, letter: &Letter, at: Millis) {
-        match letter {
-            Letter::Approve { id, .. } => self.resolve(id, "approved", at),
-            Letter::Deny { id, .. } => self.resolve(id, "denied", at),
-            Letter::Answer { id, .. } => self.resolve(id, "answered", at),
-            Letter::Assume { check, scope, assumption, .. } => {
+    fn message(&mut self, message: &Message, at: Millis) {
+        match message {
+            Message::Approve { id, .. } => self.resolve(id, "approved", at),
+            Message::Deny { id, .. } => self.resolve(id, "denied", at),
+            Message::Answer { id, .. } => self.resolve(id, "answered", at),
+            Message::Assume { check, scope, assumption, .. } => {
                 let place = (check.clone(), scope.clone());
                 let id = self.waits.iter().find(|(_, (at, _))| *at == place).map(|(id, _)| id.clone());
                 if let Some(id) = id {
                     self.resolve(&id, assumption.as_str(), at);
                 }
             }
-            Letter::Cancel { .. } => {
+            Message::Cancel { .. } => {
                 self.note_of_run(SpanEvent { at, name: "cancelled", attributes: Vec::new() });
             }
         }

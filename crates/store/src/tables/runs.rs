@@ -30,7 +30,7 @@ CREATE TABLE runs (
     directory TEXT NOT NULL,
     artifacts_directory TEXT NOT NULL,
     artifacts_status TEXT,
-    last_letter_by TEXT,
+    last_message_by TEXT,
     overridden TEXT,
     request TEXT NOT NULL,
     attention TEXT,
@@ -114,14 +114,14 @@ fn reason(row: &Row<'_>) -> rusqlite::Result<Option<Reason>> {
 pub(crate) struct Before {
     pub(crate) status: String,
     pub(crate) invocation: Option<String>,
-    pub(crate) last_letter_by: Option<String>,
+    pub(crate) last_message_by: Option<String>,
 }
 
 pub(crate) fn before(run: &str, connection: &Connection) -> rusqlite::Result<Option<Before>> {
     connection
-        .prepare_cached("SELECT status, invocation_id, last_letter_by FROM runs WHERE id = ?1")?
+        .prepare_cached("SELECT status, invocation_id, last_message_by FROM runs WHERE id = ?1")?
         .query_row([run], |row| {
-            Ok(Before { status: row.get(0)?, invocation: row.get(1)?, last_letter_by: row.get(2)? })
+            Ok(Before { status: row.get(0)?, invocation: row.get(1)?, last_message_by: row.get(2)? })
         })
         .optional()
 }
@@ -195,10 +195,10 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
             .prepare_cached("UPDATE runs SET artifacts_status = ?2 WHERE id = ?1")?
             .execute((applied.run, delivery.status.as_str()))?;
     }
-    if let Event::LetterOpened { letter, refused: None } = applied.event {
+    if let Event::MessageDelivered { message, refused: None } = applied.event {
         connection
-            .prepare_cached("UPDATE runs SET last_letter_by = ?2 WHERE id = ?1")?
-            .execute((applied.run, letter.by()))?;
+            .prepare_cached("UPDATE runs SET last_message_by = ?2 WHERE id = ?1")?
+            .execute((applied.run, message.by()))?;
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ pub struct TransitionRow {
     pub reason_code: Option<String>,
     pub reason_summary: Option<String>,
     pub evidence: Vec<Evidence>,
-    /// `start`, `engine`, `resume`, `override`, `letter`, `clock`, `runs` or `end`.
+    /// `start`, `engine`, `resume`, `override`, `message`, `clock`, `runs` or `end`.
     pub source: String,
     pub actor: String,
     pub at: Millis,
@@ -63,19 +63,19 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         Event::RunStarted { .. } => "start",
         Event::RunResumed {} | Event::RunReopened { .. } => "resume",
         Event::RunOverridden { .. } => "override",
-        Event::LetterOpened { .. } => "letter",
+        Event::MessageDelivered { .. } => "message",
         Event::WaitExpired { .. } | Event::RetryDue { .. } | Event::DeadlinePassed {} => "clock",
         _ => "engine",
     };
     let acted = match applied.event {
         Event::RunReopened { by, .. } => by.as_deref(),
         Event::RunOverridden { by, .. } => Some(by.as_str()),
-        Event::LetterOpened { letter, .. } => letter.by(),
+        Event::MessageDelivered { message, .. } => message.by(),
         _ => None,
     };
     let actor = match change.reason.map(|reason| reason.code) {
         Some(ReasonCode::CancelledUser | ReasonCode::CancelledSystem | ReasonCode::AbortedDenied) => {
-            before.as_ref().and_then(|before| before.last_letter_by.as_deref()).unwrap_or(ESCROW)
+            before.as_ref().and_then(|before| before.last_message_by.as_deref()).unwrap_or(ESCROW)
         }
         Some(_) | None => acted.unwrap_or(ESCROW),
     };

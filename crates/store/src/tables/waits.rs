@@ -1,6 +1,6 @@
-//! One row per wait for a letter: what is asked, until when, and how it ended.
+//! One row per wait for a message: what is asked, until when, and how it ended.
 
-use escrow_model::{ApprovalCode, Assumption, Event, Evidence, Letter, Millis, RunId, WaitKind};
+use escrow_model::{ApprovalCode, Assumption, Event, Evidence, Message, Millis, RunId, WaitKind};
 use rusqlite::{Connection, Row};
 
 use super::status_transitions::{self, ESCROW, Transition};
@@ -98,14 +98,14 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 connection,
             )
         }
-        Event::LetterOpened { letter, refused: None } => {
-            let by = letter.by();
+        Event::MessageDelivered { message, refused: None } => {
+            let by = message.by();
             let by_id = |id: &str, code| resolve(applied, ("id", id, ""), code, by, connection);
-            match letter {
-                Letter::Approve { id, .. } => by_id(id, ApprovalCode::ApprovedPerson),
-                Letter::Deny { id, .. } => by_id(id, ApprovalCode::DeniedPerson),
-                Letter::Answer { id, .. } => by_id(id, ApprovalCode::AnsweredPerson),
-                Letter::Assume { check, scope, assumption, .. } => {
+            match message {
+                Message::Approve { id, .. } => by_id(id, ApprovalCode::ApprovedPerson),
+                Message::Deny { id, .. } => by_id(id, ApprovalCode::DeniedPerson),
+                Message::Answer { id, .. } => by_id(id, ApprovalCode::AnsweredPerson),
+                Message::Assume { check, scope, assumption, .. } => {
                     let code = match assumption {
                         Assumption::Done => ApprovalCode::AssumedDone,
                         Assumption::Failed => ApprovalCode::AssumedFailed,
@@ -113,7 +113,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                     };
                     resolve(applied, ("unknown_effect", check, &scope.to_string()), code, by, connection)
                 }
-                Letter::Cancel { .. } => Ok(()),
+                Message::Cancel { .. } => Ok(()),
             }
         }
         Event::WaitExpired { id } => {
@@ -163,7 +163,7 @@ fn resolve(
                     | ApprovalCode::AnsweredPerson
                     | ApprovalCode::AssumedDone
                     | ApprovalCode::AssumedFailed
-                    | ApprovalCode::AssumedRetry => "letter",
+                    | ApprovalCode::AssumedRetry => "message",
                 },
                 actor: by.unwrap_or(ESCROW),
                 at: applied.at,

@@ -64,7 +64,7 @@ fn answers_reach_a_callback_in_the_order_of_the_commits() {
             lease: &tenant.lease,
             expected_seq: 1 + number,
             entries: &[entry(2_000, note(number))],
-            opened: &[],
+            delivered: &[],
             durability: if number % 10 == 0 { Durability::Full } else { Durability::Grouped },
         };
         house.store.commit_with(commit, move |answer| sender.send(answer.unwrap()).unwrap());
@@ -85,7 +85,7 @@ fn what_is_queued_is_written_before_the_store_is_gone() {
             lease: &tenant.lease,
             expected_seq: 1 + number,
             entries: &[entry(2_000, note(number))],
-            opened: &[],
+            delivered: &[],
             durability: Durability::Grouped,
         };
         other.commit_with(commit, |_| {});

@@ -27,7 +27,7 @@ fn what_is_not_a_database_is_refused() {
     let path = directory.path().join("escrow.db");
     std::fs::write(
         &path,
-        "a letter to my aunt, long enough to be taken for a header, and not empty at all\n".repeat(9),
+        "a message to my aunt, long enough to be taken for a header, and not empty at all\n".repeat(9),
     )
     .unwrap();
     check_refused(&path, StoreErrorKind::NotADatabase);

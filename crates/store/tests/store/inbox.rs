@@ -1,40 +1,40 @@
-//! Letters are opened exactly once, by the commit that acts on them.
+//! Messages are delivered exactly once, by the commit that acts on them.
 
-use escrow_model::{Event, Letter};
+use escrow_model::{Event, Message};
 use escrow_store::{Committed, StoreErrorKind, Watch};
 
 use crate::support::{House, note, open, run_id};
 
-fn cancel(by: &str) -> Letter {
-    Letter::Cancel { by: Some(by.into()), system: false }
+fn cancel(by: &str) -> Message {
+    Message::Cancel { by: Some(by.into()), system: false }
 }
 
 #[test]
-fn a_letter_waits_until_a_commit_opens_it() {
+fn a_message_waits_until_a_commit_delivers_it() {
     let house = House::new();
     let mut tenant = house.start("a", 1_000);
     let elsewhere = open(&house.path());
     let first = elsewhere.send(tenant.run(), &cancel("ann"), "cli").unwrap();
     let second = elsewhere.send(tenant.run(), &cancel("bob"), "studio").unwrap();
 
-    let found = house.store.unopened(tenant.run()).unwrap();
-    let seen: Vec<_> = found.iter().map(|sent| (sent.id, sent.letter.clone(), sent.from.as_str())).collect();
+    let found = house.store.undelivered(tenant.run()).unwrap();
+    let seen: Vec<_> = found.iter().map(|sent| (sent.id, sent.message.clone(), sent.from.as_str())).collect();
     assert_eq!(seen, [(first, cancel("ann"), "cli"), (second, cancel("bob"), "studio")]);
 
-    let opening = Event::LetterOpened { letter: cancel("ann"), refused: None };
+    let opening = Event::MessageDelivered { message: cancel("ann"), refused: None };
     tenant.commit_opening(std::slice::from_ref(&opening), &[first]);
-    assert_eq!(house.store.unopened(tenant.run()).unwrap().len(), 1);
+    assert_eq!(house.store.undelivered(tenant.run()).unwrap().len(), 1);
 
     // Opening it again fails, and the entries that came with it are not written either.
     let error = tenant.try_commit(&[opening], &[first]).unwrap_err();
-    assert_eq!(error.kind, StoreErrorKind::LetterGone);
+    assert_eq!(error.kind, StoreErrorKind::MessageGone);
     assert_eq!(house.store.journal(tenant.run()).unwrap().len(), 2);
     tenant.commit_opening(&[note(1)], &[second]);
-    assert_eq!(house.store.unopened(tenant.run()).unwrap(), []);
+    assert_eq!(house.store.undelivered(tenant.run()).unwrap(), []);
 }
 
 #[test]
-fn a_commit_that_is_repeated_does_not_open_its_letters_again() {
+fn a_repeated_commit_does_not_deliver_its_messages_again() {
     let house = House::new();
     let mut tenant = house.start("a", 1_000);
     let id = house.store.send(tenant.run(), &cancel("ann"), "cli").unwrap();
@@ -44,12 +44,12 @@ fn a_commit_that_is_repeated_does_not_open_its_letters_again() {
 }
 
 #[test]
-fn a_letter_belongs_to_its_run() {
+fn a_message_belongs_to_its_run() {
     let house = House::new();
     let tenant = house.start("a", 1_000);
     let other = house.start("b", 1_000);
     let id = house.store.send(tenant.run(), &cancel("ann"), "cli").unwrap();
-    assert_eq!(other.try_commit(&[note(1)], &[id]).unwrap_err().kind, StoreErrorKind::LetterGone);
+    assert_eq!(other.try_commit(&[note(1)], &[id]).unwrap_err().kind, StoreErrorKind::MessageGone);
     let lost = house.store.send(&run_id("ghost"), &cancel("ann"), "cli").unwrap_err();
     assert_eq!(lost.kind, StoreErrorKind::NoSuchRun);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use escrow_model::{Event, Letter, ReasonCode, RunStatus, ScopePath, WaitKind};
+use escrow_model::{Event, Message, ReasonCode, RunStatus, ScopePath, WaitKind};
 use escrow_store::{Commit, Committed, Durability, Liveness, StoreErrorKind};
 
 use crate::support::{House, ended, entry, holder, open, overridden, reason};
@@ -61,7 +61,7 @@ fn of_many_who_override_at_once_from_one_status_exactly_one_is_heard() {
                     lease: &lease,
                     expected_seq: seq,
                     entries: &entries,
-                    opened: &[],
+                    delivered: &[],
                     durability: Durability::Full,
                 };
                 match store.commit(commit) {
@@ -81,7 +81,7 @@ fn of_many_who_override_at_once_from_one_status_exactly_one_is_heard() {
 fn an_approval_has_a_history_and_resolves_once() {
     let house = House::new();
     let mut tenant = house.start("a", 1_000);
-    let letter = |letter| Event::LetterOpened { letter, refused: None };
+    let message = |message| Event::MessageDelivered { message, refused: None };
     let (id, by) = ("w1".to_owned(), Some("ann".to_owned()));
     tenant.commit(&[Event::WaitStarted {
         check: "post".into(),
@@ -95,14 +95,14 @@ fn an_approval_has_a_history_and_resolves_once() {
     }]);
     tenant.commit(&[Event::RunWaiting { reason: reason(ReasonCode::WaitingApproval) }]);
     assert_eq!(house.store.run("a").unwrap().status, RunStatus::Waiting);
-    tenant.commit(&[letter(Letter::Approve { id: id.clone(), by, note: None })]);
+    tenant.commit(&[message(Message::Approve { id: id.clone(), by, note: None })]);
     let goes_on = house.store.transitions("run", "r_a").unwrap().pop().unwrap();
     assert_eq!((goes_on.to_status.as_str(), goes_on.actor.as_str()), ("running", "ann"), "the run goes on");
-    tenant.commit(&[letter(Letter::Deny { id, by: Some("ben".into()), note: None })]);
+    tenant.commit(&[message(Message::Deny { id, by: Some("ben".into()), note: None })]);
     let history = house.store.transitions("approval", "w1").unwrap();
     let told: Vec<_> = history
         .iter()
         .map(|row| format!("{} {} {}", row.reason_code.as_deref().unwrap(), row.source, row.actor))
         .collect();
-    assert_eq!(told, ["approval.pending.asked engine escrow", "approval.approved.person letter ann"]);
+    assert_eq!(told, ["approval.pending.asked engine escrow", "approval.approved.person message ann"]);
 }

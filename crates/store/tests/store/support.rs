@@ -8,7 +8,7 @@ use escrow_model::{
     RecordedOutcome, Request, RunId, RunOptions, ScopePath, Verdict,
 };
 use escrow_store::{
-    AddedOutcome, Commit, Committed, Created, Durability, Holder, Lease, LetterId, Mode, NewRun,
+    AddedOutcome, Commit, Committed, Created, Durability, Holder, Lease, MessageId, Mode, NewRun,
     StartedInvocation, Store, StoreError, Verification,
 };
 use serde_json::{Map, json};
@@ -58,13 +58,17 @@ impl Tenant<'_> {
         self.lease.run()
     }
 
-    pub(crate) fn try_commit(&self, events: &[Event], opened: &[LetterId]) -> Result<Committed, StoreError> {
+    pub(crate) fn try_commit(
+        &self,
+        events: &[Event],
+        delivered: &[MessageId],
+    ) -> Result<Committed, StoreError> {
         let entries: Vec<_> = events.iter().map(|event| entry(1_000 + self.seq, event.clone())).collect();
         self.store.commit(Commit {
             lease: &self.lease,
             expected_seq: self.seq,
             entries: &entries,
-            opened,
+            delivered,
             durability: Durability::Grouped,
         })
     }
@@ -73,9 +77,9 @@ impl Tenant<'_> {
         self.commit_opening(events, &[]);
     }
 
-    pub(crate) fn commit_opening(&mut self, events: &[Event], opened: &[LetterId]) {
+    pub(crate) fn commit_opening(&mut self, events: &[Event], delivered: &[MessageId]) {
         let expected = Committed::Done { seq: self.seq + events.len() as u64 };
-        assert_eq!(self.try_commit(events, opened).unwrap(), expected);
+        assert_eq!(self.try_commit(events, delivered).unwrap(), expected);
         self.seq += events.len() as u64;
     }
 }

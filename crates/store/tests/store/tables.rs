@@ -1,7 +1,7 @@
 //! The derived tables: what they show, and that the journal alone gives them.
 
 use escrow_model::{
-    Answer, Assumption, Event, InvocationId, Issue, Letter, ProviderFault, ReasonCode, RunStatus, ScopePath,
+    Answer, Assumption, Event, InvocationId, Issue, Message, ProviderFault, ReasonCode, RunStatus, ScopePath,
     SkipReason, Verdict, WaitKind, Warning,
 };
 use escrow_store::{Created, Durability, EndInvocation, NewRun, StoreErrorKind};
@@ -32,7 +32,7 @@ fn wait(name: &str, kind: WaitKind, id: &str) -> Event {
 }
 
 #[test]
-fn waits_are_open_until_a_letter_a_clock_or_the_end_resolves_them() {
+fn waits_are_open_until_a_message_a_clock_or_the_end_resolves_them() {
     let house = House::new();
     let mut tenant = house.start("a", 1_000);
     tenant.commit(&[
@@ -44,15 +44,15 @@ fn waits_are_open_until_a_letter_a_clock_or_the_end_resolves_them() {
     assert_eq!(house.store.open_waits().unwrap().len(), 4);
     assert_eq!(house.store.waits_named("w2").unwrap()[0].choices, ["yes"]);
     let by = Some("ann".to_owned());
-    let refused = Letter::Deny { id: "w1".into(), by: by.clone(), note: None };
-    let approve = Letter::Approve { id: "w1".into(), by: by.clone(), note: None };
+    let refused = Message::Deny { id: "w1".into(), by: by.clone(), note: None };
+    let approve = Message::Approve { id: "w1".into(), by: by.clone(), note: None };
     let scope = ScopePath::root();
-    let assume = Letter::Assume { check: "post".into(), scope, assumption: Assumption::Done, by };
+    let assume = Message::Assume { check: "post".into(), scope, assumption: Assumption::Done, by };
     tenant.commit(&[
-        Event::LetterOpened { letter: refused, refused: Some("too late".into()) },
-        Event::LetterOpened { letter: approve, refused: None },
+        Event::MessageDelivered { message: refused, refused: Some("too late".into()) },
+        Event::MessageDelivered { message: approve, refused: None },
         Event::WaitExpired { id: "w2".into() },
-        Event::LetterOpened { letter: assume, refused: None },
+        Event::MessageDelivered { message: assume, refused: None },
     ]);
     assert_eq!(house.store.open_waits().unwrap().len(), 1);
     tenant.commit(&[ended(ReasonCode::CompletedOk)]);
@@ -76,10 +76,10 @@ fn a_run_shows_its_reason_its_warnings_and_who_ended_it() {
     assert_eq!((row.status, row.ended_at), (RunStatus::Waiting, None));
     assert_eq!(row.warnings, [warning("one"), warning("two")]);
 
-    let letter = Letter::Cancel { by: Some("ann".into()), system: false };
+    let message = Message::Cancel { by: Some("ann".into()), system: false };
     tenant.commit(&[
         Event::RunResumed {},
-        Event::LetterOpened { letter, refused: None },
+        Event::MessageDelivered { message, refused: None },
         ended(ReasonCode::CancelledUser),
     ]);
     let row = house.store.run("last").unwrap();
@@ -152,8 +152,8 @@ fn a_removed_run_leaves_nothing_behind_and_the_feed_goes_on() {
     let house = House::new();
     let mut tenant = house.start("a", 1_000);
     tenant.commit(&[attempt("lint", &[], 1), wait("post", WaitKind::Approval, "w1")]);
-    let letter = Letter::Cancel { by: None, system: true };
-    house.store.send(tenant.run(), &letter, "cli").unwrap();
+    let message = Message::Cancel { by: None, system: true };
+    house.store.send(tenant.run(), &message, "cli").unwrap();
     let before = house.store.feed_end().unwrap();
     assert_eq!(house.store.remove(&[run_id("a"), run_id("ghost")]).unwrap(), 1);
     let mut left = dump(&house);
@@ -225,8 +225,8 @@ fn events() -> impl Strategy<Value = Event> {
         }),
         (name(), kind, "w[0-3]").prop_map(|(name, kind, id)| wait(name, kind, &id)),
         "w[0-3]".prop_map(|id| Event::WaitExpired { id }),
-        ("w[0-3]", any::<bool>()).prop_map(|(id, refused)| Event::LetterOpened {
-            letter: Letter::Approve { id, by: Some("ann".into()), note: None },
+        ("w[0-3]", any::<bool>()).prop_map(|(id, refused)| Event::MessageDelivered {
+            message: Message::Approve { id, by: Some("ann".into()), note: None },
             refused: refused.then(|| "no".into()),
         }),
         ".{0,8}".prop_map(|text| Event::WarningRaised {

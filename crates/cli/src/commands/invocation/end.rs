@@ -13,12 +13,12 @@ use crate::commands::runs::parse_status;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Talk, printable};
+use crate::terminal::{Ui, printable};
 
 pub(super) fn end(
     arguments: &InvocationEndArguments,
     state: &StateDirectory,
-    talk: &Talk,
+    ui: &Ui,
 ) -> Result<Exit, Failure> {
     let status = arguments.status.as_deref().map(parse_status).transpose()?;
     if let Some(by) = &arguments.by {
@@ -42,8 +42,8 @@ pub(super) fn end(
         InvocationEnd::Done(row) => {
             let reason = row.reason.as_ref().map_or("", |reason| reason.code.as_str());
             let word = row.status.as_str().replace('_', " ");
-            talk.say(&format!("{word}  {reason}"));
-            talk.data_if_machine(&json!({ "invocation": document(&row) }));
+            ui.say(&format!("{word}  {reason}"));
+            ui.data_if_machine(&json!({ "invocation": document(&row) }));
             Ok(Exit::Completed)
         }
         InvocationEnd::Unknown => Err(unknown(&id)),

@@ -9,16 +9,16 @@ use crate::arguments::{InvocationShow, Output};
 use crate::commands::{history, runs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::{Paint, Table, Talk, count, printable, status_painted};
+use crate::terminal::{Paint, Table, Ui, count, printable, status_painted};
 
 /// Runs and outcomes that are shown, newest first; there may be more.
 const SHOWN_MAX: usize = 100;
 
-pub(super) fn show(arguments: &InvocationShow, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
+pub(super) fn show(arguments: &InvocationShow, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
     let row = find(&arguments.id, store)?;
     if arguments.history {
         let changes = store.transitions("invocation", &row.id)?.iter().map(history::transition).collect();
-        history::tell(changes, &json!({ "invocation": { "id": row.id } }), talk);
+        history::tell(changes, &json!({ "invocation": { "id": row.id } }), ui);
         return Ok(Exit::Completed);
     }
     let filter =
@@ -31,13 +31,13 @@ pub(super) fn show(arguments: &InvocationShow, store: &Store, talk: &Talk) -> Re
     };
     let outcomes = store.outcomes(&filter)?;
     let primary = store.primary_outcome(&row.id)?;
-    if talk.output() == Output::Human {
-        talk.page(&page(&row, &all, &outcomes, primary.as_ref(), talk.page));
+    if ui.output() == Output::Human {
+        ui.page(&page(&row, &all, &outcomes, primary.as_ref(), ui.page));
         return Ok(Exit::Completed);
     }
     let runs: Vec<Value> = all.iter().map(runs::document).collect();
     let outcomes: Vec<Value> = outcomes.iter().map(OutcomeRow::document).collect();
-    talk.data(&json!({
+    ui.data(&json!({
         "invocation": document(&row),
         "runs": runs,
         "outcomes": outcomes,

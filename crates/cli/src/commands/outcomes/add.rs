@@ -15,12 +15,12 @@ use crate::arguments::{AddArguments, Output};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Talk, printable};
+use crate::terminal::{Ui, printable};
 
 /// How long a name may be, in characters.
 const NAME_LENGTH_MAX: usize = 200;
 
-pub(super) fn add(arguments: &AddArguments, state: &StateDirectory, talk: &Talk) -> Result<Exit, Failure> {
+pub(super) fn add(arguments: &AddArguments, state: &StateDirectory, ui: &Ui) -> Result<Exit, Failure> {
     check_arguments(arguments)?;
     let bytes = read_stdin()?;
     let outcome = read_any(&bytes, |name| kind(name, state)).map_err(|refused| {
@@ -50,14 +50,14 @@ pub(super) fn add(arguments: &AddArguments, state: &StateDirectory, talk: &Talk)
     };
     store.add_outcome(&added)?;
     let (recorded, run) = (&added.outcome, added.run_id.as_ref().map(|run| run.as_str()));
-    match talk.output() {
+    match ui.output() {
         Output::Human => {
-            talk.page(recorded.id.as_str());
-            talk.say(&format!("{}: {}", recorded.outcome.kind, printable(&recorded.outcome.summary)));
+            ui.page(recorded.id.as_str());
+            ui.say(&format!("{}: {}", recorded.outcome.kind, printable(&recorded.outcome.summary)));
         }
         Output::Json | Output::Jsonl => {
             let document = recorded.document(added.created_at, run, added.invocation_id.as_deref());
-            talk.data(&json!({ "outcome": document }));
+            ui.data(&json!({ "outcome": document }));
         }
     }
     Ok(Exit::Completed)

@@ -9,12 +9,12 @@ use super::filter;
 use crate::arguments::OutcomesExport;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::{Talk, count};
+use crate::terminal::{Ui, count};
 
 /// How many are read at once.
 const PAGE: usize = 1_000;
 
-pub(super) fn export(arguments: &OutcomesExport, store: &Store, talk: &Talk) -> Result<Exit, Failure> {
+pub(super) fn export(arguments: &OutcomesExport, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
     let asked = filter(&arguments.which, store)?;
     let unwritable = |error: io::Error| match &arguments.out {
         Some(path) => Failure::world("export", format!("cannot write `{}`: {error}", path.display())),
@@ -44,7 +44,7 @@ pub(super) fn export(arguments: &OutcomesExport, store: &Store, talk: &Talk) -> 
     }
     output.flush().map_err(unwritable)?;
     if let Some(path) = &arguments.out {
-        talk.say(&format!("wrote {} to {}", count(number, "outcome"), path.display()));
+        ui.say(&format!("wrote {} to {}", count(number, "outcome"), path.display()));
     }
     Ok(Exit::Completed)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use escrow_engine::{Effect, Input, Run};
 use escrow_model::{Answer, CheckIndex, ProviderFault, Request, ScopePath, folder_in_scope};
-use escrow_store::Keeper;
+use escrow_store::Journal;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
@@ -17,11 +17,11 @@ use crate::nested::{self, Nest, Rest};
 use crate::providers::{Attempt, Contexts, LiveOutput};
 use crate::world::{Door, Look, World};
 
-pub(super) struct Workshop {
+pub(super) struct EffectRunner {
     reports: mpsc::UnboundedSender<Report>,
     surroundings: Rc<Surroundings>,
     contexts: Rc<Contexts>,
-    store: Arc<dyn Keeper>,
+    store: Arc<dyn Journal>,
     world: Rc<dyn World>,
     at_work: Rc<std::cell::RefCell<BTreeMap<Key, Work>>>,
 }
@@ -30,7 +30,7 @@ type Key = (CheckIndex, ScopePath, u32);
 
 /// What somebody is sent out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Errand {
+enum EffectKind {
     Attempt,
     /// Only to look whether the attempt took effect.
     Reconcile,
@@ -41,15 +41,15 @@ struct Work {
     task: AbortHandle,
 }
 
-impl Workshop {
+impl EffectRunner {
     pub(super) fn new(
         reports: mpsc::UnboundedSender<Report>,
         surroundings: Surroundings,
-        store: Arc<dyn Keeper>,
+        store: Arc<dyn Journal>,
         world: Rc<dyn World>,
-    ) -> Workshop {
+    ) -> EffectRunner {
         let contexts = Rc::new(Contexts::new(surroundings.spool.clone()));
-        Workshop {
+        EffectRunner {
             reports,
             surroundings: Rc::new(surroundings),
             contexts,
@@ -72,10 +72,10 @@ impl Workshop {
     pub(super) fn perform(&mut self, run: &Run, effect: Effect) {
         match effect {
             Effect::Perform { check, scope, attempt, request } => {
-                self.send_out(run, (check, scope, attempt), request, Errand::Attempt);
+                self.send_out(run, (check, scope, attempt), request, EffectKind::Attempt);
             }
             Effect::Reconcile { check, scope, attempt, request } => {
-                self.send_out(run, (check, scope, attempt), request, Errand::Reconcile);
+                self.send_out(run, (check, scope, attempt), request, EffectKind::Reconcile);
             }
             Effect::Stop { check, scope, attempt } => {
                 if let Some(work) = self.at_work.borrow().get(&(check, scope, attempt)) {
@@ -106,7 +106,7 @@ impl Workshop {
         Rc::new(move |input| drop(reports.send(Report::Input(input))))
     }
 
-    fn send_out(&mut self, run: &Run, key: Key, request: Arc<Request>, errand: Errand) {
+    fn send_out(&mut self, run: &Run, key: Key, request: Arc<Request>, kind: EffectKind) {
         let (check, scope, attempt) = key.clone();
         if self.at_work.borrow().contains_key(&key) {
             // A nested run that is looked after already.
@@ -122,7 +122,7 @@ impl Workshop {
             check: spec.name.clone(),
             spool: surroundings.spool.clone(),
             state: surroundings.state.clone(),
-            label: spool_label(&spec.name, &scope, attempt, errand),
+            label: spool_label(&spec.name, &scope, attempt, kind),
             spool_from_bytes: SPOOL_FROM_BYTES,
             contexts: Rc::clone(&self.contexts),
             scope: scope.clone(),
@@ -134,13 +134,13 @@ impl Workshop {
             secrets: surroundings.secrets.granted(&spec.secrets),
             redactor: Arc::clone(surroundings.secrets.redactor()),
             cancellation: cancellation.clone(),
-            live: match errand {
-                Errand::Attempt => Some(self.live(&spec.name, &scope)),
-                Errand::Reconcile => None,
+            live: match kind {
+                EffectKind::Attempt => Some(self.live(&spec.name, &scope)),
+                EffectKind::Reconcile => None,
             },
             grace: surroundings.grace,
         };
-        let nests = errand == Errand::Attempt && request.provider == nested::SPEC.name;
+        let nests = kind == EffectKind::Attempt && request.provider == nested::SPEC.name;
         let nest = nests.then(|| Nest {
             parent: run.options().clone(),
             parent_started_at: run.started_at(),
@@ -174,9 +174,9 @@ impl Workshop {
                     )),
                 };
                 surroundings.secrets.redactor().answer(&mut answer);
-                match errand {
-                    Errand::Attempt => Input::Answered { check, scope, attempt, answer },
-                    Errand::Reconcile => Input::Reconciled { check, scope, attempt, answer },
+                match kind {
+                    EffectKind::Attempt => Input::Answered { check, scope, attempt, answer },
+                    EffectKind::Reconcile => Input::Reconciled { check, scope, attempt, answer },
                 }
             };
             at_work.borrow_mut().remove(&done);
@@ -196,7 +196,7 @@ impl Workshop {
     }
 }
 
-impl Workshop {
+impl EffectRunner {
     /// Where a check delivers. A folder that cannot be made is noticed when nothing is in it.
     fn artifacts_of(&self, run: &Run, check: CheckIndex, scope: &ScopePath) -> PathBuf {
         let whole = &self.surroundings.artifacts;
@@ -210,7 +210,7 @@ impl Workshop {
     }
 }
 
-impl Drop for Workshop {
+impl Drop for EffectRunner {
     /// Whoever leaves the loop early must not leave processes behind.
     fn drop(&mut self) {
         for work in self.at_work.borrow().values() {
@@ -223,7 +223,7 @@ impl Drop for Workshop {
 const SPOOL_FROM_BYTES: usize = 4096;
 
 /// Begins the file names of an attempt: readable, unique, and safe whatever the check is called.
-fn spool_label(check: &str, scope: &ScopePath, attempt: u32, errand: Errand) -> String {
+fn spool_label(check: &str, scope: &ScopePath, attempt: u32, kind: EffectKind) -> String {
     let safe: String = check
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
@@ -231,9 +231,9 @@ fn spool_label(check: &str, scope: &ScopePath, attempt: u32, errand: Errand) -> 
         .collect();
     let items: String = scope.indices().iter().map(|index| format!(".{index}")).collect();
     let salt = check.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-    let errand = match errand {
-        Errand::Attempt => "",
-        Errand::Reconcile => "-reconcile",
+    let kind = match kind {
+        EffectKind::Attempt => "",
+        EffectKind::Reconcile => "-reconcile",
     };
-    format!("{safe}-{salt:08x}{items}-{attempt}{errand}")
+    format!("{safe}-{salt:08x}{items}-{attempt}{kind}")
 }

@@ -15,7 +15,7 @@ const MOMENTS_MAX: usize = 100;
 const TRANSITIONS_MAX: usize = 3;
 
 impl Book<'_> {
-    pub(super) fn story(&self, check: CheckIndex, scope: &ScopePath) -> Result<Vec<Moment>, ReplayError> {
+    pub(super) fn timeline(&self, check: CheckIndex, scope: &ScopePath) -> Result<Vec<Moment>, ReplayError> {
         let name = self.plan.check(check).name.as_str();
         let mut moments = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
@@ -36,7 +36,7 @@ impl Book<'_> {
         }
         let skipped = moments.len().saturating_sub(MOMENTS_MAX);
         let mut left = TRANSITIONS_MAX;
-        let mut story = Vec::new();
+        let mut timeline = Vec::new();
         for (index, what) in moments.drain(skipped..) {
             let evaluation = match &self.entries[index].event {
                 Event::Routed { by, check: from, .. } if by == "transition" && from == name && left > 0 => {
@@ -46,9 +46,9 @@ impl Book<'_> {
                 _ => None,
             };
             let at = rfc3339(self.entries[index].at);
-            story.push(Moment { entry: index as u64 + 1, at, what, evaluation });
+            timeline.push(Moment { entry: index as u64 + 1, at, what, evaluation });
         }
-        Ok(story)
+        Ok(timeline)
     }
 
     /// The `when` that was taken.

@@ -1,9 +1,9 @@
-//! Letters, time and a new driver: what reaches a run from outside its providers.
+//! Messages, time and a new driver: what reaches a run from outside its providers.
 
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Criticality, Event, Issue, Letter, ProviderFault, Request, ScopePath,
+    Answer, Assumption, CheckIndex, Criticality, Event, Issue, Message, ProviderFault, Request, ScopePath,
     Verdict, WaitKind,
 };
 use serde_json::{Value, json};
@@ -17,14 +17,14 @@ use crate::verdict::Judgement;
 pub(crate) const NESTED: &str = "playbook";
 
 impl Deciding<'_> {
-    pub(crate) fn open_letter(&mut self, letter: Letter) {
-        let refused = self.refusal(&letter);
+    pub(crate) fn deliver_message(&mut self, message: Message) {
+        let refused = self.refusal(&message);
         let opened = refused.is_none();
-        let looked_for = match &letter {
-            Letter::Assume { check, scope, .. } if opened => self.reconciling_at(check, scope),
+        let looked_for = match &message {
+            Message::Assume { check, scope, .. } if opened => self.reconciling_at(check, scope),
             _ => None,
         };
-        self.record(Event::LetterOpened { letter: letter.clone(), refused });
+        self.record(Event::MessageDelivered { message: message.clone(), refused });
         if !opened {
             return;
         }
@@ -32,12 +32,12 @@ impl Deciding<'_> {
             // Who knows needs not look any more.
             self.ask_for(Effect::Stop { check, scope, attempt });
         }
-        match letter {
-            Letter::Approve { .. } => {}
-            Letter::Deny { id, .. } => self.deny(&id),
-            Letter::Cancel { .. } => self.stop_running(),
-            Letter::Answer { id, text, by } => self.answer_question(&id, &text, by.as_deref()),
-            Letter::Assume { check, scope, assumption, by } => {
+        match message {
+            Message::Approve { .. } => {}
+            Message::Deny { id, .. } => self.deny(&id),
+            Message::Cancel { .. } => self.stop_running(),
+            Message::Answer { id, text, by } => self.answer_question(&id, &text, by.as_deref()),
+            Message::Assume { check, scope, assumption, by } => {
                 let Some(index) = self.graph.find(&check) else { return };
                 self.assume(&(index, scope), assumption, by.as_deref());
             }
@@ -127,9 +127,9 @@ impl Deciding<'_> {
         }
     }
 
-    /// A letter that is opened after the run's time was up, though nobody had noticed, sets nothing going any more.
+    /// A message that is opened after the run's time was up, though nobody had noticed, sets nothing going any more.
     pub(crate) fn is_too_late_for(&self, input: &Input) -> bool {
-        matches!(input, Input::Letter(letter) if !matches!(letter, Letter::Cancel { .. }))
+        matches!(input, Input::Message(message) if !matches!(message, Message::Cancel { .. }))
             && self.is_overdue()
     }
 
@@ -156,8 +156,8 @@ impl Deciding<'_> {
         match (wait.kind, default) {
             (WaitKind::Input, Some(text)) => self.answer_question(&id, &text, None),
             (WaitKind::Input | WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested, _) => {
-                let letter = Letter::Deny { id, by: None, note: Some("nobody answered in time".into()) };
-                self.open_letter(letter);
+                let message = Message::Deny { id, by: None, note: Some("nobody answered in time".into()) };
+                self.deliver_message(message);
             }
         }
     }
@@ -212,7 +212,7 @@ impl Deciding<'_> {
 }
 
 impl Run {
-    /// What is with the workshop: attempts, or looks for their effects.
+    /// What is with the effect_runner: attempts, or looks for their effects.
     fn at_work(&self, phase: &Phase) -> Vec<(Place, u32, Arc<Request>)> {
         let mut running = Vec::new();
         if self.state.busy == 0 {
@@ -261,22 +261,22 @@ impl Run {
         }
     }
 
-    /// Why a letter changes nothing.
-    fn refusal(&self, letter: &Letter) -> Option<String> {
+    /// Why a message changes nothing.
+    fn refusal(&self, message: &Message) -> Option<String> {
         let waiting = |id: &String, kinds: &[WaitKind]| match self.state.waits.get(id) {
             None => Some(format!("nothing waits for `{id}`")),
             Some(wait) if !kinds.contains(&wait.kind) => Some(format!("`{id}` waits for something else")),
             Some(_) => None,
         };
-        match letter {
-            Letter::Approve { id, .. } => waiting(id, &[WaitKind::Approval]),
-            Letter::Deny { id, .. } => waiting(id, &[WaitKind::Approval, WaitKind::Input]),
-            Letter::Answer { id, text, .. } => waiting(id, &[WaitKind::Input]).or_else(|| {
+        match message {
+            Message::Approve { id, .. } => waiting(id, &[WaitKind::Approval]),
+            Message::Deny { id, .. } => waiting(id, &[WaitKind::Approval, WaitKind::Input]),
+            Message::Answer { id, text, .. } => waiting(id, &[WaitKind::Input]).or_else(|| {
                 let choices = &self.state.waits.get(id)?.choices;
                 (!choices.is_empty() && !choices.contains(text))
                     .then(|| format!("`{text}` is none of: {}", choices.join(", ")))
             }),
-            Letter::Assume { check, scope, .. } => {
+            Message::Assume { check, scope, .. } => {
                 let Some(index) = self.graph.find(check) else {
                     return Some(format!("no check is called `{check}`"));
                 };
@@ -290,7 +290,7 @@ impl Run {
                     Some(_) => None,
                 }
             }
-            Letter::Cancel { .. } => {
+            Message::Cancel { .. } => {
                 self.state.stopping.is_some().then(|| "the run is already stopping".to_owned())
             }
         }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::ScopePath;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "letter", rename_all = "snake_case")]
-pub enum Letter {
+#[serde(tag = "message", rename_all = "snake_case")]
+pub enum Message {
     Approve { id: String, by: Option<String>, note: Option<String> },
     Deny { id: String, by: Option<String>, note: Option<String> },
     Answer { id: String, text: String, by: Option<String> },
@@ -14,15 +14,15 @@ pub enum Letter {
     Cancel { by: Option<String>, system: bool },
 }
 
-impl Letter {
+impl Message {
     /// Who signed it.
     pub fn by(&self) -> Option<&str> {
         match self {
-            Letter::Approve { by, .. }
-            | Letter::Deny { by, .. }
-            | Letter::Answer { by, .. }
-            | Letter::Assume { by, .. }
-            | Letter::Cancel { by, .. } => by.as_deref(),
+            Message::Approve { by, .. }
+            | Message::Deny { by, .. }
+            | Message::Answer { by, .. }
+            | Message::Assume { by, .. }
+            | Message::Cancel { by, .. } => by.as_deref(),
         }
     }
 }

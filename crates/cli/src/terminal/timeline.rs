@@ -39,7 +39,7 @@ pub(super) struct Running {
 
 /// Follows entries and turns them into lines.
 #[derive(Debug)]
-pub(super) struct Story {
+pub(super) struct Timeline {
     plan: Arc<Plan>,
     /// Checks outside of fan-outs.
     started: BTreeMap<String, Millis>,
@@ -50,9 +50,9 @@ pub(super) struct Story {
     sizes: BTreeMap<String, BTreeMap<ScopePath, usize>>,
 }
 
-impl Story {
-    pub(super) fn new(plan: &Arc<Plan>) -> Story {
-        Story {
+impl Timeline {
+    pub(super) fn new(plan: &Arc<Plan>) -> Timeline {
+        Timeline {
             plan: Arc::clone(plan),
             started: BTreeMap::new(),
             fans: BTreeMap::new(),
@@ -87,7 +87,7 @@ impl Story {
 
     /// Nothing runs any more.
     pub(super) fn clear(&mut self) {
-        *self = Story::new(&self.plan);
+        *self = Timeline::new(&self.plan);
     }
 
     /// Fan-outs of which nobody was told how they ended: those that the run ended early, or that began before
@@ -168,8 +168,8 @@ impl Story {
                 let found = finding.map_or("unknown", |finding| finding.as_str());
                 lines.push(Line::remark(format!("{} {found}: {}", label(check, scope), printable(detail))));
             }
-            Event::LetterOpened { refused: Some(why), .. } => {
-                lines.push(Line::remark(format!("a letter was refused: {why}")));
+            Event::MessageDelivered { refused: Some(why), .. } => {
+                lines.push(Line::remark(format!("a message was refused: {why}")));
             }
             Event::RunResumed {} => lines.push(Line::remark("resumed".into())),
             Event::RunReopened { places, .. } => {
@@ -193,7 +193,7 @@ impl Story {
             | Event::RecoveryStarted { .. }
             | Event::RecoverySucceeded { .. }
             | Event::RecoveryExhausted { .. }
-            | Event::LetterOpened { refused: None, .. }
+            | Event::MessageDelivered { refused: None, .. }
             | Event::WaitExpired { .. }
             | Event::MemoryChanged { .. }
             | Event::RunWaiting { .. }

@@ -1,4 +1,4 @@
-//! The two channels: data on stdout, talk on stderr.
+//! The two channels: data on stdout, ui on stderr.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use super::paint::Paint;
 use crate::arguments::{Output, Shared};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Talk {
+pub(crate) struct Ui {
     output: Output,
     quiet: bool,
     /// How stderr is painted.
@@ -23,11 +23,11 @@ pub(crate) struct Talk {
     unwritten: Arc<OnceLock<String>>,
 }
 
-impl Talk {
-    pub(crate) fn new(shared: &Shared) -> Talk {
+impl Ui {
+    pub(crate) fn new(shared: &Shared) -> Ui {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let terminal = io::stderr().is_terminal() && !dumb;
-        Talk {
+        Ui {
             output: shared.output,
             quiet: shared.quiet,
             paint: Paint::for_terminal(terminal),

@@ -3,19 +3,19 @@
 //! SQLite is one that does. The seam is narrow, so that another database can offer the same, and so that a
 //! simulated disk can fail where a real one would.
 
-use escrow_model::{Entry, Event, Letter, RunId};
+use escrow_model::{Entry, Event, Message, RunId};
 
 use crate::commit::{Commit, Committed, Created, NewRun};
 use crate::fault::StoreError;
-use crate::inbox::{LetterId, Sent};
+use crate::inbox::{MessageId, Sent};
 use crate::lease::{Holder, Lease, LeaseError, Liveness};
 use crate::store::Store;
 
 /// Tells what became of a commit; quick, and from any thread.
 pub type Reply = Box<dyn FnOnce(Result<Committed, StoreError>) + Send>;
 
-/// Keeps the journals, leases and letters of runs. The methods mean what those of [`Store`] mean.
-pub trait Keeper: Send + Sync {
+/// Keeps the journals, leases and messages of runs. The methods mean what those of [`Store`] mean.
+pub trait Journal: Send + Sync {
     fn create_run(&self, new: NewRun<'_>) -> Result<Created, StoreError>;
 
     fn commit_with(&self, commit: Commit<'_>, reply: Reply);
@@ -34,9 +34,9 @@ pub trait Keeper: Send + Sync {
     /// Empty when there is no such run.
     fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError>;
 
-    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError>;
+    fn send(&self, run: &RunId, message: &Message, from: &str) -> Result<MessageId, StoreError>;
 
-    fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError>;
+    fn undelivered(&self, run: &RunId) -> Result<Vec<Sent>, StoreError>;
 
     /// Whether the run is there and has come to its end, for those that wait for it.
     fn has_ended(&self, run: &RunId) -> Result<bool, StoreError> {
@@ -53,7 +53,7 @@ pub trait Keeper: Send + Sync {
     fn version(&self) -> Result<u64, StoreError>;
 }
 
-impl Keeper for Store {
+impl Journal for Store {
     fn create_run(&self, new: NewRun<'_>) -> Result<Created, StoreError> {
         Store::create_run(self, new)
     }
@@ -83,12 +83,12 @@ impl Keeper for Store {
         Store::entries(self, run, from_seq)
     }
 
-    fn send(&self, run: &RunId, letter: &Letter, from: &str) -> Result<LetterId, StoreError> {
-        Store::send(self, run, letter, from)
+    fn send(&self, run: &RunId, message: &Message, from: &str) -> Result<MessageId, StoreError> {
+        Store::send(self, run, message, from)
     }
 
-    fn unopened(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
-        Store::unopened(self, run)
+    fn undelivered(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
+        Store::undelivered(self, run)
     }
 
     fn has_ended(&self, run: &RunId) -> Result<bool, StoreError> {

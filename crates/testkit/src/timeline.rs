@@ -1,17 +1,17 @@
-//! A journal as short lines that read like a story, and a run as a table of where its checks stand.
+//! A journal as short lines that read like a timeline, and a run as a table of where its checks stand.
 
 use escrow_engine::Run;
-use escrow_model::{Entry, Event, Issue, Letter, ScopePath, Verdict, WaitKind};
+use escrow_model::{Entry, Event, Issue, Message, ScopePath, Verdict, WaitKind};
 use serde_json::Value;
 
 /// Kinds of lines that are told only to those who ask: a test names one to see all of its kind.
 const QUIET: &[&str] = &[
-    "answered", "done", "fault", "isolated", "recovery", "settled", "memory", "letter", "due", "delivery",
+    "answered", "done", "fault", "isolated", "recovery", "settled", "memory", "message", "due", "delivery",
     "outcome",
 ];
 
 /// The journal as lines, `kind place detail`, without the quiet kinds that `expected` does not mention.
-pub fn story(journal: &[Entry], expected: &str) -> Vec<String> {
+pub fn timeline(journal: &[Entry], expected: &str) -> Vec<String> {
     let asked: Vec<&str> = expected.lines().filter_map(|line| line.split_whitespace().next()).collect();
     let lines = journal.iter().filter_map(|entry| line(&entry.event));
     lines
@@ -73,7 +73,7 @@ fn line(event: &Event) -> Option<String> {
         Event::Reconciled { check, scope, finding, .. } => {
             format!("found {check}{scope} {}", finding.map_or("nothing", |finding| finding.as_str()))
         }
-        Event::LetterOpened { letter, refused } => letter_line(letter, refused.is_some()),
+        Event::MessageDelivered { message, refused } => message_line(message, refused.is_some()),
         Event::WaitExpired { .. } => "expired".to_owned(),
         Event::MemoryChanged { key, value, .. } => {
             format!("memory {key} {}", value.as_ref().unwrap_or(&Value::Null))
@@ -95,16 +95,16 @@ fn line(event: &Event) -> Option<String> {
     })
 }
 
-fn letter_line(letter: &Letter, refused: bool) -> String {
-    let what = match letter {
-        Letter::Approve { .. } => "approve",
-        Letter::Deny { .. } => "deny",
-        Letter::Answer { .. } => "answer",
-        Letter::Assume { .. } => "assume",
-        Letter::Cancel { .. } => "cancel",
+fn message_line(message: &Message, refused: bool) -> String {
+    let what = match message {
+        Message::Approve { .. } => "approve",
+        Message::Deny { .. } => "deny",
+        Message::Answer { .. } => "answer",
+        Message::Assume { .. } => "assume",
+        Message::Cancel { .. } => "cancel",
     };
-    // A letter that changed nothing is worth telling in any story.
-    if refused { format!("refused {what}") } else { format!("letter {what}") }
+    // A message that changed nothing is worth telling in any timeline.
+    if refused { format!("refused {what}") } else { format!("message {what}") }
 }
 
 fn rules(issues: &[Issue]) -> String {

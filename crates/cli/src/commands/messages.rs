@@ -1,11 +1,11 @@
-//! `escrow approve`, `deny`, `answer`: a letter to a run. If nobody drives the run, it goes on right here.
+//! `escrow approve`, `deny`, `answer`: a message to a run. If nobody drives the run, it goes on right here.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
 use escrow_engine::Run;
-use escrow_model::{Letter, RunStatus, WaitKind};
+use escrow_model::{Message, RunStatus, WaitKind};
 use escrow_runtime::chance::now_ms;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{RunRow, Store, WaitRow};
@@ -20,77 +20,80 @@ use crate::arguments::{AnswerArguments, ApproveArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state::StateDirectory;
-use crate::terminal::{Table, Talk, choices, duration_words, printable};
+use crate::terminal::{Table, Ui, choices, duration_words, printable};
 
-pub(crate) fn approve(arguments: &ApproveArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
-    let letter = |id: String| Letter::Approve {
+pub(crate) fn approve(arguments: &ApproveArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
+    let message = |id: String| Message::Approve {
         id,
         by: arguments.by.clone().or_else(who),
         note: arguments.note.clone(),
     };
-    send(&arguments.id, letter, arguments.no_run, shared, talk)
+    send(&arguments.id, message, arguments.no_run, shared, ui)
 }
 
-pub(crate) fn deny(arguments: &ApproveArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
-    let letter =
-        |id: String| Letter::Deny { id, by: arguments.by.clone().or_else(who), note: arguments.note.clone() };
-    send(&arguments.id, letter, arguments.no_run, shared, talk)
+pub(crate) fn deny(arguments: &ApproveArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
+    let message = |id: String| Message::Deny {
+        id,
+        by: arguments.by.clone().or_else(who),
+        note: arguments.note.clone(),
+    };
+    send(&arguments.id, message, arguments.no_run, shared, ui)
 }
 
-pub(crate) fn answer(arguments: &AnswerArguments, shared: &Shared, talk: &Talk) -> Result<Exit> {
-    let letter = |id: String| Letter::Answer { id, text: arguments.text.clone(), by: who() };
-    send(&arguments.id, letter, arguments.no_run, shared, talk)
+pub(crate) fn answer(arguments: &AnswerArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
+    let message = |id: String| Message::Answer { id, text: arguments.text.clone(), by: who() };
+    send(&arguments.id, message, arguments.no_run, shared, ui)
 }
 
 fn send(
     id: &str,
-    letter: impl FnOnce(String) -> Letter,
+    message: impl FnOnce(String) -> Message,
     no_run: bool,
     shared: &Shared,
-    talk: &Talk,
+    ui: &Ui,
 ) -> Result<Exit> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     let wait = find(&*state.read()?, id)?;
     let store = state.write()?;
-    let mut letter = letter(wait.id.clone());
+    let mut message = message(wait.id.clone());
     let row = store.run(wait.run.as_str()).map_err(Failure::from)?;
-    if let Some(help) = other_verb(&letter, &wait) {
+    if let Some(help) = other_verb(&message, &wait) {
         let message = format!("`{}` waits for something else: {}", wait.id, printable(&wait.prompt));
-        return Err(Failure::author("wrong_letter", message).help(help).into());
+        return Err(Failure::author("wrong_message", message).help(help).into());
     }
-    redact(&store, &row, &mut letter)?;
-    if let (Letter::Answer { text, .. }, false) = (&letter, wait.choices.is_empty())
+    redact(&store, &row, &mut message)?;
+    if let (Message::Answer { text, .. }, false) = (&message, wait.choices.is_empty())
         && !wait.choices.contains(text)
     {
         let help = format!("one of: {}", wait.choices.join(", "));
         return Err(Failure::author("bad_answer", format!("`{text}` is not a choice")).help(help).into());
     }
-    let lies_there = store.unopened(&wait.run).map_err(Failure::from)?;
-    if lies_there.iter().any(|sent| is_about(&sent.letter, &wait.id)) {
+    let lies_there = store.undelivered(&wait.run).map_err(Failure::from)?;
+    if lies_there.iter().any(|sent| is_about(&sent.message, &wait.id)) {
         let message = format!("`{}` was answered already; run `{}` has not read it yet", wait.id, row.id);
         return Err(Failure::person("resolved", message)
             .help(format!("`escrow resume {}` goes on with it", row.id))
             .into());
     }
-    store.send(&wait.run, &letter, "cli").map_err(Failure::from)?;
+    store.send(&wait.run, &message, "cli").map_err(Failure::from)?;
     if no_run || is_driven(&store, &row)? {
-        talk.say(&format!("recorded; run {} has it", row.id));
-        talk.data_if_machine(&json!({ "recorded": wait.id, "run": { "id": row.id } }));
+        ui.say(&format!("recorded; run {} has it", row.id));
+        ui.data_if_machine(&json!({ "recorded": wait.id, "run": { "id": row.id } }));
         return Ok(Exit::Completed);
     }
-    let wish = if matches!(letter, Letter::Deny { .. }) { Wish::End } else { Wish::GoOn };
-    let run = drive_upward(&row, &store, &state, talk, wish)?;
-    report(&run, &store, talk);
+    let wish = if matches!(message, Message::Deny { .. }) { Wish::End } else { Wish::GoOn };
+    let run = drive_upward(&row, &store, &state, ui, wish)?;
+    report(&run, &store, ui);
     // Denied is what was asked for.
     Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { exit_of(&run) })
 }
 
-/// What to say instead of a letter that this wait cannot be answered by.
-fn other_verb(letter: &Letter, wait: &WaitRow) -> Option<String> {
+/// What to say instead of a message that this wait cannot be answered by.
+fn other_verb(message: &Message, wait: &WaitRow) -> Option<String> {
     let id = &wait.id;
-    match (letter, wait.kind) {
-        (Letter::Approve { .. } | Letter::Deny { .. }, WaitKind::Approval)
-        | (Letter::Answer { .. } | Letter::Deny { .. }, WaitKind::Input) => None,
+    match (message, wait.kind) {
+        (Message::Approve { .. } | Message::Deny { .. }, WaitKind::Approval)
+        | (Message::Answer { .. } | Message::Deny { .. }, WaitKind::Input) => None,
         (_, WaitKind::Approval) => Some(format!("`escrow approve {id}`, or `escrow deny {id}`")),
         (_, WaitKind::Input) => Some(format!("`escrow answer {id} TEXT`")),
         (_, WaitKind::UnknownEffect) => Some(format!(
@@ -101,11 +104,11 @@ fn other_verb(letter: &Letter, wait: &WaitRow) -> Option<String> {
     }
 }
 
-/// Whether a letter is an answer to this wait: there is only one, and the first counts.
-fn is_about(letter: &Letter, wait: &str) -> bool {
-    match letter {
-        Letter::Approve { id, .. } | Letter::Deny { id, .. } | Letter::Answer { id, .. } => id == wait,
-        Letter::Assume { .. } | Letter::Cancel { .. } => false,
+/// Whether a message is an answer to this wait: there is only one, and the first counts.
+fn is_about(message: &Message, wait: &str) -> bool {
+    match message {
+        Message::Approve { id, .. } | Message::Deny { id, .. } | Message::Answer { id, .. } => id == wait,
+        Message::Assume { .. } | Message::Cancel { .. } => false,
     }
 }
 
@@ -114,31 +117,31 @@ pub(crate) fn drive_upward(
     row: &RunRow,
     store: &Arc<Store>,
     state: &StateDirectory,
-    talk: &Talk,
+    ui: &Ui,
     wish: Wish,
 ) -> Result<Run, Failure> {
-    let mut run = drive(row, Arc::clone(store), state, talk, wish)?;
+    let mut run = drive(row, Arc::clone(store), state, ui, wish)?;
     while let Some(parent) = run.options().parent.clone().filter(|_| run.status().is_terminal()) {
         let row = store.run(parent.as_str()).map_err(Failure::from)?;
         if row.status.is_terminal() || is_driven(store, &row)? {
             break;
         }
-        run = drive(&row, Arc::clone(store), state, talk, Wish::GoOn)?;
+        run = drive(&row, Arc::clone(store), state, ui, Wish::GoOn)?;
     }
     Ok(run)
 }
 
-/// A letter lies in the inbox until it is opened, so secrets are taken out before it is sent.
-fn redact(store: &Store, row: &RunRow, letter: &mut Letter) -> Result<(), Failure> {
+/// A message lies in the inbox until it is opened, so secrets are taken out before it is sent.
+fn redact(store: &Store, row: &RunRow, message: &mut Message) -> Result<(), Failure> {
     let run = replay(store, row)?;
     if !run.plan_of().secrets.is_empty() {
         let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
-        secrets.redactor().letter(letter);
+        secrets.redactor().message(message);
     }
     Ok(())
 }
 
-/// The open wait of this id, or why there is none: a letter resolves a wait once.
+/// The open wait of this id, or why there is none: a message resolves a wait once.
 fn find(store: &Store, id: &str) -> Result<WaitRow, Failure> {
     let named = store.waits_named(id)?;
     match named.as_slice() {
@@ -160,12 +163,12 @@ fn find(store: &Store, id: &str) -> Result<WaitRow, Failure> {
 }
 
 /// `escrow approvals`: what waits for a person, oldest first.
-pub(crate) fn approvals(shared: &Shared, talk: &Talk) -> Result<Exit> {
+pub(crate) fn approvals(shared: &Shared, ui: &Ui) -> Result<Exit> {
     let store = StateDirectory::find(shared.state.as_deref())?.read()?;
     let mut waits = store.open_waits().map_err(Failure::from)?;
     // What a nested run waits for is listed as its own.
     waits.retain(|wait| wait.kind != WaitKind::Nested);
-    if talk.output() != Output::Human {
+    if ui.output() != Output::Human {
         let documents: Vec<_> = waits
             .iter()
             .map(|wait| {
@@ -182,24 +185,24 @@ pub(crate) fn approvals(shared: &Shared, talk: &Talk) -> Result<Exit> {
                 })
             })
             .collect();
-        talk.data(&json!({ "approvals": documents }));
+        ui.data(&json!({ "approvals": documents }));
         return Ok(Exit::Completed);
     }
     if waits.is_empty() {
-        talk.page("nothing waits for a person");
+        ui.page("nothing waits for a person");
         return Ok(Exit::Completed);
     }
     let mut table = Table::new();
     for wait in &waits {
         let place = format!("{}{}", wait.check, wait.scope);
         table.row(&[
-            (&wait.id, talk.page.cyan(&wait.id)),
+            (&wait.id, ui.page.cyan(&wait.id)),
             (wait.run.as_str(), wait.run.to_string()),
-            (&place, talk.page.bold(&place)),
+            (&place, ui.page.bold(&place)),
             ("", question(wait)),
         ]);
     }
-    talk.page(&table.render());
+    ui.page(&table.render());
     Ok(Exit::Completed)
 }
 

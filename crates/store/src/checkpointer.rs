@@ -35,7 +35,7 @@ const PAGES_MORE: i32 = 1_000;
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_micros(100);
 
-pub(crate) struct Sweeper {
+pub(crate) struct Checkpointer {
     path: PathBuf,
     /// The length of the log at the last commit.
     pages: AtomicI32,
@@ -44,17 +44,18 @@ pub(crate) struct Sweeper {
     at_work: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Sweeper {
+impl Checkpointer {
     /// Looks after the log that this connection writes.
-    pub(crate) fn of(connection: &mut Connection, path: &Path) -> rusqlite::Result<Arc<Sweeper>> {
+    pub(crate) fn of(connection: &mut Connection, path: &Path) -> rusqlite::Result<Arc<Checkpointer>> {
         let (pages, due) = (AtomicI32::new(0), AtomicI32::new(PAGES_MAX));
-        let sweeper = Arc::new(Sweeper { path: path.to_owned(), pages, due, at_work: Mutex::new(None) });
-        let told = Arc::clone(&sweeper);
+        let checkpointer =
+            Arc::new(Checkpointer { path: path.to_owned(), pages, due, at_work: Mutex::new(None) });
+        let told = Arc::clone(&checkpointer);
         connection.wal_hook(Some(move |_: &mut Wal, pages| {
             told.look_at(pages);
             Ok(())
         }))?;
-        Ok(sweeper)
+        Ok(checkpointer)
     }
 
     fn look_at(&self, pages: i32) {
@@ -67,7 +68,7 @@ impl Sweeper {
                 self.due.store(pages.saturating_add(PAGES_MORE), Ordering::Relaxed);
                 let path = self.path.clone();
                 let sweep = if pages < PAGES_MAX_AT_WORK { fold_in } else { begin_anew };
-                let thread = std::thread::Builder::new().name("escrow-sweeper".into());
+                let thread = std::thread::Builder::new().name("escrow-checkpointer".into());
                 // A log that is not folded in now is found by a later commit.
                 *at_work = thread.spawn(move || drop(sweep(&path))).ok();
             }
@@ -88,7 +89,7 @@ impl Sweeper {
     }
 }
 
-impl Drop for Sweeper {
+impl Drop for Checkpointer {
     fn drop(&mut self) {
         self.finish();
     }

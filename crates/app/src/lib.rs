@@ -1,0 +1,4 @@
+//! Every use case of Escrow, written once: the terminal, pages and the scheduler call the same functions.
+//!
+//! **Invariant:** no terminal, no HTTP, no printing. What a use case has to tell is in its return value, or reaches
+//! an observer that the caller brings.
