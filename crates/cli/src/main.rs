@@ -5,6 +5,7 @@ mod bug;
 mod commands;
 mod exit;
 mod failure;
+mod logging;
 mod pages;
 mod report;
 mod snapshot;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
 }
 
 fn escrow() -> ExitCode {
+    logging::start_if_asked();
     // Harnesses start these verbs for every event, so they run before anything else is set up.
     if let Some(arguments) = lifecycle::arguments_in(std::env::args_os()) {
         return Exit::Lifecycle(lifecycle::run(&arguments)).into();

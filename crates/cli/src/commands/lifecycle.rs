@@ -37,6 +37,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use escrow_protocol::vocabulary::LifecycleEventKind;
+use tracing::debug;
 
 use arguments::Arguments;
 use local_system::LocalSystem;
@@ -59,6 +60,7 @@ pub(crate) fn arguments_in(mut argv: impl Iterator<Item = OsString>) -> Option<V
 /// Runs one verb on this machine and prints its output.
 pub(crate) fn run(arguments: &[OsString]) -> LifecycleExit {
     let output = answer(arguments, &mut LocalSystem::default());
+    debug!(verb = ?arguments.first(), exit = output.exit.as_u8(), "lifecycle verb ended");
     // The verb is done by now; a closed pipe does not undo it.
     let _ = io::stdout().write_all(output.stdout.as_bytes());
     let _ = io::stderr().write_all(output.stderr.as_bytes());

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use escrow_protocol::callback::{Callback, CallbackEnd, CallbackResult};
 use escrow_protocol::dispatch::Client;
@@ -12,6 +12,7 @@ use escrow_protocol::receipt::{Ledger, LedgerError};
 use escrow_protocol::telemetry::{TelemetryHost, TelemetryLog};
 use escrow_runtime::callbacks::{self, Residents};
 use escrow_store::{Mode, ReceiptLedger, StoreError, StoreErrorKind};
+use tracing::debug;
 
 use super::system::{
     FixtureFile, FixturesError, InputLine, LedgerAccess, ResidentQuestion, StateFile, System,
@@ -61,7 +62,10 @@ impl System for LocalSystem {
     }
 
     fn run_callbacks(&mut self, callbacks: &[Callback]) -> Vec<CallbackEnd> {
-        callbacks::run(callbacks)
+        let started = Instant::now();
+        let ends = callbacks::run(callbacks);
+        debug!(callbacks = callbacks.len(), elapsed = ?started.elapsed(), "callbacks ended");
+        ends
     }
 
     fn register_residents(&mut self, clients: &[Client]) -> io::Result<()> {
