@@ -18,7 +18,7 @@ pub enum Gate {
 /// Why the callback may not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    #[error("idempotency_key `{key}` is being dispatched by somebody else until {until_epoch_s}")]
+    #[error("idempotency_key `{key}` is being dispatched by another process until {until_epoch_s}")]
     Busy { key: String, until_epoch_s: u64 },
     #[error(transparent)]
     Ledger(#[from] LedgerError),

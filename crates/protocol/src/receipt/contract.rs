@@ -94,7 +94,7 @@ const PROMISES: &[(&str, Promise)] = &[
         let limited = ledger.query(&ReceiptQuery { limit: Some(2), ..ReceiptQuery::default() })?;
         Ok(ids == ["b", "a", "c"] && found.as_ref() == listed.get(1) && limited == listed[..2])
     }),
-    ("forgetting drops what is old, and numbers go on", |ledger| {
+    ("forgetting removes old receipts, and sequences continue", |ledger| {
         for (id, at_epoch_s) in [("a", 1), ("b", 2), ("c", 3)] {
             ledger.record(LifecycleReceipt { at_epoch_s, ..draft(id, None) })?;
         }

@@ -34,9 +34,9 @@ Receipts
   receipt gaps --ledger <file> --extended
                                       a `receipt.gap_detected` event for every hole in a run
   receipt verify --ledger <file> --extended
-                                      whether every receipt is still the one that was kept
+                                      check that no receipt was changed or removed
   receipt forget --ledger <file> --before <epoch seconds> --extended
-                                      drop old receipts; sequences go on where they were
+                                      remove old receipts; sequences continue
 
 Inspection
   status [--path <dir>] [--state-dir <dir>]

@@ -173,8 +173,8 @@ impl Said {
         )
     }
 
-    /// A release knows one version, and expects it and its keys of everybody. LocalSystem the current one is expected of
-    /// a document that names none of them, so which version and which older key is expected is not compared.
+    /// A release knows one version and names it, and its keys, in messages. Escrow names the current version for a
+    /// document without a known one, so the expected version and the older keys are not compared.
     fn new(exit_code: i32, stdout: String, stderr: &str) -> Self {
         let stderr = ["v0.2", "v0.3"].iter().fold(stderr.to_owned(), |text, older| {
             text.replace(&format!("expected `lifeloop.{older}`"), "expected `lifeloop.v0.4`")

@@ -174,7 +174,7 @@ fn requirements_on_the_wire_are_negotiated() {
         assert_eq!(system.calls, usize::from(status != "failed"));
         assert!(
             system.run_on(INVOKE, &envelope).stdout.contains("\"delivered\""),
-            "compatibly, nobody looks"
+            "compatible rules ignore requirements"
         );
     }
     let mut system = ScriptedSystem::default();
