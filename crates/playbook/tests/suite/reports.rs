@@ -1,12 +1,12 @@
-//! What `escrow check` has to say about a good playbook.
+//! The report of `escrow check`.
 
-use escrow_playbook::{read, report};
+use escrow_playbook::{NoReferences, read, report};
 use serde_json::json;
 
 use crate::support::CATALOG;
 
 #[test]
-fn a_report_says_who_starts_what_is_risky_and_what_is_promised() {
+fn a_report_lists_starts_criticality_and_artifacts() {
     let text = "
 name: release
 artifacts:
@@ -19,9 +19,9 @@ checks:
   mend: { type: noop }
   done: { type: noop, depends_on: [list, 'each|mend'], fanout: reduce }
 ";
-    let reading = read(text, "x.yaml", CATALOG);
+    let reading = read(text, "x.yaml", CATALOG, &NoReferences);
     assert_eq!(reading.diagnostics, []);
-    let report = serde_json::to_value(report(&reading.plan.expect("it is good"))).expect("it is data");
+    let report = serde_json::to_value(report(&reading.plan.expect("valid"))).expect("it is data");
     assert_eq!(report["starts"], json!(["list", "each", "done"]));
     assert_eq!(
         report["artifacts"],
@@ -66,6 +66,6 @@ checks:
 
 #[test]
 fn nothing_is_said_about_artifacts_when_none_are_promised() {
-    let reading = read("checks: { a: { type: noop } }", "x.yaml", CATALOG);
-    assert!(report(&reading.plan.expect("it is good")).artifacts.is_none());
+    let reading = read("checks: { a: { type: noop } }", "x.yaml", CATALOG, &NoReferences);
+    assert!(report(&reading.plan.expect("valid")).artifacts.is_none());
 }

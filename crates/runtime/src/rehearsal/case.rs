@@ -58,7 +58,7 @@ fn script(case: &TestCase, plan: &Plan) -> Script {
         script.replies.insert(ScopedCheck::new(&place.check, &place.scope), replies);
     }
     for message in &case.messages {
-        let at = |place: &escrow_playbook::Place| ScopedCheck::new(&place.check, &place.scope);
+        let at = |place: &escrow_playbook::CheckRef| ScopedCheck::new(&place.check, &place.scope);
         let act = match &message.act {
             MessageAct::Approve(place) => Act::Approve(at(place)),
             MessageAct::Deny(place) => Act::Deny(at(place)),
