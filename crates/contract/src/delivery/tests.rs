@@ -109,8 +109,8 @@ fn a_file_with_a_kind_must_be_such_an_outcome_and_yields_it() {
     let unknown = ExpectedArtifact { kind: Some("nothing".into()), ..review() };
     let contract = ArtifactContract { expected: vec![unknown] };
     let seen = [sighting(vec![with(Some(serde_json::json!({})))])];
-    let refused = judge_delivery(&contract, &Kind::registered, &[], &seen, 0).delivery;
-    assert_eq!(refused.missing_required[0].problem, Problem::Schema, "an unknown kind is never satisfied");
+    let delivery = judge_delivery(&contract, &Kind::registered, &[], &seen, 0).delivery;
+    assert_eq!(delivery.missing_required[0].problem, Problem::Schema, "an unknown kind is never satisfied");
 }
 
 #[test]
@@ -142,9 +142,9 @@ fn the_message_of_an_oversized_file_names_the_limit() {
         ExpectedArtifact { kind: Some("ci_result".into()), ..review() },
     ] {
         let contract = ArtifactContract { expected: vec![expected] };
-        for (size, told) in [(17 << 20, "larger than the limit of 16 MiB"), (9, "not valid JSON")] {
+        for (size, detail) in [(17 << 20, "larger than the limit of 16 MiB"), (9, "not valid JSON")] {
             let delivery = judge(&contract, &[], &[sighting(vec![file("review.md", size, 1)])]);
-            assert_eq!(delivery.missing_required[0].detail, told);
+            assert_eq!(delivery.missing_required[0].detail, detail);
         }
     }
 }

@@ -15,9 +15,9 @@ artifacts:
     - { id: logs, glob: 'logs/*.txt', required: false }
 checks:
   list: { type: command, exec: ls, forEach: true, guarantee: output.length }
-  each: { type: command, exec: cat, depends_on: list, guarantee: result, on_fail: { goto: mend } }
-  mend: { type: noop }
-  done: { type: noop, depends_on: [list, 'each|mend'], fanout: reduce }
+  each: { type: command, exec: cat, depends_on: list, guarantee: result, on_fail: { goto: repair } }
+  repair: { type: noop }
+  done: { type: noop, depends_on: [list, 'each|repair'], fanout: reduce }
 ";
     let reading = read(text, "x.yaml", CATALOG, &NoReferences);
     assert_eq!(reading.diagnostics, []);
@@ -54,14 +54,14 @@ checks:
             "criticality": "info",
             "criticality_origin": "default",
             "mutating": false,
-            "depends_on": ["list", "each|mend"],
+            "depends_on": ["list", "each|repair"],
             "fan": [],
             "routes_to": [],
             "timeout_ms": 60_000,
         })
     );
     assert_eq!(report["checks"][2]["fan"], json!(["list"]));
-    assert_eq!(report["checks"][1]["routes_to"], json!(["mend"]));
+    assert_eq!(report["checks"][1]["routes_to"], json!(["repair"]));
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub fn rehearsal_of(case: &TestCase, plan: &Arc<Plan>) -> Rehearsal {
 fn facts(case: &TestCase, plan: &Plan) -> Facts {
     let git = PlanReads::of(plan)
         .wants_git()
-        .then(|| Err("a test has no git: say what changed in `payload`, as `filesChanged`".to_owned()));
+        .then(|| Err("a test does not read git; give `filesChanged` in `payload`".to_owned()));
     let redacted = |name: &String, value: &String| {
         let secret = plan.secrets.iter().any(|secret| secret.name == *name);
         (name.clone(), if secret { "***".to_owned() } else { value.clone() })

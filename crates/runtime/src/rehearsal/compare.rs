@@ -45,7 +45,7 @@ pub fn differences(case: &TestCase, played: &Played) -> Vec<Difference> {
                     differ(&name, expected, actual);
                 }
             }
-            None => differ(&name, "an item".to_owned(), "there is no such item".to_owned()),
+            None => differ(&name, "an item".to_owned(), "no such item".to_owned()),
         }
     }
     if let Some(expected) = &case.expect.routes {
