@@ -104,7 +104,7 @@ impl Run {
     /// Short enough to type, and the same in every replay. Two waits of one check differ by the entry at which
     /// they began.
     fn wait_id(&self, kind: WaitKind, place: &Place, digest: &str) -> String {
-        let message = match kind {
+        let prefix = match kind {
             WaitKind::Approval => 'a',
             WaitKind::Input => 'q',
             WaitKind::UnknownEffect => 'u',
@@ -113,6 +113,6 @@ impl Run {
         let name = &self.state.plan.check(place.0).name;
         let (run, entry) = (&self.state.options.run, self.state.entries);
         let text = format!("{run}\0{name}\0{}\0{entry}\0{digest}", place.1);
-        format!("{message}_{}", hex(&Sha256::digest(text.as_bytes())[..6]))
+        format!("{prefix}_{}", hex(&Sha256::digest(text.as_bytes())[..6]))
     }
 }
