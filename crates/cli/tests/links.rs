@@ -59,7 +59,9 @@ fn every_relative_link_points_to_an_existing_file() {
             };
             let is_there = match anchor {
                 "" => file.exists(),
-                _ => fs::read_to_string(&file).is_ok_and(|text| anchors(&text).iter().any(|one| one == anchor)),
+                _ => {
+                    fs::read_to_string(&file).is_ok_and(|text| anchors(&text).iter().any(|one| one == anchor))
+                }
             };
             if !is_there {
                 broken.push(format!("{}: {target}", page.display()));
