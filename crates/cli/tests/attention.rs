@@ -18,7 +18,7 @@ fn attention(desk: &Desk) -> Vec<Value> {
 #[test]
 fn failures_are_grouped_and_a_success_clears_them() {
     let desk = Desk::new();
-    assert_eq!(desk.escrow(&["attention"]).stdout.trim(), "nothing needs you");
+    assert_eq!(desk.escrow(&["attention"]).stdout.trim(), "nothing needs attention");
     desk.run(FLAKY);
     desk.run(FLAKY);
     let (_, last) = desk.run(FLAKY);

@@ -69,7 +69,7 @@ fn what_a_kind_forbids_is_refused_with_every_reason_and_not_kept() {
         (r#"{"outcome_kind": "review_verdict", "verdict": "APPROVE", "stars": 5}"#, "stars"),
         (r#"{"outcome_kind": "gate_verdict"}"#, "gate_passed"),
         (r#"{"outcome_kind": "ci_result", "test_count": -1}"#, "/test_count"),
-        (r#"{"outcome_kind": "nonsense"}"#, "no kind is called `nonsense`"),
+        (r#"{"outcome_kind": "nonsense"}"#, "unknown outcome kind `nonsense`"),
         (r#"{"verdict": "APPROVE"}"#, "`outcome_kind` is missing"),
         ("{", "not JSON"),
         ("", "nothing"),

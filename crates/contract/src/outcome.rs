@@ -175,7 +175,7 @@ pub fn read_any(
     };
     if !is_kind_name(name) {
         let name = quoted(&Value::String(name.clone()));
-        return Err(NotAnOutcome::because(format!("no kind is called {name}; there are {}", known())));
+        return Err(NotAnOutcome::because(format!("unknown outcome kind {name}; known kinds: {}", known())));
     }
     match find(name) {
         Some(Ok(kind)) => kind.judge(&value),
@@ -183,7 +183,7 @@ pub fn read_any(
         None => {
             let own = format!("an own kind is a JSON Schema in `.escrow/outcomes/{name}.json`");
             Err(NotAnOutcome::because(format!(
-                "no kind is called `{name}`; there are {}, and {own}",
+                "unknown outcome kind `{name}`; known kinds: {}, and {own}",
                 known()
             )))
         }

@@ -27,7 +27,7 @@ pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) -> Res
         }
         FoundAgent::Broken { file, diagnostics } => {
             let rendered = render(&diagnostics, "", ui.paint.is_coloured());
-            let message = format!("`{file}` is not a good profile; nothing was run");
+            let message = format!("`{file}` is not a valid profile; nothing was run");
             return Err(Failure::diagnosed(message, diagnostics, rendered).into());
         }
     };

@@ -236,8 +236,8 @@ fn an_outcome_says_itself_which_kind_it_is() {
     );
     for (text, why) in [
         (r#"{"gate_passed": true}"#, "`outcome_kind` is missing"),
-        (r#"{"outcome_kind": "gate_verdikt"}"#, "no kind is called `gate_verdikt`"),
-        (r#"{"outcome_kind": "../../etc/passwd"}"#, "no kind is called"),
+        (r#"{"outcome_kind": "gate_verdikt"}"#, "unknown outcome kind `gate_verdikt`"),
+        (r#"{"outcome_kind": "../../etc/passwd"}"#, "unknown outcome kind"),
         (r#"{"outcome_kind": 3}"#, "not a name"),
         ("[]", "an outcome is an object"),
     ] {
