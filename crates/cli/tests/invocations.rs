@@ -108,7 +108,7 @@ fn ending_takes_what_the_runs_came_to_or_what_somebody_says() {
     let id = start(&desk);
     let nothing = end(&id, &[]);
     assert_eq!(nothing.code, Some(2));
-    assert!(nothing.stderr.contains("nothing ran"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("has no runs"), "{}", nothing.stderr);
     run_in(&desk, FAILS, &id);
     let lie = end(&id, &["--status", "completed"]);
     assert_eq!(lie.code, Some(4));
