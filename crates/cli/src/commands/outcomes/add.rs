@@ -101,7 +101,7 @@ fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
     let own = || {
         let schema = outcome_kinds::find(name, &folders)?;
         Some(schema.and_then(|schema| {
-            Kind::own(name, &schema)
+            Kind::custom(name, &schema)
                 .map_err(|why| format!("`.escrow/outcomes/{name}.json` is not a valid JSON Schema: {why}"))
         }))
     };
