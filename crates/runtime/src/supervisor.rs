@@ -85,7 +85,7 @@ pub enum DriveError {
     #[error("{left} of the processes that run `{run}` had started still run and cannot be ended")]
     Orphans { run: escrow_model::RunId, left: usize },
     /// A bug: whoever was sent out has panicked, and nobody would ever hear from it.
-    #[error("whoever did the work of `{0}` came to an end without an answer")]
+    #[error("the task of `{0}` ended without a result")]
     Lost(String),
 }
 
