@@ -6,12 +6,11 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Assumption, CheckIndex, Entry, Event, Issue, Message, Millis, Plan, Reason, ReasonCode, RunStatus,
-    ScopePath, SkipReason, Verdict, WaitKind,
+    Assumption, CheckIndex, Entry, Event, Issue, IssueCode, Message, Millis, Plan, Reason, ReasonCode,
+    RoutedBy, RoutingBlock, RunStatus, ScopePath, SkipReason, Verdict, WaitKind,
 };
 use serde_json::Value;
 
-use crate::graph::BlockName;
 use crate::location::Location;
 use crate::run::Run;
 use crate::state::{Failure, History, Node, Phase, Remembered, Route, RunFailure, Stopping, Wait};
@@ -90,17 +89,17 @@ impl Run {
                 }
                 let source = Location::new(source, scope.clone());
                 self.decide_anew(&source, target, to_scope, goto_event.as_deref());
-                self.note_run_target(source, by, Location::new(target, to_scope.clone()));
+                self.note_run_target(source, *by, Location::new(target, to_scope.clone()));
             }
             Event::RoutingDone { check, scope, block } => {
                 let check = self.index(check);
-                self.routing_done(check, scope, block);
+                self.routing_done(check, scope, *block);
             }
             Event::LoopBudgetExceeded { check, scope, to, limit } => {
                 let (source, target) = (self.index(check), self.index(to));
                 let message = format!("routing to `{to}` again would exceed the loop budget of {limit}");
                 self.halt(target, scope);
-                self.raise(source, scope, &Issue::error("routing/loop_budget_exceeded", message.clone()));
+                self.raise(source, scope, &Issue::error(IssueCode::LoopBudgetExceeded, message.clone()));
                 self.fail_run(ReasonCode::FailedLoopBudget, source, message);
             }
             Event::IssueRaised { check, scope, issue, fails_run } => {
@@ -124,12 +123,23 @@ impl Run {
                     cell.recovering = false;
                 }
             }
-            Event::WaitStarted { check, scope, kind, id, digest, prompt, choices, expires_at } => {
+            Event::WaitStarted {
+                check,
+                scope,
+                kind,
+                id,
+                digest,
+                nested_reason,
+                prompt,
+                choices,
+                expires_at,
+            } => {
                 let check = self.index(check);
                 let wait = Wait {
                     location: Location::new(check, scope.clone()),
                     kind: *kind,
                     digest: digest.clone(),
+                    nested_reason: *nested_reason,
                     prompt: prompt.clone(),
                     choices: choices.clone(),
                     expires_at: *expires_at,
@@ -314,9 +324,9 @@ impl Run {
         let plan = self.plan();
         let spec = plan.check(check);
         let block = match verdict {
-            Verdict::Succeeded if !spec.on_success.is_empty() => Some(BlockName::Success),
-            Verdict::Failed if !spec.on_fail.is_empty() || spec.retry.is_some() => Some(BlockName::Fail),
-            Verdict::Succeeded | Verdict::Failed if !spec.on_finish.is_empty() => Some(BlockName::Finish),
+            Verdict::Succeeded if !spec.on_success.is_empty() => Some(RoutingBlock::Success),
+            Verdict::Failed if !spec.on_fail.is_empty() || spec.retry.is_some() => Some(RoutingBlock::Fail),
+            Verdict::Succeeded | Verdict::Failed if !spec.on_finish.is_empty() => Some(RoutingBlock::Finish),
             Verdict::Succeeded | Verdict::Failed => None,
         };
         if let Some(block) = block {
@@ -324,27 +334,27 @@ impl Run {
         }
     }
 
-    fn insert_route(&mut self, check: CheckIndex, scope: &ScopePath, block: BlockName) {
+    fn insert_route(&mut self, check: CheckIndex, scope: &ScopePath, block: RoutingBlock) {
         let location = Location::new(check, scope.clone());
         self.state.agenda.0.routes.insert(location.clone());
         self.state.routes.insert(location, Route::new(block));
     }
 
-    fn routing_done(&mut self, check: CheckIndex, scope: &ScopePath, block: &str) {
+    fn routing_done(&mut self, check: CheckIndex, scope: &ScopePath, block: RoutingBlock) {
         self.forget_route(check, scope);
         let plan = self.plan();
         let spec = plan.check(check);
-        let finish = block != BlockName::Finish.as_str() && !spec.on_finish.is_empty();
+        let finish = block != RoutingBlock::Finish && !spec.on_finish.is_empty();
         if finish && self.state.stopping.is_none() {
-            self.insert_route(check, scope, BlockName::Finish);
+            self.insert_route(check, scope, RoutingBlock::Finish);
         }
         // A `forEach` check settles before its `on_finish`, or its items could never run. Others do, unless it
         // may send the run back to them.
         let judged = self.cell(check, scope).is_some_and(|cell| cell.phase == Phase::Judged);
-        if judged && (!finish || spec.for_each || !self.graph.may_loop(check, BlockName::Finish)) {
+        if judged && (!finish || spec.for_each || !self.graph.may_loop(check, RoutingBlock::Finish)) {
             self.settle(check, scope);
         }
-        if spec.for_each && block == BlockName::Finish.as_str() {
+        if spec.for_each && block == RoutingBlock::Finish {
             self.let_go(check, scope);
         }
     }
@@ -363,13 +373,13 @@ impl Run {
         }
     }
 
-    fn note_run_target(&mut self, source: Location, by: &str, target: Location) {
+    fn note_run_target(&mut self, source: Location, by: RoutedBy, target: Location) {
         // A source that its own target re-decides has no route any more: it starts afresh.
         let Some(route) = self.state.routes.get_mut(&source) else { return };
         match by {
-            "run" => route.ran = true,
-            "run_js" => route.ran_js = true,
-            _ => return,
+            RoutedBy::Run => route.ran = true,
+            RoutedBy::RunJs => route.ran_js = true,
+            RoutedBy::Transition | RoutedBy::GotoJs | RoutedBy::Goto => return,
         }
         route.awaiting.insert(target.clone());
         self.state.awaited.entry(target).or_default().insert(source);

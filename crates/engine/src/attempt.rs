@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, AssumeMode, CheckIndex, Criticality, Ending, Event, FaultClass, Issue, Request, ScopePath,
-    SkipReason, Verdict,
+    Answer, AssumeMode, CheckIndex, Criticality, Ending, Event, FaultClass, Issue, IssueCode, Request,
+    RoutingBlock, ScopePath, SkipReason, Verdict,
 };
 
-use crate::graph::BlockName;
 use crate::location::{AttemptKey, Location};
 use crate::pure;
 use crate::request::digest_of;
@@ -29,7 +28,7 @@ impl Deciding<'_> {
         let request = match self.render(*check, scope) {
             Ok(request) => request,
             Err(message) => {
-                let issue = Issue::error("system/template_error", message);
+                let issue = Issue::error(IssueCode::TemplateError, message);
                 self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
                 return;
             }
@@ -77,9 +76,9 @@ impl Deciding<'_> {
                 (AssumeMode::Skip, false) => self.skip_check(*check, scope, SkipReason::Assume, message),
                 (AssumeMode::Skip, true) => self.skip_for_error(location, SkipReason::Assume, message),
                 (AssumeMode::Fail, error) => {
-                    let mut issues = vec![Issue::error("contract/assume_failed", message.clone())];
+                    let mut issues = vec![Issue::error(IssueCode::AssumeFailed, message.clone())];
                     if error {
-                        issues.insert(0, Issue::error("system/expression_error", message));
+                        issues.insert(0, Issue::error(IssueCode::ExpressionError, message));
                     }
                     self.judge_as(location, Judgement::without_attempt(issues, Some(FaultClass::Logical)));
                 }
@@ -109,7 +108,7 @@ impl Deciding<'_> {
             return;
         }
         let Some(request) = self.cell(*check, scope).and_then(|cell| cell.request.clone()) else { return };
-        if spec.provider == "human-input" {
+        if pure::HUMAN_INPUT.is(&spec.provider) {
             self.ask_input(location, &request);
         } else {
             self.ask_for(Effect::Perform { attempt, request });
@@ -166,8 +165,8 @@ impl Deciding<'_> {
             let name = format!("{}{scope}", spec.name);
             self.store_outcome(name, outcome, Some(location), None);
         }
-        if let (Verdict::Failed, Some(class)) = (verdict, fault) {
-            let code = issues.first().map(|issue| issue.rule_id.clone()).unwrap_or_default();
+        if let (Verdict::Failed, Some(class), Some(issue)) = (verdict, fault, issues.first()) {
+            let code = issue.code.clone();
             self.record(Event::FaultDetected { check: spec.name.clone(), scope: scope.clone(), class, code });
         }
         let settled = self.state.stopping.is_some() || !self.stays_open(*check, scope, verdict, fault);
@@ -247,11 +246,11 @@ impl Run {
     ) -> bool {
         let spec = self.state.plan.check(check);
         let block = match verdict {
-            Verdict::Succeeded => BlockName::Success,
-            Verdict::Failed => BlockName::Fail,
+            Verdict::Succeeded => RoutingBlock::Success,
+            Verdict::Failed => RoutingBlock::Fail,
         };
         let retries = verdict == Verdict::Failed && self.may_retry(check, scope, fault);
-        let finish = !spec.for_each && self.graph.may_loop(check, BlockName::Finish);
+        let finish = !spec.for_each && self.graph.may_loop(check, RoutingBlock::Finish);
         retries || self.graph.may_loop(check, block) || finish
     }
 }

@@ -3,7 +3,9 @@
 //! Routes are looked at before checks: where a route re-decides something, its dependents must not start on
 //! what is about to change.
 
-use escrow_model::{Answer, CheckIndex, Event, Issue, ProviderFault, ReasonCode, ScopePath, SkipReason};
+use escrow_model::{
+    Answer, CheckIndex, Event, FaultCode, Issue, IssueCode, ProviderFault, ReasonCode, ScopePath, SkipReason,
+};
 
 use crate::gate::Gate;
 use crate::location::Location;
@@ -26,7 +28,7 @@ impl Deciding<'_> {
         let plan = self.plan();
         if let Some(problem) = self.surroundings.env_problem.clone() {
             let location = Location::new(CheckIndex(0), ScopePath::root());
-            let issue = Issue::error("system/template_error", problem);
+            let issue = Issue::error(IssueCode::TemplateError, problem);
             self.raise_issue(&location, issue, Some(ReasonCode::FailedExpression));
             for check in plan.indices() {
                 self.skip_check(check, &ScopePath::root(), SkipReason::RunEnded, String::new());
@@ -200,7 +202,7 @@ impl Deciding<'_> {
         if cell.request.is_some() {
             // A question that was asked: nobody needs the answer any more.
             let attempt = self.last_attempt(location);
-            let fault = ProviderFault::logical("cancelled", "the run ended before it was answered");
+            let fault = ProviderFault::logical(FaultCode::Cancelled, "the run ended before it was answered");
             self.take_answer(&attempt, Answer::fault(fault));
         } else if cell.unknown || cell.past.verdict.is_some() {
             let check = self.plan().check(*check).name.clone();
@@ -249,7 +251,7 @@ impl Deciding<'_> {
         let event = Event::IssueRaised {
             check: self.plan().check(*check).name.clone(),
             scope: scope.clone(),
-            issue: Issue::error("system/expression_error", message.clone()),
+            issue: Issue::error(IssueCode::ExpressionError, message.clone()),
             fails_run: spec_critical.then_some(ReasonCode::FailedExpression),
         };
         self.record(event);

@@ -17,7 +17,7 @@ mod timeline;
 
 use escrow_expr::Explanation;
 use escrow_model::{
-    CheckIndex, CheckStatus, Entry, Event, Issue, Reason, RunId, RunStatus, ScopePath, rfc3339,
+    CheckIndex, CheckStatus, Entry, Event, Issue, Reason, RunId, RunStatus, ScopePath, Severity, rfc3339,
 };
 use serde::Serialize;
 use thiserror::Error;
@@ -271,9 +271,9 @@ impl Book<'_> {
     }
 }
 
-/// The rule that made a verdict; empty when there is none.
-pub(crate) fn decisive_rule(issues: &[Issue]) -> &str {
-    path::decisive(issues).map_or("", |issue| issue.rule_id.as_str())
+/// The issue that made a verdict.
+pub(crate) fn decisive(issues: &[Issue]) -> Option<&Issue> {
+    issues.iter().find(|issue| issue.severity == Severity::Error).or(issues.first())
 }
 
 /// Which of several items speaks for a check: lower comes first. `None` for what decides nothing.

@@ -36,7 +36,7 @@ impl Deciding<'_> {
         }
         if let Some(location) = self.state.routes.keys().next().cloned() {
             let route = &self.state.routes[&location];
-            let block = route.block.as_str().to_owned();
+            let block = route.block;
             let check = self.plan().check(location.check).name.clone();
             self.record(Event::RoutingDone { check, scope: location.scope, block });
             return true;
@@ -63,7 +63,7 @@ impl Deciding<'_> {
             WaitKind::Approval => ReasonCode::WaitingApproval,
             WaitKind::Input => ReasonCode::WaitingInput,
             // A reason travels unchanged from a nested run to the one around it.
-            WaitKind::Nested => ReasonCode::parse(&wait.digest).unwrap_or(ReasonCode::WaitingInput),
+            WaitKind::Nested => wait.nested_reason.unwrap_or(ReasonCode::WaitingInput),
         };
         let name = self.state.plan.check(wait.location.check).name.clone();
         let kind = match wait.kind {

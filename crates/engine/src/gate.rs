@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use escrow_model::{CheckIndex, Criticality, Need, ScopePath, SkipReason};
+use escrow_model::{CheckIndex, Criticality, Need, RoutingBlock, ScopePath, SkipReason};
 
-use crate::graph::{BlockName, scope_toward};
+use crate::graph::scope_toward;
 use crate::location::Location;
 use crate::run::Run;
 use crate::state::{Cell, Node};
@@ -123,14 +123,14 @@ impl Run {
         let fan = &plan.check(dependency).fan;
         let parents = fan.iter().copied().chain(plan.check(dependency).for_each.then_some(dependency));
         parents.into_iter().any(|parent| {
-            if plan.check(check).fan.contains(&parent) || !self.graph.may_loop(parent, BlockName::Finish) {
+            if plan.check(check).fan.contains(&parent) || !self.graph.may_loop(parent, RoutingBlock::Finish) {
                 return false;
             }
             let at = toward.truncated(plan.check(parent).fan.len());
             self.state
                 .routes
                 .get(&Location::new(parent, at))
-                .is_some_and(|route| route.block == BlockName::Finish)
+                .is_some_and(|route| route.block == RoutingBlock::Finish)
         })
     }
 

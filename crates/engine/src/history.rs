@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use escrow_model::{CheckStatus, Entry, Event, Millis, ScopePath};
 
-use crate::explain::decisive_rule;
+use crate::explain::decisive;
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
 
@@ -79,10 +79,8 @@ fn why(event: &Event) -> (String, String) {
     match event {
         Event::CheckSkipped { reason, detail, .. } => (reason.as_str().to_owned(), detail.clone()),
         Event::CheckJudged { issues, .. } => {
-            let rule = decisive_rule(issues);
-            let message =
-                issues.iter().find(|issue| issue.rule_id == rule).map(|issue| issue.message.clone());
-            (rule.to_owned(), message.unwrap_or_default())
+            let found = decisive(issues).map(|issue| (issue.code.to_string(), issue.message.clone()));
+            found.unwrap_or_default()
         }
         Event::WaitStarted { prompt, .. } => (String::new(), prompt.clone()),
         Event::Routed { check, to, .. } => (String::new(), format!("`{check}` routed to `{to}`")),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Criticality, Event, Issue, Message, ProviderFault, Request, ScopePath,
-    Verdict, WaitKind,
+    Answer, Assumption, CheckIndex, Criticality, Event, FaultCode, Issue, IssueCode, Message, ProviderFault,
+    ProviderName, Request, ScopePath, Verdict, WaitKind,
 };
 use serde_json::{Value, json};
 
@@ -13,9 +13,6 @@ use crate::run::{Effect, Input, Run};
 use crate::state::{Node, Phase};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
-
-/// The provider whose attempts are runs with a journal of their own.
-pub(crate) const NESTED: &str = "playbook";
 
 impl Deciding<'_> {
     pub(crate) fn deliver_message(&mut self, message: Message) {
@@ -50,12 +47,13 @@ impl Deciding<'_> {
         let Some(wait) = self.state.waits.get(id).cloned() else { return };
         match wait.kind {
             WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested => {
-                let issue = Issue::error("approval/denied", "a person denied it");
+                let issue = Issue::error(IssueCode::ApprovalDenied, "a person denied it");
                 self.judge_as(&wait.location, Judgement::without_attempt(vec![issue], None));
             }
             WaitKind::Input => {
                 let attempt = self.last_attempt(&wait.location);
-                let fault = ProviderFault::logical("denied", "a person denied it, or nobody answered");
+                let fault =
+                    ProviderFault::logical(FaultCode::Denied, "a person denied it, or nobody answered");
                 self.take_answer(&attempt, Answer::fault(fault));
             }
         }
@@ -86,7 +84,7 @@ impl Deciding<'_> {
             Assumption::Failed => {
                 let who = by.unwrap_or("a person");
                 let message = format!("{who} says that it did not happen");
-                let issue = Issue::error("effect/assumed_failed", message);
+                let issue = Issue::error(IssueCode::EffectAssumedFailed, message);
                 self.judge_as(location, judgement(Verdict::Failed, vec![issue]));
             }
         }
@@ -168,13 +166,14 @@ impl Deciding<'_> {
         self.record(Event::RunResumed {});
         self.state.agenda.0.inspection_asked = false;
         let plan = self.plan();
-        let code = if self.state.stopping.is_some() { "cancelled" } else { "lost" };
+        let code = if self.state.stopping.is_some() { FaultCode::Cancelled } else { FaultCode::Lost };
         for (attempt, request) in self.nested_waits() {
             self.call_nested(attempt, request);
         }
         for (attempt, _) in self.at_work(&Phase::Reconciling) {
             if self.state.stopping.is_some() {
-                let fault = ProviderFault::transient(code, "Escrow was ended while `reconcile` looked");
+                let fault =
+                    ProviderFault::transient(code.clone(), "Escrow was ended while `reconcile` looked");
                 self.take_finding(&attempt, Answer::fault(fault));
             } else {
                 self.issue_reconcile(&attempt.location());
@@ -183,11 +182,11 @@ impl Deciding<'_> {
         for (attempt, request) in self.at_work(&Phase::Running) {
             let spec = plan.check(attempt.check);
             let external = spec.criticality == Criticality::External;
-            if request.provider == NESTED {
+            if request.provider == ProviderName::NESTED {
                 self.call_nested(attempt, request);
             } else if self.state.stopping.is_some() || (external && !spec.idempotent) {
-                let fault =
-                    ProviderFault::transient(code, "Escrow was ended while this ran").with_unknown_effect();
+                let fault = ProviderFault::transient(code.clone(), "Escrow was ended while this ran")
+                    .with_unknown_effect();
                 self.take_answer(&attempt, Answer::fault(fault));
             } else {
                 self.ask_for(Effect::Perform { attempt, request });

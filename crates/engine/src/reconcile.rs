@@ -11,7 +11,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Ending, Event, Expression, Issue, Reconcile, Request, ScopePath, Verdict,
+    Answer, Assumption, CheckIndex, Ending, Event, Expression, FaultCode, Issue, IssueCode, ProviderName,
+    Reconcile, Request, ScopePath, Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -97,7 +98,7 @@ impl Deciding<'_> {
             Some(Assumption::Done) => self.judge_as(&location, judgement(Verdict::Succeeded, Vec::new())),
             Some(Assumption::Failed) => {
                 let message = format!("`reconcile` says that it did not happen: {detail}");
-                let issue = Issue::error("effect/reconciled_failed", message);
+                let issue = Issue::error(IssueCode::EffectReconciledFailed, message);
                 self.judge_as(&location, judgement(Verdict::Failed, vec![issue]));
             }
             None => {
@@ -122,7 +123,7 @@ impl Run {
         let exec = crate::request::render_field(&reconcile.exec, &view)
             .map_err(|fault| format!("`reconcile`: {}", self.surroundings.in_words(&fault)))?;
         Ok(Request {
-            provider: "command".into(),
+            provider: ProviderName::COMMAND,
             fields: Map::from_iter([("exec".to_owned(), exec)]),
             env: self.render_env(check, &view)?,
             timeout_ms: reconcile.timeout_ms,
@@ -138,7 +139,7 @@ impl Run {
         };
         let speaks = reconcile.expressions().next().is_some();
         if let Ending::Fault(fault) = &answer.ending
-            && !(speaks && fault.code == "exit_nonzero")
+            && !(speaks && fault.code == FaultCode::ExitNonzero)
         {
             return (None, fault.message.clone());
         }

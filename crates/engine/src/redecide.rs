@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ArtifactContract, Delivery, Entry, Event, ExpectedArtifact, Message, Millis, Plan, ProviderFault,
-    Request, ScopePath, ScopedCheck, WaitKind,
+    Answer, ArtifactContract, Delivery, Entry, Event, ExpectedArtifact, FaultCode, Message, Millis, Plan,
+    ProviderFault, Request, ScopePath, ScopedCheck, WaitKind,
 };
 use serde::Serialize;
 
@@ -235,8 +235,8 @@ impl Driver {
                         // It was stopped then, and what came of that is on its way.
                         continue;
                     }
-                    let fault =
-                        ProviderFault::transient("cancelled", "the run was ending").with_unknown_effect();
+                    let fault = ProviderFault::transient(FaultCode::Cancelled, "the run was ending")
+                        .with_unknown_effect();
                     let answer = Answer::fault(fault);
                     let input = if looks {
                         Input::Reconciled { attempt, answer }

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use escrow_model::{
-    CheckIndex, Event, Millis, RunId, RunStatus, ScopePath, ScopedCheck, Severity, SkipReason, Verdict,
+    CheckIndex, Event, Millis, ProviderName, RunId, RunStatus, ScopePath, ScopedCheck, Severity, SkipReason,
+    Verdict,
 };
 use thiserror::Error;
 
 use crate::graph::shared_depth;
 use crate::location::{AttemptKey, Location};
-use crate::messages::NESTED;
 use crate::run::{Run, Turn};
 use crate::state::{Calling, Node, Stopping};
 use crate::turn::Deciding;
@@ -119,7 +119,7 @@ impl Run {
         let plan = self.plan();
         for (position, check) in self.state.checks.iter_mut().enumerate() {
             check.nested.clear();
-            if plan.check(CheckIndex::at(position)).provider != NESTED {
+            if plan.check(CheckIndex::at(position)).provider != ProviderName::NESTED {
                 continue;
             }
             for (scope, node) in check.nodes.iter() {

@@ -1,6 +1,6 @@
 //! What is tried again, and when.
 
-use escrow_model::{BackoffMode, CheckIndex, Event, FaultClass, Millis, Retry, ScopePath, Verdict};
+use escrow_model::{BackoffMode, CheckIndex, Event, FaultClass, Millis, Recovery, Retry, ScopePath, Verdict};
 use sha2::{Digest, Sha256};
 
 use crate::location::Location;
@@ -29,7 +29,7 @@ impl Deciding<'_> {
         let delay = self.backoff_ms(&retry, *check, scope, number);
         let (check, scope) = (spec.name.clone(), scope.clone());
         let started =
-            Event::RecoveryStarted { check: check.clone(), scope: scope.clone(), by: "retry".into() };
+            Event::RecoveryStarted { check: check.clone(), scope: scope.clone(), by: Recovery::Retry };
         self.record(started);
         let at = self.at.saturating_add(delay);
         self.record(Event::RetryScheduled { check, scope, retry: number, at });

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, CheckIndex, Delivery, Facts, FaultClass, Issue, Millis, Plan, Reason, ReasonCode,
-    RecordedOutcome, Request, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind,
-    Warning,
+    RecordedOutcome, Request, RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict,
+    WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
 use crate::by_scope::ByScope;
-use crate::graph::BlockName;
 use crate::location::Location;
 use crate::overridden::Overridden;
 
@@ -274,6 +273,7 @@ pub(crate) struct Wait {
     pub(crate) location: Location,
     pub(crate) kind: WaitKind,
     pub(crate) digest: String,
+    pub(crate) nested_reason: Option<ReasonCode>,
     pub(crate) prompt: String,
     pub(crate) choices: Vec<String>,
     pub(crate) expires_at: Option<Millis>,
@@ -282,7 +282,7 @@ pub(crate) struct Wait {
 /// A routing block at work.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Route {
-    pub(crate) block: BlockName,
+    pub(crate) block: RoutingBlock,
     pub(crate) ran: bool,
     pub(crate) ran_js: bool,
     pub(crate) awaiting: BTreeSet<Location>,
@@ -290,7 +290,7 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    pub(crate) fn new(block: BlockName) -> Route {
+    pub(crate) fn new(block: RoutingBlock) -> Route {
         Route { block, ran: false, ran_js: false, awaiting: BTreeSet::new(), target_failed: false }
     }
 }

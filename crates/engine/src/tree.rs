@@ -9,10 +9,9 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use escrow_model::{CheckIndex, ScopePath, SkipReason, Verdict};
+use escrow_model::{CheckIndex, RoutingBlock, ScopePath, SkipReason, Verdict};
 use serde_json::Value;
 
-use crate::graph::BlockName;
 use crate::location::Location;
 use crate::run::Run;
 use crate::state::{Aside, Cell, Group, Node, Phase};
@@ -169,7 +168,7 @@ impl Run {
         for depth in from..=scope.depth() {
             let Some(parent) = fan.get(depth) else { continue };
             let location = Location::new(*parent, scope.truncated(depth));
-            if self.state.routes.get(&location).is_some_and(|route| route.block == BlockName::Finish) {
+            if self.state.routes.get(&location).is_some_and(|route| route.block == RoutingBlock::Finish) {
                 self.state.agenda.0.routes.insert(location);
             }
         }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_expr::{Budget, Given, List, Object, Scope};
-use escrow_model::{Answer, CheckIndex, ScopePath};
+use escrow_model::{Answer, CheckIndex, RoutingBlock, ScopePath};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::graph::{BlockName, scope_toward};
+use crate::graph::scope_toward;
 use crate::run::Run;
 use crate::state::{Cell, History, Remembered};
 
@@ -77,10 +77,15 @@ impl<'a> View<'a> {
     }
 
     /// In a routing block. The `on_finish` of a `forEach` check sees the history of its last pass.
-    pub(crate) fn routing(run: &'a Run, check: CheckIndex, scope: &ScopePath, block: BlockName) -> View<'a> {
+    pub(crate) fn routing(
+        run: &'a Run,
+        check: CheckIndex,
+        scope: &ScopePath,
+        block: RoutingBlock,
+    ) -> View<'a> {
         let cell = run.cell(check, scope);
         let answer = cell.and_then(|cell| cell.answer.as_deref());
-        let pass = (block == BlockName::Finish && run.state.plan.check(check).for_each)
+        let pass = (block == RoutingBlock::Finish && run.state.plan.check(check).for_each)
             .then(|| cell.map_or(0, |cell| cell.pass_from));
         View::new(run, check, scope, answer, run.next_attempt(check, scope).saturating_sub(1), pass)
     }

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, Assumption, Delivery, Facts, FaultClass, Issue, Message, Millis, Plan, Reason, RecordedOutcome,
-    Request, RunOptions, ScopePath, ScopedCheck, SkipReason, Verdict, Warning,
+    Answer, Assumption, Delivery, Facts, FaultClass, Issue, IssueCode, Message, Millis, Plan, Reason,
+    ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunOptions, ScopePath,
+    ScopedCheck, SkipReason, Verdict, Warning,
 };
 
 /// The version that new entries carry.
@@ -116,10 +117,8 @@ pub enum Event {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
-        /// `on_success`, `on_fail` or `on_finish`.
-        block: String,
-        /// `run`, `run_js`, `transition`, `goto_js` or `goto`.
-        by: String,
+        block: RoutingBlock,
+        by: RoutedBy,
         to: String,
         to_scope: ScopePath,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +132,7 @@ pub enum Event {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
-        block: String,
+        block: RoutingBlock,
     },
     LoopBudgetExceeded {
         check: String,
@@ -151,7 +150,7 @@ pub enum Event {
         issue: Issue,
         /// The run fails for it, with this code.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        fails_run: Option<crate::ReasonCode>,
+        fails_run: Option<ReasonCode>,
     },
     WarningRaised {
         warning: Warning,
@@ -162,7 +161,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         class: FaultClass,
-        code: String,
+        code: IssueCode,
     },
     /// What the fault keeps from running.
     FaultIsolated {
@@ -174,7 +173,7 @@ pub enum Event {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
-        by: String,
+        by: Recovery,
     },
     RecoverySucceeded {
         check: String,
@@ -194,10 +193,12 @@ pub enum Event {
         scope: ScopePath,
         kind: WaitKind,
         id: String,
-        /// What is waited for: SHA-256 of the request that is to be approved, or the reason that a nested run
-        /// has for waiting.
+        /// SHA-256 of the request that is to be approved or answered.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         digest: String,
+        /// Why the nested run waits, of `WaitKind::Nested`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nested_reason: Option<ReasonCode>,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         prompt: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

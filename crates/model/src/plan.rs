@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ArtifactContract, Assumption, Block, ExpectedArtifact, Expression, Retry, Routing, Rule, Secret, Shell,
-    Text,
+    ArtifactContract, Assumption, Block, ExpectedArtifact, Expression, ProviderName, Retry, Routing, Rule,
+    Secret, Shell, Text,
 };
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
@@ -74,7 +74,7 @@ impl CheckIndex {
 pub struct Check {
     pub name: String,
     #[serde(rename = "type")]
-    pub provider: String,
+    pub provider: ProviderName,
     /// Events that it listens to; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<String>,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use escrow_engine::{AttemptKey, Effect, Input, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, Entry, Event, ExpectedArtifact, Facts, Message, Millis, Plan, ProviderFault, Request,
-    RunId, RunOptions, RunStatus, ScopePath, ScopedCheck, SeenFile, Sighting,
+    Answer, Assumption, Entry, Event, ExpectedArtifact, Facts, FaultCode, Message, Millis, Plan,
+    ProviderFault, Request, RunId, RunOptions, RunStatus, ScopePath, ScopedCheck, SeenFile, Sighting,
 };
 
 use crate::{Ask, Step, World};
@@ -259,7 +259,8 @@ impl<W: World> Stage<W> {
                 let Some(running) = coming.find(|one| one.attempt == attempt).cloned() else { return };
                 self.silent.retain(|one| *one != running);
                 self.coming.retain(|_, (one, _)| *one != running);
-                let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
+                let fault =
+                    ProviderFault::transient(FaultCode::Cancelled, "it was stopped").with_unknown_effect();
                 self.deliver(running, Answer::fault(fault), 0);
             }
             Effect::Inspect { expected, attempt } => self.looks.push_back((expected, attempt)),

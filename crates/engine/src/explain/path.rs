@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use escrow_model::{CheckIndex, Event, Issue, ScopePath, Severity, SkipReason, Verdict};
+use escrow_model::{CheckIndex, Event, ScopePath, SkipReason, Verdict};
 
-use super::{Book, Link};
+use super::{Book, Link, decisive};
 use crate::gate::Gate;
 use crate::graph::scope_toward;
 use crate::location::Location;
@@ -65,7 +65,7 @@ impl Book<'_> {
             }
             Event::CheckJudged { verdict, issues, .. } => {
                 let first = decisive(issues);
-                let code = first.map(|issue| issue.rule_id.clone()).unwrap_or_default();
+                let code = first.map(|issue| issue.code.to_string()).unwrap_or_default();
                 let detail = first.map(|issue| issue.message.clone()).unwrap_or_default();
                 match verdict {
                     Verdict::Succeeded => ("succeeded", code, detail),
@@ -127,9 +127,4 @@ fn dependency(then: &Run, Location { check, scope }: &Location) -> Option<Locati
 fn parent(then: &Run, Location { check, scope }: &Location) -> Option<Location> {
     let parent = then.state.plan.check(*check).fan.get(scope.depth()).copied()?;
     Some(Location::new(parent, scope.clone()))
-}
-
-/// The issue that made the verdict.
-pub(super) fn decisive(issues: &[Issue]) -> Option<&Issue> {
-    issues.iter().find(|issue| issue.severity == Severity::Error).or(issues.first())
 }

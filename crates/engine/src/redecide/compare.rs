@@ -6,7 +6,7 @@ use escrow_model::{Entry, Event, ReasonCode, RunStatus, ScopePath, Verdict, Wait
 use serde::Serialize;
 
 use super::{Redecided, Unknown};
-use crate::explain::{Account, Question, explain};
+use crate::explain::{Account, Question, decisive, explain};
 use crate::run::{ReplayError, Run};
 
 /// What a run was, beside what it would be.
@@ -149,8 +149,11 @@ fn decisions(entries: &[Entry]) -> Decisions<'_> {
                 (check, scope, "succeeded".to_owned())
             }
             Event::CheckJudged { check, scope, verdict: Verdict::Failed, issues, .. } => {
-                let rule = crate::explain::decisive_rule(issues);
-                (check, scope, format!("failed {rule}").trim_end().to_owned())
+                let what = match decisive(issues) {
+                    Some(issue) => format!("failed {}", issue.code),
+                    None => "failed".to_owned(),
+                };
+                (check, scope, what)
             }
             Event::WaitStarted { check, scope, kind, .. } => {
                 let what = match kind {

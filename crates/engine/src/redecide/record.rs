@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use escrow_model::{
-    Answer, Delivery, Ending, Entry, Event, Message, Millis, ReasonCode, Request, ScopePath, ScopedCheck,
+    Answer, Delivery, Ending, Entry, Event, FaultCode, Message, Millis, ReasonCode, Request, ScopePath,
+    ScopedCheck,
 };
 
 use crate::overridden::Override;
@@ -139,7 +140,7 @@ impl RecordedAsk {
     /// Whether it was stopped before it was done.
     pub(super) fn was_stopped(&self) -> bool {
         let ending = self.answer.as_ref().map(|answer| &answer.ending);
-        matches!(ending, Some(Ending::Fault(fault)) if fault.code == "cancelled")
+        matches!(ending, Some(Ending::Fault(fault)) if fault.code == FaultCode::Cancelled)
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
     let retry = routing::retry(node);
     let mut check = Check {
         name: entry.key.clone(),
-        provider: provider.name.to_owned(),
+        provider: provider.provider(),
         on: texts(node.get("on")),
         tags: texts(node.get("tags")),
         condition,

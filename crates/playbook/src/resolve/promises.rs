@@ -57,7 +57,7 @@ fn fold(contract: &mut ArtifactContract, draft: &Draft, promise: &ExpectedArtifa
 /// `artifacts` of a check names ids of the contract; its own part's by their short name too.
 fn named(contract: &ArtifactContract, draft: &mut Draft, found: &mut Diagnostics) {
     // Whose agent could not be found, nobody knows what it promises.
-    if draft.check.provider == AGENT.name {
+    if AGENT.is(&draft.check.provider) {
         return;
     }
     let folder = folder_of(&draft.check.name);

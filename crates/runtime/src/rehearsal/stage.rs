@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use escrow_engine::{AttemptKey, Effect, Input, Location, ReplayError, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, Ending, Entry, Event, ExpectedArtifact, Message, Millis, ProviderFault, Request,
-    RunStatus, ScopePath, ScopedCheck, Sighting, WaitKind, folder_of,
+    Answer, Assumption, Ending, Entry, Event, ExpectedArtifact, FaultCode, Message, Millis, ProviderFault,
+    Request, RunStatus, ScopePath, ScopedCheck, Sighting, WaitKind, folder_of,
 };
 
 use super::{Act, Commit, Played, Rehearsal, Replies, START_MS, ScriptedMessage, Takes};
@@ -278,7 +278,7 @@ impl<'a> Stage<'a> {
             }
             _ => None,
         });
-        matches!(last, Some(Ending::Fault(fault)) if fault.code == "lost")
+        matches!(last, Some(Ending::Fault(fault)) if fault.code == FaultCode::Lost)
     }
 
     fn input(&mut self, input: Input) {
@@ -306,7 +306,8 @@ impl<'a> Stage<'a> {
                         continue;
                     };
                     self.coming.retain(|_, (one, _)| *one != running);
-                    let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
+                    let fault = ProviderFault::transient(FaultCode::Cancelled, "it was stopped")
+                        .with_unknown_effect();
                     self.deliver(running, Answer::fault(fault), 0);
                 }
                 Effect::Inspect { expected, attempt } => self.looks.push_back((expected, attempt)),
@@ -331,7 +332,7 @@ impl<'a> Stage<'a> {
         let name = self.run.plan_of().check(check).name.clone();
         if kind == EffectKind::Reconcile && self.resumed && self.is_lost(&name, &scope) {
             // The script knows of no break: whoever resumed the play says what happened.
-            let fault = ProviderFault::transient("lost", "the play was broken off");
+            let fault = ProviderFault::transient(FaultCode::Lost, "the play was broken off");
             return self.deliver(running, Answer::fault(fault), 0);
         }
         let lost = self.lost.get(&Location::new(check, scope.clone())).copied().unwrap_or(0);
