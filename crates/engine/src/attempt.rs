@@ -11,7 +11,7 @@ use crate::location::{AttemptKey, Location};
 use crate::pure;
 use crate::request::digest_of;
 use crate::run::{Effect, Run};
-use crate::state::Phase;
+use crate::state::{Certainty, Phase};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};
@@ -43,7 +43,7 @@ impl Deciding<'_> {
             });
             return;
         }
-        if self.cell(*check, scope).is_some_and(|cell| cell.suspect) {
+        if self.cell(*check, scope).is_some_and(|cell| cell.certainty == Certainty::Suspected) {
             self.find_out_about_item(location);
             return;
         }
@@ -107,7 +107,9 @@ impl Deciding<'_> {
             self.take_answer(&attempt, answer);
             return;
         }
-        let Some(request) = self.cell(*check, scope).and_then(|cell| cell.request.clone()) else { return };
+        let Some(request) = self.cell(*check, scope).and_then(|cell| cell.phase.request().cloned()) else {
+            return;
+        };
         if pure::HUMAN_INPUT.is(&spec.provider) {
             self.ask_input(location, &request);
         } else {
@@ -119,9 +121,7 @@ impl Deciding<'_> {
     pub(crate) fn take_answer(&mut self, attempt: &AttemptKey, answer: Answer) {
         let AttemptKey { check, scope, number } = attempt;
         let current = self.state.checks[check.place()].attempts.get(scope);
-        let awaited = self.cell(*check, scope).is_some_and(|cell| {
-            matches!(cell.phase, Phase::Running | Phase::Waiting(_)) && cell.request.is_some()
-        });
+        let awaited = self.cell(*check, scope).is_some_and(|cell| cell.phase.has_open_attempt());
         if !awaited || current != Some(number) {
             return;
         }
@@ -147,7 +147,7 @@ impl Deciding<'_> {
             }
             return;
         }
-        if self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Inspecting) {
+        if self.cell(*check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Inspecting { .. })) {
             self.inspect_for(attempt);
             return;
         }
@@ -215,7 +215,7 @@ impl Deciding<'_> {
         let Location { check, scope } = location;
         let stands = self
             .cell(*check, scope)
-            .is_some_and(|cell| cell.phase == Phase::Settled && cell.has_verdict(Verdict::Failed));
+            .is_some_and(|cell| cell.phase.is_settled() && cell.has_verdict(Verdict::Failed));
         let plan = self.plan();
         let spec = plan.check(*check);
         let keeps_back = !spec.continue_on_failure && !self.graph.dependents(*check).is_empty();

@@ -41,20 +41,20 @@ impl Deciding<'_> {
     }
 
     pub(crate) fn decide(&mut self) {
-        let deferred = std::mem::take(&mut self.state.agenda.0.deferred);
-        self.state.agenda.0.routes.extend(deferred);
+        let deferred = std::mem::take(&mut self.agenda().deferred);
+        self.agenda().routes.extend(deferred);
         loop {
             if self.state.status.is_terminal() {
                 return;
             }
-            if let Some(location) = self.state.agenda.0.routes.pop_first() {
+            if let Some(location) = self.agenda().routes.pop_first() {
                 self.consider_route(&location);
-            } else if let Some(location) = self.state.agenda.0.checks.pop_first() {
+            } else if let Some(location) = self.agenda().checks.pop_first() {
                 self.consider(&location, Turnstile::QueueUp);
             } else if self.has_freed_room() {
                 self.call_parked();
             } else if self.has_slot()
-                && let Some(location) = self.state.agenda.0.ready.pop_first()
+                && let Some(location) = self.agenda().ready.pop_first()
             {
                 self.consider(&location, Turnstile::Enter);
             } else if !self.settle_the_rest() {
@@ -76,18 +76,21 @@ impl Deciding<'_> {
                 }
                 Phase::Due => self.go_on(location, turnstile),
                 // The nested run is told to end, and its answer is awaited.
-                Phase::Waiting(_) if self.waits_with_nested(location) => {}
-                Phase::RetryWait(_) | Phase::Waiting(_) | Phase::Judged if self.state.stopping.is_some() => {
+                Phase::Waiting { .. } if self.waits_with_nested(location) => {}
+                Phase::RetryWait { .. } | Phase::Waiting { .. } | Phase::Judged { .. }
+                    if self.state.stopping.is_some() =>
+                {
                     self.wind_up(location);
                 }
                 Phase::Pending
-                | Phase::Running
-                | Phase::Reconciling
-                | Phase::Inspecting
-                | Phase::Judged
-                | Phase::RetryWait(_)
-                | Phase::Waiting(_)
-                | Phase::Settled => {}
+                | Phase::Running { .. }
+                | Phase::Reconciling { .. }
+                | Phase::Inspecting { .. }
+                | Phase::Answered
+                | Phase::Judged { .. }
+                | Phase::RetryWait { .. }
+                | Phase::Waiting { .. }
+                | Phase::Settled { .. } => {}
             },
             Some(Node::Group(_) | Node::SkippedGroup(_)) | None => {}
         }
@@ -139,7 +142,7 @@ impl Deciding<'_> {
         }
         match self.gate(*check, scope, cell) {
             Gate::Wait => {
-                self.leave_room(*check, scope);
+                self.leave_room(location);
                 return;
             }
             Gate::Shut(dependency) => {
@@ -183,12 +186,12 @@ impl Deciding<'_> {
         if needs_slot(&self.state.plan.check(*check).provider) {
             for group in self.groups_of(*check, scope).into_iter().flatten() {
                 if !self.has_room(&group) {
-                    self.state.agenda.0.parked.entry(group).or_default().insert(location.clone());
+                    self.agenda().parked.entry(group).or_default().insert(location.clone());
                     return;
                 }
             }
             if turnstile == Turnstile::QueueUp {
-                self.state.agenda.0.ready.insert(location.clone());
+                self.agenda().ready.insert(location.clone());
                 return;
             }
         }
@@ -199,12 +202,12 @@ impl Deciding<'_> {
     pub(crate) fn wind_up(&mut self, location: &Location) {
         let Location { check, scope } = location;
         let Some(cell) = self.cell(*check, scope) else { return };
-        if cell.request.is_some() {
+        if cell.phase.request().is_some() {
             // A question that was asked: nobody needs the answer any more.
             let attempt = self.last_attempt(location);
             let fault = ProviderFault::logical(FaultCode::Cancelled, "the run ended before it was answered");
             self.take_answer(&attempt, Answer::fault(fault));
-        } else if cell.unknown || cell.past.verdict.is_some() {
+        } else if cell.is_unknown() || cell.past.verdict.is_some() {
             let check = self.plan().check(*check).name.clone();
             self.record(Event::CheckSettled { check, scope: scope.clone() });
         } else {

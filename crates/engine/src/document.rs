@@ -109,11 +109,17 @@ impl Run {
     fn cell_status(&self, cell: &Cell) -> CheckStatus {
         match &cell.phase {
             Phase::Pending | Phase::Due => CheckStatus::Pending,
-            Phase::Running | Phase::Inspecting | Phase::RetryWait(_) => CheckStatus::Running,
-            Phase::Reconciling => CheckStatus::Unknown,
-            Phase::Waiting(_) | Phase::Judged | Phase::Settled if cell.unknown => CheckStatus::Unknown,
-            Phase::Waiting(_) => CheckStatus::Waiting,
-            Phase::Judged | Phase::Settled => verdict_status(cell.past.verdict),
+            Phase::Reconciling { .. } => CheckStatus::Unknown,
+            Phase::Waiting { .. } | Phase::Answered | Phase::Judged { .. } | Phase::Settled { .. }
+                if cell.is_unknown() =>
+            {
+                CheckStatus::Unknown
+            }
+            Phase::Running { .. } | Phase::Inspecting { .. } | Phase::Answered | Phase::RetryWait { .. } => {
+                CheckStatus::Running
+            }
+            Phase::Waiting { .. } => CheckStatus::Waiting,
+            Phase::Judged { .. } | Phase::Settled { .. } => verdict_status(cell.past.verdict),
         }
     }
 
@@ -122,7 +128,7 @@ impl Run {
             return None;
         }
         self.state.checks[check.place()].nodes.values().find_map(|node| match node {
-            Node::Leaf(cell) => cell.skip.map(|reason| reason.as_str()),
+            Node::Leaf(cell) => cell.skipped().map(|reason| reason.as_str()),
             Node::SkippedGroup(reason) => Some(reason.as_str()),
             Node::Group(_) | Node::Unexpanded(_) => None,
         })
@@ -155,7 +161,7 @@ impl Run {
                     "index": scope.last(),
                     "scope": steps,
                     "status": status,
-                    "skip_reason": (status == CheckStatus::Skipped).then_some(cell.skip).flatten(),
+                    "skip_reason": (status == CheckStatus::Skipped).then(|| cell.skipped()).flatten(),
                     "runs": cell.past.runs,
                     "output": cell.answer.as_ref().map(|answer| &answer.output),
                 })

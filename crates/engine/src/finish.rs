@@ -17,13 +17,13 @@ impl Deciding<'_> {
             self.wait_for_people();
             return false;
         }
-        let parked = std::mem::take(&mut self.state.agenda.0.parked);
+        let parked = std::mem::take(&mut self.agenda().parked);
         if parked.values().any(|locations| !locations.is_empty()) {
-            self.state.agenda.0.checks.extend(parked.into_values().flatten());
+            self.agenda().checks.extend(parked.into_values().flatten());
             return true;
         }
-        if let Some(location) =
-            self.first_location(|node| node.cell().is_some_and(|cell| cell.phase == Phase::Judged))
+        if let Some(location) = self
+            .first_location(|node| node.cell().is_some_and(|cell| matches!(cell.phase, Phase::Judged { .. })))
         {
             // Its routing waits for something that waits for it: the verdict stands, so that both go on.
             let name = self.plan().check(location.check).name.clone();
@@ -88,7 +88,7 @@ impl Deciding<'_> {
             let index = CheckIndex::at(position);
             for (scope, node) in check.nodes.iter() {
                 match node {
-                    Node::Leaf(cell) if cell.phase != Phase::Settled => {
+                    Node::Leaf(cell) if !cell.phase.is_settled() => {
                         if cell.calling.activated {
                             stuck.push(Location::new(index, scope.clone()));
                         } else {
@@ -120,7 +120,7 @@ impl Deciding<'_> {
             let expected = self.expected_artifacts();
             if !expected.is_empty() {
                 if !self.state.agenda.0.inspection_asked {
-                    self.state.agenda.0.inspection_asked = true;
+                    self.agenda().inspection_asked = true;
                     self.ask_for(Effect::Inspect { expected, attempt: None });
                 }
                 return;

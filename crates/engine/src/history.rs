@@ -28,12 +28,12 @@ pub struct CheckChange {
 
 /// The changes of all checks, in the order of the journal.
 pub fn history(entries: &[Entry]) -> Result<Vec<CheckChange>, ReplayError> {
-    let Some((first, rest)) = entries.split_first() else { return Err(ReplayError::Empty) };
+    let first = entries.first().ok_or(ReplayError::Empty)?;
     let mut run = Run::replay([first])?;
     let mut seen: BTreeMap<Location, CheckStatus> = BTreeMap::new();
     let mut changes = Vec::new();
-    for (entry, number) in rest.iter().zip(2..) {
-        run.follow(entry);
+    for (position, entry) in entries.iter().enumerate().skip(1) {
+        run.next(position, entry)?;
         let touched = match &entry.event {
             // What else is decided anew shows in what was decided before.
             Event::Routed { .. } | Event::RunReopened { .. } => seen.keys().cloned().collect(),
@@ -48,7 +48,7 @@ pub fn history(entries: &[Entry]) -> Result<Vec<CheckChange>, ReplayError> {
             let (code, detail) = why(&entry.event);
             let name = run.plan_of().check(location.check).name.clone();
             changes.push(CheckChange {
-                entry: number,
+                entry: position as u64 + 1,
                 at: entry.at,
                 check: name,
                 scope: location.scope.clone(),

@@ -91,7 +91,7 @@ impl Run {
     /// Whether this attempt is the last one of its location, and its delivery has not been looked at yet.
     pub(crate) fn awaits_inspection(&self, attempt: &AttemptKey) -> bool {
         let AttemptKey { check, scope, number } = attempt;
-        self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Inspecting)
+        self.cell(*check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Inspecting { .. }))
             && self.state.checks[check.place()].attempts.get(scope) == Some(number)
     }
 
@@ -100,7 +100,7 @@ impl Run {
         let mut waiting = Vec::new();
         for (position, check) in self.state.checks.iter().enumerate() {
             for (scope, node) in check.nodes.iter() {
-                if node.cell().is_some_and(|cell| cell.phase == Phase::Inspecting) {
+                if node.cell().is_some_and(|cell| matches!(cell.phase, Phase::Inspecting { .. })) {
                     let location = Location::new(CheckIndex::at(position), scope.clone());
                     waiting.push(self.last_attempt(&location));
                 }

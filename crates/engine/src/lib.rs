@@ -4,7 +4,9 @@
 //!
 //! **Invariant:** no clock, no I/O, no async. Same inputs, same turns: that is what makes replay exact.
 
+mod accounting;
 mod apply;
+mod apply_error;
 mod attempt;
 mod by_scope;
 mod decide;
@@ -40,6 +42,7 @@ mod verdict;
 mod view;
 mod wait;
 
+pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use explain::{Account, Cause, Evaluation, ExplainError, Link, Moment, Question, Subject, explain};
 pub use history::{CheckChange, history};
 pub use location::{AttemptKey, Location};

@@ -8,6 +8,7 @@ use escrow_model::{
 };
 use serde_json::{Value, json};
 
+use crate::apply_error::PhaseName;
 use crate::location::{AttemptKey, Location};
 use crate::run::{Effect, Input, Run};
 use crate::state::{Node, Phase};
@@ -95,7 +96,8 @@ impl Deciding<'_> {
         for (attempt, request) in self.nested_waits() {
             self.call_nested(attempt, request);
         }
-        for (attempt, _) in self.at_work(&Phase::Running).into_iter().chain(self.at_work(&Phase::Reconciling))
+        for (attempt, _) in
+            self.at_work(PhaseName::Running).into_iter().chain(self.at_work(PhaseName::Reconciling))
         {
             self.ask_for(Effect::Stop { attempt });
         }
@@ -145,7 +147,7 @@ impl Deciding<'_> {
         let Some(wait) = self.state.waits.get(&id).cloned() else { return };
         let default = self
             .cell(wait.location.check, &wait.location.scope)
-            .and_then(|cell| cell.request.as_ref())
+            .and_then(|cell| cell.phase.request())
             .and_then(|request| request.fields.get("default"))
             .and_then(Value::as_str)
             .map(str::to_owned)
@@ -164,13 +166,13 @@ impl Deciding<'_> {
     /// goes on where it was.
     pub(crate) fn take_over(&mut self) {
         self.record(Event::RunResumed {});
-        self.state.agenda.0.inspection_asked = false;
+        self.agenda().inspection_asked = false;
         let plan = self.plan();
         let code = if self.state.stopping.is_some() { FaultCode::Cancelled } else { FaultCode::Lost };
         for (attempt, request) in self.nested_waits() {
             self.call_nested(attempt, request);
         }
-        for (attempt, _) in self.at_work(&Phase::Reconciling) {
+        for (attempt, _) in self.at_work(PhaseName::Reconciling) {
             if self.state.stopping.is_some() {
                 let fault =
                     ProviderFault::transient(code.clone(), "Escrow was ended while `reconcile` looked");
@@ -179,7 +181,7 @@ impl Deciding<'_> {
                 self.issue_reconcile(&attempt.location());
             }
         }
-        for (attempt, request) in self.at_work(&Phase::Running) {
+        for (attempt, request) in self.at_work(PhaseName::Running) {
             let spec = plan.check(attempt.check);
             let external = spec.criticality == Criticality::External;
             if request.provider == ProviderName::NESTED {
@@ -210,7 +212,7 @@ impl Deciding<'_> {
 
 impl Run {
     /// What is with the effect_runner: attempts, or looks for their effects.
-    fn at_work(&self, phase: &Phase) -> Vec<(AttemptKey, Arc<Request>)> {
+    fn at_work(&self, phase: PhaseName) -> Vec<(AttemptKey, Arc<Request>)> {
         let mut running = Vec::new();
         if self.state.busy == 0 {
             return running;
@@ -218,8 +220,8 @@ impl Run {
         for (position, check) in self.state.checks.iter().enumerate() {
             for (scope, node) in check.nodes.iter() {
                 if let Node::Leaf(cell) = node
-                    && cell.phase == *phase
-                    && let Some(request) = &cell.request
+                    && PhaseName::of(&cell.phase) == phase
+                    && let Some(request) = cell.phase.request()
                 {
                     let location = Location::new(CheckIndex::at(position), scope.clone());
                     running.push((self.last_attempt(&location), Arc::clone(request)));
@@ -231,7 +233,7 @@ impl Run {
 
     fn reconciling_at(&self, check: &str, scope: &ScopePath) -> Option<AttemptKey> {
         let check = self.graph.find(check)?;
-        self.cell(check, scope).filter(|cell| cell.phase == Phase::Reconciling)?;
+        self.cell(check, scope).filter(|cell| matches!(cell.phase, Phase::Reconciling { .. }))?;
         Some(self.last_attempt(&Location::new(check, scope.clone())))
     }
 
@@ -241,7 +243,7 @@ impl Run {
         nested
             .filter_map(|wait| {
                 let Location { check, scope } = &wait.location;
-                let request = self.cell(*check, scope)?.request.clone()?;
+                let request = self.cell(*check, scope)?.phase.request().cloned()?;
                 Some((self.last_attempt(&wait.location), request))
             })
             .collect()
@@ -250,7 +252,7 @@ impl Run {
     /// Whether this waits with a nested run, and with nobody else.
     pub(crate) fn waits_with_nested(&self, Location { check, scope }: &Location) -> bool {
         match self.cell(*check, scope).map(|cell| &cell.phase) {
-            Some(Phase::Waiting(id)) => {
+            Some(Phase::Waiting { id, .. }) => {
                 self.state.waits.get(id).is_some_and(|wait| wait.kind == WaitKind::Nested)
             }
             _ => false,
@@ -258,7 +260,7 @@ impl Run {
     }
 
     /// Why a message changes nothing.
-    fn refusal(&self, message: &Message) -> Option<String> {
+    pub(crate) fn refusal(&self, message: &Message) -> Option<String> {
         let waiting = |id: &String, kinds: &[WaitKind]| match self.state.waits.get(id) {
             None => Some(format!("nothing waits for `{id}`")),
             Some(wait) if !kinds.contains(&wait.kind) => Some(format!("`{id}` waits for something else")),
@@ -276,11 +278,11 @@ impl Run {
                 let Some(index) = self.graph.find(check) else {
                     return Some(format!("no check is called `{check}`"));
                 };
-                let cell = self.cell(index, scope).filter(|cell| cell.unknown);
+                let cell = self.cell(index, scope).filter(|cell| cell.is_unknown());
                 match cell.map(|cell| &cell.phase) {
                     None => Some(format!("the effect of `{check}{scope}` is not unknown")),
                     // It was told before, or the run is stopping and does not wait for it.
-                    Some(Phase::Due | Phase::Settled) => {
+                    Some(Phase::Due | Phase::Settled { .. }) => {
                         Some(format!("nobody is asked about the effect of `{check}{scope}` any more"))
                     }
                     Some(_) => None,

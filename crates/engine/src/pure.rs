@@ -89,7 +89,7 @@ pub(crate) fn needs_slot(provider: &ProviderName) -> bool {
 /// The answer of a pure provider and the changes of memory that come with it; `None` for the others.
 pub(crate) fn answer(run: &Run, check: CheckIndex, scope: &ScopePath) -> Option<(Answer, Vec<Event>)> {
     let spec = run.state.plan.check(check);
-    let request = run.cell(check, scope)?.request.clone()?;
+    let request = run.cell(check, scope)?.phase.request().cloned()?;
     let provider = &spec.provider;
     if NOOP.is(provider) {
         Some((Answer::done(Value::Null), Vec::new()))

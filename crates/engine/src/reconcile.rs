@@ -61,7 +61,9 @@ impl Deciding<'_> {
     /// Sends the command out, for the first time or again: it only looks.
     pub(crate) fn issue_reconcile(&mut self, location: &Location) {
         let Location { check, scope } = location;
-        let Some(request) = self.cell(*check, scope).and_then(|cell| cell.request.clone()) else { return };
+        let Some(request) = self.cell(*check, scope).and_then(|cell| cell.phase.request().cloned()) else {
+            return;
+        };
         let attempt = self.last_attempt(location);
         self.ask_for(Effect::Reconcile { attempt, request });
     }
@@ -69,7 +71,8 @@ impl Deciding<'_> {
     /// What `reconcile` answered. Late or twice, it changes nothing.
     pub(crate) fn take_finding(&mut self, attempt: &AttemptKey, mut answer: Answer) {
         let AttemptKey { check, scope, number } = attempt;
-        let asked = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Reconciling);
+        let asked =
+            self.cell(*check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Reconciling { .. }));
         if !asked || self.next_attempt(*check, scope) != number + 1 {
             return;
         }

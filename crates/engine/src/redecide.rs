@@ -229,7 +229,7 @@ impl Driver {
                 }
                 Effect::Stop { attempt } => {
                     let cell = self.run.cell(attempt.check, &attempt.scope);
-                    let looks = cell.is_some_and(|cell| cell.phase == Phase::Reconciling);
+                    let looks = cell.is_some_and(|cell| matches!(cell.phase, Phase::Reconciling { .. }));
                     let asks = if looks { &self.record.reconciles } else { &self.record.attempts };
                     if asks.get(&self.recorded_key(&attempt)).is_some_and(RecordedAsk::was_stopped) {
                         // It was stopped then, and what came of that is on its way.
@@ -306,7 +306,8 @@ impl Driver {
         }
         let Some(check) = self.run.graph.find(&wait.check) else { return false };
         let attempt = self.run.last_attempt(&Location::new(check, wait.scope.clone()));
-        let Some(request) = self.run.cell(check, &wait.scope).and_then(|cell| cell.request.clone()) else {
+        let Some(request) = self.run.cell(check, &wait.scope).and_then(|cell| cell.phase.request().cloned())
+        else {
             return false;
         };
         let Some((answer, moment)) = self.answer(&attempt, &request) else {

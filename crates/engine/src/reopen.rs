@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use escrow_model::{CheckIndex, ScopePath};
 
+use crate::apply_error::ApplyError;
 use crate::graph::shared_depth;
 use crate::location::Location;
 use crate::run::Run;
@@ -19,7 +20,7 @@ impl Run {
         target: CheckIndex,
         to_scope: &ScopePath,
         goto_event: Option<&str>,
-    ) {
+    ) -> Result<(), ApplyError> {
         let plan = self.plan();
         let graph = Arc::clone(&self.graph);
         let inherited = self.cell(source.check, &source.scope).and_then(|cell| cell.calling.event.clone());
@@ -42,10 +43,11 @@ impl Run {
             for scope in self.scopes_below(*check, &base) {
                 // It may have gone with its group.
                 if self.node(*check, &scope).is_some() {
-                    self.reopen(*check, &scope, collapse, calling.clone());
+                    self.reopen(*check, &scope, collapse, calling.clone())?;
                 }
             }
         }
+        Ok(())
     }
 
     pub(crate) fn reopen(
@@ -54,51 +56,58 @@ impl Run {
         scope: &ScopePath,
         collapse: Option<usize>,
         calling: Calling,
-    ) {
+    ) -> Result<(), ApplyError> {
         let collapses = collapse == Some(scope.depth()) && scope.depth() < self.plan().check(check).fan.len();
         match self.node(check, scope) {
             Some(Node::Unexpanded(old)) => {
                 let calling = calling.unless_unspent(old);
                 self.state.checks[check.place()].nodes.insert(scope.clone(), Node::Unexpanded(calling));
             }
-            Some(Node::Group(_)) if !collapses => return,
+            Some(Node::Group(_)) if !collapses => return Ok(()),
             Some(Node::Group(_) | Node::SkippedGroup(_)) => {
-                self.uncount(check, scope);
-                self.drop_items(check, scope);
+                self.uncount(check, scope)?;
+                self.drop_items(check, scope)?;
                 self.state.checks[check.place()].nodes.insert(scope.clone(), Node::Unexpanded(calling));
                 if !collapses {
-                    self.expand(check, scope);
+                    self.expand(check, scope)?;
                 }
             }
-            Some(Node::Leaf(_)) => self.reopen_cell(check, scope, calling),
-            None => return,
+            Some(Node::Leaf(_)) => self.reopen_cell(check, scope, calling)?,
+            None => return Ok(()),
         }
         self.state.agenda.0.checks.insert(Location::new(check, scope.clone()));
+        Ok(())
     }
 
-    fn reopen_cell(&mut self, check: CheckIndex, scope: &ScopePath, calling: Calling) {
-        self.uncount(check, scope);
+    fn reopen_cell(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        calling: Calling,
+    ) -> Result<(), ApplyError> {
+        self.uncount(check, scope)?;
         let unspent = self
             .cell(check, scope)
-            .filter(|cell| !matches!(cell.phase, Phase::Judged | Phase::Settled))
+            .filter(|cell| !matches!(cell.phase, Phase::Judged { .. } | Phase::Settled { .. }))
             .map(|cell| cell.calling.clone());
-        self.withdraw(check, scope);
-        if let Some(cell) = self.cell_mut(check, scope) {
-            cell.calling = match unspent {
-                Some(old) => calling.unless_unspent(&old),
-                None => calling,
-            };
-            cell.skip = None;
-            cell.retries = 0;
-            cell.repeats = 0;
-            cell.approved = None;
-        }
+        self.withdraw(check, scope)?;
+        let cell = self.expect_cell_mut(check, scope)?;
+        cell.calling = match unspent {
+            Some(old) => calling.unless_unspent(&old),
+            None => calling,
+        };
+        cell.retries = 0;
+        cell.repeats = 0;
+        cell.approved = None;
+        Ok(())
     }
 
     /// The items of a pass that is over; what they came to is kept until the next pass has items in their place.
-    fn drop_items(&mut self, check: CheckIndex, scope: &ScopePath) {
+    fn drop_items(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         for below in self.scopes_below(check, scope) {
-            self.withdraw(check, &below);
+            if self.cell(check, &below).is_some() {
+                self.withdraw(check, &below)?;
+            }
             let state = &mut self.state.checks[check.place()];
             if let Some(Node::Leaf(cell)) = state.nodes.remove(&below)
                 && cell.past.runs > 0
@@ -106,13 +115,15 @@ impl Run {
                 state.past.insert(below, cell.past);
             }
         }
+        Ok(())
     }
 
     /// Takes back what a cell was waiting for: a retry, a message, the targets of its routing.
-    fn withdraw(&mut self, check: CheckIndex, scope: &ScopePath) {
-        self.set_phase(check, scope, Phase::Pending);
+    fn withdraw(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+        self.set_phase(check, scope, Phase::Pending)?;
         self.forget_route(check, scope);
         self.state.agenda.0.ready.remove(&Location::new(check, scope.clone()));
+        Ok(())
     }
 
     /// Whether an attempt is open, or its effect unknown, that a route to this target would pull the ground

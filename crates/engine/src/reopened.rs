@@ -13,10 +13,11 @@ use escrow_model::{
 };
 use thiserror::Error;
 
+use crate::apply_error::ApplyError;
 use crate::graph::shared_depth;
 use crate::location::{AttemptKey, Location};
 use crate::run::{Run, Turn};
-use crate::state::{Calling, Node, Stopping};
+use crate::state::{Calling, Cell, Node, Stopping};
 use crate::turn::Deciding;
 
 /// Why there is nothing to run again.
@@ -67,7 +68,7 @@ impl Run {
             }
             for (scope, node) in check.nodes.iter() {
                 let skip = match node {
-                    Node::Leaf(cell) => cell.skip,
+                    Node::Leaf(cell) => cell.skipped(),
                     Node::SkippedGroup(reason) => Some(*reason),
                     Node::Group(_) | Node::Unexpanded(_) => None,
                 };
@@ -86,7 +87,7 @@ impl Run {
     }
 
     /// The run goes on, as if what failed had not been decided yet.
-    pub(crate) fn reopened(&mut self, at: Millis, places: &[ScopedCheck]) {
+    pub(crate) fn reopened(&mut self, at: Millis, places: &[ScopedCheck]) -> Result<(), ApplyError> {
         self.state.status = RunStatus::Running;
         self.state.reason = None;
         self.state.ended_at = None;
@@ -101,17 +102,18 @@ impl Run {
         self.state.agenda.0.inspection_asked = false;
         let places: Vec<(CheckIndex, &ScopePath)> = places
             .iter()
-            .filter_map(|location| Some((self.graph.find(&location.check)?, &location.scope)))
-            .collect();
+            .map(|place| Ok((self.index(&place.check)?, &place.scope)))
+            .collect::<Result<_, ApplyError>>()?;
         let graph = Arc::clone(&self.graph);
         let concerned = places.iter().flat_map(|(check, _)| graph.closure(*check)).copied().collect();
         let confirmed = self.confirmed_items(&concerned);
         self.remember_nested();
         for (check, scope) in places {
-            self.open_again(check, scope);
+            self.open_again(check, scope)?;
         }
         self.keep(confirmed);
         self.put_everything_on_the_agenda();
+        Ok(())
     }
 
     /// A nested run that failed is opened again too, so that it repeats nothing that is confirmed in it.
@@ -141,7 +143,7 @@ impl Run {
         (*at == attempt.number).then_some(id)
     }
 
-    fn open_again(&mut self, target: CheckIndex, target_scope: &ScopePath) {
+    fn open_again(&mut self, target: CheckIndex, target_scope: &ScopePath) -> Result<(), ApplyError> {
         let plan = self.plan();
         let graph = Arc::clone(&self.graph);
         let mut closure = graph.closure(target).clone();
@@ -164,10 +166,11 @@ impl Run {
                     activated: plan.check(*check).starts,
                     ..Calling::default()
                 });
-                self.reopen(*check, &scope, collapse, calling);
+                self.reopen(*check, &scope, collapse, calling)?;
                 self.state.issues.retain(|(at, _)| !(at.check == *check && at.scope == scope));
             }
         }
+        Ok(())
     }
 
     /// Opening a fan-out again makes its items anew, and with them what they may have done.
@@ -186,7 +189,7 @@ impl Run {
 }
 
 fn is_unknown(node: &Node) -> bool {
-    node.cell().is_some_and(|cell| cell.unknown)
+    node.cell().is_some_and(Cell::is_unknown)
 }
 
 impl Deciding<'_> {

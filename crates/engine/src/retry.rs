@@ -19,10 +19,9 @@ impl Deciding<'_> {
         let spec = plan.check(*check);
         let Some(retry) = spec.retry else { return false };
         let Some(cell) = self.cell(*check, scope) else { return false };
-        if !cell.has_verdict(Verdict::Failed) || cell.phase == Phase::Settled {
-            return false;
-        }
-        if !self.may_retry(*check, scope, cell.fault) {
+        // A verdict that has settled stands.
+        let Phase::Judged { fault } = cell.phase else { return false };
+        if !cell.has_verdict(Verdict::Failed) || !self.may_retry(*check, scope, fault) {
             return false;
         }
         let number = cell.retries + 1;

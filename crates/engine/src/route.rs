@@ -63,7 +63,7 @@ impl Deciding<'_> {
             match self.run_js_targets(*check, scope, route.block) {
                 Ok((targets, writes)) => {
                     if self.is_any_ground_taken(location, &targets) {
-                        self.state.agenda.0.deferred.insert(location.clone());
+                        self.agenda().deferred.insert(location.clone());
                         return;
                     }
                     for write in writes {
@@ -92,7 +92,7 @@ impl Deciding<'_> {
             && self.is_ground_taken(*check, scope, target.check)
         {
             // What runs there finishes first; the choice is made anew then.
-            self.state.agenda.0.deferred.insert(location.clone());
+            self.agenda().deferred.insert(location.clone());
             return;
         }
         for event in besides {
@@ -134,7 +134,7 @@ impl Deciding<'_> {
             }
             // One that waits to be routed to holds up nothing, unless it was.
             self.nodes_below(*mapped, scope).all(|(_, node)| match node {
-                Node::Leaf(cell) => !cell.calling.activated || cell.phase == Phase::Settled,
+                Node::Leaf(cell) => !cell.calling.activated || cell.phase.is_settled(),
                 Node::Unexpanded(calling) => !calling.activated,
                 Node::Group(_) | Node::SkippedGroup(_) => true,
             })
@@ -267,7 +267,7 @@ impl Deciding<'_> {
     /// Sends the run to every target of `run` or `run_js`, or to none while something there still runs.
     fn send_to(&mut self, location: &Location, block: RoutingBlock, targets: Vec<Target>) {
         if self.is_any_ground_taken(location, &targets) {
-            self.state.agenda.0.deferred.insert(location.clone());
+            self.agenda().deferred.insert(location.clone());
             return;
         }
         for target in targets {
@@ -325,8 +325,9 @@ impl Deciding<'_> {
             return;
         }
         let check = self.plan().check(location.check).name.clone();
-        let was_open =
-            self.cell(location.check, &location.scope).is_some_and(|cell| cell.phase == Phase::Judged);
+        let was_open = self
+            .cell(location.check, &location.scope)
+            .is_some_and(|cell| matches!(cell.phase, Phase::Judged { .. }));
         self.record(Event::RoutingDone { check, scope: location.scope.clone(), block });
         if was_open {
             self.isolate(location);

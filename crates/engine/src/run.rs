@@ -11,6 +11,7 @@ use escrow_model::{
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::apply_error::ApplyError;
 use crate::by_scope::ByScope;
 use crate::filter::left_out;
 use crate::graph::Graph;
@@ -120,8 +121,8 @@ pub enum ReplayError {
     NoStart,
     #[error("entry {seq} has version {version}, which this Escrow does not know")]
     Version { seq: usize, version: u32 },
-    #[error("entry {seq} names a check that the plan does not have: `{check}`")]
-    UnknownCheck { seq: usize, check: String },
+    #[error("entry {seq} cannot follow the entries before it: {source}")]
+    CannotFollow { seq: usize, source: ApplyError },
 }
 
 impl Run {
@@ -155,25 +156,19 @@ impl Run {
         };
         check_version(0, entry)?;
         let mut run = Run::new(plan, options, facts, entry.at);
-        run.apply(entry);
+        run.apply(entry).map_err(|source| ReplayError::CannotFollow { seq: 0, source })?;
         Ok(run)
     }
 
     /// Applies one more entry of a journal that may be anybody's.
     pub(crate) fn next(&mut self, seq: usize, entry: &Entry) -> Result<(), ReplayError> {
         check_version(seq, entry)?;
-        if let Some(check) = entry.event.check()
-            && self.graph.find(check).is_none()
-        {
-            return Err(ReplayError::UnknownCheck { seq, check: check.to_owned() });
-        }
-        self.apply(entry);
-        Ok(())
+        self.apply(entry).map_err(|source| ReplayError::CannotFollow { seq, source })
     }
 
-    /// Applies one more entry of the journal, for those who look on while another process decides.
-    pub fn follow(&mut self, entry: &Entry) {
-        self.apply(entry);
+    /// Applies one more entry of the journal, for a reader of a run that another process drives.
+    pub fn follow(&mut self, entry: &Entry) -> Result<(), ApplyError> {
+        self.apply(entry)
     }
 
     /// What follows from an input at a time. The entries are already applied to this run: if they cannot be
@@ -346,7 +341,7 @@ impl Run {
         waits
             .filter_map(|(id, wait)| {
                 let Location { check, scope } = &wait.location;
-                let request = self.cell(*check, scope)?.request.clone()?;
+                let request = self.cell(*check, scope)?.phase.request().cloned()?;
                 let attempt = self.last_attempt(&wait.location);
                 Some((RunId::from_stored(id.as_str()), Effect::Perform { attempt, request }))
             })

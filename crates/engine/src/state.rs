@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::by_scope::ByScope;
 use crate::location::Location;
 use crate::overridden::Overridden;
+use crate::pure::needs_slot;
 
 /// A scope with the `forEach` check that its last index belongs to: the third item of one list is not the
 /// third item of another.
@@ -212,33 +213,50 @@ pub(crate) struct Group {
     pub(crate) outputs: Aside<OnceCell<Value>>,
 }
 
+/// A check in one scope, once its items are known.
+///
+/// What only means something in one phase is in that phase. Beside it is what outlives phases: results, which
+/// expressions read until the next attempt replaces them, and what one decision remembers over its attempts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) phase: Phase,
     pub(crate) calling: Calling,
-    pub(crate) skip: Option<SkipReason>,
     /// What the last judged attempt came to; a later skip leaves it.
     pub(crate) past: Past,
-    pub(crate) fault: Option<FaultClass>,
     pub(crate) answer: Option<Arc<Answer>>,
-    /// What the last attempt had delivered when it was done, where the check asks.
-    pub(crate) delivery: Option<Delivery>,
     /// Retries since it was last decided.
     pub(crate) retries: u32,
-    /// Repeats that a person asked for, of an effect that nobody knows of.
+    /// Repeats of an effect that was unknown, since it was last decided.
     pub(crate) repeats: u32,
+    /// A retry or a route is meant to mend a failure. It spans the attempts and waits in between.
     pub(crate) recovering: bool,
-    /// Nobody knows whether the last attempt took effect.
-    pub(crate) unknown: bool,
-    /// Its effect is confirmed for another item at this place: this may be the same one in other clothes.
-    pub(crate) suspect: bool,
-    /// While an attempt, or the look for its effect, is open: what was asked for.
-    pub(crate) request: Option<Arc<Request>>,
-    pub(crate) slot: bool,
-    /// What was approved, so that it starts without asking again.
+    /// Stays unknown while a repeat is due, and after a run was ended without an answer.
+    pub(crate) certainty: Certainty,
+    /// The digest of what was approved. A retry of the same request starts without asking again.
     pub(crate) approved: Option<String>,
     /// The entry at which this pass of a `forEach` began.
     pub(crate) pass_from: u64,
+}
+
+/// Whether it is known what the last attempt did to the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    #[default]
+    Known,
+    /// An effect is confirmed for another item in this scope. This item may be the same one with another value.
+    Suspected,
+    /// The last attempt may or may not have taken effect.
+    Unknown,
+}
+
+impl Certainty {
+    /// An unknown effect has become known; a suspicion remains until somebody is asked.
+    pub(crate) fn unless_unknown(self) -> Certainty {
+        match self {
+            Certainty::Known | Certainty::Unknown => Certainty::Known,
+            Certainty::Suspected => Certainty::Suspected,
+        }
+    }
 }
 
 /// What is remembered of a cell whatever is decided later, even when its item is gone for a while.
@@ -253,19 +271,116 @@ pub(crate) struct Past {
 pub(crate) enum Phase {
     #[default]
     Pending,
-    Running,
-    /// Nobody knows whether the last attempt took effect, and `reconcile` looks.
-    Reconciling,
-    /// Answered; what it delivered is being looked at.
-    Inspecting,
+    /// An attempt is open.
+    Running {
+        request: Arc<Request>,
+    },
+    /// The effect of the last attempt is unknown, and the command of `reconcile` looks for it.
+    Reconciling {
+        request: Arc<Request>,
+    },
+    /// Answered; the artifact directory is being inspected. `delivery` is the result.
+    Inspecting {
+        delivery: Option<Delivery>,
+    },
+    /// Answered; the verdict or a wait follows in the same turn.
+    Answered,
     /// Judged, while its routing is still open.
-    Judged,
-    /// A retry is due at this time.
-    RetryWait(Millis),
-    /// A retry is due, or an approval was given: past the gates.
+    Judged {
+        fault: Option<FaultClass>,
+    },
+    RetryWait {
+        due: Millis,
+    },
+    /// A retry is due, an approval was given, or an unknown effect is to be repeated: past the gates.
     Due,
-    Waiting(String),
-    Settled,
+    /// A message is awaited. `request` is that of the attempt that a person or a nested run answers.
+    Waiting {
+        id: String,
+        request: Option<Arc<Request>>,
+    },
+    Settled {
+        skipped: Option<SkipReason>,
+    },
+}
+
+/// What a phase takes up of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// Something outside is awaited: an answer, a time, a message.
+    pub(crate) busy: bool,
+    /// It counts against the parallelism of the run.
+    pub(crate) slot: bool,
+    /// It counts against the concurrency of its groups.
+    pub(crate) in_flight: bool,
+}
+
+impl Phase {
+    pub(crate) fn usage(&self) -> Usage {
+        let busy = match self {
+            Phase::Running { .. }
+            | Phase::Reconciling { .. }
+            | Phase::Inspecting { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due
+            | Phase::Waiting { .. } => true,
+            Phase::Pending | Phase::Answered | Phase::Judged { .. } | Phase::Settled { .. } => false,
+        };
+        let slot = match self {
+            Phase::Running { request } => needs_slot(&request.provider),
+            Phase::Reconciling { .. } => true,
+            Phase::Pending
+            | Phase::Inspecting { .. }
+            | Phase::Answered
+            | Phase::Judged { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due
+            | Phase::Waiting { .. }
+            | Phase::Settled { .. } => false,
+        };
+        Usage { busy, slot, in_flight: self.has_open_attempt() }
+    }
+
+    /// What was asked of a provider, of a person or of `reconcile`, and is not answered yet.
+    pub(crate) fn request(&self) -> Option<&Arc<Request>> {
+        match self {
+            Phase::Running { request } | Phase::Reconciling { request } => Some(request),
+            Phase::Waiting { request, .. } => request.as_ref(),
+            Phase::Pending
+            | Phase::Inspecting { .. }
+            | Phase::Answered
+            | Phase::Judged { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due
+            | Phase::Settled { .. } => None,
+        }
+    }
+
+    /// Whether an attempt was started and is not answered yet.
+    pub(crate) fn has_open_attempt(&self) -> bool {
+        match self {
+            Phase::Running { .. } => true,
+            Phase::Waiting { request, .. } => request.is_some(),
+            Phase::Pending
+            | Phase::Reconciling { .. }
+            | Phase::Inspecting { .. }
+            | Phase::Answered
+            | Phase::Judged { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due
+            | Phase::Settled { .. } => false,
+        }
+    }
+
+    /// What the inspected attempt delivered.
+    pub(crate) fn delivery(&self) -> Option<&Delivery> {
+        let Phase::Inspecting { delivery } = self else { return None };
+        delivery.as_ref()
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(self, Phase::Settled { .. })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -301,7 +416,7 @@ impl Node {
             Node::Unexpanded(_) => false,
             Node::Group(group) => group.open == 0,
             Node::SkippedGroup(_) => true,
-            Node::Leaf(cell) => cell.phase == Phase::Settled,
+            Node::Leaf(cell) => cell.phase.is_settled(),
         }
     }
 
@@ -325,29 +440,38 @@ impl Node {
 impl Cell {
     /// Settled, not skipped, and its last attempt kept its contract.
     pub(crate) fn has_succeeded(&self) -> bool {
-        self.phase == Phase::Settled && self.skip.is_none() && self.has_verdict(Verdict::Succeeded)
+        self.has_settled_with(Verdict::Succeeded)
+    }
+
+    /// Settled with the verdict of an attempt, and not skipped.
+    pub(crate) fn has_settled_with(&self, verdict: Verdict) -> bool {
+        self.phase == Phase::Settled { skipped: None } && self.has_verdict(verdict)
     }
 
     pub(crate) fn has_verdict(&self, verdict: Verdict) -> bool {
         self.past.verdict == Some(verdict)
     }
 
-    /// Something was asked for that may still happen, or may have happened: nobody may pull the ground from it.
-    pub(crate) fn is_out_of_hand(&self) -> bool {
-        self.request.is_some()
-            || self.phase == Phase::Inspecting
-            || (self.unknown && self.phase != Phase::Settled)
+    pub(crate) fn skipped(&self) -> Option<SkipReason> {
+        let Phase::Settled { skipped } = &self.phase else { return None };
+        *skipped
     }
 
-    pub(crate) fn is_busy(&self) -> bool {
-        match self.phase {
-            Phase::Running
-            | Phase::Reconciling
-            | Phase::Inspecting
-            | Phase::RetryWait(_)
-            | Phase::Due
-            | Phase::Waiting(_) => true,
-            Phase::Pending | Phase::Judged | Phase::Settled => false,
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.certainty == Certainty::Unknown
+    }
+
+    /// Something was asked for that may still happen, or may have happened: a route must not withdraw it.
+    pub(crate) fn is_out_of_hand(&self) -> bool {
+        match &self.phase {
+            Phase::Running { .. } | Phase::Reconciling { .. } | Phase::Inspecting { .. } => true,
+            Phase::Waiting { request, .. } => request.is_some() || self.is_unknown(),
+            Phase::Pending
+            | Phase::Answered
+            | Phase::Judged { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due => self.is_unknown(),
+            Phase::Settled { .. } => false,
         }
     }
 }

@@ -12,9 +12,11 @@ use std::ops::Bound;
 use escrow_model::{CheckIndex, RoutingBlock, ScopePath, SkipReason, Verdict};
 use serde_json::Value;
 
+use crate::accounting::count;
+use crate::apply_error::{ApplyError, Counter};
 use crate::location::Location;
 use crate::run::Run;
-use crate::state::{Aside, Cell, Group, Node, Phase};
+use crate::state::{Aside, Cell, Certainty, Group, Node, Phase};
 use crate::verdict::ITEMS_MAX;
 
 impl Run {
@@ -46,58 +48,68 @@ impl Run {
         self.nodes_below(check, scope).map(|(path, _)| path.clone()).collect()
     }
 
-    /// Moves a cell on: whatever it waited for, it does so no longer. False when there is no such cell.
-    pub(crate) fn set_phase(&mut self, check: CheckIndex, scope: &ScopePath, phase: Phase) -> bool {
-        let Some(cell) = self.cell_mut(check, scope) else { return false };
-        let was = u32::from(cell.is_busy());
+    /// Moves a cell to another phase, with everything that is counted or listed by phase.
+    pub(crate) fn set_phase(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        phase: Phase,
+    ) -> Result<(), ApplyError> {
+        let cell = self.expect_cell_mut(check, scope)?;
         let left = std::mem::replace(&mut cell.phase, phase);
-        let is = u32::from(cell.is_busy());
+        let (before, after) = (left.usage(), cell.phase.usage());
+        let retry = if let Phase::RetryWait { due } = cell.phase { Some(due) } else { None };
+        self.count_usage(check, scope, before, after)?;
+        let location = Location::new(check, scope.clone());
         match left {
-            Phase::RetryWait(at) => {
-                _ = self.state.retries.remove(&(at, Location::new(check, scope.clone())));
-            }
-            Phase::Waiting(id) => drop(self.state.waits.remove(&id)),
-            Phase::Reconciling => {
-                cell.request = None;
-                cell.slot = false;
-                self.state.slots_used = self.state.slots_used.saturating_sub(1);
-            }
+            Phase::RetryWait { due } => drop(self.state.retries.remove(&(due, location.clone()))),
+            Phase::Waiting { id, .. } => drop(self.state.waits.remove(&id)),
             Phase::Pending
-            | Phase::Running
-            | Phase::Inspecting
-            | Phase::Judged
+            | Phase::Running { .. }
+            | Phase::Reconciling { .. }
+            | Phase::Inspecting { .. }
+            | Phase::Answered
+            | Phase::Judged { .. }
             | Phase::Due
-            | Phase::Settled => {}
+            | Phase::Settled { .. } => {}
         }
-        self.state.busy = self.state.busy + is - was;
-        true
+        if let Some(due) = retry {
+            self.state.retries.insert((due, location));
+        }
+        Ok(())
     }
 
-    pub(crate) fn settle(&mut self, check: CheckIndex, scope: &ScopePath) {
-        if self.cell(check, scope).is_none_or(|cell| cell.phase == Phase::Settled) {
-            return;
-        }
-        self.set_phase(check, scope, Phase::Settled);
-        self.close(check, scope);
+    pub(crate) fn settle(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+        self.set_phase(check, scope, Phase::Settled { skipped: None })?;
+        self.close(check, scope)?;
         for mapped in self.graph.mapped_over(check).to_vec() {
-            self.expand(mapped, scope);
+            self.expand(mapped, scope)?;
         }
+        Ok(())
     }
 
-    pub(crate) fn skip_group(&mut self, check: CheckIndex, scope: &ScopePath, reason: SkipReason) {
-        let settled = self.node(check, scope).is_some_and(Node::is_settled);
-        if settled {
-            return;
+    /// Skips a fan-out as a whole, before its items are known.
+    pub(crate) fn skip_group(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        reason: SkipReason,
+    ) -> Result<(), ApplyError> {
+        match self.node(check, scope) {
+            Some(Node::Unexpanded(_)) => {}
+            Some(Node::Group(_) | Node::SkippedGroup(_) | Node::Leaf(_)) | None => {
+                return Err(self.wrong_phase(check, scope));
+            }
         }
         self.state.checks[check.place()].nodes.insert(scope.clone(), Node::SkippedGroup(reason));
         if reason == SkipReason::ForEachEmpty {
-            self.forget_items_from(check, scope, 0);
+            self.forget_items_from(check, scope, 0)?;
         }
-        self.close(check, scope);
+        self.close(check, scope)
     }
 
-    /// A node has settled: count it above, and tell everybody whom it may concern.
-    pub(crate) fn close(&mut self, check: CheckIndex, scope: &ScopePath) {
+    /// A node has settled: the groups above count it, and what may follow from it is put on the agenda.
+    pub(crate) fn close(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         let gained = self.node(check, scope).map_or(0, Node::succeeded);
         self.leave_room(check, scope);
         self.announce(check, scope);
@@ -105,36 +117,38 @@ impl Run {
         for depth in (0..scope.depth()).rev() {
             let above = scope.truncated(depth);
             let Some(Node::Group(group)) = self.state.checks[check.place()].nodes.get_mut(&above) else {
-                return;
+                return Ok(());
             };
-            group.succeeded += gained;
+            count(&mut group.succeeded, gained, 0, Counter::GroupSucceeded)?;
             group.outputs = Aside::default();
             if closing {
-                group.open -= 1;
+                count(&mut group.open, 0, 1, Counter::GroupOpen)?;
                 closing = group.open == 0;
                 if closing {
                     self.announce(check, &above);
                 }
             }
         }
+        Ok(())
     }
 
-    /// Takes a node out of the counts above it, before it changes.
-    pub(crate) fn uncount(&mut self, check: CheckIndex, scope: &ScopePath) {
-        let Some(node) = self.node(check, scope) else { return };
+    /// Takes a node out of the counts of the groups above it, before it changes.
+    pub(crate) fn uncount(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+        let Some(node) = self.node(check, scope) else { return Ok(()) };
         let (lost, mut opening) = (node.succeeded(), node.is_settled());
         for depth in (0..scope.depth()).rev() {
             let above = scope.truncated(depth);
             let Some(Node::Group(group)) = self.state.checks[check.place()].nodes.get_mut(&above) else {
-                return;
+                return Ok(());
             };
-            group.succeeded -= lost;
+            count(&mut group.succeeded, 0, lost, Counter::GroupSucceeded)?;
             group.outputs = Aside::default();
             if opening {
                 opening = group.open == 0;
-                group.open += 1;
+                count(&mut group.open, 1, 0, Counter::GroupOpen)?;
             }
         }
+        Ok(())
     }
 
     pub(crate) fn forget_outputs(&mut self, check: CheckIndex, scope: &ScopePath) {
@@ -180,7 +194,7 @@ impl Run {
         let Some(sources) = self.state.awaited.remove(&location) else { return };
         let failures = &self.state.checks[check.place()].failures;
         let failure = failures.range((Bound::Included(scope), Bound::Unbounded)).next();
-        let skipped = self.cell(check, scope).is_some_and(|cell| cell.skip.is_some());
+        let skipped = self.cell(check, scope).is_some_and(|cell| cell.skipped().is_some());
         let failed = !skipped && failure.is_some_and(|(path, _)| path.starts_with(scope));
         for source in sources {
             if let Some(route) = self.state.routes.get_mut(&source) {
@@ -199,27 +213,27 @@ impl Run {
         if cell.has_succeeded() {
             return Some(items.unwrap_or(0));
         }
-        let failed = cell.phase == Phase::Settled && cell.skip.is_none() && cell.has_verdict(Verdict::Failed);
+        let failed = cell.has_settled_with(Verdict::Failed);
         let let_through = failed && self.state.plan.check(parent).continue_on_failure;
         items.filter(|items| let_through && *items <= ITEMS_MAX)
     }
 
     /// Opens the items of a mapped check once its parent's array is known. An empty array opens nothing:
     /// the group is then skipped, which is a decision and has its own entry.
-    pub(crate) fn expand(&mut self, mapped: CheckIndex, scope: &ScopePath) {
+    pub(crate) fn expand(&mut self, mapped: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         let plan = self.plan();
         let spec = plan.check(mapped);
-        let Some(parent) = spec.fan.get(scope.depth()).copied() else { return };
-        let Some(Node::Unexpanded(calling)) = self.node(mapped, scope) else { return };
-        let Some(items) = self.items_given(parent, scope) else { return };
-        let Some(cell) = self.cell(parent, scope) else { return };
+        let Some(parent) = spec.fan.get(scope.depth()).copied() else { return Ok(()) };
+        let Some(Node::Unexpanded(calling)) = self.node(mapped, scope) else { return Ok(()) };
+        let Some(items) = self.items_given(parent, scope) else { return Ok(()) };
+        let Some(cell) = self.cell(parent, scope) else { return Ok(()) };
         let mut calling = calling.clone();
         calling.event = calling.event.or_else(|| cell.calling.event.clone());
         let total = u32::try_from(items).unwrap_or(0);
         if total == 0 {
-            return;
+            return Ok(());
         }
-        self.forget_items_from(mapped, scope, total);
+        self.forget_items_from(mapped, scope, total)?;
         let leaf = spec.fan.len() == scope.depth() + 1;
         let mut confirmed = BTreeMap::new();
         if leaf && !self.state.checks[mapped.place()].kept.is_empty() {
@@ -240,8 +254,9 @@ impl Run {
                 Node::Leaf(cell.clone())
             } else if leaf {
                 let past = state.past.remove(&child).unwrap_or_default();
-                let suspect = suspects.contains(&child);
-                Node::Leaf(Cell { calling: calling.clone(), past, suspect, ..Cell::default() })
+                let is_suspect = suspects.contains(&child);
+                let certainty = if is_suspect { Certainty::Suspected } else { Certainty::Known };
+                Node::Leaf(Cell { calling: calling.clone(), past, certainty, ..Cell::default() })
             } else {
                 Node::Unexpanded(calling.clone())
             };
@@ -249,12 +264,18 @@ impl Run {
             self.state.agenda.0.checks.insert(Location::new(mapped, child));
         }
         for index in confirmed.into_keys() {
-            self.settle(mapped, &scope.child(index));
+            self.settle(mapped, &scope.child(index))?;
         }
+        Ok(())
     }
 
     /// A new pass has fewer items: those that are gone no longer count as failed or violated.
-    fn forget_items_from(&mut self, check: CheckIndex, scope: &ScopePath, from: u32) {
+    fn forget_items_from(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        from: u32,
+    ) -> Result<(), ApplyError> {
         let gone = |path: &ScopePath| {
             path.starts_with(scope) && path.indices().get(scope.depth()).is_some_and(|index| *index >= from)
         };
@@ -263,8 +284,8 @@ impl Run {
         state.failures.retain(|path, _| !gone(path));
         let before = state.violations.len();
         state.violations.retain(|path| !gone(path));
-        let dropped = u32::try_from(before - state.violations.len()).unwrap_or(u32::MAX);
-        self.state.violations = self.state.violations.saturating_sub(dropped);
+        let dropped = u32::try_from(before - state.violations.len()).expect("a fan-out has few items");
+        self.count_violations(0, dropped)
     }
 
     pub(crate) fn forget_route(&mut self, check: CheckIndex, scope: &ScopePath) {

@@ -84,8 +84,7 @@ impl Run {
                     violation = true;
                     issues.push(Issue::error(IssueCode::GuaranteeFailed, message));
                 }
-                for issue in artifact_issues(self.cell(check, scope).and_then(|cell| cell.delivery.as_ref()))
-                {
+                for issue in artifact_issues(self.cell(check, scope).and_then(|cell| cell.phase.delivery())) {
                     violation |= issue.severity == Severity::Error;
                     issues.push(issue);
                 }

@@ -63,7 +63,8 @@ impl Deciding<'_> {
         let AttemptKey { check, scope, number } = attempt;
         let location = attempt.location();
         let current = self.state.checks[check.place()].attempts.get(scope);
-        let running = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Running);
+        let running =
+            self.cell(*check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Running { .. }));
         if current != Some(number) || !(running || self.waits_with_nested(&location)) {
             return;
         }

@@ -230,7 +230,10 @@ impl<W: World> Stage<W> {
         let Some(shadow) = &mut self.shadow else { return };
         let seen = usize::try_from(shadow.entries()).expect("it fits");
         for entry in &self.journal[seen..] {
-            shadow.follow(entry);
+            shadow.follow(entry).expect("what a run decides can follow");
+            if let Some(broken) = shadow.broken_invariant() {
+                panic!("after {:?}: {broken}", entry.event);
+            }
         }
         assert!(*shadow == self.run, "a replay rebuilds the run after turn {}", self.turns);
     }

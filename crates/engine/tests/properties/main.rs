@@ -286,7 +286,7 @@ fn answers(journal: &[Entry]) -> BTreeMap<(String, ScopePath, u32), String> {
     let answered = journal.iter().filter_map(|entry| match &entry.event {
         Event::AttemptAnswered { check, scope, attempt, answer } => {
             let text = match &answer.ending {
-                Ending::Fault(fault) => fault.code.clone(),
+                Ending::Fault(fault) => fault.code.to_string(),
                 Ending::Done => answer.output.to_string(),
             };
             Some(((check.clone(), scope.clone(), *attempt), text))
