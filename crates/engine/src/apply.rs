@@ -18,7 +18,7 @@ use crate::apply_error::{ApplyError, PhaseName};
 use crate::location::Location;
 use crate::run::Run;
 use crate::state::{
-    Cell, Certainty, Failure, History, Node, Phase, Remembered, Route, RunFailure, Stopping, Wait,
+    AnswerHistory, Cell, Certainty, Failure, Node, Phase, RecordedAnswer, Route, RunFailure, Stopping, Wait,
 };
 use crate::verdict::failure_code;
 
@@ -43,7 +43,7 @@ impl Run {
                 *state.attempts.get_or_default(scope.clone()) += 1;
                 self.set_phase(check, scope, Phase::Running { request: Arc::clone(request) })?;
                 let cell = self.expect_cell_mut(check, scope)?;
-                cell.past.runs += 1;
+                cell.last_result.runs += 1;
                 cell.certainty = Certainty::Known;
                 Ok(())
             }
@@ -91,14 +91,14 @@ impl Run {
             }
             Event::Routed { check, scope, by, to, to_scope, goto_event, again, .. } => {
                 let (source, target) = (self.index(check)?, self.index(to)?);
-                if self.is_ground_taken(source, scope, target) {
+                if self.withdraws_open_attempt(source, scope, target) {
                     return Err(ApplyError::WithdrawsAttempt(to.clone()));
                 }
                 if *again {
                     *self.state.loops.entry(self.region(target, to_scope)).or_default() += 1;
                 }
                 let source = Location::new(source, scope.clone());
-                self.decide_anew(&source, target, to_scope, goto_event.as_deref())?;
+                self.invalidate_from(&source, target, to_scope, goto_event.as_deref())?;
                 self.note_run_target(source, *by, Location::new(target, to_scope.clone()));
                 Ok(())
             }
@@ -204,7 +204,7 @@ impl Run {
                 self.go_on_running();
                 Ok(())
             }
-            Event::RunReopened { places, .. } => self.reopened(at, places),
+            Event::RunReopened { places, .. } => self.apply_reopened(at, places),
             Event::RunWaiting { reason } => {
                 expect_status(reason, reason.code.status() == RunStatus::Waiting)?;
                 self.state.status = RunStatus::Waiting;
@@ -306,13 +306,13 @@ impl Run {
         }
         let histories = &mut self.state.checks[check.place()].histories;
         for depth in 0..=scope.depth() {
-            let History(remembered) = histories.get_or_default(scope.truncated(depth));
-            remembered.push(Remembered { entry, answer: Arc::clone(answer) });
+            let AnswerHistory(recorded) = histories.get_or_default(scope.truncated(depth));
+            recorded.push(RecordedAnswer { entry, answer: Arc::clone(answer) });
         }
         let inspects = self.inspects(check, answer);
         let phase = if inspects { Phase::Inspecting { delivery: None } } else { Phase::Answered };
         self.set_phase(check, scope, phase)?;
-        self.leave_room(check, scope);
+        self.release_capacity(check, scope);
         let cell = self.expect_cell_mut(check, scope)?;
         cell.answer = Some(Arc::clone(answer));
         cell.pass_from = entry;
@@ -330,8 +330,8 @@ impl Run {
     ) -> Result<(), ApplyError> {
         let entry = self.state.entries;
         let cell = self.expect_cell_mut(check, scope)?;
-        cell.past.verdict = Some(verdict);
-        cell.past.issues = issues.to_vec();
+        cell.last_result.verdict = Some(verdict);
+        cell.last_result.issues = issues.to_vec();
         cell.certainty = cell.certainty.unless_unknown();
         let state = &mut self.state.checks[check.place()];
         match verdict {
@@ -475,7 +475,7 @@ impl Run {
         };
         self.state.waits.insert(id.to_owned(), wait);
         // It may have been started because its group had room, which it does not take while it waits.
-        self.leave_room(check, &scope);
+        self.release_capacity(check, &scope);
         Ok(())
     }
 

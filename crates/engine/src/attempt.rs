@@ -1,4 +1,4 @@
-//! From an open gate to an intent, and from an answer to a verdict.
+//! Attempts: from an open gate to a committed intent, and from an answer to a verdict.
 
 use std::sync::Arc;
 
@@ -199,7 +199,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// Recovery was tried, and there is nothing more to try.
+    /// Records that recovery was tried and failed.
     pub(crate) fn give_up_recovery(&mut self, location: &Location) {
         let Location { check, scope } = location;
         let failed =
@@ -210,7 +210,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// A failure that stands keeps its dependents from running, unless it may be passed over.
+    /// Records that a settled failure keeps dependents from running, unless the check may fail.
     pub(crate) fn isolate(&mut self, location: &Location) {
         let Location { check, scope } = location;
         let stands = self

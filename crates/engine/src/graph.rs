@@ -1,4 +1,4 @@
-//! What follows from a plan alone: who depends on whom, who maps over whom, what a route re-decides.
+//! What follows from a plan alone: dependents, fan-outs, compiled contracts, and what a route invalidates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -9,8 +9,8 @@ use escrow_contract::rules::RuleSet;
 use escrow_model::{Check, CheckIndex, EnvTemplates, Plan, Routing, RoutingBlock, ScopePath};
 use serde_json::{Map, Value};
 
-/// What judges the output of a check, compiled once. A plan was checked when it was read; a part that no longer
-/// compiles is absent, and judges nothing as kept.
+/// The compiled contracts of a check. A plan was checked when it was read; a part that does not compile is absent, and
+/// counts as broken.
 #[derive(Debug, Default)]
 pub(crate) struct Contract {
     pub(crate) schema: Option<Shape>,

@@ -1,7 +1,7 @@
 //! Every change of status of every check, as the journal has them.
 //!
-//! A run changes status a few times and its checks thousands of times. So this is not kept anywhere: it is read off
-//! the journal when somebody asks.
+//! A run changes status a few times and its checks thousands of times, so these changes are not stored. They are
+//! computed from the journal on demand.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub fn history(entries: &[Entry]) -> Result<Vec<CheckChange>, ReplayError> {
     for (position, entry) in entries.iter().enumerate().skip(1) {
         run.next(position, entry)?;
         let touched = match &entry.event {
-            // What else is decided anew shows in what was decided before.
+            // These invalidate other checks too, among those that changed before.
             Event::Routed { .. } | Event::RunReopened { .. } => seen.keys().cloned().collect(),
             event => location_of(event, &run).into_iter().collect::<Vec<_>>(),
         };

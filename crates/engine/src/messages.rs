@@ -1,4 +1,4 @@
-//! Messages, time and a new driver: what reaches a run from outside its providers.
+//! Messages, time and a new driver: the inputs that do not come from providers.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Deciding<'_> {
             return;
         }
         if let Some(attempt) = looked_for {
-            // Who knows needs not look any more.
+            // The answer makes the probe unnecessary.
             self.ask_for(Effect::Stop { attempt });
         }
         match message {
@@ -43,7 +43,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// What was denied has failed, and nothing else goes on.
+    /// Fails what was denied, and stops the run.
     fn deny(&mut self, id: &str) {
         let Some(wait) = self.state.waits.get(id).cloned() else { return };
         match wait.kind {
@@ -91,7 +91,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// Ends every attempt that runs, and every nested run that waits; the answers are still awaited.
+    /// Stops every open attempt and every nested run that waits. Their answers are still awaited.
     fn stop_running(&mut self) {
         for (attempt, request) in self.nested_waits() {
             self.call_nested(attempt, request);
@@ -126,7 +126,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// A message that is opened after the run's time was up, though nobody had noticed, sets nothing going any more.
+    /// A message that is delivered after the deadline starts nothing, even if the deadline was not noticed before.
     pub(crate) fn is_too_late_for(&self, input: &Input) -> bool {
         matches!(input, Input::Message(message) if !matches!(message, Message::Cancel { .. }))
             && self.is_overdue()
@@ -141,7 +141,7 @@ impl Deciding<'_> {
         self.stop_running();
     }
 
-    /// Silence is a denial, unless the question has a default that a person could have given too.
+    /// An expired wait counts as denied, unless the question has a default that is a valid answer.
     fn expire(&mut self, id: String) {
         self.record(Event::WaitExpired { id: id.clone() });
         let Some(wait) = self.state.waits.get(&id).cloned() else { return };
@@ -161,9 +161,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// Another process drives the run: what was started and left unanswered is issued again, but for
-    /// external effects, of which nobody knows whether they happened. A nested run knows it of its own: its journal
-    /// goes on where it was.
+    /// Another process drives the run: what was started and left unanswered is issued again, except external
+    /// effects, which become unknown. A nested run is issued again too: its own journal says what it has done.
     pub(crate) fn take_over(&mut self) {
         self.record(Event::RunResumed {});
         self.agenda().inspection_asked = false;
@@ -200,8 +199,8 @@ impl Deciding<'_> {
         self.put_everything_on_the_agenda();
     }
 
-    /// A nested run may have ended meanwhile; only looking tells. If this run is stopping, that one is ended too:
-    /// nobody would ever ask for it again.
+    /// Issues a nested run again: it may have ended meanwhile. If this run is stopping, the nested one is ended too,
+    /// because nothing else would ever end it.
     fn call_nested(&mut self, attempt: AttemptKey, request: Arc<Request>) {
         self.ask_for(Effect::Perform { attempt: attempt.clone(), request });
         if self.state.stopping.is_some() {
@@ -211,7 +210,7 @@ impl Deciding<'_> {
 }
 
 impl Run {
-    /// What is with the effect_runner: attempts, or looks for their effects.
+    /// Open attempts, or open commands of `reconcile`, by phase.
     fn at_work(&self, phase: PhaseName) -> Vec<(AttemptKey, Arc<Request>)> {
         let mut running = Vec::new();
         if self.state.busy == 0 {
@@ -249,7 +248,7 @@ impl Run {
             .collect()
     }
 
-    /// Whether this waits with a nested run, and with nobody else.
+    /// Whether this location waits for a nested run.
     pub(crate) fn waits_with_nested(&self, Location { check, scope }: &Location) -> bool {
         match self.cell(*check, scope).map(|cell| &cell.phase) {
             Some(Phase::Waiting { id, .. }) => {
@@ -259,7 +258,7 @@ impl Run {
         }
     }
 
-    /// Why a message changes nothing.
+    /// Why a message changes nothing, if it does not.
     pub(crate) fn refusal(&self, message: &Message) -> Option<String> {
         let waiting = |id: &String, kinds: &[WaitKind]| match self.state.waits.get(id) {
             None => Some(format!("nothing waits for `{id}`")),
@@ -281,7 +280,7 @@ impl Run {
                 let cell = self.cell(index, scope).filter(|cell| cell.is_unknown());
                 match cell.map(|cell| &cell.phase) {
                     None => Some(format!("the effect of `{check}{scope}` is not unknown")),
-                    // It was told before, or the run is stopping and does not wait for it.
+                    // It was answered before, or the run is stopping and does not wait for the answer.
                     Some(Phase::Due | Phase::Settled { .. }) => {
                         Some(format!("nobody is asked about the effect of `{check}{scope}` any more"))
                     }

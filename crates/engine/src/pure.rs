@@ -1,4 +1,4 @@
-//! Providers that need no hands: their answer follows from the state, so the engine gives it itself.
+//! Providers without effects: the engine computes their answers from the state.
 
 use escrow_expr::{Budget, MemoryWrite};
 use escrow_model::{
@@ -78,7 +78,7 @@ pub(crate) const HUMAN_INPUT: ProviderSpec = ProviderSpec {
     timeout_ms: 24 * 60 * 60 * 1000,
 };
 
-/// Scripts may work longer than a gate, and still end.
+/// Larger than the budget of a gate: scripts may do more work.
 const SCRIPT_BUDGET: Budget = Budget { steps: 20_000_000, memory_bytes: 256 << 20, depth: Budget::DEPTH_MAX };
 
 /// Whether a check of this provider counts against `max_parallelism`.

@@ -1,4 +1,4 @@
-//! What is tried again, and when.
+//! Retries: whether a failed attempt is tried again, and when.
 
 use escrow_model::{BackoffMode, CheckIndex, Event, FaultClass, Millis, Recovery, Retry, ScopePath, Verdict};
 use sha2::{Digest, Sha256};

@@ -28,7 +28,7 @@ struct Target {
 /// What is wrong with a block, and the code with which the run fails for it, if it does.
 type Broken = (Issue, Option<ReasonCode>);
 
-/// What a routing block comes to.
+/// The decision of a routing block.
 enum Choice {
     Stop,
     Go(Target),
@@ -62,7 +62,7 @@ impl Deciding<'_> {
         if !route.ran_js && routing.run_js.is_some() {
             match self.run_js_targets(*check, scope, route.block) {
                 Ok((targets, writes)) => {
-                    if self.is_any_ground_taken(location, &targets) {
+                    if self.withdraws_any_open_attempt(location, &targets) {
                         self.agenda().deferred.insert(location.clone());
                         return;
                     }
@@ -89,9 +89,9 @@ impl Deciding<'_> {
         }
         let (choice, besides) = self.choose(*check, scope, route.block);
         if let Choice::Go(target) = &choice
-            && self.is_ground_taken(*check, scope, target.check)
+            && self.withdraws_open_attempt(*check, scope, target.check)
         {
-            // What runs there finishes first; the choice is made anew then.
+            // Open attempts there finish first; then the block is evaluated again.
             self.agenda().deferred.insert(location.clone());
             return;
         }
@@ -134,8 +134,8 @@ impl Deciding<'_> {
             }
             // One that waits to be routed to holds up nothing, unless it was.
             self.nodes_below(*mapped, scope).all(|(_, node)| match node {
-                Node::Leaf(cell) => !cell.calling.activated || cell.phase.is_settled(),
-                Node::Unexpanded(calling) => !calling.activated,
+                Node::Leaf(cell) => !cell.activation.activated || cell.phase.is_settled(),
+                Node::Unexpanded(activation) => !activation.activated,
                 Node::Group(_) | Node::SkippedGroup(_) => true,
             })
         })
@@ -266,7 +266,7 @@ impl Deciding<'_> {
 
     /// Sends the run to every target of `run` or `run_js`, or to none while something there still runs.
     fn send_to(&mut self, location: &Location, block: RoutingBlock, targets: Vec<Target>) {
-        if self.is_any_ground_taken(location, &targets) {
+        if self.withdraws_any_open_attempt(location, &targets) {
             self.agenda().deferred.insert(location.clone());
             return;
         }
@@ -277,8 +277,10 @@ impl Deciding<'_> {
         }
     }
 
-    fn is_any_ground_taken(&self, location: &Location, targets: &[Target]) -> bool {
-        targets.iter().any(|target| self.is_ground_taken(location.check, &location.scope, target.check))
+    fn withdraws_any_open_attempt(&self, location: &Location, targets: &[Target]) -> bool {
+        targets
+            .iter()
+            .any(|target| self.withdraws_open_attempt(location.check, &location.scope, target.check))
     }
 
     /// False when the loop budget is spent.
@@ -335,7 +337,7 @@ impl Deciding<'_> {
     }
 
     /// Whether a route to this target runs something again. The target itself may never have run: a check
-    /// behind it that is decided anew, and runs, closes the loop all the same.
+    /// behind it that is invalidated, and runs, closes the loop all the same.
     fn runs_again(&self, target: CheckIndex, to_scope: &ScopePath) -> bool {
         let plan = &self.state.plan;
         let target_fan = &plan.check(target).fan;

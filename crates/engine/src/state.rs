@@ -1,4 +1,4 @@
-//! Everything that is known of a run, as data. Only `apply` changes it.
+//! The state of a run, as data. Only `apply` changes it.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ pub(crate) struct State {
     pub(crate) status: RunStatus,
     pub(crate) reason: Option<Reason>,
     pub(crate) checks: Vec<CheckState>,
-    /// Entries applied so far: the order of everything remembered.
+    /// Entries applied so far: the order of everything recorded.
     pub(crate) entries: u64,
 
     pub(crate) inputs: Value,
@@ -68,11 +68,11 @@ pub(crate) struct State {
     pub(crate) delivery: Option<Delivery>,
     /// Typed results, in the order in which they came.
     pub(crate) outcomes: Vec<(Millis, Arc<RecordedOutcome>)>,
-    /// A person's word took the place of what the run came to.
+    /// A person has overridden the status.
     pub(crate) overridden: Option<Overridden>,
 
-    /// What is worth a look. A superset does no harm: looking decides nothing by itself.
-    pub(crate) agenda: Aside<Agenda>,
+    /// What may have to be decided. A superset does no harm.
+    pub(crate) agenda: Derived<Agenda>,
 }
 
 /// A part of the state that never changes; comparing two states compares it only when it is not the same one.
@@ -93,12 +93,12 @@ impl<T> std::ops::Deref for Shared<T> {
     }
 }
 
-/// A part of the state that is derived, so two states are equal whatever it holds.
+/// A part of the state that follows from the rest, so two states are compared without it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Aside<T>(pub(crate) T);
+pub(crate) struct Derived<T>(pub(crate) T);
 
-impl<T> PartialEq for Aside<T> {
-    fn eq(&self, _: &Aside<T>) -> bool {
+impl<T> PartialEq for Derived<T> {
+    fn eq(&self, _: &Derived<T>) -> bool {
         true
     }
 }
@@ -111,9 +111,9 @@ pub(crate) struct Agenda {
     pub(crate) ready: BTreeSet<Location>,
     /// A group's `concurrency` is used up.
     pub(crate) parked: BTreeMap<Location, BTreeSet<Location>>,
-    /// Groups that may have room again.
+    /// Groups that may have free capacity again.
     pub(crate) freed: BTreeSet<Location>,
-    /// Routes whose target has something running: looked at again with the next input.
+    /// Routes that would withdraw an open attempt: considered again with the next input.
     pub(crate) deferred: BTreeSet<Location>,
     pub(crate) inspection_asked: bool,
 }
@@ -126,7 +126,7 @@ pub(crate) enum Stopping {
     Denied,
 }
 
-/// Fails the run whatever the checks say.
+/// Fails the run independently of the verdicts of its checks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunFailure {
     pub(crate) code: ReasonCode,
@@ -141,23 +141,23 @@ pub(crate) struct CheckState {
     pub(crate) runs: u32,
     /// Attempts per scope; they outlive the passes of a `forEach`.
     pub(crate) attempts: ByScope<u32>,
-    /// What came out, per scope and for every scope above it.
-    pub(crate) histories: ByScope<History>,
+    /// Answers per scope, and for every scope above it.
+    pub(crate) histories: ByScope<AnswerHistory>,
     /// Scopes with a broken contract and no later success.
     pub(crate) violations: BTreeSet<ScopePath>,
     /// Scopes whose last judged attempt failed.
     pub(crate) failures: BTreeMap<ScopePath, Failure>,
-    /// Items whose effect is confirmed, and whose `forEach` is being run again because something failed.
-    pub(crate) kept: Vec<Kept>,
-    /// Nested runs that failed, each with the attempt that goes on with it since the run was opened again.
+    /// Confirmed effects of items whose `forEach` check runs again because something failed.
+    pub(crate) confirmed_effects: Vec<ConfirmedEffect>,
+    /// Nested runs that failed, each with the attempt that resumes it since the run was opened again.
     pub(crate) nested: BTreeMap<ScopePath, (u32, RunId)>,
-    /// Items of a pass that is over, until the next pass has one in their place.
-    pub(crate) past: BTreeMap<ScopePath, Past>,
+    /// Results of items of an earlier pass, until the next pass has an item at the same scope.
+    pub(crate) last_results: BTreeMap<ScopePath, LastResult>,
 }
 
-/// An effect that is confirmed for an item, whatever place the item will have.
+/// An effect that is confirmed for an item, wherever the item is in the next list.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Kept {
+pub(crate) struct ConfirmedEffect {
     pub(crate) scope: ScopePath,
     /// The items that lead to it, outermost first.
     pub(crate) items: Vec<Value>,
@@ -173,28 +173,28 @@ pub(crate) struct Failure {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct History(pub(crate) Vec<Remembered>);
+pub(crate) struct AnswerHistory(pub(crate) Vec<RecordedAnswer>);
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Remembered {
+pub(crate) struct RecordedAnswer {
     pub(crate) entry: u64,
     pub(crate) answer: Arc<Answer>,
 }
 
-/// One place in the tree of a check's scopes.
+/// One node in the tree of a check's scopes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    /// The items of the parent are not known yet; this is what they will begin with.
-    Unexpanded(Calling),
+    /// The items of the parent are not known yet. Each begins with this activation.
+    Unexpanded(Activation),
     Group(Group),
-    /// All of it, without looking at items.
+    /// Skipped as a whole, without items.
     SkippedGroup(SkipReason),
     Leaf(Cell),
 }
 
 /// Why a check may start in a scope, and under which event.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Calling {
+pub(crate) struct Activation {
     /// It starts by itself, or was routed to.
     pub(crate) activated: bool,
     pub(crate) routed_from: Option<Location>,
@@ -209,8 +209,8 @@ pub(crate) struct Group {
     pub(crate) open: u32,
     /// Leaves below whose status is succeeded.
     pub(crate) succeeded: u32,
-    /// The outputs as one array, built when somebody reads it.
-    pub(crate) outputs: Aside<OnceCell<Value>>,
+    /// The outputs as one array, built on first use.
+    pub(crate) outputs: Derived<OnceCell<Value>>,
 }
 
 /// A check in one scope, once its items are known.
@@ -220,9 +220,9 @@ pub(crate) struct Group {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) phase: Phase,
-    pub(crate) calling: Calling,
-    /// What the last judged attempt came to; a later skip leaves it.
-    pub(crate) past: Past,
+    pub(crate) activation: Activation,
+    /// The result of the last judged attempt; a later skip leaves it.
+    pub(crate) last_result: LastResult,
     pub(crate) answer: Option<Arc<Answer>>,
     /// Retries since it was last decided.
     pub(crate) retries: u32,
@@ -250,7 +250,7 @@ pub(crate) enum Certainty {
 }
 
 impl Certainty {
-    /// An unknown effect has become known; a suspicion remains until somebody is asked.
+    /// An unknown effect has become known; a suspicion remains until it is resolved.
     pub(crate) fn unless_unknown(self) -> Certainty {
         match self {
             Certainty::Known | Certainty::Unknown => Certainty::Known,
@@ -259,9 +259,9 @@ impl Certainty {
     }
 }
 
-/// What is remembered of a cell whatever is decided later, even when its item is gone for a while.
+/// The result of the last judged attempt. It outlives the item, until a new pass has an item at the same scope.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Past {
+pub(crate) struct LastResult {
     pub(crate) runs: u32,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) issues: Vec<Issue>,
@@ -449,7 +449,7 @@ impl Cell {
     }
 
     pub(crate) fn has_verdict(&self, verdict: Verdict) -> bool {
-        self.past.verdict == Some(verdict)
+        self.last_result.verdict == Some(verdict)
     }
 
     pub(crate) fn skipped(&self) -> Option<SkipReason> {
@@ -462,7 +462,7 @@ impl Cell {
     }
 
     /// Something was asked for that may still happen, or may have happened: a route must not withdraw it.
-    pub(crate) fn is_out_of_hand(&self) -> bool {
+    pub(crate) fn cannot_be_withdrawn(&self) -> bool {
         match &self.phase {
             Phase::Running { .. } | Phase::Reconciling { .. } | Phase::Inspecting { .. } => true,
             Phase::Waiting { request, .. } => request.is_some() || self.is_unknown(),

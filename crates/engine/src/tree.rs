@@ -16,7 +16,7 @@ use crate::accounting::count;
 use crate::apply_error::{ApplyError, Counter};
 use crate::location::Location;
 use crate::run::Run;
-use crate::state::{Aside, Cell, Certainty, Group, Node, Phase};
+use crate::state::{Cell, Certainty, Derived, Group, Node, Phase};
 use crate::verdict::ITEMS_MAX;
 
 impl Run {
@@ -111,7 +111,7 @@ impl Run {
     /// A node has settled: the groups above count it, and what may follow from it is put on the agenda.
     pub(crate) fn close(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         let gained = self.node(check, scope).map_or(0, Node::succeeded);
-        self.leave_room(check, scope);
+        self.release_capacity(check, scope);
         self.announce(check, scope);
         let mut closing = true;
         for depth in (0..scope.depth()).rev() {
@@ -120,7 +120,7 @@ impl Run {
                 return Ok(());
             };
             count(&mut group.succeeded, gained, 0, Counter::GroupSucceeded)?;
-            group.outputs = Aside::default();
+            group.outputs = Derived::default();
             if closing {
                 count(&mut group.open, 0, 1, Counter::GroupOpen)?;
                 closing = group.open == 0;
@@ -142,7 +142,7 @@ impl Run {
                 return Ok(());
             };
             count(&mut group.succeeded, 0, lost, Counter::GroupSucceeded)?;
-            group.outputs = Aside::default();
+            group.outputs = Derived::default();
             if opening {
                 opening = group.open == 0;
                 count(&mut group.open, 1, 0, Counter::GroupOpen)?;
@@ -156,7 +156,7 @@ impl Run {
             if let Some(Node::Group(group)) =
                 self.state.checks[check.place()].nodes.get_mut(&scope.truncated(depth))
             {
-                group.outputs = Aside(OnceCell::new());
+                group.outputs = Derived(OnceCell::new());
             }
         }
     }
@@ -177,7 +177,7 @@ impl Run {
         for mapped in self.graph.mapped_over(check).to_vec() {
             self.state.agenda.0.checks.insert(Location::new(mapped, scope.clone()));
         }
-        // A group that waits to be routed to may never close, so each of its items tells the parents.
+        // A group that waits to be routed to may never close, so each of its items wakes the parents.
         let from = if plan.check(check).starts { scope.depth() } else { 0 };
         for depth in from..=scope.depth() {
             let Some(parent) = fan.get(depth) else { continue };
@@ -205,8 +205,8 @@ impl Run {
         }
     }
 
-    /// How many items a settled `forEach` check gave. One that failed gave some only if dependents may go on all the
-    /// same, and what it came to is an array.
+    /// How many items a settled `forEach` check gave. One that failed gives items only if `continue_on_failure` is set
+    /// and its output is an array.
     pub(crate) fn items_given(&self, parent: CheckIndex, scope: &ScopePath) -> Option<usize> {
         let cell = self.cell(parent, scope)?;
         let items = cell.answer.as_ref().and_then(|answer| answer.output.as_array()).map(Vec::len);
@@ -224,11 +224,11 @@ impl Run {
         let plan = self.plan();
         let spec = plan.check(mapped);
         let Some(parent) = spec.fan.get(scope.depth()).copied() else { return Ok(()) };
-        let Some(Node::Unexpanded(calling)) = self.node(mapped, scope) else { return Ok(()) };
+        let Some(Node::Unexpanded(activation)) = self.node(mapped, scope) else { return Ok(()) };
         let Some(items) = self.items_given(parent, scope) else { return Ok(()) };
         let Some(cell) = self.cell(parent, scope) else { return Ok(()) };
-        let mut calling = calling.clone();
-        calling.event = calling.event.or_else(|| cell.calling.event.clone());
+        let mut activation = activation.clone();
+        activation.event = activation.event.or_else(|| cell.activation.event.clone());
         let total = u32::try_from(items).unwrap_or(0);
         if total == 0 {
             return Ok(());
@@ -236,15 +236,15 @@ impl Run {
         self.forget_items_from(mapped, scope, total)?;
         let leaf = spec.fan.len() == scope.depth() + 1;
         let mut confirmed = BTreeMap::new();
-        if leaf && !self.state.checks[mapped.place()].kept.is_empty() {
+        if leaf && !self.state.checks[mapped.place()].confirmed_effects.is_empty() {
             for index in 0..total {
                 let child = scope.child(index);
-                if let Some(cell) = self.cell_for_item(mapped, &child, &calling) {
+                if let Some(cell) = self.take_confirmed_cell(mapped, &child, &activation) {
                     confirmed.insert(index, cell);
                 }
             }
         }
-        let suspects = &self.state.checks[mapped.place()].kept;
+        let suspects = &self.state.checks[mapped.place()].confirmed_effects;
         let suspects: BTreeSet<ScopePath> = suspects.iter().map(|one| one.scope.clone()).collect();
         let state = &mut self.state.checks[mapped.place()];
         state.nodes.insert(scope.clone(), Node::Group(Group { total, open: total, ..Group::default() }));
@@ -253,12 +253,12 @@ impl Run {
             let node = if let Some(cell) = confirmed.get(&index) {
                 Node::Leaf(cell.clone())
             } else if leaf {
-                let past = state.past.remove(&child).unwrap_or_default();
+                let last_result = state.last_results.remove(&child).unwrap_or_default();
                 let is_suspect = suspects.contains(&child);
                 let certainty = if is_suspect { Certainty::Suspected } else { Certainty::Known };
-                Node::Leaf(Cell { calling: calling.clone(), past, certainty, ..Cell::default() })
+                Node::Leaf(Cell { activation: activation.clone(), last_result, certainty, ..Cell::default() })
             } else {
-                Node::Unexpanded(calling.clone())
+                Node::Unexpanded(activation.clone())
             };
             state.nodes.insert(child.clone(), node);
             self.state.agenda.0.checks.insert(Location::new(mapped, child));
@@ -280,7 +280,7 @@ impl Run {
             path.starts_with(scope) && path.indices().get(scope.depth()).is_some_and(|index| *index >= from)
         };
         let state = &mut self.state.checks[check.place()];
-        state.past.retain(|path, _| !gone(path));
+        state.last_results.retain(|path, _| !gone(path));
         state.failures.retain(|path, _| !gone(path));
         let before = state.violations.len();
         state.violations.retain(|path| !gone(path));
@@ -316,7 +316,7 @@ impl Run {
         }
     }
 
-    /// After a replay nobody remembers what was worth a look; everything is.
+    /// After a replay the agenda is not known, so everything is on it.
     pub(crate) fn put_everything_on_the_agenda(&mut self) {
         let agenda = &mut self.state.agenda.0;
         agenda.ready.clear();

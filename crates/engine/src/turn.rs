@@ -1,7 +1,7 @@
 //! One turn in the making: a run, the time, and what was decided so far.
 //!
 //! **Invariant:** while a turn is made, the run's state changes by recorded events and in no other way. The agenda
-//! is not part of that state: it only lists what may be worth a look.
+//! is not part of that state: it only lists what may have to be decided.
 
 use std::ops::Deref;
 
@@ -42,14 +42,14 @@ impl<'run> Deciding<'run> {
         self.run.put_everything_on_the_agenda();
     }
 
-    /// Puts the parked items of groups that have room again on the agenda.
-    pub(crate) fn call_parked(&mut self) {
-        self.run.call_parked();
+    /// Puts parked items of a group with free capacity on the agenda.
+    pub(crate) fn wake_parked(&mut self) {
+        self.run.wake_parked();
     }
 
-    /// An item did not take the room that it was called for.
-    pub(crate) fn leave_room(&mut self, location: &crate::location::Location) {
-        self.run.leave_room(location.check, &location.scope);
+    /// An item does not use the capacity that it was woken for.
+    pub(crate) fn release_capacity(&mut self, location: &crate::location::Location) {
+        self.run.release_capacity(location.check, &location.scope);
     }
 
     pub(crate) fn into_turn(self) -> Turn {

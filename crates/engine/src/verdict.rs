@@ -1,4 +1,4 @@
-//! What the contracts make of an answer. All of them speak; none stops the others.
+//! Judges an answer by every contract of its check. A broken contract does not keep the others from being judged.
 
 use escrow_expr::Fault;
 use escrow_model::{
@@ -17,7 +17,7 @@ pub(crate) const ITEMS_MAX: usize = 10_000;
 /// How many broken rules one judgement lists.
 const ISSUES_MAX: usize = 1_000;
 
-/// What an attempt came to, or what was decided without one.
+/// The verdict on an attempt, or on a decision that needed none.
 pub(crate) struct Judgement {
     /// 0 without an attempt.
     pub(crate) attempt: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Judgement {
     pub(crate) issues: Vec<Issue>,
     pub(crate) fault: Option<FaultClass>,
     pub(crate) violation: bool,
-    /// What the output is stored as, whatever else is said against it.
+    /// The outcome that the output is stored as, even if another contract is broken.
     pub(crate) outcome: Option<Outcome>,
 }
 

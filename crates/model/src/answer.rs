@@ -1,4 +1,4 @@
-//! What a provider says when its work is over.
+//! The answer of a provider to a request.
 
 use std::collections::BTreeMap;
 

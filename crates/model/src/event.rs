@@ -1,7 +1,7 @@
-//! The journal: every decision of a run, in order. Everything else is derived from it.
+//! Journal entries: every input and decision of a run, in order. Everything else is derived from them.
 //!
-//! An event says what was decided or what came in, never how it was shown. Adding a variant is meant to be
-//! felt: the compiler walks you through every reader.
+//! An event says what was decided or received, never how it is shown. Readers match exhaustively, so the compiler
+//! lists every place that a new variant concerns.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ pub enum Event {
         /// A contract was broken: `schema`, `rules`, `guarantee` or `fail_if`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         violation: bool,
-        /// The verdict stands and dependents may go on; otherwise routing comes first, then `CheckSettled`
+        /// The verdict is settled and dependents may start; otherwise routing comes first, then `CheckSettled`
         /// or a `RoutingDone`.
         settled: bool,
     },
@@ -92,7 +92,7 @@ pub enum Event {
         outcome: Box<RecordedOutcome>,
     },
 
-    /// The verdict stands although routing is not over: dependents may go on.
+    /// The verdict is settled although routing is not over: dependents may start.
     CheckSettled {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
@@ -112,7 +112,7 @@ pub enum Event {
         scope: ScopePath,
     },
 
-    /// A check sends the run on. The target and everything that depends on it are decided anew.
+    /// A check routes to another. The target and everything that depends on it are invalidated.
     Routed {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
@@ -242,10 +242,10 @@ pub enum Event {
         value: Option<Value>,
     },
 
-    /// The process that drove the run is gone; another takes over.
+    /// Another process drives the run from here on.
     RunResumed {},
-    /// A person wants what failed to be run again. These places and everything that depends on them are decided
-    /// anew; nothing else is.
+    /// A person retries what failed. These checks and everything that depends on them are invalidated, and nothing
+    /// else.
     RunReopened {
         places: Vec<ScopedCheck>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -270,7 +270,7 @@ pub enum Event {
     RunEnded {
         reason: Reason,
     },
-    /// A person says what a run that has ended came to. The reason names who and why, and what it was before;
+    /// A person overrides the status of a run that has ended. The reason names who and why, and what it was before;
     /// nothing else of the run changes.
     RunOverridden {
         reason: Reason,

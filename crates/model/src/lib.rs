@@ -1,4 +1,4 @@
-//! The words that every room of the house speaks: ids, the plan, contracts, reasons, journal events.
+//! The types that every crate shares: ids, plans, contracts, reasons, journal events.
 //!
 //! **Invariant:** data only. Nothing here decides, reads a clock or does I/O. What is persisted carries a
 //! version and is read back by the same types that wrote it.
@@ -31,7 +31,7 @@ mod vocabulary;
 pub use answer::{Answer, Ending};
 pub use artifact::{
     ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery, DeliveryStatus, ExpectedArtifact,
-    Location, MissingArtifact, Problem, ProducedArtifact, Refused, SeenFile, Sighting, Source,
+    InspectedArtifact, Location, MissingArtifact, Problem, ProducedArtifact, Refused, SeenFile, Source,
     folder_in_scope, folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};

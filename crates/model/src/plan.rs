@@ -1,4 +1,4 @@
-//! What the engine runs. Playbooks, chains and shows compile to it; past this point nobody re-checks it.
+//! Plans: what the engine runs. Playbooks, chains and shows compile to them, and they are not checked again.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -130,7 +130,7 @@ pub struct Check {
     pub continue_on_failure: bool,
     #[serde(default)]
     pub idempotent: bool,
-    /// How to find out whether an effect that nobody knows of has happened.
+    /// How to find out whether an unknown effect has happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconcile: Option<Reconcile>,
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Where a check sends the run once it has settled.
+//! Routing: which checks run after a verdict, and retries.
 
 use std::fmt;
 

@@ -85,7 +85,7 @@ impl Nest {
                 };
                 // Somebody may have opened it before we held it.
                 let mut run = self.known(&id)?.unwrap_or(run);
-                match run.reopen_failed(self.world.now_ms(), None) {
+                match run.retry_failed(self.world.now_ms(), None) {
                     Ok(turn) => (run, lease, Beginning::Reopened(turn)),
                     // What a person denied stays denied.
                     Err(_) => {

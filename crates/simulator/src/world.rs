@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use escrow_engine::Input;
 use escrow_model::{
-    Answer, ExpectedArtifact, FaultCode, Millis, ProviderFault, ProviderSpec, Request, RunId, Sighting,
+    Answer, ExpectedArtifact, FaultCode, InspectedArtifact, Millis, ProviderFault, ProviderSpec, Request,
+    RunId,
 };
 use escrow_runtime::providers::{Attempt, Performance, Provider};
 use escrow_runtime::world::{Door, Local, Look, World};
@@ -42,7 +43,7 @@ impl Simulated {
     }
 }
 
-type Seeing = dyn Fn(&[ExpectedArtifact]) -> Vec<Sighting> + Send + Sync;
+type Seeing = dyn Fn(&[ExpectedArtifact]) -> Vec<InspectedArtifact> + Send + Sync;
 
 /// What the world answers, and what lies in the artifact directory.
 #[derive(Clone)]
@@ -86,7 +87,7 @@ impl World for Simulated {
         (name == SPEC.name || name == "http").then_some(&self.hands)
     }
 
-    fn look(&self, look: Look) -> Local<Vec<Sighting>> {
+    fn look(&self, look: Look) -> Local<Vec<InspectedArtifact>> {
         let seen = Arc::clone(&self.hands.answers.seen);
         Box::pin(async move { seen(&look.expected) })
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use escrow_engine::{AttemptKey, Effect, Input, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, Entry, Event, ExpectedArtifact, Facts, FaultCode, Message, Millis, Plan,
-    ProviderFault, Request, RunId, RunOptions, RunStatus, ScopePath, ScopedCheck, SeenFile, Sighting,
+    Answer, Assumption, Entry, Event, ExpectedArtifact, Facts, FaultCode, InspectedArtifact, Message, Millis,
+    Plan, ProviderFault, Request, RunId, RunOptions, RunStatus, ScopePath, ScopedCheck, SeenFile,
 };
 
 use crate::{Ask, Step, World};
@@ -212,7 +212,7 @@ impl<W: World> Stage<W> {
 
     /// Opens again what failed. False when there is nothing of the kind.
     pub fn reopen(&mut self) -> bool {
-        let Ok(turn) = self.run.reopen_failed(self.now_ms, None) else { return false };
+        let Ok(turn) = self.run.retry_failed(self.now_ms, None) else { return false };
         self.act(turn);
         true
     }
@@ -329,10 +329,10 @@ impl<W: World> Stage<W> {
 }
 
 /// What somebody sees who looks for artifacts where these files are.
-pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<Sighting> {
+pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact> {
     expected
         .iter()
-        .map(|artifact| Sighting {
+        .map(|artifact| InspectedArtifact {
             id: artifact.id.clone(),
             files: files
                 .iter()

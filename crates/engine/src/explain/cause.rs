@@ -6,12 +6,12 @@ use escrow_model::{
     Verdict, WaitKind,
 };
 
-use super::{Book, Cause, Evaluation, decisive};
+use super::{Cause, Evaluation, JournalReader, decisive};
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
 use crate::view::{BUDGET, View};
 
-impl Book<'_> {
+impl JournalReader<'_> {
     /// The entry that the run's reason goes back to, and the check that it is about.
     pub(super) fn run_cause(&self) -> Option<(usize, Option<Location>)> {
         let (ended, reason) = self.reason()?;

@@ -4,9 +4,9 @@ use escrow_expr::{Explanation, Part};
 use escrow_model::{DeliveryStatus, Event, FaultCode, Issue, IssueCode, SkipReason};
 
 use super::decisive;
-use super::{Book, Cause};
+use super::{Cause, JournalReader};
 
-impl Book<'_> {
+impl JournalReader<'_> {
     pub(super) fn differs(&self, index: usize, cause: &Cause) -> Vec<String> {
         let mut all: Vec<String> = cause
             .evaluations

@@ -1,19 +1,19 @@
-//! The way from a check to the one that decided it, along its dependencies.
+//! The path from a check to the one that decided it, along its dependencies.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use escrow_model::{CheckIndex, Event, ScopePath, SkipReason, Verdict};
 
-use super::{Book, Link, decisive};
+use super::{JournalReader, Link, decisive};
 use crate::gate::Gate;
 use crate::graph::scope_toward;
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
 
-/// Longer paths than this are cut; a plan has no circles, but a journal may be anybody's.
+/// Longer paths are cut. A plan has no cycles, but a journal may come from anywhere.
 const LINKS_MAX: usize = 64;
 
-impl Book<'_> {
+impl JournalReader<'_> {
     /// The links from a location to its cause, and the entry of the cause.
     pub(super) fn path(
         &self,
@@ -98,7 +98,7 @@ impl Book<'_> {
             }
             let spec = plan.check(at.check);
             let needed = spec.needs.iter().flat_map(|need| &need.any_of).copied();
-            let routed = then.cell(at.check, &at.scope).and_then(|cell| cell.calling.routed_from.as_ref());
+            let routed = then.cell(at.check, &at.scope).and_then(|cell| cell.activation.routed_from.as_ref());
             for next in needed.chain(routed.map(|source| source.check)) {
                 if next != *check && !came_from.contains_key(&next) {
                     came_from.insert(next, at.clone());

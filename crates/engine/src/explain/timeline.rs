@@ -3,16 +3,16 @@
 use escrow_model::{CheckIndex, Event, RoutedBy, ScopePath, Verdict, rfc3339};
 
 use super::cause::evaluate;
-use super::{Book, Evaluation, Moment, decisive};
+use super::{Evaluation, JournalReader, Moment, decisive};
 use crate::run::ReplayError;
 use crate::view::View;
 
-/// A check that loops for long is told from its end.
+/// Of a check that loops for long, only the latest moments are shown.
 const MOMENTS_MAX: usize = 100;
 /// Transitions that are evaluated again; each costs a replay.
 const TRANSITIONS_MAX: usize = 3;
 
-impl Book<'_> {
+impl JournalReader<'_> {
     pub(super) fn timeline(&self, check: CheckIndex, scope: &ScopePath) -> Result<Vec<Moment>, ReplayError> {
         let name = self.plan.check(check).name.as_str();
         let mut moments = Vec::new();
