@@ -1,4 +1,4 @@
-//! What expressions read of the world: captured at the start, derived once, the same for every check.
+//! What expressions read of the world: captured at the start and the same for every check.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_expr::{Budget, Given, List, Object, Scope};
-use escrow_model::{Answer, CheckIndex, ScopePath};
+use escrow_model::{Answer, CheckIndex, RoutingBlock, ScopePath};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::graph::{BlockName, scope_toward};
+use crate::graph::scope_toward;
 use crate::run::Run;
-use crate::state::{Cell, History, Remembered};
+use crate::state::{AnswerHistory, Cell, RecordedAnswer};
 
 /// Gates and contracts are short; this is far more than any of them needs.
 pub(crate) const BUDGET: Budget =
@@ -77,10 +77,15 @@ impl<'a> View<'a> {
     }
 
     /// In a routing block. The `on_finish` of a `forEach` check sees the history of its last pass.
-    pub(crate) fn routing(run: &'a Run, check: CheckIndex, scope: &ScopePath, block: BlockName) -> View<'a> {
+    pub(crate) fn routing(
+        run: &'a Run,
+        check: CheckIndex,
+        scope: &ScopePath,
+        block: RoutingBlock,
+    ) -> View<'a> {
         let cell = run.cell(check, scope);
         let answer = cell.and_then(|cell| cell.answer.as_deref());
-        let pass = (block == BlockName::Finish && run.state.plan.check(check).for_each)
+        let pass = (block == RoutingBlock::Finish && run.state.plan.check(check).for_each)
             .then(|| cell.map_or(0, |cell| cell.pass_from));
         View::new(run, check, scope, answer, run.next_attempt(check, scope).saturating_sub(1), pass)
     }
@@ -95,16 +100,16 @@ impl<'a> View<'a> {
     ) -> View<'a> {
         let state = &run.state;
         let cell = run.cell(check, scope);
-        let seat = Seat { run, check, scope: scope.clone() };
+        let viewpoint = Viewpoint { run, check, scope: scope.clone() };
         View {
             run,
             name: Value::String(state.plan.check(check).name.clone()),
             attempt: json!(attempt),
             event: EventObject::new(run, cell),
             env: EnvObject { run, own: run.graph.constant_env(check) },
-            outputs: Outputs(seat.clone()),
-            raw: RawOutputs(seat.clone()),
-            histories: Histories::new(seat, pass_from),
+            outputs: Outputs(viewpoint.clone()),
+            raw: RawOutputs(viewpoint.clone()),
+            histories: Histories::new(viewpoint, pass_from),
             memory: MemoryObject(run.state.memory.get("default")),
             item: run.item(check, scope),
             after: answer.map(|answer| AfterProvider { answer, record: Record(&answer.record) }),
@@ -160,7 +165,7 @@ impl<'a> EventObject<'a> {
     fn new(run: &'a Run, cell: Option<&Cell>) -> EventObject<'a> {
         let options = &run.state.options;
         let name = cell
-            .and_then(|cell| cell.calling.event.as_deref())
+            .and_then(|cell| cell.activation.event.as_deref())
             .or(options.event.as_deref())
             .unwrap_or("manual");
         EventObject { name: Value::String(name.to_owned()), payload: &options.payload }
@@ -225,15 +230,15 @@ impl Object for EnvObject<'_> {
     }
 }
 
-/// From where in the run somebody looks.
+/// The check and scope that an expression is evaluated for.
 #[derive(Clone)]
-struct Seat<'a> {
+struct Viewpoint<'a> {
     run: &'a Run,
     check: CheckIndex,
     scope: ScopePath,
 }
 
-impl<'a> Seat<'a> {
+impl<'a> Viewpoint<'a> {
     fn toward(&self, other: CheckIndex) -> ScopePath {
         let plan = &self.run.state.plan;
         scope_toward(&plan.check(self.check).fan, &self.scope, &plan.check(other).fan)
@@ -244,11 +249,11 @@ impl<'a> Seat<'a> {
     }
 }
 
-struct Outputs<'a>(Seat<'a>);
+struct Outputs<'a>(Viewpoint<'a>);
 
 impl<'a> Outputs<'a> {
     fn of(&self, other: CheckIndex) -> Option<&'a Value> {
-        let Seat { run, check, scope } = &self.0;
+        let Viewpoint { run, check, scope } = &self.0;
         let plan = &run.state.plan;
         let output = run.outputs_below(other, &self.0.toward(other))?;
         // Inside its items, a `forEach` check is the item.
@@ -272,7 +277,7 @@ impl Object for Outputs<'_> {
     }
 }
 
-struct RawOutputs<'a>(Seat<'a>);
+struct RawOutputs<'a>(Viewpoint<'a>);
 
 impl Object for RawOutputs<'_> {
     fn member(&self, name: &str) -> Option<Given<'_>> {
@@ -291,50 +296,55 @@ impl Object for RawOutputs<'_> {
 }
 
 struct Histories<'a> {
-    seat: Seat<'a>,
+    viewpoint: Viewpoint<'a>,
     /// For `on_finish`: what the parent, its dependents and its items gave in this pass.
     pass: BTreeMap<CheckIndex, Slice<'a>>,
 }
 
 impl<'a> Histories<'a> {
-    fn new(seat: Seat<'a>, pass_from: Option<u64>) -> Histories<'a> {
+    fn new(viewpoint: Viewpoint<'a>, pass_from: Option<u64>) -> Histories<'a> {
         let mut pass = BTreeMap::new();
         if let Some(from) = pass_from {
-            let graph = &seat.run.graph;
-            let inside: BTreeSet<CheckIndex> =
-                graph.closure(seat.check).iter().chain(graph.mapped_over(seat.check)).copied().collect();
+            let graph = &viewpoint.run.graph;
+            let inside: BTreeSet<CheckIndex> = graph
+                .closure(viewpoint.check)
+                .iter()
+                .chain(graph.mapped_over(viewpoint.check))
+                .copied()
+                .collect();
             for check in inside {
-                let toward = seat.toward(check);
-                if let Some(History(remembered)) = seat.run.state.checks[check.place()].histories.get(&toward)
+                let toward = viewpoint.toward(check);
+                if let Some(AnswerHistory(recorded)) =
+                    viewpoint.run.state.checks[check.place()].histories.get(&toward)
                 {
-                    let start = remembered.partition_point(|one| one.entry < from);
-                    pass.insert(check, Slice(&remembered[start..]));
+                    let start = recorded.partition_point(|one| one.entry < from);
+                    pass.insert(check, Slice(&recorded[start..]));
                 }
             }
         }
-        Histories { seat, pass }
+        Histories { viewpoint, pass }
     }
 }
 
 impl Object for Histories<'_> {
     fn member(&self, name: &str) -> Option<Given<'_>> {
-        let other = self.seat.run.graph.find(name)?;
+        let other = self.viewpoint.run.graph.find(name)?;
         if let Some(slice) = self.pass.get(&other) {
             return Some(Given::List(slice));
         }
-        let toward = self.seat.toward(other);
-        match self.seat.run.state.checks[other.place()].histories.get(&toward) {
+        let toward = self.viewpoint.toward(other);
+        match self.viewpoint.run.state.checks[other.place()].histories.get(&toward) {
             Some(history) => Some(Given::List(history)),
             None => Some(Given::Json(empty_list())),
         }
     }
 
     fn names(&self) -> Vec<&str> {
-        self.seat.names()
+        self.viewpoint.names()
     }
 }
 
-struct Slice<'a>(&'a [Remembered]);
+struct Slice<'a>(&'a [RecordedAnswer]);
 
 impl List for Slice<'_> {
     fn len(&self) -> usize {
@@ -346,7 +356,7 @@ impl List for Slice<'_> {
     }
 }
 
-impl List for History {
+impl List for AnswerHistory {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -389,7 +399,7 @@ impl Run {
         let mut outputs = BTreeMap::new();
         let mut seen = BTreeSet::from([check]);
         let mut open = vec![check];
-        if let Some(source) = self.cell(check, scope).and_then(|cell| cell.calling.routed_from.as_ref()) {
+        if let Some(source) = self.cell(check, scope).and_then(|cell| cell.activation.routed_from.as_ref()) {
             open.push(source.check);
         }
         while let Some(next) = open.pop() {

@@ -1,4 +1,4 @@
-//! What a plan reads of the world, known before it runs: so that nothing else is looked at.
+//! What a plan reads of the world. It is known before the run, so nothing else is read.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Looks at the artifact directory and says what is there. Judges nothing.
 //!
 //! ```text
-//!   expected ──┬─ path ─────────────────┬─▶ open beneath ──▶ fstat, hash, parse ──▶ Sighting
+//!   expected ──┬─ path ─────────────────┬─▶ open beneath ──▶ fstat, hash, parse ──▶ InspectedArtifact
 //!              └─ glob ─▶ walk beneath ─┘     (one descriptor from here on)
 //! ```
 //!
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use escrow_model::{ExpectedArtifact, Location, Problem, Refused, SeenFile, Sighting};
+use escrow_model::{ExpectedArtifact, InspectedArtifact, Location, Problem, Refused, SeenFile};
 use globset::{GlobBuilder, GlobMatcher};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -47,7 +47,7 @@ pub enum Depth {
 
 /// One sighting for each expected artifact, in their order. A directory that is not there has nothing in it.
 /// `directory` is its real place: no link leads there.
-pub fn inspect(directory: &Path, expected: &[ExpectedArtifact], depth: Depth) -> Vec<Sighting> {
+pub fn inspect(directory: &Path, expected: &[ExpectedArtifact], depth: Depth) -> Vec<InspectedArtifact> {
     inspect_with(Resolver::best(), directory, expected, depth)
 }
 
@@ -56,7 +56,7 @@ pub fn inspect_for_secrets(
     directory: &Path,
     expected: &[ExpectedArtifact],
     redactor: &Redactor,
-) -> Vec<Sighting> {
+) -> Vec<InspectedArtifact> {
     look_around(Resolver::best(), directory, expected, Depth::Full, redactor)
 }
 
@@ -65,7 +65,7 @@ fn inspect_with(
     directory: &Path,
     expected: &[ExpectedArtifact],
     depth: Depth,
-) -> Vec<Sighting> {
+) -> Vec<InspectedArtifact> {
     look_around(resolver, directory, expected, depth, &Redactor::none())
 }
 
@@ -75,7 +75,7 @@ fn look_around(
     expected: &[ExpectedArtifact],
     depth: Depth,
     redactor: &Redactor,
-) -> Vec<Sighting> {
+) -> Vec<InspectedArtifact> {
     let mut look = match resolver.open_directory(directory) {
         Ok(root) => Look { resolver, root, depth, redactor, buffer: Vec::new() },
         Err(error) => {
@@ -119,7 +119,7 @@ struct Look<'r> {
 }
 
 impl Look<'_> {
-    fn at_path(&mut self, expected: &ExpectedArtifact, path: &str) -> Sighting {
+    fn at_path(&mut self, expected: &ExpectedArtifact, path: &str) -> InspectedArtifact {
         match self.file(expected, path) {
             Ok(file) => sighting(expected, vec![file], None),
             Err(Refusal::Absent) => sighting(expected, Vec::new(), None),
@@ -136,7 +136,7 @@ impl Look<'_> {
         expected: &ExpectedArtifact,
         pattern: &str,
         names: &Result<BTreeSet<String>, String>,
-    ) -> Sighting {
+    ) -> InspectedArtifact {
         let (matcher, names) = match (matcher(pattern), names) {
             (Ok(matcher), Ok(names)) => (matcher, names),
             (Err(problem), _) => return sighting(expected, Vec::new(), Some(unreadable(problem))),
@@ -177,8 +177,12 @@ fn unreadable(detail: impl Into<String>) -> Refused {
     Refused { problem: Problem::Absent, detail: detail.into() }
 }
 
-fn sighting(expected: &ExpectedArtifact, files: Vec<SeenFile>, refused: Option<Refused>) -> Sighting {
-    Sighting { id: expected.id.clone(), files, refused }
+fn sighting(
+    expected: &ExpectedArtifact,
+    files: Vec<SeenFile>,
+    refused: Option<Refused>,
+) -> InspectedArtifact {
+    InspectedArtifact { id: expected.id.clone(), files, refused }
 }
 
 #[cfg(test)]

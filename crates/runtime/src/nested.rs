@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{
-    Answer, Entry, FaultClass, Home, InputKind, KeyKind, KeySpec, Message, Mutates, Plan, ProviderFault,
-    ProviderSpec, Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
+    Answer, Entry, FaultClass, FaultCode, Home, InputKind, KeyKind, KeySpec, Message, Mutates, Plan,
+    ProviderFault, ProviderSpec, Reason, ReasonCode, Request, RunId, RunOptions, RunStatus, ScopePath,
+    folder_in_scope,
 };
 use escrow_store::{Created, Durability, Holder, Journal, LeaseError, NewRun};
 use serde_json::{Map, Value, json};
@@ -37,7 +38,7 @@ pub const SPEC: ProviderSpec = ProviderSpec {
         KeySpec { name: "with", kind: KeyKind::Inputs, required: false },
     ],
     mutates: Mutates::AsNested,
-    home: Home::EffectRunner,
+    home: Home::Runtime,
     timeout_ms: 24 * 60 * 60 * 1000,
 };
 
@@ -84,7 +85,7 @@ impl Nest {
                 };
                 // Somebody may have opened it before we held it.
                 let mut run = self.known(&id)?.unwrap_or(run);
-                match run.reopen_failed(self.world.now_ms(), None) {
+                match run.retry_failed(self.world.now_ms(), None) {
                     Ok(turn) => (run, lease, Beginning::Reopened(turn)),
                     // What a person denied stays denied.
                     Err(_) => {
@@ -114,7 +115,7 @@ impl Nest {
             }
             None if self.cancellation.is_cancelled() => {
                 let message = "the run ended before the nested one began";
-                return Err(ProviderFault::transient("cancelled", message));
+                return Err(ProviderFault::transient(FaultCode::Cancelled, message));
             }
             None => self.begin(&id, request)?,
         };
@@ -192,7 +193,7 @@ impl Nest {
     ) -> Result<(Run, escrow_store::Lease, Beginning), ProviderFault> {
         if self.parent.depth + 1 > DEPTH_MAX {
             let message = format!("playbooks nest deeper than {DEPTH_MAX} runs");
-            return Err(ProviderFault::logical("too_deep", message));
+            return Err(ProviderFault::logical(FaultCode::own("too_deep"), message));
         }
         let name = request.fields.get("playbook").and_then(Value::as_str).unwrap_or_default();
         let (file, plan) = self.read(name)?;
@@ -234,7 +235,7 @@ impl Nest {
             return Ok(Secrets::at_hand(plan, &self.surroundings.directory));
         }
         Secrets::read(plan, &self.surroundings.directory)
-            .map_err(|error| ProviderFault::logical("secret", error.to_string()))
+            .map_err(|error| ProviderFault::logical(FaultCode::own("secret"), error.to_string()))
     }
 
     /// Searched in the folder of the playbook that names it, then where commands run, then in the project's playbooks.
@@ -242,12 +243,18 @@ impl Nest {
         let directory = &self.surroundings.directory;
         let beside = self.parent.file.as_deref().and_then(|file| Path::new(file).parent());
         let (path, bytes) = playbook_file::find(name, beside, directory).ok_or_else(|| {
-            ProviderFault::logical("bad_playbook", format!("there is no playbook `{name}` to nest"))
+            ProviderFault::logical(
+                FaultCode::own("bad_playbook"),
+                format!("there is no playbook `{name}` to nest"),
+            )
         })?;
         let reading = playbook_file::read(&path, &bytes, directory);
         let plan = reading.plan.ok_or_else(|| {
             let what = playbook_file::first_problem(&reading.diagnostics).unwrap_or_default();
-            ProviderFault::logical("bad_playbook", format!("`{}` cannot be run: {what}", path.display()))
+            ProviderFault::logical(
+                FaultCode::own("bad_playbook"),
+                format!("`{}` cannot be run: {what}", path.display()),
+            )
         })?;
         Ok((path, plan))
     }
@@ -255,7 +262,7 @@ impl Nest {
 
 /// `with`, by the types that the nested playbook declares.
 fn inputs(plan: &Plan, with: Option<&Value>) -> Result<Map<String, Value>, ProviderFault> {
-    let bad = |message: String| ProviderFault::logical("bad_input", message);
+    let bad = |message: String| ProviderFault::logical(FaultCode::own("bad_input"), message);
     let given = match with {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(given)) => given.clone(),
@@ -307,7 +314,7 @@ fn rest_of(run: &Run) -> Rest {
         };
         // The reason travels upward unchanged, and so does what nobody knows.
         answer.ending = escrow_model::Ending::Fault(ProviderFault {
-            code: reason.code.as_str().to_owned(),
+            code: FaultCode::Nested(reason.code),
             message: reason.summary,
             class,
             effect_unknown: run.has_unknown_effects(),
@@ -317,7 +324,7 @@ fn rest_of(run: &Run) -> Rest {
 }
 
 fn world(message: &str) -> ProviderFault {
-    ProviderFault::transient("exception", message)
+    ProviderFault::transient(FaultCode::Exception, message)
 }
 
 /// Tells the run around it what a nested run commits.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_engine::Input;
-use escrow_model::{ExpectedArtifact, Millis, RunId, Sighting};
+use escrow_model::{ExpectedArtifact, InspectedArtifact, Millis, RunId};
 use escrow_store::{Holder, Liveness};
 
 use crate::chance;
@@ -46,7 +46,7 @@ pub trait World {
     fn provider(&self, name: &str) -> Option<&dyn Provider>;
 
     /// What lies in the artifact directory. The hands go on meanwhile.
-    fn look(&self, look: Look) -> Local<Vec<Sighting>>;
+    fn look(&self, look: Look) -> Local<Vec<InspectedArtifact>>;
 
     /// Ends what an Escrow that is gone left running for this run; tells how many processes could not be ended.
     fn end_orphans_of(&self, run: RunId, grace: Duration) -> Local<usize>;
@@ -77,7 +77,7 @@ impl World for RealWorld {
         providers::find(name)
     }
 
-    fn look(&self, look: Look) -> Local<Vec<Sighting>> {
+    fn look(&self, look: Look) -> Local<Vec<InspectedArtifact>> {
         Box::pin(async move {
             let redactor = Arc::clone(&look.redactor);
             // Hashing a large file takes a while.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_engine::Run;
-use escrow_model::{Entry, Facts, Millis, ProviderSpec, Request, RunId, RunOptions, ScopePath, Sighting};
+use escrow_model::{
+    Entry, Facts, InspectedArtifact, Millis, ProviderSpec, Request, RunId, RunOptions, ScopePath,
+};
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::process::Stream;
 use escrow_runtime::providers::{Attempt, Environment, Performance, Provider, find};
@@ -47,7 +49,7 @@ impl World for Broken {
         Some(&Panicking)
     }
 
-    fn look(&self, look: Look) -> Local<Vec<Sighting>> {
+    fn look(&self, look: Look) -> Local<Vec<InspectedArtifact>> {
         RealWorld.look(look)
     }
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Answer, Assumption, ExpectedArtifact, Facts, Message, Plan, ProviderFault, RunOptions, ScopedCheck,
-    Sighting, WaitKind,
+    Answer, Assumption, ExpectedArtifact, Facts, FaultCode, InspectedArtifact, Message, Plan, ProviderFault,
+    RunOptions, ScopedCheck, WaitKind,
 };
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning};
@@ -30,7 +30,7 @@ pub struct Recorded {
     pub facts: Facts,
     /// By check and scope: the answers to the first attempt, the second, and so on.
     pub answers: BTreeMap<ScopedCheck, Vec<Answer>>,
-    pub seen: Vec<Sighting>,
+    pub seen: Vec<InspectedArtifact>,
 }
 
 /// Where a run came to rest.
@@ -117,12 +117,14 @@ impl Recorded {
                 lost.lock().unwrap_or_else(PoisonError::into_inner).get(&place).copied().unwrap_or(0);
             let turn = usize::try_from(ask.attempt.saturating_sub(cut_off + 1)).unwrap_or(usize::MAX);
             let answer = recorded.get(&place).and_then(|answers| answers.get(turn)).cloned();
-            let unheard = || Answer::fault(ProviderFault::logical("unrecorded", "nothing was recorded"));
+            let unheard = || {
+                Answer::fault(ProviderFault::logical(FaultCode::own("unrecorded"), "nothing was recorded"))
+            };
             Reply { answer: Some(answer.unwrap_or_else(unheard)), after_ms: 1 }
         };
         let seen = self.seen.clone();
         let look = move |expected: &[ExpectedArtifact]| {
-            let nothing = |id| Sighting { id, files: Vec::new(), refused: None };
+            let nothing = |id| InspectedArtifact { id, files: Vec::new(), refused: None };
             let found = |id: &String| seen.iter().find(|sighting| sighting.id == *id).cloned();
             expected.iter().map(|one| found(&one.id).unwrap_or_else(|| nothing(one.id.clone()))).collect()
         };

@@ -345,7 +345,7 @@ impl<'a> Play<'a> {
             return None;
         }
         let mut run = run.clone();
-        let turn = run.reopen_failed(self.clock.now_ms(), None).ok()?;
+        let turn = run.retry_failed(self.clock.now_ms(), None).ok()?;
         let dead = |_: &Holder| Liveness::Dead;
         let lease = self.backing.acquire(&self.run, &holder(self.lives), &dead).ok()?;
         self.ledger.held_by(lease.token());

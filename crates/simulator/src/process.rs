@@ -107,7 +107,14 @@ impl Observer for Watcher {
         let Some(shadow) = &mut self.shadow else { return };
         match shadow {
             Some(shadow) => {
-                entries.iter().for_each(|entry| shadow.follow(entry));
+                for entry in entries {
+                    if let Err(error) = shadow.follow(entry) {
+                        self.ledger.problem(format!("an entry is committed that cannot follow: {error}"));
+                    }
+                }
+                if let Some(broken) = shadow.broken_invariant() {
+                    self.ledger.problem(broken);
+                }
                 if shadow != run {
                     self.ledger.problem("the run is not what its journal says");
                 }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_engine::Input;
-use escrow_model::{Answer, ExpectedArtifact, Millis, ProviderFault, ProviderSpec, Request, RunId, Sighting};
+use escrow_model::{
+    Answer, ExpectedArtifact, FaultCode, InspectedArtifact, Millis, ProviderFault, ProviderSpec, Request,
+    RunId,
+};
 use escrow_runtime::providers::{Attempt, Performance, Provider};
 use escrow_runtime::world::{Door, Local, Look, World};
 use escrow_store::{Holder, Liveness};
@@ -40,7 +43,7 @@ impl Simulated {
     }
 }
 
-type Seeing = dyn Fn(&[ExpectedArtifact]) -> Vec<Sighting> + Send + Sync;
+type Seeing = dyn Fn(&[ExpectedArtifact]) -> Vec<InspectedArtifact> + Send + Sync;
 
 /// What the world answers, and what lies in the artifact directory.
 #[derive(Clone)]
@@ -84,7 +87,7 @@ impl World for Simulated {
         (name == SPEC.name || name == "http").then_some(&self.hands)
     }
 
-    fn look(&self, look: Look) -> Local<Vec<Sighting>> {
+    fn look(&self, look: Look) -> Local<Vec<InspectedArtifact>> {
         let seen = Arc::clone(&self.hands.answers.seen);
         Box::pin(async move { seen(&look.expected) })
     }
@@ -122,7 +125,7 @@ const SPEC: ProviderSpec = ProviderSpec {
     summary: "does what the weather says",
     keys: &[],
     mutates: escrow_model::Mutates::Never,
-    home: escrow_model::Home::EffectRunner,
+    home: escrow_model::Home::Runtime,
     timeout_ms: 600_000,
 };
 
@@ -149,7 +152,9 @@ impl Provider for Hands {
             let answer = self.work(request, attempt, &attempted).await;
             if self.ledger.is_ended(self.life) {
                 // Its process was ended by those who took the run over; all it saw was a signal.
-                return Answer::fault(ProviderFault::transient("signal", "ended").with_unknown_effect());
+                return Answer::fault(
+                    ProviderFault::transient(FaultCode::Signal, "ended").with_unknown_effect(),
+                );
             }
             self.ledger.is_over(self.life, &attempted);
             answer
@@ -162,7 +167,7 @@ impl Hands {
     fn look_for(&self, request: &Request, attempt: &Attempt) -> Answer {
         let (check, scope) = (attempt.check.as_str(), &attempt.scope);
         let ask = Ask { check, scope, attempt: attempt.number, request, reconcile: true };
-        let unheard = || Answer::fault(ProviderFault::transient("signal", "silent"));
+        let unheard = || Answer::fault(ProviderFault::transient(FaultCode::Signal, "silent"));
         (self.answers.reply)(&ask).answer.unwrap_or_else(unheard)
     }
 
@@ -186,15 +191,17 @@ impl Hands {
             pass(reply.after_ms - before_ms).await;
             if lost {
                 pass(LOST_MS).await;
-                let fault = ProviderFault::transient("timeout", "the answer was lost");
+                let fault = ProviderFault::transient(FaultCode::Timeout, "the answer was lost");
                 return Answer::fault(fault.with_unknown_effect());
             }
-            reply.answer.unwrap_or_else(|| Answer::fault(ProviderFault::transient("signal", "silent")))
+            reply
+                .answer
+                .unwrap_or_else(|| Answer::fault(ProviderFault::transient(FaultCode::Signal, "silent")))
         };
         tokio::select! {
             biased;
             () = stopped => {
-                Answer::fault(ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect())
+                Answer::fault(ProviderFault::transient(FaultCode::Cancelled, "it was stopped").with_unknown_effect())
             }
             answer = effect => answer,
         }

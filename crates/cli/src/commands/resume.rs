@@ -101,7 +101,7 @@ fn reopen(row: &RunRow, store: Arc<Store>, state: &StateDirectory, ui: &Ui) -> R
     let lease = take_over(row, &store)?;
     let mut run = replay(&store, row)?;
     let secrets = secrets_of(&run, &lease, &store, Wish::GoOn)?;
-    match run.reopen_failed(now_ms(), super::cancel::who()) {
+    match run.retry_failed(now_ms(), super::cancel::who()) {
         Ok(turn) => {
             go_on(Begun { run, lease, store, secrets, beginning: Beginning::Reopened(turn) }, state, ui)
         }

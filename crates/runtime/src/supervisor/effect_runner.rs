@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use escrow_engine::{AttemptKey, Effect, Input, Run};
-use escrow_model::{Answer, CheckIndex, ProviderFault, Request, ScopePath, folder_in_scope};
+use escrow_model::{Answer, CheckIndex, FaultCode, ProviderFault, Request, ScopePath, folder_in_scope};
 use escrow_store::Journal;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -138,7 +138,7 @@ impl EffectRunner {
             },
             grace: surroundings.grace,
         };
-        let nests = kind == EffectKind::Attempt && request.provider == nested::SPEC.name;
+        let nests = kind == EffectKind::Attempt && nested::SPEC.is(&request.provider);
         let nest = nests.then(|| Nest {
             parent: run.options().clone(),
             parent_started_at: run.started_at(),
@@ -163,10 +163,10 @@ impl EffectRunner {
                     Rest::Waits { child, reason } => Input::NestedWaits { attempt, child, reason },
                 }
             } else {
-                let mut answer = match world.provider(&request.provider) {
+                let mut answer = match world.provider(request.provider.as_str()) {
                     Some(provider) => provider.perform(&request, &place).await,
                     None => Answer::fault(ProviderFault::logical(
-                        "exception",
+                        FaultCode::Exception,
                         format!("no provider is called `{}`", request.provider),
                     )),
                 };

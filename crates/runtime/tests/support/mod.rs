@@ -8,7 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use escrow_model::{Answer, Ending, ProviderFault, Request, RunId, ScopePath};
+use escrow_model::{Answer, Ending, ProviderFault, ProviderName, Request, RunId, ScopePath};
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::providers::command::Command;
 use escrow_runtime::providers::{Attempt, Contexts, Environment, Provider};
@@ -49,7 +49,7 @@ impl Room {
             grace: Duration::from_millis(500),
         };
         let request = Request {
-            provider: "command".into(),
+            provider: ProviderName::COMMAND,
             fields: [("exec".to_owned(), exec)].into_iter().collect(),
             env: BTreeMap::new(),
             timeout_ms: 60_000,

@@ -54,7 +54,7 @@ pub struct WaitRow {
 
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
     match applied.event {
-        Event::WaitStarted { check, scope, kind, id, digest, prompt, choices, expires_at } => {
+        Event::WaitStarted { check, scope, kind, id, digest, prompt, choices, expires_at, .. } => {
             let kind = match kind {
                 WaitKind::Approval => "approval",
                 WaitKind::Input => "input",

@@ -1,27 +1,28 @@
-//! A run that failed, opened again: what failed and what depends on it is decided anew, in the same journal.
+//! Retries what failed in a run that has ended: it and what depends on it is invalidated, in the same journal.
 //!
 //! **Invariant:** an external check that succeeded is not among what is opened again. An effect that is
-//! confirmed is never repeated because something else failed; `kept` says how that is known of items. Of an effect
-//! that nobody knows a person is asked again, and neither it nor the list whose item had it is opened.
+//! confirmed is never repeated because something else failed; `confirmed_effects` recognises those of items. About an
+//! unknown effect a person is asked again; neither it nor the list of its item is invalidated.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use escrow_model::{
-    CheckIndex, Event, Millis, RunId, RunStatus, ScopePath, ScopedCheck, Severity, SkipReason, Verdict,
+    CheckIndex, Event, Millis, ProviderName, RunId, RunStatus, ScopePath, ScopedCheck, Severity, SkipReason,
+    Verdict,
 };
 use thiserror::Error;
 
+use crate::apply_error::ApplyError;
 use crate::graph::shared_depth;
 use crate::location::{AttemptKey, Location};
-use crate::messages::NESTED;
 use crate::run::{Run, Turn};
-use crate::state::{Calling, Node, Stopping};
+use crate::state::{Activation, Cell, Node, Stopping};
 use crate::turn::Deciding;
 
-/// Why there is nothing to run again.
+/// Why nothing can be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum NotReopened {
+pub enum CannotRetry {
     #[error("it has not ended")]
     NotEnded,
     #[error("it has completed, so nothing failed")]
@@ -32,15 +33,15 @@ pub enum NotReopened {
 
 impl Run {
     /// Opens what failed again, with everything that depends on it, and says what happens next.
-    pub fn reopen_failed(&mut self, at: Millis, by: Option<String>) -> Result<Turn, NotReopened> {
+    pub fn retry_failed(&mut self, at: Millis, by: Option<String>) -> Result<Turn, CannotRetry> {
         match self.state.status {
-            RunStatus::Running | RunStatus::Waiting => return Err(NotReopened::NotEnded),
-            RunStatus::Completed => return Err(NotReopened::Completed),
+            RunStatus::Running | RunStatus::Waiting => return Err(CannotRetry::NotEnded),
+            RunStatus::Completed => return Err(CannotRetry::Completed),
             // Nor does an override lead around it.
             RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted
                 if self.state.stopping == Some(Stopping::Denied) =>
             {
-                return Err(NotReopened::Denied);
+                return Err(CannotRetry::Denied);
             }
             RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted => {}
         }
@@ -67,7 +68,7 @@ impl Run {
             }
             for (scope, node) in check.nodes.iter() {
                 let skip = match node {
-                    Node::Leaf(cell) => cell.skip,
+                    Node::Leaf(cell) => cell.skipped(),
                     Node::SkippedGroup(reason) => Some(*reason),
                     Node::Group(_) | Node::Unexpanded(_) => None,
                 };
@@ -85,8 +86,8 @@ impl Run {
         locations
     }
 
-    /// The run goes on, as if what failed had not been decided yet.
-    pub(crate) fn reopened(&mut self, at: Millis, places: &[ScopedCheck]) {
+    /// Applies `RunReopened`: the run continues as if what failed had not been decided.
+    pub(crate) fn apply_reopened(&mut self, at: Millis, places: &[ScopedCheck]) -> Result<(), ApplyError> {
         self.state.status = RunStatus::Running;
         self.state.reason = None;
         self.state.ended_at = None;
@@ -101,25 +102,26 @@ impl Run {
         self.state.agenda.0.inspection_asked = false;
         let places: Vec<(CheckIndex, &ScopePath)> = places
             .iter()
-            .filter_map(|location| Some((self.graph.find(&location.check)?, &location.scope)))
-            .collect();
+            .map(|place| Ok((self.index(&place.check)?, &place.scope)))
+            .collect::<Result<_, ApplyError>>()?;
         let graph = Arc::clone(&self.graph);
         let concerned = places.iter().flat_map(|(check, _)| graph.closure(*check)).copied().collect();
         let confirmed = self.confirmed_items(&concerned);
         self.remember_nested();
         for (check, scope) in places {
-            self.open_again(check, scope);
+            self.invalidate_failed(check, scope)?;
         }
-        self.keep(confirmed);
+        self.remember_confirmed(confirmed);
         self.put_everything_on_the_agenda();
+        Ok(())
     }
 
-    /// A nested run that failed is opened again too, so that it repeats nothing that is confirmed in it.
+    /// A nested run that failed is retried too, so that it repeats nothing that is confirmed in it.
     fn remember_nested(&mut self) {
         let plan = self.plan();
         for (position, check) in self.state.checks.iter_mut().enumerate() {
             check.nested.clear();
-            if plan.check(CheckIndex::at(position)).provider != NESTED {
+            if plan.check(CheckIndex::at(position)).provider != ProviderName::NESTED {
                 continue;
             }
             for (scope, node) in check.nodes.iter() {
@@ -135,13 +137,13 @@ impl Run {
         }
     }
 
-    /// The nested run that this attempt goes on with, instead of a new one.
+    /// The nested run that this attempt resumes instead of starting a new one.
     pub fn nested_before(&self, attempt: &AttemptKey) -> Option<&RunId> {
         let (at, id) = self.state.checks[attempt.check.place()].nested.get(&attempt.scope)?;
         (*at == attempt.number).then_some(id)
     }
 
-    fn open_again(&mut self, target: CheckIndex, target_scope: &ScopePath) {
+    fn invalidate_failed(&mut self, target: CheckIndex, target_scope: &ScopePath) -> Result<(), ApplyError> {
         let plan = self.plan();
         let graph = Arc::clone(&self.graph);
         let mut closure = graph.closure(target).clone();
@@ -159,18 +161,18 @@ impl Run {
                 let parent = fan.get(scope.depth()).filter(|parent| closure.contains(*parent));
                 let collapse = parent.filter(|parent| !self.is_confirmed(**parent, &scope));
                 let collapse = collapse.map(|_| scope.depth());
-                // Whoever called it before calls it still.
-                let calling = node.cell().map(|cell| cell.calling.clone()).unwrap_or_else(|| Calling {
-                    activated: plan.check(*check).starts,
-                    ..Calling::default()
+                // What activated it before still does.
+                let activation = node.cell().map(|cell| cell.activation.clone()).unwrap_or_else(|| {
+                    Activation { activated: plan.check(*check).starts, ..Activation::default() }
                 });
-                self.reopen(*check, &scope, collapse, calling);
+                self.invalidate(*check, &scope, collapse, activation)?;
                 self.state.issues.retain(|(at, _)| !(at.check == *check && at.scope == scope));
             }
         }
+        Ok(())
     }
 
-    /// Opening a fan-out again makes its items anew, and with them what they may have done.
+    /// Whether an item of this list has an unknown effect. A new list would lose track of it.
     fn has_unknown_items(&self, parent: CheckIndex) -> bool {
         let plan = &self.state.plan;
         plan.indices().any(|check| {
@@ -179,18 +181,18 @@ impl Run {
         })
     }
 
-    /// Whether an effect is left of which nobody knows whether it happened.
+    /// Whether the run has an unknown effect.
     pub fn has_unknown_effects(&self) -> bool {
         self.state.checks.iter().any(|check| check.nodes.values().any(is_unknown))
     }
 }
 
 fn is_unknown(node: &Node) -> bool {
-    node.cell().is_some_and(|cell| cell.unknown)
+    node.cell().is_some_and(Cell::is_unknown)
 }
 
 impl Deciding<'_> {
-    /// The run ended before a person said what had happened: the question stands.
+    /// The run ended before the questions were answered, so they are asked again.
     fn ask_about_unknown_effects(&mut self) {
         for check in self.plan().indices() {
             let nodes = &self.state.checks[check.place()].nodes;

@@ -1,4 +1,6 @@
-//! A journal that is read once, forward: every question that needs a moment of the run asks for it in order.
+//! Reads a journal forward, with the run as it was at any entry.
+//!
+//! Going forward costs the entries in between; going back starts again. Callers ask in the order of the journal.
 
 use std::cell::{Ref, RefCell};
 use std::sync::Arc;
@@ -9,7 +11,7 @@ use crate::graph::Graph;
 use crate::run::{ReplayError, Run};
 
 /// A journal, with the run as it was at one moment of it.
-pub(super) struct Book<'a> {
+pub(super) struct JournalReader<'a> {
     pub(super) entries: &'a [Entry],
     pub(super) plan: Arc<Plan>,
     graph: Arc<Graph>,
@@ -22,11 +24,11 @@ struct Then {
     index: usize,
 }
 
-impl<'a> Book<'a> {
-    pub(super) fn open(entries: &'a [Entry]) -> Result<Book<'a>, ReplayError> {
+impl<'a> JournalReader<'a> {
+    pub(super) fn open(entries: &'a [Entry]) -> Result<JournalReader<'a>, ReplayError> {
         let run = Run::first(entries.first().ok_or(ReplayError::Empty)?)?;
         let (plan, graph) = (run.plan(), Arc::clone(&run.graph));
-        Ok(Book { entries, plan, graph, moment: RefCell::new(Then { run, index: 1 }) })
+        Ok(JournalReader { entries, plan, graph, moment: RefCell::new(Then { run, index: 1 }) })
     }
 
     pub(super) fn find(&self, name: &str) -> Option<CheckIndex> {
@@ -54,7 +56,7 @@ impl<'a> Book<'a> {
         self.before(self.entries.len())
     }
 
-    /// Why the run ended or waits, and the entry that says so; none while it goes on.
+    /// Why the run ended or waits, and the entry that says so; none while it is running.
     pub(super) fn reason(&self) -> Option<(usize, &'a Reason)> {
         let said = self.entries.iter().enumerate().rev().find_map(|(index, entry)| match &entry.event {
             Event::RunEnded { reason }
@@ -67,7 +69,7 @@ impl<'a> Book<'a> {
     }
 }
 
-/// Whether an entry takes back what the run said of itself before.
+/// Whether an entry makes an earlier reason of the run obsolete.
 fn goes_on(event: &Event) -> bool {
     match event {
         Event::RetryDue { .. }

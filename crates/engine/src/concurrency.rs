@@ -1,7 +1,7 @@
-//! Room for attempts: slots for all of them, `concurrency` for the items of a `forEach` check.
+//! Limits on concurrent attempts: slots for the whole run, `concurrency` for the items of a `forEach` check.
 //!
-//! A group is a place whose items are counted together: the `forEach` check in its scope, and each mapped
-//! check above its items (external ones go one at a time unless told otherwise).
+//! A group is a location whose items are counted together: a `forEach` check in its scope, and each mapped check above
+//! its items. Items of an external check run one at a time unless `concurrency` allows more.
 
 use escrow_model::{CheckIndex, Criticality, ScopePath};
 
@@ -30,32 +30,32 @@ impl Run {
         [by_parent, one_by_one.then(|| Location::new(check, above))]
     }
 
-    pub(crate) fn has_room(&self, group: &Location) -> bool {
-        self.room(group) > 0
+    pub(crate) fn has_capacity(&self, group: &Location) -> bool {
+        self.capacity(group) > 0
     }
 
-    fn room(&self, group: &Location) -> u32 {
+    fn capacity(&self, group: &Location) -> u32 {
         let spec = self.state.plan.check(group.check);
         let is_parent = group.scope.depth() == spec.fan.len();
         let limit = if is_parent { spec.concurrency.unwrap_or(u32::MAX) } else { 1 };
         limit.saturating_sub(self.state.in_flight.get(group).copied().unwrap_or(0))
     }
 
-    /// An item gave its room up, or did not take it.
-    pub(crate) fn leave_room(&mut self, check: CheckIndex, scope: &ScopePath) {
+    /// An item has released its capacity, or does not use it.
+    pub(crate) fn release_capacity(&mut self, check: CheckIndex, scope: &ScopePath) {
         for group in self.groups_of(check, scope).into_iter().flatten() {
             self.state.agenda.0.freed.insert(group);
         }
     }
 
-    pub(crate) fn has_freed_room(&self) -> bool {
+    pub(crate) fn has_freed_capacity(&self) -> bool {
         !self.state.agenda.0.freed.is_empty()
     }
 
-    /// Looks again at as many items as there is room for in a group.
-    pub(crate) fn call_parked(&mut self) {
+    /// Puts as many parked items of a freed group on the agenda as it has capacity for.
+    pub(crate) fn wake_parked(&mut self) {
         let Some(group) = self.state.agenda.0.freed.pop_first() else { return };
-        let room = self.room(&group);
+        let room = self.capacity(&group);
         let agenda = &mut self.state.agenda.0;
         let Some(parked) = agenda.parked.get_mut(&group) else { return };
         for _ in 0..room {
