@@ -15,7 +15,7 @@ mod python;
 
 use std::sync::Arc;
 
-use escrow_expr::{Budget, Given, Program, Scope};
+use escrow_expr::{Budget, Program, Scope, ScopeValue};
 use escrow_model::{BrokenRule, Rule, RuleCheck};
 use regex::Regex;
 use serde_json::{Number, Value};
@@ -257,10 +257,10 @@ struct Seen<'a> {
 }
 
 impl Scope for Seen<'_> {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
         match name {
-            "value" => Some(Given::Json(self.value)),
-            "item" => Some(Given::Json(self.item)),
+            "value" => Some(ScopeValue::Json(self.value)),
+            "item" => Some(ScopeValue::Json(self.item)),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! What the contracts make of an answer. All of them speak; none stops the others.
 
-use escrow_expr::Fault;
+use escrow_expr::EvalError;
 use escrow_model::{
     Answer, Check, CheckIndex, Delivery, Ending, FaultClass, Issue, Outcome, ReasonCode, RunStatus,
     ScopePath, Severity, Verdict,
@@ -217,7 +217,7 @@ fn text_hint(output: &Value) -> &'static str {
 }
 
 /// Text has no members. A name that does not exist has nothing to do with that.
-fn fault_hint(fault: &Fault, output: &Value) -> &'static str {
+fn fault_hint(fault: &EvalError, output: &Value) -> &'static str {
     if fault.name() == "TypeError" { text_hint(output) } else { "" }
 }
 

@@ -56,7 +56,7 @@ builtins! {
     }
     Helper {
         Contains = "contains", StartsWith = "startsWith", EndsWith = "endsWith", Length = "length",
-        Always = "always", Success = "success", Failure = "failure", Log = "log",
+        Always = "always", Success = "success", Exception = "exception", Log = "log",
         HasIssue = "hasIssue", CountIssues = "countIssues", HasFileMatching = "hasFileMatching",
         HasIssueWith = "hasIssueWith", HasFileWith = "hasFileWith",
         Any = "any", All = "all", None = "none", Count = "count",
@@ -202,7 +202,7 @@ const HELPERS: &[Builtin] = &[
     Builtin::Length,
     Builtin::Always,
     Builtin::Success,
-    Builtin::Failure,
+    Builtin::Exception,
     Builtin::Log,
     Builtin::HasIssue,
     Builtin::CountIssues,

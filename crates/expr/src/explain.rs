@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 
 use crate::answer::Answer;
 use crate::children;
+use crate::eval_error::EvalError;
 use crate::evaluate::Evaluator;
-use crate::fault::Fault;
 use crate::tree::{Function, Node, NodeId, Tree};
 use crate::value::Value;
 
@@ -89,7 +89,7 @@ impl<'a> Evaluator<'a> {
 
     /// Writes the start of a value. What does not fit is left out, not walked.
     fn show(&mut self, value: &Value<'a>, depth: usize, shown: &mut String) {
-        let value = self.plainly(value);
+        let value = self.effective(value);
         if let Some(length) = self.list_length(&value) {
             if depth >= 2 {
                 let _ = write!(shown, "[… {length} items]");
@@ -167,7 +167,7 @@ impl Explanation {
         tree: &Tree,
         main: &Function,
         recorder: &Recorder,
-        result: &Result<Answer, Fault>,
+        result: &Result<Answer, EvalError>,
     ) -> Explanation {
         let mut roots = Vec::new();
         children::of_function(tree, main, &mut roots);

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use serde_json::Value as Json;
 
-use crate::fault::ErrorKind;
+use crate::exception::ErrorClass;
 use crate::pattern::Pattern;
 use crate::scope::Object;
 use crate::tree::FunctionId;
@@ -16,7 +16,7 @@ use crate::value::{Text, Value};
 #[derive(Default)]
 pub(crate) struct Heap<'a> {
     pub(crate) arrays: Vec<Array<'a>>,
-    pub(crate) plains: Vec<Plain<'a>>,
+    pub(crate) plains: Vec<PlainObject<'a>>,
     pub(crate) functions: Vec<Closure>,
     pub(crate) collections: Vec<Collection<'a>>,
     pub(crate) regexes: Vec<RegexObject<'a>>,
@@ -32,7 +32,7 @@ pub(crate) struct Array<'a> {
 }
 
 #[derive(Default)]
-pub(crate) struct Plain<'a> {
+pub(crate) struct PlainObject<'a> {
     pub(crate) members: Members<'a>,
     pub(crate) error: Option<ErrorObject<'a>>,
     pub(crate) frozen: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Plain<'a> {
 /// What makes an object an error; neither part is enumerable.
 #[derive(Clone)]
 pub(crate) struct ErrorObject<'a> {
-    pub(crate) kind: ErrorKind,
+    pub(crate) kind: ErrorClass,
     pub(crate) message: Text<'a>,
 }
 

@@ -15,7 +15,8 @@ type Resolved<T> = Result<T, Box<SyntaxError>>;
 
 /// Resolves the tree in place; `main` is the whole source as a function.
 pub(crate) fn resolve(tree: &mut Tree, main: &mut Function) -> Resolved<Reads> {
-    let mut resolver = Resolver { tree, levels: Vec::new(), reads: Reads::default(), loops: Vec::new() };
+    let mut resolver =
+        Resolver { tree, functions: Vec::new(), reads: Reads::default(), jump_targets: Vec::new() };
     resolver.function(main)?;
     Ok(resolver.reads)
 }
@@ -29,7 +30,7 @@ struct Binding {
 
 /// One function on the way down.
 #[derive(Default)]
-struct Level {
+struct FunctionScope {
     blocks: Vec<Vec<Binding>>,
     slots: u32,
     captures: Vec<Capture>,
@@ -44,7 +45,7 @@ struct Capture {
 
 /// What a `break` or a `continue` may leave.
 #[derive(Clone, Copy, PartialEq)]
-enum Leavable {
+enum JumpTarget {
     Loop,
     Switch,
     Label(NameId),
@@ -55,15 +56,15 @@ enum Leavable {
 
 struct Resolver<'t> {
     tree: &'t mut Tree,
-    levels: Vec<Level>,
+    functions: Vec<FunctionScope>,
     reads: Reads,
-    loops: Vec<Leavable>,
+    jump_targets: Vec<JumpTarget>,
 }
 
 impl Resolver<'_> {
     fn function(&mut self, function: &mut Function) -> Resolved<()> {
-        self.levels.push(Level::default());
-        self.loops.push(Leavable::Function);
+        self.functions.push(FunctionScope::default());
+        self.jump_targets.push(JumpTarget::Function);
         if let Some(name) = function.name {
             let slot = self.new_slot();
             self.current().blocks.push(vec![Binding {
@@ -89,7 +90,7 @@ impl Resolver<'_> {
         }
         self.close(&mut frame);
         let plain = |(position, target): (usize, &TargetId)| match self.tree.target(*target) {
-            Target::Place(node) => match self.tree.node(*node) {
+            Target::Simple(node) => match self.tree.node(*node) {
                 Node::Local(slot, _) => *slot as usize == position && !frame.cells.contains(slot),
                 _ => false,
             },
@@ -97,8 +98,8 @@ impl Resolver<'_> {
         };
         function.simple = function.rest.is_none() && function.parameters.iter().enumerate().all(plain);
         function.frame = frame;
-        self.loops.pop();
-        let level = self.levels.pop().unwrap_or_default();
+        self.jump_targets.pop();
+        let level = self.functions.pop().unwrap_or_default();
         if function.name.is_some() {
             let binding = level.blocks.first().and_then(|block| block.first());
             function.self_slot = binding.map(|binding| binding.slot);
@@ -118,12 +119,12 @@ impl Resolver<'_> {
         result
     }
 
-    fn current(&mut self) -> &mut Level {
-        if self.levels.is_empty() {
-            self.levels.push(Level::default());
+    fn current(&mut self) -> &mut FunctionScope {
+        if self.functions.is_empty() {
+            self.functions.push(FunctionScope::default());
         }
-        let last = self.levels.len() - 1;
-        &mut self.levels[last]
+        let last = self.functions.len() - 1;
+        &mut self.functions[last]
     }
 
     fn new_slot(&mut self) -> Slot {
@@ -147,7 +148,7 @@ impl Resolver<'_> {
     /// Function declarations of a block, which may call each other.
     fn hoisted(&mut self, frame: &mut Frame) -> Resolved<()> {
         for (name, slot, function) in &mut frame.functions {
-            if let Some((found, _)) = self.lookup(self.levels.len() - 1, *name) {
+            if let Some((found, _)) = self.lookup(self.functions.len() - 1, *name) {
                 *slot = found;
             }
             self.inner_function(*function)?;
@@ -163,7 +164,7 @@ impl Resolver<'_> {
 
     /// The slot of a name as the function at `level` sees it.
     fn lookup(&mut self, level: usize, name: NameId) -> Option<(Slot, Declaration)> {
-        let here = &self.levels[level];
+        let here = &self.functions[level];
         for block in here.blocks.iter().rev() {
             if let Some(binding) = block.iter().rev().find(|binding| binding.name == name) {
                 return Some((binding.slot, binding.kind));
@@ -176,12 +177,12 @@ impl Resolver<'_> {
             return None;
         }
         let (outer, kind) = self.lookup(level - 1, name)?;
-        for block in self.levels[level - 1].blocks.iter_mut() {
+        for block in self.functions[level - 1].blocks.iter_mut() {
             for binding in block.iter_mut().filter(|binding| binding.slot == outer) {
                 binding.captured = true;
             }
         }
-        let here = &mut self.levels[level];
+        let here = &mut self.functions[level];
         let inner = here.slots;
         here.slots += 1;
         here.captures.push(Capture { name, outer, inner, kind });
@@ -215,14 +216,14 @@ impl Resolver<'_> {
             }
             Statement::While { test, body } | Statement::DoWhile { test, body } => {
                 self.visit(*test)?;
-                self.body(*body, Leavable::Loop)
+                self.body(*body, JumpTarget::Loop)
             }
             Statement::For { frame, start, test, update, body } => {
                 self.open(frame);
                 start.map_or(Ok(()), |start| self.statement(start))?;
                 self.visit_optional(*test)?;
                 self.visit_optional(*update)?;
-                self.body(*body, Leavable::Loop)?;
+                self.body(*body, JumpTarget::Loop)?;
                 self.close(frame);
                 Ok(())
             }
@@ -230,7 +231,7 @@ impl Resolver<'_> {
                 self.open(frame);
                 self.visit(*subject)?;
                 self.target(*target, *declares)?;
-                self.body(*body, Leavable::Loop)?;
+                self.body(*body, JumpTarget::Loop)?;
                 self.close(frame);
                 Ok(())
             }
@@ -238,12 +239,12 @@ impl Resolver<'_> {
                 self.visit(*subject)?;
                 self.open(frame);
                 self.hoisted(frame)?;
-                self.loops.push(Leavable::Switch);
+                self.jump_targets.push(JumpTarget::Switch);
                 for case in cases.iter() {
                     self.visit_optional(case.test)?;
                     self.statements(&case.body)?;
                 }
-                self.loops.pop();
+                self.jump_targets.pop();
                 self.close(frame);
                 Ok(())
             }
@@ -265,19 +266,22 @@ impl Resolver<'_> {
                 Ok(())
             }
             Statement::Labeled(label, body) => {
-                let leavable =
-                    if self.is_loop(*body) { Leavable::LoopLabel(*label) } else { Leavable::Label(*label) };
-                self.body(*body, leavable)
+                let target = if self.is_loop(*body) {
+                    JumpTarget::LoopLabel(*label)
+                } else {
+                    JumpTarget::Label(*label)
+                };
+                self.body(*body, target)
             }
-            Statement::Break(jump) => self.jump(*jump, &[Leavable::Loop, Leavable::Switch], "break"),
-            Statement::Continue(jump) => self.jump(*jump, &[Leavable::Loop], "continue"),
+            Statement::Break(jump) => self.jump(*jump, &[JumpTarget::Loop, JumpTarget::Switch], "break"),
+            Statement::Continue(jump) => self.jump(*jump, &[JumpTarget::Loop], "continue"),
         }
     }
 
-    fn body(&mut self, body: StatementId, leavable: Leavable) -> Resolved<()> {
-        self.loops.push(leavable);
+    fn body(&mut self, body: StatementId, target: JumpTarget) -> Resolved<()> {
+        self.jump_targets.push(target);
         let result = self.statement(body);
-        self.loops.pop();
+        self.jump_targets.pop();
         result
     }
 
@@ -292,14 +296,14 @@ impl Resolver<'_> {
         }
     }
 
-    fn jump(&self, jump: Jump, unlabeled: &[Leavable], word: &str) -> Resolved<()> {
-        let inside = self.loops.iter().rev().take_while(|leavable| **leavable != Leavable::Function);
+    fn jump(&self, jump: Jump, unlabeled: &[JumpTarget], word: &str) -> Resolved<()> {
+        let inside = self.jump_targets.iter().rev().take_while(|target| **target != JumpTarget::Function);
         let found = match jump.label {
-            Some(label) => inside.clone().any(|leavable| {
-                *leavable == Leavable::LoopLabel(label)
-                    || (*leavable == Leavable::Label(label) && unlabeled.contains(&Leavable::Switch))
+            Some(label) => inside.clone().any(|target| {
+                *target == JumpTarget::LoopLabel(label)
+                    || (*target == JumpTarget::Label(label) && unlabeled.contains(&JumpTarget::Switch))
             }),
-            None => inside.clone().any(|leavable| unlabeled.contains(leavable)),
+            None => inside.clone().any(|target| unlabeled.contains(target)),
         };
         if found {
             Ok(())
@@ -310,7 +314,7 @@ impl Resolver<'_> {
 
     /// Resolves a target; `declares` says that its names come into being here.
     fn target(&mut self, id: TargetId, declares: bool) -> Resolved<()> {
-        let target = std::mem::replace(&mut self.tree.targets[id.0 as usize], Target::Place(NodeId(0)));
+        let target = std::mem::replace(&mut self.tree.targets[id.0 as usize], Target::Simple(NodeId(0)));
         let result = self.target_parts(&target, declares);
         self.tree.targets[id.0 as usize] = target;
         result
@@ -318,7 +322,7 @@ impl Resolver<'_> {
 
     fn target_parts(&mut self, target: &Target, declares: bool) -> Resolved<()> {
         match target {
-            Target::Place(node) => self.place(*node, declares),
+            Target::Simple(node) => self.assigned(*node, declares),
             Target::Default { target, value } => {
                 self.visit(*value)?;
                 self.target(*target, declares)
@@ -339,22 +343,22 @@ impl Resolver<'_> {
     }
 
     /// A name or a member that is assigned to.
-    fn place(&mut self, id: NodeId, declares: bool) -> Resolved<()> {
+    fn assigned(&mut self, id: NodeId, declares: bool) -> Resolved<()> {
         self.visit(id)?;
         if declares {
             return Ok(());
         }
         self.record_change(id);
         let Node::Local(_, name) = *self.tree.node(id) else { return Ok(()) };
-        if let Some((_, Declaration::Const)) = self.lookup(self.levels.len() - 1, name) {
+        if let Some((_, Declaration::Const)) = self.lookup(self.functions.len() - 1, name) {
             self.tree.nodes[id.0 as usize] = Node::Constant(name);
         }
         Ok(())
     }
 
     /// Records a change to what a name of the scope gives, to the name itself or to a member at any depth.
-    fn record_change(&mut self, place: NodeId) {
-        let mut at = place;
+    fn record_change(&mut self, assigned: NodeId) {
+        let mut at = assigned;
         loop {
             at = match self.tree.node(at) {
                 Node::Member { object, .. } | Node::Index { object, .. } | Node::Chain(object) => *object,
@@ -362,7 +366,7 @@ impl Resolver<'_> {
                 _ => return,
             };
         }
-        let span = self.tree.span(place).range();
+        let span = self.tree.span(assigned).range();
         self.reads.effects.push(HelperCall { name: Reads::CHANGE.to_owned(), span });
     }
 
@@ -389,7 +393,7 @@ impl Resolver<'_> {
     }
 
     fn name(&mut self, name: NameId, id: NodeId) -> Node {
-        let level = self.levels.len() - 1;
+        let level = self.functions.len() - 1;
         if let Some((slot, _)) = self.lookup(level, name) {
             return Node::Local(slot, name);
         }
@@ -463,14 +467,14 @@ impl Resolver<'_> {
                 self.record_change(*inner);
                 Ok(())
             }
-            Node::Update { place, .. } => self.place(*place, false),
+            Node::Update { target, .. } => self.assigned(*target, false),
             Node::Binary(_, left, right) | Node::Logical(_, left, right) => {
                 self.visit(*left)?;
                 self.visit(*right)
             }
-            Node::Compound { place, value, .. } => {
+            Node::Compound { target, value, .. } => {
                 self.visit(*value)?;
-                self.place(*place, false)
+                self.assigned(*target, false)
             }
             Node::Conditional { test, then, otherwise } => {
                 self.visit(*test)?;
@@ -553,7 +557,7 @@ impl Resolver<'_> {
                     let text = self.tree.name(name).to_owned();
                     let known = matches!(text.as_str(), "undefined" | "NaN" | "Infinity")
                         || Builtin::global(&text).is_some();
-                    if known || self.lookup(self.levels.len() - 1, name).is_some() {
+                    if known || self.lookup(self.functions.len() - 1, name).is_some() {
                         return;
                     }
                     segments.push(text);

@@ -119,13 +119,13 @@ pub(crate) enum Node {
     },
     Compound {
         operator: Compound,
-        place: NodeId,
+        target: NodeId,
         value: NodeId,
     },
     Update {
-        place: NodeId,
+        target: NodeId,
         delta: f64,
-        answer: UpdateAnswer,
+        form: UpdateForm,
     },
     Delete(NodeId),
     Sequence(Box<[NodeId]>),
@@ -204,15 +204,15 @@ pub(crate) enum Compound {
 
 /// Whether `++` answers the value before or after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UpdateAnswer {
-    Before,
-    After,
+pub(crate) enum UpdateForm {
+    Postfix,
+    Prefix,
 }
 
 /// Where a value goes: a name, a member, or a pattern that takes it apart.
 #[derive(Debug)]
 pub(crate) enum Target {
-    Place(NodeId),
+    Simple(NodeId),
     Default { target: TargetId, value: NodeId },
     Array { items: Box<[Option<TargetId>]>, rest: Option<TargetId> },
     Object { members: Box<[(Key, TargetId)]>, rest: Option<TargetId> },
@@ -255,7 +255,7 @@ pub(crate) enum Statement {
     },
     Each {
         frame: Frame,
-        over: Over,
+        kind: EachKind,
         target: TargetId,
         declares: bool,
         subject: NodeId,
@@ -299,9 +299,9 @@ pub(crate) struct Jump {
 
 /// What `for (… of …)` and `for (… in …)` walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Over {
-    Items,
-    Keys,
+pub(crate) enum EachKind {
+    Of,
+    In,
 }
 
 #[derive(Debug)]

@@ -24,7 +24,7 @@ pub(crate) enum Value<'a> {
     Json(&'a Json),
     Object(&'a dyn Object),
     List(&'a dyn List),
-    /// A value of the scope with members beside it, by its number in the heap.
+    /// A value of the scope with members extra it, by its number in the heap.
     Record(u32),
     Array(u32),
     Plain(u32),
@@ -33,7 +33,7 @@ pub(crate) enum Value<'a> {
     Regex(u32),
     Collection(u32),
     /// A declared variable that has no value yet. Only in frames and cells.
-    Unset,
+    Uninitialized,
     /// A variable that inner functions share. Only in frames.
     Cell(u32),
 }

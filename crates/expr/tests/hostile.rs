@@ -8,7 +8,7 @@
     reason = "timings are printed on request, never judged"
 )]
 
-use escrow_expr::{Budget, FaultKind, JsonScope, Program};
+use escrow_expr::{Budget, EvalErrorKind, JsonScope, Program};
 use serde_json::json;
 
 /// How a source ended.
@@ -33,7 +33,7 @@ fn run(source: &str) -> End {
     }
     match result {
         Ok(_) => End::Value,
-        Err(fault) if fault.kind() == FaultKind::Budget => End::Budget,
+        Err(fault) if fault.kind() == EvalErrorKind::Budget => End::Budget,
         Err(_) => End::OtherFault,
     }
 }
@@ -531,7 +531,7 @@ fn a_budget_is_kept_to_the_step() {
     }
     let program = Program::expression("'x'.repeat(1000).length").unwrap();
     let small = Budget { memory_bytes: 500, ..Budget::default() };
-    assert_eq!(program.evaluate(&JsonScope(&scope), small).unwrap_err().kind(), FaultKind::Budget);
+    assert_eq!(program.evaluate(&JsonScope(&scope), small).unwrap_err().kind(), EvalErrorKind::Budget);
     assert!(
         program.evaluate(&JsonScope(&scope), Budget { memory_bytes: 5_000, ..Budget::default() }).is_ok()
     );

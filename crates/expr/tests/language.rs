@@ -1,7 +1,7 @@
 //! What callers rely on: values, truth, spans, static reads, explanations, records, memory, batches.
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
-use escrow_expr::{Answer, Budget, Given, JsonScope, Object, Program, Scope, answer_line};
+use escrow_expr::{Answer, Budget, JsonScope, Object, Program, Scope, ScopeValue, answer_line};
 use serde_json::{Value, json};
 
 fn evaluate(source: &str, context: &Value) -> Answer {
@@ -217,9 +217,9 @@ fn errors_point_into_the_source() {
 struct Attempt;
 
 impl Object for Attempt {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         static CODE: Value = Value::Bool(true);
-        (name == "exitCode" || name == "length").then_some(Given::Json(&CODE))
+        (name == "exitCode" || name == "length").then_some(ScopeValue::Json(&CODE))
     }
 
     fn names(&self) -> Vec<&str> {
@@ -230,8 +230,8 @@ impl Object for Attempt {
 struct RecordScope(Value);
 
 impl Scope for RecordScope {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
-        (name == "output").then_some(Given::Record { value: &self.0, beside: &Attempt })
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
+        (name == "output").then_some(ScopeValue::Record { value: &self.0, extra: &Attempt })
     }
 
     fn names(&self) -> Vec<&str> {

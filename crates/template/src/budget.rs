@@ -80,7 +80,7 @@ impl Budget {
     }
 }
 
-/// How the engine's errors say that a limit was reached; `TemplateFault` tells them apart by it.
+/// How the engine's errors say that a limit was reached; `RenderError` tells them apart by it.
 pub(crate) const OVER_BUDGET: &str = "the template builds or compares too much data";
 pub(crate) const TOO_DEEP: &str = "the value nests too deeply";
 pub(crate) const TOO_LONG: &str = "the text is too long";

@@ -2,8 +2,8 @@
 
 use crate::budget::Budget;
 use crate::engine::context;
-use crate::fault::{TemplateError, TemplateFault};
-use crate::reads::Read;
+use crate::error::{RenderError, TemplateError};
+use crate::reads::TemplateRead;
 use crate::template::{Kind, Template};
 use escrow_expr::Scope;
 
@@ -26,18 +26,18 @@ impl Condition {
         Ok(Condition { expression })
     }
 
-    pub fn reads(&self) -> &[Read] {
+    pub fn reads(&self) -> &[TemplateRead] {
         self.expression.reads()
     }
 
     /// Jinja's truth: false, null, 0, and what is empty are false.
-    pub fn holds(&self, scope: &dyn Scope) -> Result<bool, TemplateFault> {
+    pub fn holds(&self, scope: &dyn Scope) -> Result<bool, RenderError> {
         let compiled = &self.expression.compiled;
         match &self.expression.kind {
             Kind::Expression(expression) => expression
                 .eval(context(compiled, scope, &Budget::full()))
                 .map(|value| value.is_true())
-                .map_err(|error| compiled.fault(&error)),
+                .map_err(|error| compiled.render_error(&error)),
             Kind::Constant(text) => Ok(!text.is_empty()),
             Kind::Text(_) => self.expression.render(scope).map(|text| !text.is_empty()),
         }

@@ -8,10 +8,10 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use crate::budget::{BUDGET_NAME, Budget, OVER_BUDGET, TOO_DEEP, TOO_LONG};
 use crate::convert::resolve;
-use crate::fault::TemplateFault;
+use crate::error::RenderError;
 use crate::filters;
 use crate::limits::{INSTRUCTIONS_MAX, OUTPUT_BYTES_MAX, RECURSION_MAX};
-use crate::reads::Read;
+use crate::reads::TemplateRead;
 use crate::rewrite::Rewritten;
 use crate::text::{text_of, undefined};
 use escrow_expr::Scope;
@@ -66,7 +66,7 @@ pub(crate) fn context(rewritten: &Compiled, scope: &dyn Scope, budget: &Arc<Budg
         let value = if name.starts_with(filters::PRIVATE_PREFIX) {
             resolve(scope, read)
         } else {
-            resolve(scope, &Read { path: Vec::new(), ..read.clone() })
+            resolve(scope, &TemplateRead { path: Vec::new(), ..read.clone() })
         };
         if let Some(value) = value {
             values.insert(name.clone(), value);
@@ -78,7 +78,7 @@ pub(crate) fn context(rewritten: &Compiled, scope: &dyn Scope, budget: &Arc<Budg
 /// What stays of a rewritten source once the engine has compiled it.
 #[derive(Debug, Default)]
 pub(crate) struct Compiled {
-    pub(crate) reads: Vec<Read>,
+    pub(crate) reads: Vec<TemplateRead>,
     pub(crate) names: Vec<String>,
 }
 
@@ -88,7 +88,7 @@ impl Compiled {
     }
 
     /// An engine error in the words of the template that was written.
-    pub(crate) fn fault(&self, error: &Error) -> TemplateFault {
+    pub(crate) fn render_error(&self, error: &Error) -> RenderError {
         // A filter that fails within another leaves the cause behind it.
         let mut message = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
         for (name, read) in self.names.iter().zip(&self.reads).rev() {
@@ -97,23 +97,23 @@ impl Compiled {
             }
         }
         if message.contains(OVER_BUDGET) || message.contains(TOO_DEEP) {
-            return TemplateFault::Limit { message };
+            return RenderError::Limit { message };
         }
         if message.contains(TOO_LONG) {
-            return TemplateFault::Limit {
+            return RenderError::Limit {
                 message: format!("the template's text is longer than {OUTPUT_BYTES_MAX} bytes"),
             };
         }
         match error.kind() {
-            ErrorKind::OutOfFuel => TemplateFault::Limit {
+            ErrorKind::OutOfFuel => RenderError::Limit {
                 message: format!("the template takes more than {INSTRUCTIONS_MAX} steps"),
             },
-            ErrorKind::UndefinedError => TemplateFault::Undefined { what: undefined_name(&message) },
+            ErrorKind::UndefinedError => RenderError::Undefined { what: undefined_name(&message) },
             _ => match message.split_once("(`") {
                 Some((_, rest)) if rest.contains("` is undefined") => {
-                    TemplateFault::Undefined { what: undefined_name(rest) }
+                    RenderError::Undefined { what: undefined_name(rest) }
                 }
-                _ => TemplateFault::Failed { message },
+                _ => RenderError::Failed { message },
             },
         }
     }

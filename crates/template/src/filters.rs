@@ -291,7 +291,7 @@ fn number_operation(operation: &'static str, left: &Value, right: &Value) -> Res
     PLAIN.compile_expression(operation)?.eval(Value::from_pairs([("a", left.clone()), ("b", right.clone())]))
 }
 
-/// An operand of a comparison, or a value that is kept: pays for being walked through.
+/// An operand of a comparison, or a value that is charged: pays for being walked through.
 fn charged(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     charge_all(state, args)?;
     Ok(args.first().cloned().unwrap_or(Value::UNDEFINED))

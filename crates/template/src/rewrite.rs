@@ -17,21 +17,19 @@ mod statement;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use minijinja::machinery::Span;
-use minijinja::machinery::ast::{Expr, Stmt};
-
 use assigned::{collect_assigned, targets};
 
-use crate::fault::TemplateError;
+use crate::error::TemplateError;
 use crate::filters::PRIVATE_PREFIX;
-use crate::reads::Read;
+use crate::reads::TemplateRead;
+use crate::syntax::{Expr, Stmt};
 
 /// What the engine compiles, and what it must be given.
 #[derive(Debug, Default)]
 pub(crate) struct Rewritten {
     pub(crate) source: String,
     /// Every free name, in the order in which they are written.
-    pub(crate) reads: Vec<Read>,
+    pub(crate) reads: Vec<TemplateRead>,
     /// For each read, the name under which the rewritten source looks it up.
     pub(crate) names: Vec<String>,
 }
@@ -58,11 +56,6 @@ pub(crate) fn expression(expr: &Expr<'_>) -> Result<Rewritten, TemplateError> {
     Ok(rewriter.out)
 }
 
-pub(crate) fn range(span: Span) -> Range<usize> {
-    let offset = |offset: u32| usize::try_from(offset).unwrap_or(usize::MAX);
-    offset(span.start_offset)..offset(span.end_offset)
-}
-
 struct Rewriter<'a> {
     out: Rewritten,
     /// Every name that the template assigns anywhere. Which assignment a use sees is known only while
@@ -84,7 +77,7 @@ impl<'a> Rewriter<'a> {
         self.break_line();
     }
 
-    /// The parser counts columns in 16 bits, so lines are kept short wherever a line may end.
+    /// The parser counts columns in 16 bits, so lines are charged short wherever a line may end.
     fn break_line(&mut self) {
         const LINE_BYTES: usize = 8_000;
         if self.out.source.len() - self.line_start > LINE_BYTES {

@@ -1,7 +1,7 @@
 //! Shell scripts with values in them, such that no value is ever a part of the script.
 //!
 //!   exec ──split──▶ text and `{{ }}` ──scan──▶ constant script, and what each command is given
-//!                                    ──rules─▶ places where a value would be read as code
+//!                                    ──rules─▶ value_spans where a value would be read as code
 //!
 //! Each `{{ }}` becomes a reference to a variable of its own, written to suit the quoting where it
 //! stands; the value travels in the environment. Where a reference would be read as code after all, or
@@ -21,10 +21,10 @@ use std::ops::Range;
 pub use error::{ShellError, ShellErrorKind};
 
 use crate::Template;
-use crate::fault::TemplateFault;
+use crate::error::RenderError;
 use crate::limits;
 use crate::limits::{VARIABLE_BYTES_MAX, VARIABLES_BYTES_MAX};
-use crate::reads::Read;
+use crate::reads::TemplateRead;
 use escrow_expr::Scope;
 
 /// Every value's variable begins with this.
@@ -34,12 +34,12 @@ pub const VARIABLE_PREFIX: &str = "ESCROW_VALUE_";
 #[derive(Debug)]
 pub struct ShellScript {
     script: String,
-    values: Vec<Inserted>,
-    reads: Vec<Read>,
+    values: Vec<Insertion>,
+    reads: Vec<TemplateRead>,
 }
 
 #[derive(Debug)]
-struct Inserted {
+struct Insertion {
     variable: String,
     written: String,
     value: Template,
@@ -72,17 +72,17 @@ impl ShellScript {
         }
         let scanned = scan::scan(source, &pieces);
         errors.extend(scanned.errors);
-        errors.extend(rules::judge(&scanned.commands, &scanned.places));
+        errors.extend(rules::check(&scanned.commands, &scanned.value_spans));
         if !errors.is_empty() {
             errors.sort_by_key(|error| error.span.start);
             errors.dedup_by_key(|error| error.span.clone());
             return Err(errors);
         }
         let mut values = Vec::new();
-        for (number, place) in scanned.used.iter().enumerate() {
-            if let Some(value) = templates.get_mut(*place).and_then(Option::take) {
-                let written = split::insertions(&pieces).nth(*place).unwrap_or_default();
-                values.push(Inserted {
+        for (number, index) in scanned.used.iter().enumerate() {
+            if let Some(value) = templates.get_mut(*index).and_then(Option::take) {
+                let written = split::insertions(&pieces).nth(*index).unwrap_or_default();
+                values.push(Insertion {
                     variable: variable(number),
                     written: source[written].trim().to_owned(),
                     value,
@@ -98,20 +98,20 @@ impl ShellScript {
     }
 
     /// The values, as the variables that the script refers to.
-    pub fn render(&self, scope: &dyn Scope) -> Result<Vec<(String, String)>, TemplateFault> {
+    pub fn render(&self, scope: &dyn Scope) -> Result<Vec<(String, String)>, RenderError> {
         let mut total = 0;
         let mut variables = Vec::with_capacity(self.values.len());
         for inserted in &self.values {
             let text = inserted.value.render(scope)?;
             let expression = || inserted.written.clone();
             if text.contains('\0') {
-                return Err(TemplateFault::Nul { expression: expression() });
+                return Err(RenderError::Nul { expression: expression() });
             }
             total += text.len();
             let limit =
                 if text.len() > VARIABLE_BYTES_MAX { VARIABLE_BYTES_MAX } else { VARIABLES_BYTES_MAX };
             if text.len() > VARIABLE_BYTES_MAX || total > VARIABLES_BYTES_MAX {
-                return Err(TemplateFault::TooLarge {
+                return Err(RenderError::TooLarge {
                     expression: expression(),
                     bytes: total.max(text.len()),
                     limit,
@@ -123,7 +123,7 @@ impl ShellScript {
     }
 
     /// Every free name of every `{{ }}`, with its span in the script as it was written.
-    pub fn reads(&self) -> &[Read] {
+    pub fn reads(&self) -> &[TemplateRead] {
         &self.reads
     }
 }
@@ -132,8 +132,8 @@ fn variable(number: usize) -> String {
     format!("{VARIABLE_PREFIX}{}", number + 1)
 }
 
-fn moved(read: &Read, offset: usize) -> Read {
-    Read { span: move_range(&read.span, offset), ..read.clone() }
+fn moved(read: &TemplateRead, offset: usize) -> TemplateRead {
+    TemplateRead { span: move_range(&read.span, offset), ..read.clone() }
 }
 
 fn move_range(range: &Range<usize>, offset: usize) -> Range<usize> {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use escrow_expr::{Given, List, Object, Scope};
+use escrow_expr::{List, Object, Scope, ScopeValue};
 use escrow_template::{Condition, ShellScript, Template};
 use serde_json::{Value, json};
 
@@ -24,12 +24,12 @@ struct Outputs {
 struct Steps(Vec<Value>);
 
 impl Scope for World {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
         match name {
-            "output" => Some(Given::Record { value: &self.output, beside: &self.record }),
-            "outputs" => Some(Given::Object(&self.outputs)),
-            "steps" => Some(Given::List(&self.steps)),
-            "item" => Some(Given::Undefined),
+            "output" => Some(ScopeValue::Record { value: &self.output, extra: &self.record }),
+            "outputs" => Some(ScopeValue::Object(&self.outputs)),
+            "steps" => Some(ScopeValue::List(&self.steps)),
+            "item" => Some(ScopeValue::Undefined),
             _ => None,
         }
     }
@@ -40,8 +40,8 @@ impl Scope for World {
 }
 
 impl Object for Record {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
-        self.0.get(name).map(Given::Json)
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
+        self.0.get(name).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -50,9 +50,9 @@ impl Object for Record {
 }
 
 impl Object for Outputs {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         self.touched.borrow_mut().push(name.to_owned());
-        self.values.get(name).map(Given::Json)
+        self.values.get(name).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -68,8 +68,8 @@ impl List for Steps {
         self.0.len()
     }
 
-    fn item(&self, index: usize) -> Option<Given<'_>> {
-        self.0.get(index).map(Given::Json)
+    fn item(&self, index: usize) -> Option<ScopeValue<'_>> {
+        self.0.get(index).map(ScopeValue::Json)
     }
 }
 

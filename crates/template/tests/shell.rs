@@ -1,7 +1,7 @@
 //! How values are referred to at every place of a script, and where they are refused.
 
 use escrow_expr::JsonScope;
-use escrow_template::{ShellScript, TemplateFault};
+use escrow_template::{RenderError, ShellScript};
 use serde_json::json;
 
 /// The rewritten script, with `V1` for its first variable; or each refused place with its kind.
@@ -303,7 +303,7 @@ fn values_travel_as_variables() {
 fn what_no_environment_can_hold_is_a_fault() {
     let script = ShellScript::parse("echo {{ x.y }}").unwrap();
     let fault = |value: &str| script.render(&JsonScope(&json!({"x": {"y": value}}))).unwrap_err();
-    assert_eq!(fault("a\0b"), TemplateFault::Nul { expression: "x.y".into() });
+    assert_eq!(fault("a\0b"), RenderError::Nul { expression: "x.y".into() });
     let long = fault(&"x".repeat(200_000));
     assert_eq!(
         long.to_string(),
@@ -311,5 +311,5 @@ fn what_no_environment_can_hold_is_a_fault() {
     );
     assert!(long.help().unwrap().contains("stdin"));
     let undefined = script.render(&JsonScope(&json!({"x": {}}))).unwrap_err();
-    assert_eq!(undefined, TemplateFault::Undefined { what: "x.y".into() });
+    assert_eq!(undefined, RenderError::Undefined { what: "x.y".into() });
 }

@@ -1,4 +1,4 @@
-//! The promise of `exec`, kept by a real `/bin/sh`: every value arrives byte for byte, and nothing else
+//! The promise of `exec`, charged by a real `/bin/sh`: every value arrives byte for byte, and nothing else
 //! happens, whatever the value and wherever it stands.
 
 use std::os::unix::process::CommandExt;
@@ -134,16 +134,16 @@ const HOSTILE: &[&str] = &[
 ];
 
 /// Where the scripts run: a directory of its own, in which nothing may appear.
-struct Cage {
+struct Sandbox {
     directory: PathBuf,
 }
 
-impl Cage {
-    fn new(name: &str) -> Cage {
+impl Sandbox {
+    fn new(name: &str) -> Sandbox {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).expect("the target directory is writable");
-        Cage { directory }
+        Sandbox { directory }
     }
 
     /// Runs a script and gives back what it printed between NULs.
@@ -151,7 +151,7 @@ impl Cage {
         let output = self.start(shell, script, scope);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.is_empty(), "{shell}: {errors}\nin\n{}", script.script());
-        let appeared: Vec<_> = std::fs::read_dir(&self.directory).expect("the cage is there").collect();
+        let appeared: Vec<_> = std::fs::read_dir(&self.directory).expect("the sandbox is there").collect();
         assert!(appeared.is_empty(), "{shell}: {appeared:?} appeared after\n{}", script.script());
         let printed = String::from_utf8(output.stdout).expect("values are UTF-8");
         printed.split_terminator('\0').map(str::to_owned).collect()
@@ -176,7 +176,7 @@ fn shells() -> impl Iterator<Item = &'static str> {
 }
 
 /// Puts each value into its place, runs all of it as one script, and compares what came out.
-fn check(cage: &Cage, uses: &[(usize, String)]) {
+fn check(sandbox: &Sandbox, uses: &[(usize, String)]) {
     let mut source = String::new();
     let mut values = Vec::new();
     let mut expected = Vec::new();
@@ -191,25 +191,25 @@ fn check(cage: &Cage, uses: &[(usize, String)]) {
     }
     let script = ShellScript::parse(&source).unwrap_or_else(|errors| panic!("{errors:#?}\nin\n{source}"));
     for shell in shells() {
-        let printed = cage.run(shell, &script, &json!({ "values": values }));
+        let printed = sandbox.run(shell, &script, &json!({ "values": values }));
         assert_eq!(printed, expected, "{shell}: {}", script.script());
     }
 }
 
 #[test]
 fn hostile_values_arrive_at_every_place_byte_for_byte() {
-    let cage = Cage::new("every_place");
+    let sandbox = Sandbox::new("every_place");
     for value in HOSTILE {
         let value = value.replace("CANARY", "\"$CANARY\" canary ../canary");
         let uses: Vec<_> = (0..PLACES.len()).map(|place| (place, value.clone())).collect();
-        check(&cage, &uses);
+        check(&sandbox, &uses);
     }
-    assert!(!cage.directory.join("../canary").exists());
+    assert!(!sandbox.directory.join("../canary").exists());
 }
 
 #[test]
 fn random_values_arrive_in_random_scripts_byte_for_byte() {
-    let cage = Cage::new("random_scripts");
+    let sandbox = Sandbox::new("random_scripts");
     let value = prop_oneof![
         proptest::sample::select(HOSTILE).prop_map(|value| value.replace("CANARY", "canary")),
         "[ -~\\n\\t]{0,40}",
@@ -224,7 +224,7 @@ fn random_values_arrive_in_random_scripts_byte_for_byte() {
     );
     runner
         .run(&uses, |uses| {
-            check(&cage, &uses);
+            check(&sandbox, &uses);
             Ok(())
         })
         .unwrap();
@@ -267,7 +267,7 @@ fn whatever_is_accepted_lets_no_value_act() {
         "'", "\"", "\\", "$", "$(", ")", "(", "`", "${x:-", "}", "{ ", "<<E\n", "\nE\n", "<<'E'\n", "#",
         "$((", "))", "$'", "[[ ", " ]]", "esac", ";;", "in", "case ", "do", "=(", "@", "$$", "\\'", "\\\"",
     ];
-    let cage = Cage::new("whatever");
+    let sandbox = Sandbox::new("whatever");
     let attack = json!({"attack": "x'\"`touch canary`$(touch canary)\n;touch canary\nE\n touch canary #"});
     let piece = prop_oneof![8 => proptest::sample::select(WHOLE), 1 => proptest::sample::select(LOOSE)];
     let pieces = proptest::collection::vec(piece, 1..10);
@@ -282,8 +282,8 @@ fn whatever_is_accepted_lets_no_value_act() {
             let Ok(script) = ShellScript::parse(&source) else { return Ok(()) };
             accepted.set(accepted.get() + 1);
             for shell in shells() {
-                cage.start(shell, &script, &attack);
-                let canary = cage.directory.join("canary");
+                sandbox.start(shell, &script, &attack);
+                let canary = sandbox.directory.join("canary");
                 prop_assert!(!canary.exists(), "{shell}: a value acted in\n{}", script.script());
             }
             Ok(())

@@ -4,8 +4,8 @@ use super::{Parsed, Parser};
 use crate::pattern::Pattern;
 use crate::span::Span;
 use crate::syntax_error::SyntaxError;
-use crate::token::{Kind, Mark};
-use crate::tree::{Binary, Compound, Item, Logical, Node, NodeId, Property, Unary, UpdateAnswer};
+use crate::token::{Punctuator, TokenKind};
+use crate::tree::{Binary, Compound, Item, Logical, Node, NodeId, Property, Unary, UpdateForm};
 
 #[derive(Clone, Copy)]
 enum Infix {
@@ -17,11 +17,11 @@ impl<'s> Parser<'s> {
     /// An expression that may hold commas.
     pub(super) fn expression(&mut self) -> Parsed<NodeId> {
         let first = self.assignment()?;
-        if !self.is(Mark::Comma) {
+        if !self.is(Punctuator::Comma) {
             return Ok(first);
         }
         let mut nodes = vec![first];
-        while self.accept(Mark::Comma) {
+        while self.accept(Punctuator::Comma) {
             nodes.push(self.assignment()?);
         }
         let span = self.tree.span(first).to(self.before());
@@ -42,37 +42,37 @@ impl<'s> Parser<'s> {
         }
         let start = self.span();
         let left = self.conditional()?;
-        if self.is(Mark::Equal) {
+        if self.is(Punctuator::Equal) {
             let target = self.target_from(left)?;
             self.advance();
             let value = self.assignment()?;
             return self.add(Node::Assign { target, value }, start.to(self.before()));
         }
         let Some(operator) = self.compound() else { return Ok(left) };
-        self.require_place(left)?;
+        self.require_simple_target(left)?;
         self.advance();
         let value = self.assignment()?;
-        self.add(Node::Compound { operator, place: left, value }, start.to(self.before()))
+        self.add(Node::Compound { operator, target: left, value }, start.to(self.before()))
     }
 
     fn compound(&self) -> Option<Compound> {
-        let Kind::Mark(mark) = self.kind() else { return None };
-        let operator = match mark {
-            Mark::PlusEqual => Binary::Add,
-            Mark::MinusEqual => Binary::Subtract,
-            Mark::StarEqual => Binary::Multiply,
-            Mark::StarStarEqual => Binary::Power,
-            Mark::SlashEqual => Binary::Divide,
-            Mark::PercentEqual => Binary::Remainder,
-            Mark::AmpersandEqual => Binary::BitAnd,
-            Mark::PipeEqual => Binary::BitOr,
-            Mark::CaretEqual => Binary::BitXor,
-            Mark::ShiftLeftEqual => Binary::ShiftLeft,
-            Mark::ShiftRightEqual => Binary::ShiftRight,
-            Mark::ShiftRightZeroEqual => Binary::ShiftRightZero,
-            Mark::AndEqual => return Some(Compound::Logical(Logical::And)),
-            Mark::OrEqual => return Some(Compound::Logical(Logical::Or)),
-            Mark::NullishEqual => return Some(Compound::Logical(Logical::Nullish)),
+        let TokenKind::Punctuator(punctuator) = self.kind() else { return None };
+        let operator = match punctuator {
+            Punctuator::PlusEqual => Binary::Add,
+            Punctuator::MinusEqual => Binary::Subtract,
+            Punctuator::StarEqual => Binary::Multiply,
+            Punctuator::StarStarEqual => Binary::Power,
+            Punctuator::SlashEqual => Binary::Divide,
+            Punctuator::PercentEqual => Binary::Remainder,
+            Punctuator::AmpersandEqual => Binary::BitAnd,
+            Punctuator::PipeEqual => Binary::BitOr,
+            Punctuator::CaretEqual => Binary::BitXor,
+            Punctuator::ShiftLeftEqual => Binary::ShiftLeft,
+            Punctuator::ShiftRightEqual => Binary::ShiftRight,
+            Punctuator::ShiftRightZeroEqual => Binary::ShiftRightZero,
+            Punctuator::AndEqual => return Some(Compound::Logical(Logical::And)),
+            Punctuator::OrEqual => return Some(Compound::Logical(Logical::Or)),
+            Punctuator::NullishEqual => return Some(Compound::Logical(Logical::Nullish)),
             _ => return None,
         };
         Some(Compound::Arithmetic(operator))
@@ -81,66 +81,66 @@ impl<'s> Parser<'s> {
     fn conditional(&mut self) -> Parsed<NodeId> {
         let start = self.span();
         let test = self.binary(0)?;
-        if !self.accept(Mark::Question) {
+        if !self.accept(Punctuator::Question) {
             return Ok(test);
         }
         let no_in = std::mem::take(&mut self.no_in);
         let then = self.assignment()?;
         self.no_in = no_in;
-        self.expect(Mark::Colon, "`:`")?;
+        self.expect(Punctuator::Colon, "`:`")?;
         let otherwise = self.assignment()?;
         self.add(Node::Conditional { test, then, otherwise }, start.to(self.before()))
     }
 
     fn infix(&self) -> Option<(u8, Infix)> {
         let binary = |precedence, operator| Some((precedence, Infix::Binary(operator)));
-        let Kind::Mark(mark) = self.kind() else {
+        let TokenKind::Punctuator(punctuator) = self.kind() else {
             return match self.word() {
                 Some("instanceof") => binary(8, Binary::InstanceOf),
                 Some("in") if !self.no_in => binary(8, Binary::In),
                 Some(_) | None => None,
             };
         };
-        match mark {
-            Mark::Nullish => Some((1, Infix::Logical(Logical::Nullish))),
-            Mark::Or => Some((2, Infix::Logical(Logical::Or))),
-            Mark::And => Some((3, Infix::Logical(Logical::And))),
-            Mark::Pipe => binary(4, Binary::BitOr),
-            Mark::Caret => binary(5, Binary::BitXor),
-            Mark::Ampersand => binary(6, Binary::BitAnd),
-            Mark::LooseEqual => binary(7, Binary::LooseEqual),
-            Mark::LooseNotEqual => binary(7, Binary::LooseNotEqual),
-            Mark::StrictEqual => binary(7, Binary::StrictEqual),
-            Mark::StrictNotEqual => binary(7, Binary::StrictNotEqual),
-            Mark::Less => binary(8, Binary::Less),
-            Mark::LessEqual => binary(8, Binary::LessEqual),
-            Mark::Greater => binary(8, Binary::Greater),
-            Mark::GreaterEqual => binary(8, Binary::GreaterEqual),
-            Mark::ShiftLeft => binary(9, Binary::ShiftLeft),
-            Mark::ShiftRight => binary(9, Binary::ShiftRight),
-            Mark::ShiftRightZero => binary(9, Binary::ShiftRightZero),
-            Mark::Plus => binary(10, Binary::Add),
-            Mark::Minus => binary(10, Binary::Subtract),
-            Mark::Star => binary(11, Binary::Multiply),
-            Mark::Slash => binary(11, Binary::Divide),
-            Mark::Percent => binary(11, Binary::Remainder),
-            Mark::StarStar => binary(12, Binary::Power),
+        match punctuator {
+            Punctuator::Nullish => Some((1, Infix::Logical(Logical::Nullish))),
+            Punctuator::Or => Some((2, Infix::Logical(Logical::Or))),
+            Punctuator::And => Some((3, Infix::Logical(Logical::And))),
+            Punctuator::Pipe => binary(4, Binary::BitOr),
+            Punctuator::Caret => binary(5, Binary::BitXor),
+            Punctuator::Ampersand => binary(6, Binary::BitAnd),
+            Punctuator::LooseEqual => binary(7, Binary::LooseEqual),
+            Punctuator::LooseNotEqual => binary(7, Binary::LooseNotEqual),
+            Punctuator::StrictEqual => binary(7, Binary::StrictEqual),
+            Punctuator::StrictNotEqual => binary(7, Binary::StrictNotEqual),
+            Punctuator::Less => binary(8, Binary::Less),
+            Punctuator::LessEqual => binary(8, Binary::LessEqual),
+            Punctuator::Greater => binary(8, Binary::Greater),
+            Punctuator::GreaterEqual => binary(8, Binary::GreaterEqual),
+            Punctuator::ShiftLeft => binary(9, Binary::ShiftLeft),
+            Punctuator::ShiftRight => binary(9, Binary::ShiftRight),
+            Punctuator::ShiftRightZero => binary(9, Binary::ShiftRightZero),
+            Punctuator::Plus => binary(10, Binary::Add),
+            Punctuator::Minus => binary(10, Binary::Subtract),
+            Punctuator::Star => binary(11, Binary::Multiply),
+            Punctuator::Slash => binary(11, Binary::Divide),
+            Punctuator::Percent => binary(11, Binary::Remainder),
+            Punctuator::StarStar => binary(12, Binary::Power),
             _ => None,
         }
     }
 
     fn binary(&mut self, least: u8) -> Parsed<NodeId> {
         let start = self.span();
-        let parenthesised = self.is(Mark::ParenOpen);
+        let parenthesised = self.is(Punctuator::ParenOpen);
         let mut left = self.unary()?;
-        let mut left_parenthesised =
-            parenthesised && self.tokens[self.at.saturating_sub(1)].kind == Kind::Mark(Mark::ParenClose);
+        let mut left_parenthesised = parenthesised
+            && self.tokens[self.at.saturating_sub(1)].kind == TokenKind::Punctuator(Punctuator::ParenClose);
         while let Some((precedence, infix)) = self.infix() {
             if precedence <= least {
                 break;
             }
             let operator_span = self.advance();
-            let right_start_paren = self.is(Mark::ParenOpen);
+            let right_start_paren = self.is(Punctuator::ParenOpen);
             let right = match infix {
                 Infix::Binary(Binary::Power) => {
                     if matches!(self.tree.node(left), Node::Unary(..)) && !left_parenthesised {
@@ -154,7 +154,8 @@ impl<'s> Parser<'s> {
                 Infix::Binary(_) | Infix::Logical(_) => self.binary(precedence)?,
             };
             let right_parenthesised = right_start_paren
-                && self.tokens[self.at.saturating_sub(1)].kind == Kind::Mark(Mark::ParenClose);
+                && self.tokens[self.at.saturating_sub(1)].kind
+                    == TokenKind::Punctuator(Punctuator::ParenClose);
             let span = start.to(self.before());
             let node = match infix {
                 Infix::Binary(operator) => Node::Binary(operator, left, right),
@@ -189,7 +190,7 @@ impl<'s> Parser<'s> {
             _ => false,
         };
         if mixes(left) || mixes(right) {
-            return Err(SyntaxError::new("put `??` beside `||` or `&&` in parentheses", span));
+            return Err(SyntaxError::new("put `??` extra `||` or `&&` in parentheses", span));
         }
         Ok(())
     }
@@ -197,25 +198,25 @@ impl<'s> Parser<'s> {
     fn unary(&mut self) -> Parsed<NodeId> {
         let start = self.span();
         let operator = match self.kind() {
-            Kind::Mark(Mark::Not) => Unary::Not,
-            Kind::Mark(Mark::Minus) => Unary::Minus,
-            Kind::Mark(Mark::Plus) => Unary::Plus,
-            Kind::Mark(Mark::Tilde) => Unary::BitNot,
-            Kind::Mark(mark @ (Mark::Increment | Mark::Decrement)) => {
-                let delta = if *mark == Mark::Increment { 1.0 } else { -1.0 };
+            TokenKind::Punctuator(Punctuator::Not) => Unary::Not,
+            TokenKind::Punctuator(Punctuator::Minus) => Unary::Minus,
+            TokenKind::Punctuator(Punctuator::Plus) => Unary::Plus,
+            TokenKind::Punctuator(Punctuator::Tilde) => Unary::BitNot,
+            TokenKind::Punctuator(punctuator @ (Punctuator::Increment | Punctuator::Decrement)) => {
+                let delta = if *punctuator == Punctuator::Increment { 1.0 } else { -1.0 };
                 self.advance();
-                let place = self.nested_unary()?;
-                self.require_place(place)?;
+                let target = self.nested_unary()?;
+                self.require_simple_target(target)?;
                 let span = start.to(self.before());
-                return self.add(Node::Update { place, delta, answer: UpdateAnswer::After }, span);
+                return self.add(Node::Update { target, delta, form: UpdateForm::Prefix }, span);
             }
-            Kind::Word => match self.word() {
+            TokenKind::Word => match self.word() {
                 Some("typeof") => Unary::Typeof,
                 Some("void") => Unary::Void,
                 Some("delete") => {
                     self.advance();
-                    let place = self.nested_unary()?;
-                    return self.add(Node::Delete(place), start.to(self.before()));
+                    let target = self.nested_unary()?;
+                    return self.add(Node::Delete(target), start.to(self.before()));
                 }
                 Some("await") => {
                     return Err(SyntaxError::with_help(
@@ -244,13 +245,13 @@ impl<'s> Parser<'s> {
         let start = self.span();
         let node = self.chain()?;
         let delta = match self.kind() {
-            Kind::Mark(Mark::Increment) if !self.token().after_newline => 1.0,
-            Kind::Mark(Mark::Decrement) if !self.token().after_newline => -1.0,
+            TokenKind::Punctuator(Punctuator::Increment) if !self.token().after_newline => 1.0,
+            TokenKind::Punctuator(Punctuator::Decrement) if !self.token().after_newline => -1.0,
             _ => return Ok(node),
         };
-        self.require_place(node)?;
+        self.require_simple_target(node)?;
         self.advance();
-        self.add(Node::Update { place: node, delta, answer: UpdateAnswer::Before }, start.to(self.before()))
+        self.add(Node::Update { target: node, delta, form: UpdateForm::Postfix }, start.to(self.before()))
     }
 
     /// A value with the members, indexes and calls that follow it.
@@ -259,24 +260,24 @@ impl<'s> Parser<'s> {
         let mut node = if self.is_word("new") { self.new_object()? } else { self.primary()? };
         let mut has_optional = false;
         loop {
-            let optional = self.accept(Mark::OptionalDot);
+            let optional = self.accept(Punctuator::OptionalDot);
             has_optional |= optional;
             node = match self.kind() {
-                Kind::Mark(Mark::BracketOpen) => {
+                TokenKind::Punctuator(Punctuator::BracketOpen) => {
                     self.advance();
                     let index = self.with_in(Self::expression)?;
-                    self.expect(Mark::BracketClose, "`]`")?;
+                    self.expect(Punctuator::BracketClose, "`]`")?;
                     self.indexed(node, index, optional, start)?
                 }
-                Kind::Mark(Mark::ParenOpen) => {
+                TokenKind::Punctuator(Punctuator::ParenOpen) => {
                     let arguments = self.arguments()?;
                     self.add(Node::Call { callee: node, arguments, optional }, start.to(self.before()))?
                 }
-                Kind::Mark(Mark::Dot) if !optional => {
+                TokenKind::Punctuator(Punctuator::Dot) if !optional => {
                     self.advance();
                     self.member(node, false, start)?
                 }
-                Kind::Mark(Mark::TemplateOpen) => {
+                TokenKind::Punctuator(Punctuator::TemplateOpen) => {
                     return Err(SyntaxError::new("tagged templates are not supported", self.span()));
                 }
                 _ if optional => self.member(node, true, start)?,
@@ -309,28 +310,28 @@ impl<'s> Parser<'s> {
         let start = self.advance();
         let callee_start = self.span();
         let mut callee = self.primary()?;
-        while self.accept(Mark::Dot) {
+        while self.accept(Punctuator::Dot) {
             callee = self.member(callee, false, callee_start)?;
         }
-        let arguments = if self.is(Mark::ParenOpen) { self.arguments()? } else { Box::default() };
+        let arguments = if self.is(Punctuator::ParenOpen) { self.arguments()? } else { Box::default() };
         self.add(Node::New { callee, arguments }, start.to(self.before()))
     }
 
     fn arguments(&mut self) -> Parsed<Box<[Item]>> {
         self.advance();
         let mut items = Vec::new();
-        while !self.is(Mark::ParenClose) {
+        while !self.is(Punctuator::ParenClose) {
             items.push(self.item()?);
-            if !self.accept(Mark::Comma) {
+            if !self.accept(Punctuator::Comma) {
                 break;
             }
         }
-        self.expect(Mark::ParenClose, "`,` or `)`")?;
+        self.expect(Punctuator::ParenClose, "`,` or `)`")?;
         Ok(items.into())
     }
 
     fn item(&mut self) -> Parsed<Item> {
-        if self.accept(Mark::Spread) {
+        if self.accept(Punctuator::Spread) {
             return Ok(Item::Spread(self.with_in(Self::assignment)?));
         }
         Ok(Item::One(self.with_in(Self::assignment)?))
@@ -347,25 +348,27 @@ impl<'s> Parser<'s> {
     fn primary(&mut self) -> Parsed<NodeId> {
         let span = self.span();
         let node = match self.kind().clone() {
-            Kind::Number(value) => Node::Number(value),
-            Kind::Text(text) => Node::Text(text),
-            Kind::Regex { pattern, flags } => {
+            TokenKind::Number(value) => Node::Number(value),
+            TokenKind::Text(text) => Node::Text(text),
+            TokenKind::Regex { pattern, flags } => {
                 let pattern = Pattern::compile(&pattern, &flags).map_err(|refused| refused.at(span))?;
                 self.tree.regexes.push(pattern);
                 Node::Regex(super::index(self.tree.regexes.len() - 1))
             }
-            Kind::Word => return self.primary_word(),
-            Kind::Mark(Mark::ParenOpen) => {
+            TokenKind::Word => return self.primary_word(),
+            TokenKind::Punctuator(Punctuator::ParenOpen) => {
                 self.advance();
                 let inner = self.with_in(Self::expression)?;
-                self.expect(Mark::ParenClose, "`)`")?;
+                self.expect(Punctuator::ParenClose, "`)`")?;
                 // Parentheses end an optional chain, and forbid `(a, b) = …`.
                 return Ok(inner);
             }
-            Kind::Mark(Mark::BracketOpen) => return self.array(),
-            Kind::Mark(Mark::BraceOpen) => return self.object(),
-            Kind::Mark(Mark::TemplateOpen) => return self.template(),
-            Kind::Mark(_) | Kind::Chunk { .. } | Kind::End => return Err(self.unexpected("a value")),
+            TokenKind::Punctuator(Punctuator::BracketOpen) => return self.array(),
+            TokenKind::Punctuator(Punctuator::BraceOpen) => return self.object(),
+            TokenKind::Punctuator(Punctuator::TemplateOpen) => return self.template(),
+            TokenKind::Punctuator(_) | TokenKind::Chunk { .. } | TokenKind::End => {
+                return Err(self.unexpected("a value"));
+            }
         };
         self.advance();
         self.add(node, span)
@@ -396,8 +399,8 @@ impl<'s> Parser<'s> {
     fn array(&mut self) -> Parsed<NodeId> {
         let start = self.advance();
         let mut items = Vec::new();
-        while !self.is(Mark::BracketClose) {
-            if self.is(Mark::Comma) {
+        while !self.is(Punctuator::BracketClose) {
+            if self.is(Punctuator::Comma) {
                 // A hole. It reads as undefined, here also when something walks the array.
                 let hole = self.add(Node::Undefined, self.span())?;
                 self.advance();
@@ -405,36 +408,36 @@ impl<'s> Parser<'s> {
                 continue;
             }
             items.push(self.item()?);
-            if !self.accept(Mark::Comma) {
+            if !self.accept(Punctuator::Comma) {
                 break;
             }
         }
-        self.expect(Mark::BracketClose, "`,` or `]`")?;
+        self.expect(Punctuator::BracketClose, "`,` or `]`")?;
         self.add(Node::Array(items.into()), start.to(self.before()))
     }
 
     fn object(&mut self) -> Parsed<NodeId> {
         let start = self.advance();
         let mut properties = Vec::new();
-        while !self.is(Mark::BraceClose) {
+        while !self.is(Punctuator::BraceClose) {
             properties.push(self.property()?);
-            if !self.accept(Mark::Comma) {
+            if !self.accept(Punctuator::Comma) {
                 break;
             }
         }
-        self.expect(Mark::BraceClose, "`,` or `}`")?;
+        self.expect(Punctuator::BraceClose, "`,` or `}`")?;
         self.add(Node::Object(properties.into()), start.to(self.before()))
     }
 
     fn property(&mut self) -> Parsed<Property> {
         let span = self.span();
-        if self.accept(Mark::Spread) {
+        if self.accept(Punctuator::Spread) {
             return Ok(Property::Spread(self.with_in(Self::assignment)?));
         }
-        if self.accept(Mark::BracketOpen) {
+        if self.accept(Punctuator::BracketOpen) {
             let key = self.with_in(Self::assignment)?;
-            self.expect(Mark::BracketClose, "`]`")?;
-            let value = if self.is(Mark::ParenOpen) { self.method()? } else { self.property_value()? };
+            self.expect(Punctuator::BracketClose, "`]`")?;
+            let value = if self.is(Punctuator::ParenOpen) { self.method()? } else { self.property_value()? };
             return Ok(Property::Computed(key, value));
         }
         let word = self.word();
@@ -442,16 +445,22 @@ impl<'s> Parser<'s> {
         if let Some("get" | "set" | "async") = word
             && !matches!(
                 self.kind(),
-                Kind::Mark(Mark::Comma | Mark::Colon | Mark::BraceClose | Mark::ParenOpen | Mark::Equal)
+                TokenKind::Punctuator(
+                    Punctuator::Comma
+                        | Punctuator::Colon
+                        | Punctuator::BraceClose
+                        | Punctuator::ParenOpen
+                        | Punctuator::Equal
+                )
             )
         {
             return Err(SyntaxError::new("accessors and async methods are not supported", span));
         }
-        if self.is(Mark::ParenOpen) {
+        if self.is(Punctuator::ParenOpen) {
             return Ok(Property::Named(name, self.method()?));
         }
         if let Some(word) = word
-            && !self.is(Mark::Colon)
+            && !self.is(Punctuator::Colon)
         {
             return self.shorthand(word, name, span);
         }
@@ -465,11 +474,11 @@ impl<'s> Parser<'s> {
         }
         let interned = self.intern(word);
         let value = self.add(Node::Name(interned), span)?;
-        if !self.accept(Mark::Equal) {
+        if !self.accept(Punctuator::Equal) {
             return Ok(Property::Named(name, value));
         }
         let default = self.with_in(Self::assignment)?;
-        let target = self.add_target(crate::tree::Target::Place(value));
+        let target = self.add_target(crate::tree::Target::Simple(value));
         self.stray_default = Some(span);
         let assign = self.add(Node::Assign { target, value: default }, span.to(self.before()))?;
         Ok(Property::Named(name, assign))
@@ -477,9 +486,9 @@ impl<'s> Parser<'s> {
 
     pub(super) fn property_name(&mut self) -> Parsed<Box<str>> {
         let name: Box<str> = match self.kind() {
-            Kind::Text(text) => text.clone(),
-            Kind::Number(number) => crate::number::to_text(*number).as_str().into(),
-            Kind::Word => self.source[self.span().range()].into(),
+            TokenKind::Text(text) => text.clone(),
+            TokenKind::Number(number) => crate::number::to_text(*number).as_str().into(),
+            TokenKind::Word => self.source[self.span().range()].into(),
             _ => return Err(self.unexpected("the name of a member")),
         };
         self.advance();
@@ -487,7 +496,7 @@ impl<'s> Parser<'s> {
     }
 
     fn property_value(&mut self) -> Parsed<NodeId> {
-        self.expect(Mark::Colon, "`:`")?;
+        self.expect(Punctuator::Colon, "`:`")?;
         self.with_in(Self::assignment)
     }
 
@@ -495,7 +504,7 @@ impl<'s> Parser<'s> {
         let start = self.advance();
         let (mut chunks, mut holes) = (Vec::new(), Vec::new());
         loop {
-            let Kind::Chunk { text, last } = self.kind().clone() else {
+            let TokenKind::Chunk { text, last } = self.kind().clone() else {
                 return Err(self.unexpected("a template"));
             };
             self.advance();
@@ -505,7 +514,7 @@ impl<'s> Parser<'s> {
             }
             self.advance();
             holes.push(self.with_in(Self::expression)?);
-            self.expect(Mark::BraceClose, "`}`")?;
+            self.expect(Punctuator::BraceClose, "`}`")?;
         }
         let end = self.before();
         self.add(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use minijinja::machinery::ast::{Expr, Macro, Stmt};
+use crate::syntax::{Expr, Macro, Stmt};
 
 pub(super) fn parameter_names<'a>(decl: &Macro<'a>) -> Vec<&'a str> {
     let mut names = Vec::new();

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use minijinja::machinery::ast::{BinOpKind, Call, CallArg, CompareOpKind, Expr, Filter, UnaryOpKind};
 use minijinja::value::ValueKind;
 
-use super::{Rewriter, range};
-use crate::fault::TemplateError;
+use super::Rewriter;
+use crate::error::TemplateError;
 use crate::filters::{self, FUNCTIONS};
 use crate::limits::LITERAL_BYTES_MAX;
+use crate::syntax::{BinOpKind, Call, CallArg, CompareOpKind, Expr, Filter, UnaryOpKind, range};
 
 impl<'a> Rewriter<'a> {
     pub(super) fn expr(&mut self, expr: &Expr<'a>) -> Result<(), TemplateError> {
@@ -174,7 +174,7 @@ impl<'a> Rewriter<'a> {
 
     /// A value that is given a name. Without the check, a loop could nest a list in itself until the
     /// stack ends.
-    pub(super) fn kept(&mut self, expr: &Expr<'a>) -> Result<(), TemplateError> {
+    pub(super) fn charged(&mut self, expr: &Expr<'a>) -> Result<(), TemplateError> {
         self.put("(");
         self.expr(expr)?;
         self.put(")|escrow_charged");
@@ -226,7 +226,7 @@ impl<'a> Rewriter<'a> {
         if matches!(expr, Expr::Const(_)) {
             return self.expr(expr);
         }
-        self.kept(expr)
+        self.charged(expr)
     }
 
     fn binary(&mut self, op: BinOpKind, left: &Expr<'a>, right: &Expr<'a>) -> Result<(), TemplateError> {

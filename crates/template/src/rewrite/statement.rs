@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use minijinja::machinery::ast::{Expr, Macro, Stmt};
-
+use super::Rewriter;
 use super::assigned::{parameter_names, targets};
-use super::{Rewriter, range};
-use crate::fault::TemplateError;
+use crate::error::TemplateError;
 use crate::limits::LITERAL_BYTES_MAX;
+use crate::syntax::{Expr, Macro, Stmt, range};
 
 impl<'a> Rewriter<'a> {
     pub(super) fn statements(&mut self, statements: &[Stmt<'a>]) -> Result<(), TemplateError> {
@@ -91,7 +90,7 @@ impl<'a> Rewriter<'a> {
                     }
                     self.target(target)?;
                     self.put(" = ");
-                    self.kept(value)?;
+                    self.charged(value)?;
                     self.assign(target);
                 }
                 self.put(" %}");
@@ -106,7 +105,7 @@ impl<'a> Rewriter<'a> {
                 self.break_line();
                 self.target(&set.target)?;
                 self.put(" = ");
-                self.kept(&set.expr)?;
+                self.charged(&set.expr)?;
                 self.put(" %}");
                 self.assign(&set.target);
                 Ok(())
@@ -153,7 +152,7 @@ impl<'a> Rewriter<'a> {
             }
             Stmt::CallBlock(block) => {
                 self.put("{% call");
-                // The parser keeps the callback as a macro and the call beside it; the source has the
+                // The parser keeps the callback as a macro and the call extra it; the source has the
                 // callback's arguments before the call and its body behind.
                 self.put("(");
                 self.parameters(&block.macro_decl)?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::fault::TemplateError;
+use crate::error::TemplateError;
 use crate::limits::SOURCE_BYTES_MAX;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,24 +22,24 @@ pub enum ShellErrorKind {
     Statement,
     /// A `\` or a `$` directly before the value would change what the reference means.
     Adjacent,
-    /// Within `$'…'`.
+    /// Quoting `$'…'`.
     AnsiQuotes,
-    /// Within `` `…` ``.
+    /// Quoting `` `…` ``.
     Backticks,
-    /// Within `$((…))` or `((…))`.
+    /// Quoting `$((…))` or `((…))`.
     Arithmetic,
-    /// Within `${…}`.
+    /// Quoting `${…}`.
     Parameter,
-    /// Within a here-document whose delimiter is quoted.
+    /// Quoting a here-document whose delimiter is quoted.
     QuotedHeredoc,
     HeredocDelimiter,
-    /// Within `[[ … ]]`, where some operators compute their operands.
+    /// Quoting `[[ … ]]`, where some operators compute their operands.
     Brackets,
-    /// Within `name=( … )`.
+    /// Quoting `name=( … )`.
     Array,
-    /// In place of the name of a variable or a function.
+    /// In value of the name of a variable or a function.
     Name,
-    /// In place of the name of a command.
+    /// In value of the name of a command.
     Command,
     /// In an argument that is itself a program.
     Program,

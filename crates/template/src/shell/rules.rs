@@ -8,20 +8,20 @@ use std::ops::Range;
 use super::error::{ShellError, ShellErrorKind};
 use super::word::{Command, UNKNOWN, Word};
 
-pub(super) fn judge(commands: &[Command], places: &[Range<usize>]) -> Vec<ShellError> {
-    let mut judge = Judge { places, errors: Vec::new() };
+pub(super) fn check(commands: &[Command], value_spans: &[Range<usize>]) -> Vec<ShellError> {
+    let mut checker = Checker { value_spans, errors: Vec::new() };
     for command in commands {
-        judge.command(command);
+        checker.command(command);
     }
     if commands.iter().any(gives_attributes) {
         for word in commands.iter().flat_map(|command| &command.assignments) {
-            judge.refuse_word(
+            checker.refuse_word(
                 word,
                 "a variable that was declared with `-i` or `-n` computes what it is assigned",
             );
         }
     }
-    judge.errors
+    checker.errors
 }
 
 /// Programs that read a script from `-c`, a file, or their input.
@@ -260,14 +260,14 @@ fn gives_attributes(command: &Command) -> bool {
             .any(|word| word.text.starts_with('-') && word.text.contains(['i', 'n', 'A', 'a']))
 }
 
-struct Judge<'a> {
-    places: &'a [Range<usize>],
+struct Checker<'a> {
+    value_spans: &'a [Range<usize>],
     errors: Vec<ShellError>,
 }
 
-impl Judge<'_> {
-    fn refuse(&mut self, place: usize, kind: ShellErrorKind, message: Option<String>, help: Option<&str>) {
-        let mut error = ShellError::new(kind, self.places[place].clone());
+impl Checker<'_> {
+    fn refuse(&mut self, value: usize, kind: ShellErrorKind, message: Option<String>, help: Option<&str>) {
+        let mut error = ShellError::new(kind, self.value_spans[value].clone());
         if let Some(message) = message {
             error = error.saying(message);
         }
@@ -278,22 +278,22 @@ impl Judge<'_> {
     }
 
     fn refuse_word(&mut self, word: &Word, message: &str) {
-        for place in &word.all_values {
-            self.refuse(*place, ShellErrorKind::Program, Some(message.to_owned()), None);
+        for value in &word.all_values {
+            self.refuse(*value, ShellErrorKind::Program, Some(message.to_owned()), None);
         }
     }
 
     fn refuse_code(&mut self, word: &Word, program: &str, instead: Option<&str>) {
-        for place in &word.all_values {
+        for value in &word.all_values {
             let message = format!("`{program}` would read the value as code");
-            self.refuse(*place, ShellErrorKind::Program, Some(message), instead);
+            self.refuse(*value, ShellErrorKind::Program, Some(message), instead);
         }
     }
 
     fn refuse_input(&mut self, command: &Command, program: &str) {
-        for place in command.stdin.iter().chain(&command.piped) {
+        for value in command.stdin.iter().chain(&command.piped) {
             let message = format!("`{program}` would read the value as code from its input");
-            self.refuse(*place, ShellErrorKind::Program, Some(message), None);
+            self.refuse(*value, ShellErrorKind::Program, Some(message), None);
         }
     }
 
@@ -349,9 +349,9 @@ impl Judge<'_> {
 
     /// Only a path is sure to name a program: a word alone may be `eval`.
     fn name(&mut self, word: &Word) {
-        for (place, at) in &word.values {
+        for (value, at) in &word.values {
             if !word.text[..*at].contains('/') {
-                self.refuse(*place, ShellErrorKind::Command, None, None);
+                self.refuse(*value, ShellErrorKind::Command, None, None);
             }
         }
     }
@@ -458,10 +458,10 @@ impl Judge<'_> {
         self.option("printf", &["-v"], arguments, None);
         let format = arguments.iter().find(|word| !is_option(word) || word.begins_with_value());
         if let Some(word) = format {
-            for (place, _) in &word.values {
+            for (value, _) in &word.values {
                 let message = "the first argument of `printf` is a pattern".to_owned();
                 self.refuse(
-                    *place,
+                    *value,
                     ShellErrorKind::Program,
                     Some(message),
                     Some("write `printf '%s\\n' {{ … }}`"),

@@ -1,4 +1,4 @@
-//! Follows a script as a shell would read it, to know the quoting at every place.
+//! Follows a script as a shell would read it, to know the quoting at every value.
 //!
 //! Only what decides about quoting is understood: quotes, expansions, here-documents, comments, and as
 //! much of the grammar as it takes to tell a command's name from its arguments and a `case` pattern's
@@ -24,12 +24,12 @@ pub(super) struct Scanned {
     pub(super) commands: Vec<Command>,
     pub(super) errors: Vec<ShellError>,
     /// Where each value stands in the source.
-    pub(super) places: Vec<Range<usize>>,
+    pub(super) value_spans: Vec<Range<usize>>,
 }
 
 pub(super) fn scan(source: &str, pieces: &[Piece]) -> Scanned {
     let mut symbols = Vec::new();
-    let mut places = Vec::new();
+    let mut value_spans = Vec::new();
     for piece in pieces {
         match piece {
             Piece::Text(range) => {
@@ -37,8 +37,8 @@ pub(super) fn scan(source: &str, pieces: &[Piece]) -> Scanned {
                 symbols.extend(text.char_indices().map(|(at, c)| (Symbol::Char(c), range.start + at)));
             }
             Piece::Value { outer, .. } => {
-                symbols.push((Symbol::Value(places.len()), outer.start));
-                places.push(outer.clone());
+                symbols.push((Symbol::Value(value_spans.len()), outer.start));
+                value_spans.push(outer.clone());
             }
         }
     }
@@ -53,7 +53,7 @@ pub(super) fn scan(source: &str, pieces: &[Piece]) -> Scanned {
             used: Vec::new(),
             commands: Vec::new(),
             errors: Vec::new(),
-            places,
+            value_spans,
         },
     };
     scanner.commands(End::Script);
@@ -77,9 +77,9 @@ enum End {
 
 /// Where an expansion stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum Quoting {
     Bare,
-    Quotes,
+    Double,
 }
 
 /// What the next word of a command is.
@@ -96,7 +96,7 @@ enum Expect {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Case {
+enum CaseState {
     Pattern,
     Body,
 }
@@ -111,10 +111,10 @@ struct Heredoc {
 }
 
 /// One list of commands: the script, a subshell, or what is within `$( )`.
-struct List {
+struct CommandList {
     expect: Expect,
     command: Command,
-    cases: Vec<Case>,
+    cases: Vec<CaseState>,
     /// How many values came before the pipeline, and before this command.
     pipeline: usize,
     stage: usize,
@@ -175,34 +175,34 @@ impl Scanner {
     fn span_at(&self, offset: usize) -> Range<usize> {
         match self.symbols.binary_search_by_key(&offset, |(_, start)| *start).map(|at| self.symbols[at].0) {
             Ok(Symbol::Char(c)) => offset..offset + c.len_utf8(),
-            Ok(Symbol::Value(place)) => self.found.places[place].clone(),
+            Ok(Symbol::Value(value)) => self.found.value_spans[value].clone(),
             Err(_) => offset..offset,
         }
     }
 
-    fn refuse(&mut self, kind: ShellErrorKind, place: usize) {
-        let span = self.found.places[place].clone();
+    fn refuse(&mut self, kind: ShellErrorKind, value: usize) {
+        let span = self.found.value_spans[value].clone();
         self.found.errors.push(ShellError::new(kind, span));
     }
 
     /// Writes a reference to the value that comes next, unless none may stand here.
-    fn value(&mut self, place: usize, before: &str, after: &str) {
+    fn value(&mut self, value: usize, before: &str, after: &str) {
         self.at += 1;
         if let Some(kind) = self.forbidden.last() {
-            self.refuse(*kind, place);
+            self.refuse(*kind, value);
             return;
         }
         let reference = format!("{before}${{{}}}{after}", variable(self.found.used.len()));
         self.found.script.push_str(&reference);
-        self.found.used.push(place);
+        self.found.used.push(value);
     }
 
     /// Refuses a value directly behind a `\` or a `$`.
     fn adjacent(&mut self) -> bool {
         match self.peek() {
-            Some(Symbol::Value(place)) => {
+            Some(Symbol::Value(value)) => {
                 self.at += 1;
-                self.refuse(ShellErrorKind::Adjacent, place);
+                self.refuse(ShellErrorKind::Adjacent, value);
                 true
             }
             _ => false,
@@ -234,7 +234,7 @@ impl Scanner {
     fn commands(&mut self, end: End) {
         let outer = std::mem::take(&mut self.heredocs);
         let values = self.found.used.len();
-        let mut list = List {
+        let mut list = CommandList {
             expect: Expect::Command,
             command: Command::default(),
             cases: Vec::new(),
@@ -263,10 +263,10 @@ impl Scanner {
                 Symbol::Char(';' | '&' | '|') => self.operator(&mut list),
                 Symbol::Char('<' | '>') => self.redirection(&mut list),
                 Symbol::Char('(') => self.open(&mut list),
-                Symbol::Char(')') if list.cases.last() == Some(&Case::Pattern) => {
+                Symbol::Char(')') if list.cases.last() == Some(&CaseState::Pattern) => {
                     self.take();
                     if let Some(case) = list.cases.last_mut() {
-                        *case = Case::Body;
+                        *case = CaseState::Body;
                     }
                     self.end_command(&mut list, false);
                 }
@@ -302,7 +302,7 @@ impl Scanner {
         }
     }
 
-    fn end_command(&mut self, list: &mut List, piped: bool) {
+    fn end_command(&mut self, list: &mut CommandList, piped: bool) {
         let mut command = std::mem::take(&mut list.command);
         if list.stage > list.pipeline {
             command.piped = self.found.used[list.pipeline..list.stage].to_vec();
@@ -320,28 +320,28 @@ impl Scanner {
         list.expect = Expect::Command;
     }
 
-    fn operator(&mut self, list: &mut List) {
+    fn operator(&mut self, list: &mut CommandList) {
         const CASE_ENDS: &[&str] = &[";;&", ";;", ";&"];
         if let Some(operator) = CASE_ENDS.iter().find(|operator| self.sees(operator)) {
             self.take_many(operator.len());
             self.end_command(list, false);
             if let Some(case) = list.cases.last_mut() {
-                *case = Case::Pattern;
+                *case = CaseState::Pattern;
             }
             return;
         }
         let piped = self.sees("|") && !self.sees("||");
         let length = if ["&&", "||", "|&"].iter().any(|operator| self.sees(operator)) { 2 } else { 1 };
         self.take_many(length);
-        if list.cases.last() == Some(&Case::Pattern) {
+        if list.cases.last() == Some(&CaseState::Pattern) {
             return;
         }
         self.end_command(list, piped);
     }
 
-    fn open(&mut self, list: &mut List) {
+    fn open(&mut self, list: &mut CommandList) {
         let offset = self.offset();
-        if list.cases.last() == Some(&Case::Pattern) && list.expect == Expect::Command {
+        if list.cases.last() == Some(&CaseState::Pattern) && list.expect == Expect::Command {
             self.take();
         } else if list.expect == Expect::Command || list.expect == Expect::LoopName {
             if self.sees("((") {
@@ -380,7 +380,7 @@ impl Scanner {
         }
     }
 
-    fn redirection(&mut self, list: &mut List) {
+    fn redirection(&mut self, list: &mut CommandList) {
         if self.char_at(1) == Some('(') {
             return self.accept(list);
         }
@@ -418,7 +418,7 @@ impl Scanner {
     }
 
     /// Reads a word and gives it its part in the command.
-    fn accept(&mut self, list: &mut List) {
+    fn accept(&mut self, list: &mut CommandList) {
         let start = self.offset();
         let word = self.word();
         if word.values.is_empty() && word.text.chars().all(|c| c.is_ascii_digit()) && !word.quoted {
@@ -427,7 +427,7 @@ impl Scanner {
                 return;
             }
         }
-        if list.cases.last() == Some(&Case::Pattern) {
+        if list.cases.last() == Some(&CaseState::Pattern) {
             if word.is_bare() && word.text == "esac" && list.expect == Expect::Command {
                 list.cases.pop();
                 self.close_compound(list);
@@ -440,8 +440,8 @@ impl Scanner {
             Expect::Command => self.first_word(list, word, start),
             Expect::Argument => list.command.words.push(word),
             Expect::LoopName | Expect::FunctionName => {
-                for (place, _) in &word.values {
-                    self.refuse(ShellErrorKind::Name, *place);
+                for (value, _) in &word.values {
+                    self.refuse(ShellErrorKind::Name, *value);
                 }
                 list.expect = if list.expect == Expect::LoopName { Expect::LoopIn } else { Expect::Command };
             }
@@ -449,13 +449,13 @@ impl Scanner {
             Expect::LoopIn | Expect::LoopWord => list.expect = Expect::LoopWord,
             Expect::CaseSubject => list.expect = Expect::CaseIn,
             Expect::CaseIn => {
-                list.cases.push(Case::Pattern);
+                list.cases.push(CaseState::Pattern);
                 list.expect = Expect::Command;
             }
         }
     }
 
-    fn first_word(&mut self, list: &mut List, word: Word, start: usize) {
+    fn first_word(&mut self, list: &mut CommandList, word: Word, start: usize) {
         if word.is_bare() && list.command.is_empty() {
             match word.text.as_str() {
                 "then" | "elif" | "else" | "do" | "!" | "time" => return,
@@ -498,7 +498,7 @@ impl Scanner {
     }
 
     /// What follows is piped from everything within the compound command.
-    fn close_compound(&mut self, list: &mut List) {
+    fn close_compound(&mut self, list: &mut CommandList) {
         if let Some(pipeline) = list.around.pop() {
             list.pipeline = pipeline;
         }

@@ -24,8 +24,8 @@ impl Word {
         self.text.push(c);
     }
 
-    pub(super) fn push_value(&mut self, place: usize) {
-        self.values.push((place, self.text.len()));
+    pub(super) fn push_value(&mut self, value: usize) {
+        self.values.push((value, self.text.len()));
         self.text.push(UNKNOWN);
     }
 

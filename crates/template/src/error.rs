@@ -30,7 +30,7 @@ impl TemplateError {
 
 /// A template that cannot be rendered over the values it was given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TemplateFault {
+pub enum RenderError {
     #[error("`{what}` is not defined")]
     Undefined { what: String },
     #[error("{message}")]
@@ -43,17 +43,17 @@ pub enum TemplateFault {
     TooLarge { expression: String, bytes: usize, limit: usize },
 }
 
-impl TemplateFault {
+impl RenderError {
     /// What to write instead, where there is something.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            TemplateFault::Undefined { .. } => {
+            RenderError::Undefined { .. } => {
                 Some("test it with `is defined`, or give it a value with `| default(…)`")
             }
-            TemplateFault::TooLarge { .. } => {
+            RenderError::TooLarge { .. } => {
                 Some("give it to the command through `stdin`, or read it from the file `$ESCROW_CONTEXT`")
             }
-            TemplateFault::Limit { .. } | TemplateFault::Failed { .. } | TemplateFault::Nul { .. } => None,
+            RenderError::Limit { .. } | RenderError::Failed { .. } | RenderError::Nul { .. } => None,
         }
     }
 }
