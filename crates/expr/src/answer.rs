@@ -1,4 +1,4 @@
-//! What an evaluation gives: a JSON value, or undefined.
+//! The result of an evaluation: a JSON value, or undefined.
 
 use serde_json::{Map, Number, Value as Json};
 
@@ -28,13 +28,13 @@ impl Answer {
         self.value
     }
 
-    /// JavaScript's truth of the value before it became JSON: NaN and -0 are false, a function is true.
+    /// JavaScript truthiness of the value before its conversion to JSON: NaN and -0 are false, a function is true.
     pub fn is_truthy(&self) -> bool {
         self.truthy
     }
 }
 
-/// Deeper values would overflow the stack of whoever drops them.
+/// Dropping a deeper JSON value recursively could overflow the stack.
 const DEPTH_MAX: usize = 100;
 
 impl<'a> Evaluator<'a> {
@@ -44,7 +44,7 @@ impl<'a> Evaluator<'a> {
         Ok(Answer { value: self.json_of(value, &mut open)?, truthy })
     }
 
-    /// A copy of the value as JSON; `None` for what JSON leaves out.
+    /// A copy of the value as JSON; `None` for values that JSON omits.
     pub(crate) fn json_of(
         &mut self,
         value: &Value<'a>,

@@ -1,4 +1,4 @@
-//! One line in, one line out: the pure function behind `escrow eval --batch`.
+//! Answers one JSON request per line: the pure function behind `escrow eval --batch`.
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};

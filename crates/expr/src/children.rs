@@ -1,8 +1,8 @@
-//! What lies below a node, in the order it is written.
+//! The children of a node, in source order.
 
 use crate::tree::{Body, Function, Node, NodeId, Property, Statement, StatementId, Target, TargetId, Tree};
 
-/// The expressions right below a node; those of a function's body are below the function.
+/// The direct child expressions of a node; the body of a function counts as children of the function.
 pub(crate) fn of_node(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     let mut below = Vec::new();
     match tree.node(id) {

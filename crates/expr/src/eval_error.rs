@@ -1,11 +1,11 @@
-//! Why an evaluation gave no value.
+//! The public error of an evaluation.
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::span::Span;
 
-/// An evaluation that failed: what kind of exception, in words, and where in the source.
+/// A failed evaluation: its kind, its message and its span in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalError(Box<Details>);
 
@@ -21,13 +21,13 @@ struct Details {
 pub enum EvalErrorKind {
     /// A name that does not exist, or is used before it has a value.
     Reference,
-    /// An operation on a value that does not have it.
+    /// An operation that the value does not support.
     Type,
-    /// A number outside what an operation takes.
+    /// A number outside the range that an operation accepts.
     Range,
-    /// A text that is not what it should be: JSON, a pattern.
+    /// Malformed JSON or a malformed pattern.
     Syntax,
-    /// The program threw something itself.
+    /// The program threw a value.
     Thrown,
     /// The evaluation used up its budget. No `catch` sees it.
     Budget,

@@ -1,11 +1,11 @@
 //! Evaluates a program over a scope, within a budget.
 //!
-//!   Tree ──Evaluator──▶ Value, or the Exception that stopped it
+//!   Tree ──Evaluator──▶ Value, or the Exception that stopped the evaluation
 //!         ▲
-//!       Scope (borrowed, read only where a name is met)
+//!       Scope (borrowed; read when a name is evaluated)
 //!
 //! **Invariant:** every sub-expression costs a step, every nesting costs depth and every allocation is charged
-//! before it is made; the recursion of the evaluator is the depth of its budget.
+//! before it is made. The evaluator recurses no deeper than the depth of its budget.
 
 mod access;
 mod assign;
@@ -31,7 +31,7 @@ pub(crate) use access::identity;
 pub(crate) use function::Arguments;
 pub(crate) use operator::power;
 
-/// What a written value costs in the heap, rounded up.
+/// Bytes charged for a value on the heap, rounded up.
 const VALUE_BYTES: usize = 32;
 
 pub(crate) struct Evaluator<'a> {
@@ -51,11 +51,11 @@ pub(crate) struct Evaluator<'a> {
     globals: Vec<(NameId, Value<'a>)>,
     /// Values of the scope that the program changed: where they are, and the copy that replaces them.
     changed: BTreeMap<usize, Value<'a>>,
-    /// What `memory.set` and its kin wrote, by namespace.
+    /// Values written by `memory.set`, `memory.increment` and `memory.append`, by namespace.
     pub(crate) written: BTreeMap<String, u32>,
     pub(crate) memory_writable: bool,
     pub(crate) writes: Vec<(String, String, Value<'a>)>,
-    /// Arrays being joined, so that one inside itself ends.
+    /// Arrays being joined; an array inside itself joins as the empty string.
     joining: Vec<Value<'a>>,
     /// The value of the last expression statement, which is the value of a script.
     completion: Value<'a>,
@@ -112,12 +112,12 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Charges looking at every byte of a text.
+    /// Charges a search through the bytes of a text.
     pub(crate) fn scan(&mut self, bytes: usize) -> EvalResult<'a, ()> {
         self.work(bytes / 64)
     }
 
-    /// Charges going through a text character by character, which costs more than looking for a byte.
+    /// Charges a walk over the characters of a text, which costs more than a search for a byte.
     pub(crate) fn walk(&mut self, bytes: usize) -> EvalResult<'a, ()> {
         self.work(bytes / 16)
     }
@@ -142,7 +142,7 @@ impl<'a> Evaluator<'a> {
         self.descend_by(1)
     }
 
-    /// Goes deeper by what several nestings of sub-expressions would put on the stack.
+    /// Charges the depth of several nested sub-expressions at once.
     pub(crate) fn descend_by(&mut self, levels: u32) -> EvalResult<'a, ()> {
         match self.depth_left.checked_sub(levels) {
             Some(left) => {
@@ -166,7 +166,7 @@ impl<'a> Evaluator<'a> {
         Box::new(Exception::Budget { message, span: self.here() })
     }
 
-    /// Where the evaluation is. A program of empty statements has no nodes at all.
+    /// The span of the current node. A program of empty statements has no nodes.
     fn here(&self) -> crate::span::Span {
         self.tree.spans.get(self.current.0 as usize).copied().unwrap_or_default()
     }
@@ -181,8 +181,8 @@ impl<'a> Evaluator<'a> {
         self.error(ErrorClass::Type, message)
     }
 
-    pub(crate) fn from_scope(&mut self, given: ScopeValue<'a>) -> Value<'a> {
-        match given {
+    pub(crate) fn scope_value(&mut self, value: ScopeValue<'a>) -> Value<'a> {
+        match value {
             ScopeValue::Undefined => Value::Undefined,
             ScopeValue::Json(json) => Value::json(json),
             ScopeValue::Object(object) => Value::Object(object),
@@ -209,11 +209,11 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn new_text(&mut self, text: String) -> EvalResult<'a> {
-        // The text exists already; its maker charged for it. This pays for the copy into a shared one.
+        // The caller has already charged for the text.
         Ok(Value::Text(Text::Shared(Rc::from(text))))
     }
 
-    /// Turns a exception into what callers see.
+    /// Converts an exception into the error that callers see.
     pub(crate) fn eval_error(&mut self, exception: Exception<'a>) -> EvalError {
         match exception {
             Exception::Budget { message, span } => EvalError::new(
@@ -230,7 +230,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn thrown(&mut self, value: &Value<'a>, span: crate::span::Span) -> EvalError {
-        // Describing what was thrown must not fail for want of budget.
+        // Describing the thrown value must succeed even when the budget is exhausted.
         self.steps_left = self.steps_left.max(10_000);
         self.memory_left = self.memory_left.max(1 << 20);
         let error = match value {
@@ -255,7 +255,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Budgets keep every collection far below `u32`.
+/// A heap index as `u32`: every budget keeps collections far smaller.
 pub(crate) fn handle(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }

@@ -4,7 +4,7 @@ use crate::eval_error::EvalErrorKind;
 use crate::span::Span;
 use crate::value::Value;
 
-/// The errors JavaScript itself throws and programs can make.
+/// The error classes of JavaScript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorClass {
     Error,
@@ -38,12 +38,12 @@ impl ErrorClass {
     }
 }
 
-/// A exception on its way up through the evaluator.
+/// Propagates up through the evaluator. A program can catch every variant except `Budget`.
 pub(crate) enum Exception<'a> {
     Thrown { value: Value<'a>, span: Span },
     Error { kind: ErrorClass, message: String, span: Span },
     Budget { message: &'static str, span: Span },
 }
 
-/// Boxed, so that the good way stays small.
+/// The error is boxed to keep the success path small.
 pub(crate) type EvalResult<'a, T = Value<'a>> = Result<T, Box<Exception<'a>>>;

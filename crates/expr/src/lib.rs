@@ -2,8 +2,8 @@
 //!
 //!   source ──Program::expression──▶ Program ──evaluate(scope, budget)──▶ Answer, or a EvalError
 //!
-//! **Invariant:** no clock, no randomness, no I/O. Every evaluation ends within its budget, whatever the
-//! input, and says why when it cannot give a value.
+//! **Invariant:** no clock, no randomness, no I/O. Every evaluation of every input ends within its budget, with a
+//! value or with a typed error.
 
 mod answer;
 mod batch;

@@ -1,11 +1,12 @@
-//! Turns tokens into a tree.
+//! Parses tokens into a tree.
 //!
 //!   source ──tokens──▶ Parser ──Tree──▶ resolve
 //!
-//! **Invariant:** recursion is counted, and so is the depth of what was built; both have limits.
+//! **Invariant:** both the recursion of the parser and the depth of the tree it builds are limited.
 
 mod expression;
 mod function;
+mod literal;
 mod statement;
 mod target;
 
@@ -19,18 +20,18 @@ use crate::tree::{
     Statement, StatementId, Target, TargetId, Tree,
 };
 
-/// Beyond this a source is data that went astray, not something a person wrote.
+/// A longer source is data in the wrong place, not an expression that a person wrote.
 pub(crate) const SOURCE_BYTES_MAX: usize = 256 * 1024;
 
-/// How deep the parser may recurse; a level of it takes more stack than a level of the tree.
+/// How deep the parser may recurse. A parser level takes more stack than a level of the tree.
 const LEVEL_MAX: u16 = 128;
 
-/// Names are looked up one by one, which is fastest for what people write and needs a bound for the rest.
+/// Lookup of names is linear, which is fastest for ordinary sources and needs a bound for hostile ones.
 const DECLARED_MAX: u16 = 2_000;
 
 pub(crate) type Parsed<T> = Result<T, Box<SyntaxError>>;
 
-/// A whole source as a function without parameters, and whether it returns somewhere itself.
+/// A whole source as a function without parameters. `returns` says whether it has a `return` of its own.
 pub(crate) struct ParsedSource {
     pub(crate) tree: Tree,
     pub(crate) main: Function,
@@ -73,11 +74,11 @@ struct Parser<'s> {
     declared: u16,
     interned: BTreeMap<&'s str, NameId>,
     frames: Vec<Frame>,
-    /// Indexes into `frames` where functions start: that is where a `var` goes.
+    /// Indexes into `frames` of the frames of functions, which own `var` declarations.
     function_frames: Vec<usize>,
-    /// `in` belongs to the loop while the head of a `for` is read.
+    /// Set while the head of a `for` is parsed, where `in` is not an operator.
     no_in: bool,
-    /// A default in `{ a = 1 }` that only a pattern may hold, until the literal turns out to be one.
+    /// The span of a `{ a = 1 }` default, an error unless the literal turns out to be a pattern.
     stray_default: Option<Span>,
 }
 

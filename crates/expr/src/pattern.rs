@@ -2,8 +2,8 @@
 //!
 //!   /pattern/flags ──translate──▶ regex::Regex
 //!
-//! **Invariant:** matching takes time linear in the text, whatever the pattern. What such an engine cannot
-//! do (look-around, back-references) is refused when the pattern is read, never guessed at.
+//! **Invariant:** matching takes time linear in the text for every pattern. Look-around and back-references, which
+//! such an engine cannot offer, are refused when the pattern is compiled.
 
 use regex::{Regex, RegexBuilder};
 
@@ -12,7 +12,7 @@ use crate::syntax_error::SyntaxError;
 
 /// Compiled size in bytes; a pattern beyond it is refused.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
-/// Longer than anything a person writes.
+/// Longer patterns are refused: no person writes them.
 const PATTERN_BYTES_MAX: usize = 8 * 1024;
 
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Pattern {
     pub(crate) regex: Regex,
 }
 
-/// Why a pattern was refused.
+/// The reason why a pattern was refused.
 #[derive(Debug)]
 pub(crate) struct PatternError(pub(crate) String);
 
@@ -252,7 +252,7 @@ impl<'p> Translation<'p> {
         self.text.push_str(&format!("\\x{{{:x}}}", u32::from(c)));
     }
 
-    /// The character an escape stands for.
+    /// The character that an escape denotes.
     fn character(&mut self, c: char) -> Result<char, PatternError> {
         Ok(match c {
             'n' => '\n',
@@ -287,7 +287,7 @@ impl<'p> Translation<'p> {
             self.rest.get(..length).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
         let value = u32::from_str_radix(digits, 16).ok()?;
         self.rest = &self.rest[length..];
-        // Half a surrogate pair matches nothing that a text here can hold.
+        // Half a surrogate pair matches nothing, because texts hold whole characters.
         Some(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
@@ -310,7 +310,7 @@ impl<'p> Translation<'p> {
                 ']' => break,
                 '\\' => self.class_escape()?,
                 '-' => {
-                    // A dash between two characters makes a range; at an edge it is itself.
+                    // A dash between two characters makes a range; at an edge it is literal.
                     let edge = self.text.ends_with('[')
                         || self.text.ends_with("[^")
                         || self.rest.starts_with(']')
@@ -324,7 +324,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// Whether the class so far ends with a whole set like `\d`, after which a dash is itself.
+    /// Whether the class so far ends with a set like `\d`, after which a dash is literal.
     fn after_set(&self) -> bool {
         self.text.ends_with("0-9")
             || self.text.ends_with("A-Za-z_")

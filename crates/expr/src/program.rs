@@ -18,7 +18,7 @@ use crate::syntax_error::SyntaxError;
 use crate::tree::{Function, Tree};
 use crate::value::Value;
 
-/// Compiled once, evaluated often. Cloning shares it.
+/// A compiled program, evaluated any number of times. Clones share it.
 #[derive(Clone)]
 pub struct Program(Arc<Compiled>);
 
@@ -38,7 +38,7 @@ enum ProgramKind {
     Block,
 }
 
-/// Something a block wrote with `memory.set`, `memory.increment` or `memory.append`, in order.
+/// One write of a block to memory, by `memory.set`, `memory.increment` or `memory.append`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryWrite {
     pub namespace: String,
@@ -47,12 +47,12 @@ pub struct MemoryWrite {
 }
 
 impl Program {
-    /// A gate: one expression; or statements whose last expression, or whose `return`, is the value.
+    /// Compiles a gate: one expression, or statements whose last expression or `return` is the value.
     pub fn expression(source: &str) -> Result<Program, SyntaxError> {
         Program::compile(source, ProgramKind::Expression)
     }
 
-    /// The body of a function; or one expression, which is then the value.
+    /// Compiles the body of a function, or one expression, which is then the value.
     pub fn block(source: &str) -> Result<Program, SyntaxError> {
         Program::compile(source, ProgramKind::Block)
     }
@@ -65,7 +65,7 @@ impl Program {
                     return Err(*as_expression);
                 }
                 Ok(parsed) => (parsed, false),
-                // Report the reading that got further.
+                // Report the parse that got further.
                 Err(as_block) => {
                     return Err(if as_block.span.start > as_expression.span.start {
                         *as_block
@@ -85,12 +85,12 @@ impl Program {
         &self.0.source
     }
 
-    /// What it reads, known without running it.
+    /// What the program reads, known without running it.
     pub fn reads(&self) -> &Reads {
         &self.0.reads
     }
 
-    /// The value, when it cannot depend on the scope.
+    /// The value of a program that does not depend on the scope.
     pub fn constant(&self) -> Option<Answer> {
         if !self.0.reads.is_constant() {
             return None;
@@ -102,14 +102,14 @@ impl Program {
         self.run(scope, budget).map(|(answer, _)| answer)
     }
 
-    /// Like `evaluate`, with what a block wrote to memory. In an expression memory is read only.
+    /// Like `evaluate`, and returns the memory writes of a block. In an expression memory is read only.
     pub fn run(&self, scope: &dyn Scope, budget: Budget) -> Result<(Answer, Vec<MemoryWrite>), EvalError> {
         let mut evaluator = self.evaluator(scope, budget);
         let result = self.run_in(&mut evaluator);
         result.map_err(|exception| evaluator.eval_error(*exception))
     }
 
-    /// Whether the value is true, without making a JSON value of it.
+    /// Whether the value is truthy, without converting it to JSON.
     pub fn test(&self, scope: &dyn Scope, budget: Budget) -> Result<bool, EvalError> {
         let mut evaluator = self.evaluator(scope, budget);
         match evaluator.run(&self.0.main, self.0.completion) {

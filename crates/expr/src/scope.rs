@@ -1,9 +1,9 @@
-//! What an expression or a template may see, borrowed from whoever holds it.
+//! The values that an expression or a template may read, borrowed from their owner.
 //!
 //!   Scope ──name──▶ ScopeValue ──member / item──▶ ScopeValue
 //!
-//! **Invariant:** nothing is copied to build a scope. A run with a thousand outputs offers them through
-//! `Object`; an expression that reads one of them touches one.
+//! **Invariant:** building a scope copies nothing. A run with a thousand outputs offers them through `Object`; an
+//! expression that reads one of them touches one.
 
 use serde_json::Value;
 
@@ -12,27 +12,27 @@ pub trait Scope {
     /// The value of a free name, or `None` when there is no such name.
     fn name(&self, name: &str) -> Option<ScopeValue<'_>>;
 
-    /// Every name there is, for templates that list them and for "did you mean".
+    /// All names, for templates that list them and for "did you mean".
     fn names(&self) -> Vec<&str>;
 
-    /// The author association of the event (`OWNER`, `MEMBER`, …), for `isMember()` and its kin.
+    /// The author association of the event (`OWNER`, `MEMBER`, …), for `isMember()` and similar helpers.
     fn author_association(&self) -> Option<&str> {
         None
     }
 
-    /// What `memory.get(key, namespace)` reads. The default namespace is `default`.
+    /// The values that `memory.get(key, namespace)` reads. The default namespace is `default`.
     fn memory(&self, _namespace: &str) -> Option<ScopeValue<'_>> {
         None
     }
 }
 
-/// One value, as its holder has it.
+/// One value, borrowed in the form in which its owner keeps it.
 #[derive(Clone, Copy)]
 pub enum ScopeValue<'a> {
     Undefined,
     Json(&'a Value),
-    /// A value that answers further members when it has none of that name itself: `output.exitCode`
-    /// on a text output reads the attempt's record.
+    /// A value with extra members, consulted for names that the value itself lacks: `output.exitCode` on a
+    /// text output reads the attempt's record.
     Record {
         value: &'a Value,
         extra: &'a dyn Object,
@@ -41,14 +41,14 @@ pub enum ScopeValue<'a> {
     List(&'a dyn List),
 }
 
-/// An object whose members live elsewhere.
+/// An object that computes its members on demand.
 pub trait Object {
     fn member(&self, name: &str) -> Option<ScopeValue<'_>>;
     /// In insertion order.
     fn names(&self) -> Vec<&str>;
 }
 
-/// A list whose items live elsewhere.
+/// A list that computes its items on demand.
 pub trait List {
     fn len(&self) -> usize;
     fn item(&self, index: usize) -> Option<ScopeValue<'_>>;

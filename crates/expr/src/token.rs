@@ -1,4 +1,4 @@
-//! Cuts a source into tokens, with matching brackets found on the way.
+//! The lexer: splits a source into tokens and matches brackets.
 //!
 //! **Invariant:** one pass, no recursion; template literals keep a stack of their own. Each opening bracket
 //! knows its partner, so the parser can tell `(a, b) => …` from `(a, b)` without trying both.
@@ -19,7 +19,7 @@ use crate::syntax_error::SyntaxError;
 pub(crate) enum TokenKind {
     Number(f64),
     Text(Box<str>),
-    /// The text between two holes of a template, and whether the template ends after it.
+    /// Template text between two holes; `last` says that the template ends after it.
     Chunk {
         text: Box<str>,
         last: bool,
@@ -38,7 +38,7 @@ pub(crate) enum TokenKind {
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     pub(crate) span: Span,
-    /// A line break stands before it, which may end a statement.
+    /// A line break precedes the token, which may end a statement.
     pub(crate) after_newline: bool,
     /// For an opening bracket, the index of the token that closes it.
     pub(crate) partner: u32,
@@ -102,7 +102,7 @@ impl Lexer<'_> {
         SyntaxError::new(format!("unexpected `{found}`"), Span::new(self.at, self.at + found.len_utf8()))
     }
 
-    /// Skips blanks and comments; answers whether a line break was among them.
+    /// Skips white space and comments; returns whether they contain a line break.
     fn skip_blanks(&mut self) -> Result<bool, Box<SyntaxError>> {
         let mut newline = false;
         loop {
@@ -206,7 +206,7 @@ impl Lexer<'_> {
         if hole { self.chunk() } else { Ok(()) }
     }
 
-    /// Ties the token just pushed to the innermost open bracket.
+    /// Pairs the token just pushed with the innermost open bracket.
     fn close_bracket(&mut self) {
         let close = self.tokens.len() - 1;
         if let Some(open) = self.open.pop() {

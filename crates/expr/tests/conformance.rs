@@ -1,4 +1,4 @@
-//! Real expressions and blocks against what Node answered for them.
+//! Real expressions and blocks, compared with Node's recorded answers.
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
 use escrow_expr::{Budget, EvalError, JsonScope, Program};
@@ -15,7 +15,7 @@ struct Case {
 struct Expected {
     /// The JSON text of the value, or the name of its type when it has none.
     v: Option<String>,
-    /// Its truth; recorded for expressions only.
+    /// Its truthiness; recorded for expressions only.
     t: Option<bool>,
     throw: Option<String>,
 }

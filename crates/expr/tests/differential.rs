@@ -1,4 +1,4 @@
-//! Random expressions, here and in Node.
+//! Random expressions, compared with Node.
 //!
 //! `ESCROW_DIFFERENTIAL` sets how many; without `node` only the recorded sample runs. `ESCROW_RECORD` names a
 //! file to record a sample into.

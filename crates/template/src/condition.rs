@@ -1,4 +1,4 @@
-//! A Jinja expression that is asked for yes or no, as in the `condition` of a chain's step.
+//! A Jinja expression that is evaluated to true or false, for the `condition` of a chain's step.
 
 use crate::budget::Budget;
 use crate::engine::context;
@@ -13,11 +13,11 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// An expression (`steps[0].status == 'failed'`), which may stand within `{{ }}`.
+    /// Parses an expression (`steps[0].status == 'failed'`), with or without `{{ }}` around it.
     pub fn parse(source: &str) -> Result<Condition, TemplateError> {
         let trimmed = source.trim();
         let inner = trimmed.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
-        // `{{ a }} and {{ b }}` also begins and ends so; read as one expression it is a syntax error.
+        // `{{ a }} and {{ b }}` has the same prefix and suffix; parsed as one expression it is a syntax error.
         let (inner, offset) = match inner {
             Some(inner) => (inner, source.len() - source.trim_start().len() + 2),
             None => (source, 0),
@@ -30,7 +30,7 @@ impl Condition {
         self.expression.reads()
     }
 
-    /// Jinja's truth: false, null, 0, and what is empty are false.
+    /// Whether the value is truthy in Jinja: false, null, 0 and empty values are not.
     pub fn holds(&self, scope: &dyn Scope) -> Result<bool, RenderError> {
         let compiled = &self.expression.compiled;
         match &self.expression.kind {

@@ -1,7 +1,7 @@
-//! Values on their way into the template engine and out of it.
+//! Conversion of values to minijinja's and back.
 //!
-//! The engine's values are shared and live as long as they like; a scope is borrowed. So what a template
-//! reads is copied, and nothing else: `TemplateRead::path` says which part of a value that is.
+//! minijinja's values are reference-counted, and a scope is borrowed. The values that a template reads are therefore
+//! copied, and no others: `TemplateRead::path` selects the part of a value.
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
@@ -12,8 +12,8 @@ use crate::limits::{NODE_UNITS, VALUE_DEPTH_MAX};
 use crate::reads::{PathStep, TemplateRead};
 use escrow_expr::{Scope, ScopeValue};
 
-/// The value a template reads, or `None` when its last member does not exist. A missing member further
-/// up is an error in itself, which the engine raises when the template really reads it.
+/// The value of a read, or `None` when its last member does not exist. A missing member further up becomes an error
+/// value, which minijinja raises when the template uses it.
 pub(crate) fn resolve(scope: &dyn Scope, read: &TemplateRead) -> Option<Value> {
     let mut given = match scope.name(&read.name) {
         Some(given) => given,
@@ -57,7 +57,7 @@ fn step_into<'a>(given: ScopeValue<'a>, step: &PathStep) -> Option<ScopeValue<'a
     }
 }
 
-/// `text[0]`, the one member that is not a value of its own.
+/// `text[0]`, the only member of a scalar.
 fn character(given: ScopeValue<'_>, step: &PathStep) -> Option<Value> {
     match (given, step) {
         (
@@ -91,7 +91,7 @@ fn copy(given: ScopeValue<'_>, depth: usize) -> Option<Value> {
     }
 }
 
-/// JSON as an engine value. Deeper nesting than any JSON parser lets through becomes an error value.
+/// JSON as a minijinja value. Values nested deeper than `VALUE_DEPTH_MAX` become error values.
 pub(crate) fn from_json(json: &Json, depth: usize) -> Value {
     if depth > VALUE_DEPTH_MAX {
         return Value::from(too_deep());
@@ -114,7 +114,7 @@ pub(crate) fn from_json(json: &Json, depth: usize) -> Value {
     }
 }
 
-/// An engine value as JSON, paid for.
+/// A minijinja value as JSON. Charges the budget.
 pub(crate) fn to_json(value: &Value, budget: &Budget, depth: usize) -> Result<Json, Error> {
     if depth > VALUE_DEPTH_MAX {
         return Err(too_deep());

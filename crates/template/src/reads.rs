@@ -1,10 +1,10 @@
-//! Which values a template reads, known before it is rendered.
+//! The values that a template reads, known before it is rendered.
 
 use std::fmt;
 use std::ops::Range;
 
-/// A free name of a template with the members it reads of it, as far as they are written literally:
-/// `outputs.lint.files[0]`, but only `outputs` of `outputs[item].files`.
+/// A free name of a template with its literal members: `outputs.lint.files[0]`, but only `outputs` of
+/// `outputs[item].files`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateRead {
     pub name: String,
@@ -19,7 +19,7 @@ pub enum PathStep {
 }
 
 impl TemplateRead {
-    /// The path up to and including its first `steps` members, as one would write it.
+    /// The path with its first `steps` members, in template syntax.
     pub(crate) fn written(&self, steps: usize) -> String {
         let mut text = self.name.clone();
         for step in self.path.iter().take(steps) {

@@ -1,11 +1,13 @@
-//! Shell scripts with values in them, such that no value is ever a part of the script.
+//! Shell scripts that take values without ever containing them.
 //!
-//!   exec ──split──▶ text and `{{ }}` ──scan──▶ constant script, and what each command is given
+//!                                    ──rules─▶ places where a value would be read as code
+//!   exec ──split──▶ text and `{{ }}` ──scan──▶ constant script, and the words of each command
+//!                                    ──rules─▶ values that a program would read as code
 //!                                    ──rules─▶ value_spans where a value would be read as code
 //!
-//! Each `{{ }}` becomes a reference to a variable of its own, written to suit the quoting where it
-//! stands; the value travels in the environment. Where a reference would be read as code after all, or
-//! where none can be written, the script is refused when it is read.
+//! Each `{{ }}` becomes a reference to a variable of its own, quoted for its context, and the value is passed in the
+//! environment. A script is refused at parse time when a reference would still be read as code, or when its context
+//! allows none.
 //!
 //! **Invariant:** `script()` does not depend on any value. The scanner may refuse a harmless script; it
 //! never guesses.
@@ -27,10 +29,10 @@ use crate::limits::{VARIABLE_BYTES_MAX, VARIABLES_BYTES_MAX};
 use crate::reads::TemplateRead;
 use escrow_expr::Scope;
 
-/// Every value's variable begins with this.
+/// The prefix of the variables that carry values.
 pub const VARIABLE_PREFIX: &str = "ESCROW_VALUE_";
 
-/// A script for `/bin/sh -c`, and the values it is to be given.
+/// A script for `/bin/sh -c`, and the values it refers to.
 #[derive(Debug)]
 pub struct ShellScript {
     script: String,
@@ -67,7 +69,7 @@ impl ShellScript {
             }
         }
         if templates.is_empty() {
-            // Nothing is inserted, so nothing can be inserted wrongly: the shell may have its own say.
+            // Without values nothing can be injected, so the script is passed on unscanned.
             return Ok(ShellScript { script: split::text_of(source, &pieces), values: Vec::new(), reads });
         }
         let scanned = scan::scan(source, &pieces);
@@ -92,12 +94,12 @@ impl ShellScript {
         Ok(ShellScript { script: scanned.script, values, reads })
     }
 
-    /// The script: the same whatever the values are.
+    /// The script, which does not depend on any value.
     pub fn script(&self) -> &str {
         &self.script
     }
 
-    /// The values, as the variables that the script refers to.
+    /// The values as environment variables, by the names that the script refers to.
     pub fn render(&self, scope: &dyn Scope) -> Result<Vec<(String, String)>, RenderError> {
         let mut total = 0;
         let mut variables = Vec::with_capacity(self.values.len());
@@ -122,7 +124,7 @@ impl ShellScript {
         Ok(variables)
     }
 
-    /// Every free name of every `{{ }}`, with its span in the script as it was written.
+    /// Every free name of every `{{ }}`, with its span in the original source.
     pub fn reads(&self) -> &[TemplateRead] {
         &self.reads
     }

@@ -43,7 +43,7 @@ impl Template {
         Ok(Template { kind: Kind::Text(Box::new(env)), compiled })
     }
 
-    /// What stands within `{{ }}`, without them.
+    /// Parses the inside of one `{{ }}`.
     pub fn parse_expression(source: &str) -> Result<Template, TemplateError> {
         Template::of_expression(parse::expression(source)?, source)
     }
@@ -60,12 +60,12 @@ impl Template {
         matches!(self.kind, Kind::Constant(_))
     }
 
-    /// Every free name with the members that are read of it, in the order in which they are written.
+    /// Every free name with its literal members, in source order.
     pub fn reads(&self) -> &[TemplateRead] {
         &self.compiled.reads
     }
 
-    /// The text. Strings stand as they are, every other value as compact JSON.
+    /// The text: strings as they are, every other value as compact JSON.
     pub fn render(&self, scope: &dyn Scope) -> Result<String, RenderError> {
         let budget = Budget::full();
         match &self.kind {
@@ -78,7 +78,7 @@ impl Template {
         }
     }
 
-    /// The value: of its own type when the template is one `{{ }}` with nothing around it, else the text.
+    /// The value, which keeps its type when the template is a single `{{ }}`; otherwise the text.
     pub fn value(&self, scope: &dyn Scope) -> Result<serde_json::Value, RenderError> {
         match &self.kind {
             Kind::Expression(expression) => {
@@ -135,12 +135,12 @@ impl std::fmt::Debug for Template {
     }
 }
 
-/// The rewritten source is ours: if the engine refuses it, no span of it means anything to its author.
+/// A span of the rewritten source means nothing to the author, so the error covers the whole source.
 fn uncompilable(cause: &minijinja::Error, source: &str) -> TemplateError {
     TemplateError::new(cause.detail().unwrap_or("the template cannot be compiled"), 0..source.len())
 }
 
-/// Where the text goes: as much of it as may be.
+/// Collects the text up to `OUTPUT_BYTES_MAX`.
 struct BoundedOutput {
     bytes: Vec<u8>,
     full: bool,

@@ -1,5 +1,4 @@
-//! The promise of `exec`, charged by a real `/bin/sh`: every value arrives byte for byte, and nothing else
-//! happens, whatever the value and wherever it stands.
+//! Scripts run by a real `/bin/sh`: every value arrives byte for byte in every context, and has no side effect.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -11,9 +10,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-/// A place for one value: the shell text around `@`, which prints the value and a NUL; and how the
-/// shell itself changes what passes through (`$(…)` cuts newlines at the end).
-const PLACES: &[(&str, Change)] = &[
+/// A context for one value: the shell text around `@`, which prints the value and a NUL; and how the shell itself
+/// changes the value (`$(…)` cuts trailing newlines).
+const CONTEXTS: &[(&str, Change)] = &[
     ("printf '%s\\0' @\n", Change::None),
     ("printf '%s\\0' \"@\"\n", Change::None),
     ("printf '%s\\0' '@'\n", Change::None),
@@ -133,7 +132,7 @@ const HOSTILE: &[&str] = &[
     "\u{0085}\u{2028}",
 ];
 
-/// Where the scripts run: a directory of its own, in which nothing may appear.
+/// An empty directory in which scripts run, and in which no file may appear.
 struct Sandbox {
     directory: PathBuf,
 }
@@ -146,7 +145,7 @@ impl Sandbox {
         Sandbox { directory }
     }
 
-    /// Runs a script and gives back what it printed between NULs.
+    /// Runs a script and returns its output, split at NULs.
     fn run(&self, shell: &str, script: &ShellScript, scope: &Value) -> Vec<String> {
         let output = self.start(shell, script, scope);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -170,18 +169,18 @@ impl Sandbox {
     }
 }
 
-/// `/bin/sh`, and the other shell that it is on other machines.
+/// `/bin/sh`, and bash, which is `/bin/sh` on some systems.
 fn shells() -> impl Iterator<Item = &'static str> {
     ["/bin/sh", "/bin/bash"].into_iter().filter(|shell| Path::new(shell).exists())
 }
 
-/// Puts each value into its place, runs all of it as one script, and compares what came out.
+/// Inserts each value into its context, runs everything as one script, and compares the output.
 fn check(sandbox: &Sandbox, uses: &[(usize, String)]) {
     let mut source = String::new();
     let mut values = Vec::new();
     let mut expected = Vec::new();
-    for (index, (place, value)) in uses.iter().enumerate() {
-        let (text, change) = PLACES[*place];
+    for (index, (context, value)) in uses.iter().enumerate() {
+        let (text, change) = CONTEXTS[*context];
         source.push_str(&text.replace('@', &format!("{{{{ values[{index}] }}}}")));
         values.push(value.clone());
         expected.push(match change {
@@ -197,11 +196,11 @@ fn check(sandbox: &Sandbox, uses: &[(usize, String)]) {
 }
 
 #[test]
-fn hostile_values_arrive_at_every_place_byte_for_byte() {
-    let sandbox = Sandbox::new("every_place");
+fn hostile_values_arrive_in_every_context_byte_for_byte() {
+    let sandbox = Sandbox::new("every_context");
     for value in HOSTILE {
         let value = value.replace("CANARY", "\"$CANARY\" canary ../canary");
-        let uses: Vec<_> = (0..PLACES.len()).map(|place| (place, value.clone())).collect();
+        let uses: Vec<_> = (0..CONTEXTS.len()).map(|context| (context, value.clone())).collect();
         check(&sandbox, &uses);
     }
     assert!(!sandbox.directory.join("../canary").exists());
@@ -216,8 +215,8 @@ fn random_values_arrive_in_random_scripts_byte_for_byte() {
         "(['\"`$\\\\(){};&|<>*?#!~\\n -]|[a-z]){0,24}",
         "\\PC{0,20}",
     ];
-    let uses = proptest::collection::vec((0..PLACES.len(), value), 1..12);
-    // The seed is fixed: a failure here must fail again tomorrow.
+    let uses = proptest::collection::vec((0..CONTEXTS.len(), value), 1..12);
+    // The seed is fixed, so that a failure is reproducible.
     let mut runner = TestRunner::new_with_rng(
         Config { cases: 150, failure_persistence: None, ..Config::default() },
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
@@ -230,10 +229,10 @@ fn random_values_arrive_in_random_scripts_byte_for_byte() {
         .unwrap();
 }
 
-/// Pieces that are put together without any plan. What is accepted must keep the promise; much of it is
-/// refused, or is no script at all, and then only nothing may happen.
+/// Fragments for random scripts. Many combinations are refused or are not valid scripts; those that are accepted must
+/// not let a value act.
 #[test]
-fn whatever_is_accepted_lets_no_value_act() {
+fn no_value_acts_in_an_accepted_script() {
     const WHOLE: &[&str] = &[
         "echo @",
         " '@'",

@@ -1,4 +1,4 @@
-//! Methods of arrays that read, and `Array.from` and its kin.
+//! Methods of arrays that read them, and the functions of `Array`.
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};
@@ -101,7 +101,7 @@ impl<'a> Evaluator<'a> {
                 let sorted = self.sorted(items, &first)?;
                 Ok(self.new_array(sorted))
             }
-            // The rest copies and then changes the copy.
+            // The remaining methods change a copy.
             _ => {
                 let items = self.list_items(this)?;
                 let copy = self.new_array(items);

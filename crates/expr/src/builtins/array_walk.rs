@@ -43,7 +43,7 @@ impl<'a> Evaluator<'a> {
     ) -> EvalResult<'a> {
         self.step()?;
         let mut arguments = Arguments::two(item, Value::count(position));
-        // Few functions look at the third argument; only those with three parameters get it.
+        // The list is passed only to functions with three parameters, because cloning it costs.
         if self.wants_three(function) {
             arguments.push(list.clone());
         }
@@ -165,7 +165,7 @@ impl<'a> Evaluator<'a> {
         Ok(sum)
     }
 
-    /// Stable, and safe with a function that contradicts itself: a merge sort asks and never assumes.
+    /// A stable merge sort, which terminates even when the comparison function is inconsistent.
     pub(super) fn sorted(
         &mut self,
         items: Vec<Value<'a>>,
@@ -174,7 +174,7 @@ impl<'a> Evaluator<'a> {
         if !matches!(function, Value::Undefined) && !function.is_callable() {
             return Err(self.type_error("what compares must be a function"));
         }
-        // Undefined sorts last without being asked about.
+        // Undefined sorts last and is not passed to the comparison function.
         let (mut rest, undefined): (Vec<_>, Vec<_>) =
             items.into_iter().partition(|item| !matches!(item, Value::Undefined));
         let mut keyed = Vec::with_capacity(rest.len());

@@ -1,4 +1,4 @@
-//! From a built-in function to the code behind it.
+//! Dispatches calls of built-in functions.
 
 use super::{Builtin, Group};
 use crate::evaluate::{Arguments, Evaluator};

@@ -6,7 +6,7 @@ use crate::exception::{ErrorClass, EvalResult};
 use crate::number;
 use crate::value::Value;
 
-/// Characters `encodeURI` keeps extra those `encodeURIComponent` keeps.
+/// Characters that `encodeURI` keeps in addition to those that `encodeURIComponent` keeps.
 const URI_RESERVED: &str = ";/?:@&=+$,#";
 
 impl<'a> Evaluator<'a> {

@@ -27,7 +27,7 @@ impl<'a> Evaluator<'a> {
             }
             Builtin::Length => self.length_of(&first)?,
             Builtin::Always | Builtin::Success => Value::Bool(true),
-            Builtin::Exception => Value::Bool(false),
+            Builtin::Failure => Value::Bool(false),
             Builtin::Log => Value::Undefined,
             Builtin::HasIssue | Builtin::HasIssueWith => Value::Bool(self.count_issues(arguments, 1)? > 0),
             Builtin::CountIssues => Value::count(self.count_issues(arguments, usize::MAX)?),
@@ -83,7 +83,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// How many issues have `field === value`, counted up to `enough`.
+    /// The number of issues with `field === value`, counted up to `enough`.
     fn count_issues(&mut self, arguments: &Arguments<'a>, enough: usize) -> EvalResult<'a, usize> {
         let (issues, field, wanted) = (arguments.get(0), arguments.get(1), arguments.get(2));
         let length = self.list_length(&issues).unwrap_or(0);
@@ -119,7 +119,7 @@ impl<'a> Evaluator<'a> {
         Ok(false)
     }
 
-    /// Whether an item passes: by the function when there is one, else by itself.
+    /// Whether an item passes the predicate, or is truthy when no predicate is given.
     fn passes(&mut self, function: &Value<'a>, item: Value<'a>) -> EvalResult<'a, bool> {
         self.step()?;
         if !self.is_truthy(function) {
@@ -191,7 +191,7 @@ impl<'a> Evaluator<'a> {
         let Some(given) = scope.name("outputs_history") else {
             return Err(self.error(crate::exception::ErrorClass::Reference, "outputs_history is not defined"));
         };
-        let history = self.from_scope(given);
+        let history = self.scope_value(given);
         let results = self.get_index(&history, check)?;
         let mut invalid = 0;
         for position in 0..self.list_length(&results).unwrap_or(0) {
@@ -237,14 +237,14 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Everything in a namespace, with what this evaluation wrote.
+    /// All values of a namespace, including those written by this evaluation.
     fn memory_of(&mut self, namespace: &str) -> EvalResult<'a> {
         if let Some(written) = self.written.get(namespace) {
             return Ok(Value::Plain(*written));
         }
         let scope = self.scope;
         match scope.memory(namespace) {
-            Some(given) => Ok(self.from_scope(given)),
+            Some(given) => Ok(self.scope_value(given)),
             None => {
                 self.charge(64)?;
                 Ok(self.new_plain(Members::default()))
@@ -290,7 +290,7 @@ impl<'a> Evaluator<'a> {
         Ok(value)
     }
 
-    /// The copy of a namespace that takes writes.
+    /// The writable copy of a namespace.
     fn memory_copy(&mut self, namespace: &str, all: &Value<'a>) -> EvalResult<'a, u32> {
         if let Some(written) = self.written.get(namespace) {
             return Ok(*written);

@@ -9,10 +9,10 @@ use crate::heap::Members;
 use crate::number;
 use crate::value::{Text, Value};
 
-/// How `JSON.stringify` was asked to write.
+/// The options of `JSON.stringify`.
 struct StringifyOptions<'a> {
     indent: String,
-    /// Only these members, when a list was given.
+    /// The members to write, when the replacer is a list.
     only: Option<Vec<Text<'a>>>,
     replacer: Option<Value<'a>>,
 }
@@ -38,7 +38,7 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn parse_json(&mut self, text: &str) -> EvalResult<'a> {
-        // What the parser builds is at most this much; it refuses nesting beyond 128 by itself.
+        // An upper bound for what the parser builds. It refuses nesting beyond 128 levels itself.
         self.scan(text.len().saturating_mul(4))?;
         self.charge(text.len().saturating_mul(8))?;
         match serde_json::from_str::<Json>(text) {
@@ -50,7 +50,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Takes over a parsed value.
+    /// Moves a parsed JSON value onto the heap.
     fn adopt(&mut self, json: Json) -> EvalResult<'a> {
         self.step()?;
         Ok(match json {
@@ -113,7 +113,7 @@ impl<'a> Evaluator<'a> {
         Ok(StringifyOptions { indent, only, replacer: replacer.is_callable().then(|| replacer.clone()) })
     }
 
-    /// Writes a value; answers false for what JSON leaves out.
+    /// Writes a value; returns false for values that JSON omits.
     fn write_json(
         &mut self,
         key: &Text<'a>,
@@ -271,7 +271,7 @@ fn quote(value: &str, text: &mut String) {
     text.push('"');
 }
 
-/// The words Node uses for the two ways JSON mostly fails.
+/// Node's messages for the two most common errors.
 fn json_message(text: &str, error: &serde_json::Error) -> String {
     if text.trim().is_empty() || error.is_eof() {
         return "Unexpected end of JSON input".to_owned();

@@ -49,7 +49,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// The American way of writing a number: thousands apart, at most three digits behind the point.
+/// A number in `en-US` format: thousands separators, at most three decimals.
 fn grouped(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

@@ -1,4 +1,4 @@
-//! `Object.keys` and its kin, and the few methods every object has.
+//! The functions of `Object`, and the methods that every object has.
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};

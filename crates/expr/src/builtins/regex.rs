@@ -1,4 +1,4 @@
-//! Patterns at work: `test`, `exec`, `match`, `replace`, `split`.
+//! Methods of patterns, and methods of texts that take one: `test`, `exec`, `match`, `replace`, `split`.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::pattern::Pattern;
 use crate::utf16;
 use crate::value::{Text, Value};
 
-/// Where the groups of a match stand, in bytes; group 0 is the match.
+/// The byte ranges of the groups of a match; group 0 is the whole match.
 type Groups = Vec<Option<(usize, usize)>>;
 
 impl<'a> Evaluator<'a> {
@@ -53,7 +53,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Charges a search through a text: linear, but dearer per byte than other walks.
+    /// Charges a search through a text, which costs more per byte than other walks.
     fn charge_search(&mut self, bytes: usize) -> EvalResult<'a, ()> {
         self.work(4 + bytes / 16)
     }
@@ -313,7 +313,7 @@ impl<'a> Evaluator<'a> {
         self.text_of(&answer)
     }
 
-    /// `$1`, `$&`, `$<name>` and their kin in a replacement.
+    /// Expands `$1`, `$&`, `$<name>` and the like in a replacement.
     fn expand(
         &mut self,
         template: &Text<'a>,

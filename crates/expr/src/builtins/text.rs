@@ -271,7 +271,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn split_by_text(&mut self, text: &Text<'a>, separator: &str) -> EvalResult<'a, Vec<Value<'a>>> {
-        // Count first: the parts are charged before they are made.
+        // Counts the parts first, because they are charged before they are allocated.
         let count =
             if separator.is_empty() { text.chars().count() } else { text.matches(separator).count() + 1 };
         self.charge_values(count * 2)?;
@@ -287,7 +287,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// A stable stand-in for a locale: letters before case, then units.
+/// A fixed collation in place of a locale: letters before case, then units.
 fn locale_order(left: &str, right: &str) -> f64 {
     let key = |text: &str| text.to_lowercase();
     let order = key(left).cmp(&key(right)).then_with(|| right.cmp(left));

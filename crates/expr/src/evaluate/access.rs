@@ -1,4 +1,4 @@
-//! Reading lists and objects, wherever they live.
+//! Reads of lists and objects, whether they live in the scope or on the heap.
 
 use serde_json::Value as Json;
 
@@ -11,13 +11,13 @@ use crate::scope::{List, Object, member};
 use crate::utf16;
 use crate::value::{Text, Value};
 
-/// Names that would lead to prototypes elsewhere and lead nowhere here.
+/// Names that lead to prototypes in JavaScript. Here they are undefined and cannot be set.
 pub(crate) fn is_prototype_name(name: &str) -> bool {
     matches!(name, "__proto__" | "constructor" | "prototype")
 }
 
 impl<'a> Evaluator<'a> {
-    /// The value itself: without what stands extra it, and as the program has changed it.
+    /// The value without the extra members of a record, and with the changes that the program made to it.
     pub(crate) fn effective(&self, value: &Value<'a>) -> Value<'a> {
         let value = match value {
             Value::Record(record) => Value::json(self.heap.records[*record as usize].0),
@@ -48,7 +48,9 @@ impl<'a> Evaluator<'a> {
                 self.heap.arrays[array as usize].items.get(position).cloned().unwrap_or(Value::Undefined)
             }
             Value::Json(Json::Array(items)) => items.get(position).map_or(Value::Undefined, Value::json),
-            Value::List(list) => list.item(position).map_or(Value::Undefined, |given| self.from_scope(given)),
+            Value::List(list) => {
+                list.item(position).map_or(Value::Undefined, |given| self.scope_value(given))
+            }
             _ => Value::Undefined,
         }
     }
@@ -67,7 +69,7 @@ impl<'a> Evaluator<'a> {
     /// `value.name`
     pub(crate) fn get_member(&mut self, value: &Value<'a>, name: &str) -> EvalResult<'a> {
         match value {
-            // The common case first: an object of the scope that nobody changed.
+            // The common case first: an unchanged object of the scope.
             Value::Json(Json::Object(members)) if self.changed.is_empty() => {
                 Ok(member(members, name).map_or_else(|| object_method(name), Value::json))
             }
@@ -86,7 +88,7 @@ impl<'a> Evaluator<'a> {
                 if !matches!(inherited, Value::Undefined) {
                     return Ok(inherited);
                 }
-                Ok(extra.member(name).map_or(Value::Undefined, |given| self.from_scope(given)))
+                Ok(extra.member(name).map_or(Value::Undefined, |given| self.scope_value(given)))
             }
             other => {
                 if let Some(own) = self.own_member(other, name) {
@@ -103,7 +105,7 @@ impl<'a> Evaluator<'a> {
         match self.effective(value) {
             Value::Json(Json::Object(members)) => member(members, name).map(Value::json),
             Value::Plain(plain) => self.heap.plains[plain as usize].members.get(name).cloned(),
-            Value::Object(object) => object.member(name).map(|given| self.from_scope(given)),
+            Value::Object(object) => object.member(name).map(|given| self.scope_value(given)),
             Value::Text(text) => match name {
                 "length" => Some(Value::count(utf16::length(&text))),
                 _ => number::index(name).and_then(|position| self.text_unit(&text, position)),
@@ -153,7 +155,7 @@ impl<'a> Evaluator<'a> {
         Some(Value::text(c.encode_utf8(&mut [0; 4]) as &str))
     }
 
-    /// What a value has by its kind: methods, and the sizes that are not enumerable.
+    /// Methods, and non-enumerable members such as `size`.
     fn inherited(&mut self, value: &Value<'a>, name: &str) -> Value<'a> {
         let method = |group| Builtin::method(group, name).map_or(Value::Undefined, Value::Builtin);
         match value {
@@ -226,7 +228,7 @@ impl<'a> Evaluator<'a> {
         self.get_member(value, &name)
     }
 
-    /// The names of a value's own members, in JavaScript's order: indexes first, then as they came.
+    /// The names of a value's own members in JavaScript's order: indexes first, then by insertion.
     pub(crate) fn keys(&mut self, value: &Value<'a>) -> EvalResult<'a, Vec<Text<'a>>> {
         if let Some(length) = self.list_length(value) {
             self.charge_values(length)?;
@@ -286,7 +288,7 @@ fn object_method<'a>(name: &str) -> Value<'a> {
     Builtin::method(Group::ObjectMethod, name).map_or(Value::Undefined, Value::Builtin)
 }
 
-/// Where a value of the scope lives; what the evaluation built has no address.
+/// The address of a value of the scope, by which changes to it are found. Values on the heap have none.
 pub(crate) fn identity(value: &Value<'_>) -> Option<usize> {
     match value {
         Value::Json(json) => Some(std::ptr::from_ref::<Json>(json).addr()),

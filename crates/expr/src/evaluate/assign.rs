@@ -10,7 +10,7 @@ use crate::number;
 use crate::tree::{Key, NameId, Node, NodeId, Target, TargetId};
 use crate::value::{Text, Value};
 
-/// A reference whose parts are evaluated, so that it can be read and then written.
+/// An assignable reference whose parts are evaluated once, so that it can be read and then written.
 pub(super) enum Reference<'a> {
     Slot(u32, NameId, NodeId),
     Free(NameId, NodeId),
@@ -91,7 +91,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// Gives a target its value. Declared names and assigned places take the same way.
+    /// Assigns a value to a target, whether the target declares names or not.
     pub(super) fn assign_target(&mut self, id: TargetId, value: Value<'a>) -> EvalResult<'a, ()> {
         if let Some(slot) = self.slot_of(id) {
             self.write_slot(slot, value);
@@ -261,7 +261,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// The array behind a list. A list of the scope is copied once; from then on the copy stands for it.
+    /// The array of a list, for writing. A list of the scope is copied on the first write and replaced by the copy.
     pub(crate) fn writable_array(&mut self, list: &Value<'a>) -> EvalResult<'a, u32> {
         if let Value::Array(array) = self.effective(list) {
             return Ok(array);

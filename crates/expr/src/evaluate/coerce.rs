@@ -12,7 +12,7 @@ use crate::number;
 use crate::utf16;
 use crate::value::{Text, Value};
 
-/// The text of an object that has nothing better.
+/// The text of a plain object.
 const OBJECT_TEXT: &str = "[object Object]";
 
 impl<'a> Evaluator<'a> {
@@ -86,7 +86,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// A number of the argument, or `default` when it is absent.
+    /// The argument as a number, or `default` when it is absent.
     pub(crate) fn number_or(&mut self, value: &Value<'a>, default: f64) -> EvalResult<'a, f64> {
         if matches!(value, Value::Undefined) { Ok(default) } else { self.number_of(value) }
     }
@@ -145,7 +145,7 @@ impl<'a> Evaluator<'a> {
 
     /// `TypeError: what happened`
     fn error_text(&mut self, value: &Value<'a>) -> EvalResult<'a, Text<'a>> {
-        // A program may have put anything in place of the message, even the error itself.
+        // The program may have assigned anything to `message`, even the error itself.
         self.descend_by(3)?;
         let (name, message) = (self.get_member(value, "name")?, self.get_member(value, "message")?);
         let (name, message) = (self.text_of(&name)?, self.text_of(&message)?);
@@ -206,7 +206,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A record compares as its value; a changed value of the scope is still itself.
+    /// A record compares as its value; a changed value of the scope keeps its identity.
     fn without_record(&self, value: &Value<'a>) -> Value<'a> {
         match value {
             Value::Record(record) => Value::json(self.heap.records[*record as usize].0),
@@ -260,7 +260,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// `left < right` and its kin; `None` when a side is not a number.
+    /// Orders two values as `<` and its relatives do; `None` when a side is NaN.
     pub(crate) fn compare(
         &mut self,
         left: &Value<'a>,
@@ -277,7 +277,7 @@ impl<'a> Evaluator<'a> {
         Ok(self.number_of(&left)?.partial_cmp(&self.number_of(&right)?))
     }
 
-    /// How a value is called in an error.
+    /// The name of a value in an error message.
     pub(crate) fn describe(&self, value: &Value<'a>) -> String {
         match self.effective(value) {
             Value::Undefined | Value::Uninitialized => "undefined".to_owned(),

@@ -1,7 +1,7 @@
 //! Sub-expressions.
 //!
-//! **Invariant:** each kind of node has a function of its own, so that the recursion through `evaluate` keeps
-//! small frames also where nothing is optimised.
+//! **Invariant:** each kind of node has a function of its own, so that the recursion through `evaluate` has small
+//! stack frames even in unoptimised builds.
 
 use super::{Evaluator, handle};
 use crate::exception::{ErrorClass, EvalResult};
@@ -38,7 +38,7 @@ impl<'a> Evaluator<'a> {
         Ok(value)
     }
 
-    /// Only hands on: whatever lives here lives once per nesting.
+    /// Only dispatches: every local variable here would cost stack at every level of nesting.
     fn compound_node(&mut self, node: &'a Node, id: NodeId) -> EvalResult<'a> {
         match node {
             Node::Member { object, name, .. } => self.member_node(*object, name, id),
@@ -155,7 +155,7 @@ impl<'a> Evaluator<'a> {
         }
         let scope = self.scope;
         let given = scope.name(self.tree.name(name))?;
-        Some(self.from_scope(given))
+        Some(self.scope_value(given))
     }
 
     fn member_node(&mut self, object: NodeId, name: &'a str, id: NodeId) -> EvalResult<'a> {
@@ -164,7 +164,7 @@ impl<'a> Evaluator<'a> {
         self.get_member(&value, name)
     }
 
-    /// One link of an optional chain; `None` when an earlier link found nothing.
+    /// One link of an optional chain; `None` when an earlier link was nullish.
     #[inline(never)]
     fn link(&mut self, id: NodeId) -> EvalResult<'a, Option<Value<'a>>> {
         self.step()?;
@@ -263,7 +263,7 @@ impl<'a> Evaluator<'a> {
         if self.decides(operator, &value) { Ok(value) } else { self.evaluate(right) }
     }
 
-    /// Whether the left side is already the answer.
+    /// Whether the left operand decides the result.
     fn decides(&self, operator: Logical, left: &Value<'a>) -> bool {
         match operator {
             Logical::And => !self.is_truthy(left),
@@ -343,7 +343,7 @@ impl<'a> Evaluator<'a> {
         match property {
             Property::Named(name, node) => {
                 let value = self.evaluate(*node)?;
-                // In a literal this would set a prototype; there is none to set.
+                // `__proto__` in a literal sets the prototype in JavaScript; here it is ignored.
                 if &**name != "__proto__" {
                     members.set(Text::Borrowed(name), value);
                 }

@@ -76,7 +76,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Gives the captured variables of a block fresh cells, and makes its functions.
+    /// Allocates cells for the captured variables of a block, and creates its functions.
     pub(super) fn enter_frame(&mut self, frame: &'a Frame) -> EvalResult<'a, ()> {
         for slot in &frame.vars {
             self.stack[self.base + *slot as usize] = Value::Undefined;
@@ -85,7 +85,7 @@ impl<'a> Evaluator<'a> {
             self.charge(super::VALUE_BYTES)?;
             let position = self.base + *slot as usize;
             let value = std::mem::replace(&mut self.stack[position], Value::Uninitialized);
-            // A parameter or an outer loop's variable keeps its value; a cell is replaced by a new one.
+            // A parameter keeps its value; a cell of an earlier iteration is replaced by a new one.
             let value = if matches!(value, Value::Cell(_)) { Value::Uninitialized } else { value };
             self.heap.cells.push(value);
             self.stack[position] = Value::Cell(handle(self.heap.cells.len() - 1));
@@ -105,7 +105,7 @@ impl<'a> Evaluator<'a> {
         Ok(Value::Function(handle(self.heap.functions.len() - 1)))
     }
 
-    /// The cell in a slot; the resolver made sure there is one.
+    /// The cell in a slot, created on first use.
     fn cell_of(&mut self, slot: u32) -> u32 {
         let position = self.base + slot as usize;
         if let Value::Cell(cell) = self.stack[position] {
@@ -136,7 +136,7 @@ impl<'a> Evaluator<'a> {
 
     fn call_closure(&mut self, function: u32, arguments: &Arguments<'a>) -> EvalResult<'a> {
         self.step()?;
-        // A call puts several frames on the stack of the evaluator; it costs depth like that many nestings.
+        // A call takes as much native stack as several nested sub-expressions.
         const CALL_DEPTH: u32 = 6;
         self.descend_by(CALL_DEPTH)?;
         let (base, start, current) = (self.base, self.stack.len(), self.current);
@@ -207,7 +207,7 @@ impl<'a> Evaluator<'a> {
         Ok(arguments)
     }
 
-    /// Everything `for…of`, spread and destructuring see of a value.
+    /// The items of an iterable, for `for…of`, spread and destructuring.
     pub(crate) fn iterate(&mut self, value: &Value<'a>) -> EvalResult<'a, Vec<Value<'a>>> {
         if let Some(length) = self.list_length(value) {
             self.charge_values(length)?;
@@ -243,7 +243,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The name of a plain target, for fast paths.
+    /// The slot of a target that is a local variable, for fast paths.
     pub(super) fn slot_of(&self, target: crate::tree::TargetId) -> Option<u32> {
         match self.tree.target(target) {
             Target::Simple(node) => match self.tree.node(*node) {

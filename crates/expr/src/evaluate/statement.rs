@@ -8,7 +8,7 @@ use crate::tree::{
 };
 use crate::value::{Text, Value};
 
-/// How a statement ends.
+/// How a statement completes.
 pub(super) enum Completion<'a> {
     Normal,
     Return(Value<'a>),
@@ -16,7 +16,7 @@ pub(super) enum Completion<'a> {
     Continue(Option<NameId>),
 }
 
-/// What a loop does after one turn of its body.
+/// What a loop does after one iteration.
 enum LoopStep<'a> {
     Continue,
     Break,
@@ -134,7 +134,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// One turn of a loop's body.
+    /// Runs one iteration of a loop's body.
     fn run_loop_body(&mut self, body: StatementId, labels: &[NameId]) -> EvalResult<'a, LoopStep<'a>> {
         Ok(match self.execute(body)? {
             Completion::Normal | Completion::Continue(None) => LoopStep::Continue,
@@ -217,7 +217,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Each turn of a `for` has variables of its own, which start with the values of the turn before.
+    /// Each iteration of a `for` has variables of its own, which start with the values of the iteration before.
     fn renew_cells(&mut self, frame: &'a Frame) -> EvalResult<'a, ()> {
         for slot in &frame.cells {
             self.charge(super::VALUE_BYTES)?;
@@ -250,7 +250,7 @@ impl<'a> Evaluator<'a> {
         };
         let mut position = 0;
         loop {
-            // A list may grow or shrink while it is walked.
+            // The body may change the length of the list.
             let length = if listed { self.list_length(&value).unwrap_or(0) } else { items.len() };
             if position >= length {
                 return Ok(Completion::Normal);

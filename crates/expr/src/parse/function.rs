@@ -7,7 +7,7 @@ use crate::syntax_error::SyntaxError;
 use crate::token::{Punctuator, TokenKind};
 use crate::tree::{Body, Declaration, Function, FunctionId, NameId, Node, NodeId, Target, TargetId};
 
-/// What must be put back when a function ends.
+/// Parser state of the enclosing function, restored at the end of the inner one.
 struct EnclosingFunction {
     deepest: u16,
     no_in: bool,
@@ -42,7 +42,7 @@ impl<'s> Parser<'s> {
         function.body = if self.is(Punctuator::BraceOpen) {
             Body::Block(self.function_block()?)
         } else {
-            // The loop head that surrounds an arrow still owns `in`.
+            // In the head of a loop, `in` is not an operator in the body of an arrow either.
             self.no_in = enclosing.no_in;
             Body::Expression(self.assignment()?)
         };

@@ -78,7 +78,7 @@ impl Parser<'_> {
         Ok(Statement::Expression(node))
     }
 
-    /// A `;`, or a place where JavaScript supplies one.
+    /// A `;`, or a position where JavaScript inserts one.
     fn end_of_statement(&mut self) -> Parsed<()> {
         if self.accept(Punctuator::Semicolon)
             || self.is(Punctuator::BraceClose)

@@ -1,4 +1,4 @@
-//! Where values go: declared names and patterns, and literals that turn out to be patterns.
+//! Assignment targets: declared names and patterns, and literals reinterpreted as patterns.
 
 use super::{Parsed, Parser};
 use crate::syntax_error::SyntaxError;
@@ -84,7 +84,7 @@ impl Parser<'_> {
         Ok((Key::Named(name), self.binding_with_default(kind)?))
     }
 
-    /// Reads a parsed expression as the left side of `=`.
+    /// Reinterprets a parsed expression as the left side of `=`.
     pub(super) fn target_from(&mut self, node: NodeId) -> Parsed<TargetId> {
         let target = match self.tree.node(node) {
             Node::Name(_) | Node::Member { .. } | Node::Index { .. } => Target::Simple(node),
@@ -138,7 +138,7 @@ impl Parser<'_> {
         Ok(Target::Object { members: members.into(), rest })
     }
 
-    /// `++`, `--` and compound assignments need a single place.
+    /// `++`, `--` and compound assignments need a name or a member, not a pattern.
     pub(super) fn require_simple_target(&self, node: NodeId) -> Parsed<()> {
         match self.tree.node(node) {
             Node::Name(_) | Node::Member { .. } | Node::Index { .. } => Ok(()),

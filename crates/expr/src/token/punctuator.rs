@@ -63,7 +63,7 @@ pub(crate) enum Punctuator {
     NullishEqual,
 }
 
-/// Longest first, so that the first that fits is the right one.
+/// Longest first, so that the first match is the right one.
 pub(super) const PUNCTUATORS: &[(&str, Punctuator)] = &[
     (">>>=", Punctuator::ShiftRightZeroEqual),
     ("...", Punctuator::Spread),

@@ -43,7 +43,7 @@ impl Lexer<'_> {
                     self.push(TokenKind::Chunk { text: text.into(), last: false }, start, false);
                     self.at += 2;
                     self.open_bracket(Punctuator::BraceOpen, self.at - 2, false);
-                    // The brace of a hole is told from others by the template that is open right below it.
+                    // The brace belongs to a hole when the bracket below it is that of a template.
                     return Ok(());
                 }
                 Some('\\') => self.escape(&mut text)?,

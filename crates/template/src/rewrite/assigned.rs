@@ -1,4 +1,4 @@
-//! Which names a template assigns: by loops, `set`, `with` and macros.
+//! Collects the names that a template assigns, by loops, `set`, `with` and macros.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Free names with their literal members: what a template reads.
+//! Rewrites reads: free names with their literal members.
 
 use minijinja::value::ValueKind;
 
@@ -9,7 +9,7 @@ use crate::reads::{PathStep, TemplateRead};
 use crate::syntax::{Expr, range};
 
 impl<'a> Rewriter<'a> {
-    /// A free name with the literal members behind it.
+    /// The read that an expression is, if it is a free name with literal members.
     pub(super) fn literal_path(&self, expr: &Expr<'a>) -> Option<TemplateRead> {
         let end = range(expr.span()).end;
         let mut path = Vec::new();
@@ -45,7 +45,7 @@ impl<'a> Rewriter<'a> {
     pub(super) fn read(&mut self, read: TemplateRead) -> Result<(), TemplateError> {
         self.public(&read.name, read.span.clone())?;
         if self.assigned.contains(read.name.as_str()) {
-            // Assigned somewhere else, perhaps before this is reached: the engine must look for it.
+            // The template assigns this name somewhere, so only minijinja knows at render time which value it has.
             let whole = read.written(0);
             let written = read.to_string();
             self.put(&written);

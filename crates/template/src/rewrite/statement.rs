@@ -1,4 +1,4 @@
-//! Statements, and what they assign to.
+//! Rewrites statements.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -72,7 +72,7 @@ impl<'a> Rewriter<'a> {
                 self.break_line();
                 self.expr(&branch.expr)?;
                 self.put(" %}");
-                // A name that is assigned in a branch may be free behind it: it counts as read there.
+                // A name assigned in a branch may still be free after it, so it counts as read there.
                 self.scoped(&branch.true_body, &[])?;
                 if !branch.false_body.is_empty() {
                     self.put("{% else %}");
@@ -152,8 +152,8 @@ impl<'a> Rewriter<'a> {
             }
             Stmt::CallBlock(block) => {
                 self.put("{% call");
-                // The parser keeps the callback as a macro and the call extra it; the source has the
-                // callback's arguments before the call and its body behind.
+                // The tree holds the callback as a macro next to the call; the source has the callback's
+                // parameters before the call and its body after it.
                 self.put("(");
                 self.parameters(&block.macro_decl)?;
                 self.put(") ");

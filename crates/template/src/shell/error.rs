@@ -1,4 +1,4 @@
-//! Why a script with values in it is refused.
+//! The reasons why a script is refused.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub struct ShellError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShellErrorKind {
-    /// What stands within `{{ }}` is no expression.
+    /// The content of `{{ }}` is not an expression.
     Template,
     /// `{% … %}`: the script would depend on values.
     Statement,
@@ -37,9 +37,9 @@ pub enum ShellErrorKind {
     Brackets,
     /// Quoting `name=( … )`.
     Array,
-    /// In value of the name of a variable or a function.
+    /// As the name of a variable or a function.
     Name,
-    /// In value of the name of a command.
+    /// As the name of a command.
     Command,
     /// In an argument that is itself a program.
     Program,

@@ -1,4 +1,4 @@
-//! Here-documents: their bodies begin behind the line that announces them.
+//! Here-documents, whose bodies begin after the line that contains `<<`.
 
 use super::{Heredoc, Quoting, Scanner, Symbol};
 use crate::shell::error::ShellErrorKind;
@@ -55,7 +55,7 @@ impl Scanner {
         }
     }
 
-    /// The length of the line that ends a here-document, with its newline, when it comes next.
+    /// The length of the delimiter line, with its newline, when it is next.
     pub(super) fn delimiter_line(&self, heredoc: &Heredoc) -> Option<usize> {
         let mut ahead = 0;
         while heredoc.strip_tabs && self.char_at(ahead) == Some('\t') {

@@ -1,4 +1,4 @@
-//! Words: quotes and expansions, and the reference that suits each.
+//! Words: quotes, expansions, and the form of a reference in each of them.
 
 use super::{Quoting, Scanner, Symbol};
 use crate::shell::error::ShellErrorKind;
@@ -184,7 +184,7 @@ impl Scanner {
         }
     }
 
-    /// `` `…` ``, which ends at the first backtick without a backslash, whatever else is within.
+    /// `` `…` ``, which ends at the first backtick without a backslash.
     pub(super) fn backticks(&mut self, word: &mut Word) {
         let offset = self.offset();
         self.take();
