@@ -17,14 +17,21 @@ const WALLS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("store", &["model", "protocol"]),
     ("runtime", &["expr", "template", "model", "contract", "playbook", "engine", "protocol", "store"]),
-    ("cli", &["expr", "template", "model", "contract", "playbook", "engine", "protocol", "store", "runtime"]),
+    ("app", &["expr", "template", "model", "contract", "playbook", "engine", "protocol", "store", "runtime"]),
+    (
+        "cli",
+        &[
+            "expr", "template", "model", "contract", "playbook", "engine", "protocol", "store", "runtime",
+            "app",
+        ],
+    ),
     ("testkit", &["expr", "template", "model", "contract", "playbook", "engine", "store"]),
     ("simulator", &["model", "engine", "store", "runtime", "testkit"]),
 ];
 
 /// Outside crates that belong into these rooms and no others.
 const SPECIALISTS: &[(&str, &[&str])] = &[
-    ("tokio", &["runtime", "cli", "simulator"]),
+    ("tokio", &["runtime", "store", "app", "cli", "simulator"]),
     ("rusqlite", &["store"]),
     ("granit-parser", &["playbook"]),
     ("jsonschema", &["contract"]),
