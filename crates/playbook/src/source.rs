@@ -1,6 +1,6 @@
 //! Expressions, blocks, templates and scripts inside of YAML values: parsed, with every error at its place.
 //!
-//! **Invariant:** the only file that knows how the expression room reports errors and reads.
+//! **Invariant:** the only file that knows how `expr` and `template` report errors and reads.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,9 +1,7 @@
 //! Shell scripts that take values without ever containing them.
 //!
-//!                                    ──rules─▶ places where a value would be read as code
 //!   exec ──split──▶ text and `{{ }}` ──scan──▶ constant script, and the words of each command
 //!                                    ──rules─▶ values that a program would read as code
-//!                                    ──rules─▶ value_spans where a value would be read as code
 //!
 //! Each `{{ }}` becomes a reference to a variable of its own, quoted for its context, and the value is passed in the
 //! environment. A script is refused at parse time when a reference would still be read as code, or when its context
