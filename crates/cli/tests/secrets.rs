@@ -19,9 +19,9 @@ fn spellings() -> Vec<(&'static str, String)> {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let percent = |kept: &str, upper: bool| {
         bytes.iter().fold(String::new(), |mut text, byte| {
-            let message = char::from(*byte);
-            if message.is_ascii_alphanumeric() || kept.contains(message) {
-                text.push(message);
+            let letter = char::from(*byte);
+            if letter.is_ascii_alphanumeric() || kept.contains(letter) {
+                text.push(letter);
             } else if upper {
                 write!(text, "%{byte:02X}").expect("a string takes it");
             } else {

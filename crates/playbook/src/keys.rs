@@ -79,7 +79,7 @@ pub(crate) enum Shape {
     Schema,
     /// Ids of expected artifacts.
     ArtifactIds,
-    /// An identifier: messages, digits, `_` and `-`.
+    /// An identifier: letters, digits, `_` and `-`.
     Identifier,
     Any,
     Map(&'static Table),

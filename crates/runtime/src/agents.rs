@@ -75,11 +75,11 @@ fn folders(from: &[&Path]) -> Vec<PathBuf> {
     folders
 }
 
-/// Messages, digits, `_` and `-`: nothing that could lead elsewhere.
+/// Letters, digits, `_` and `-`: nothing that could lead elsewhere.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 128
-        && name.chars().all(|message| message.is_alphanumeric() || matches!(message, '_' | '-'))
+        && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
 }
 
 #[cfg(test)]

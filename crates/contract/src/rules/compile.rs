@@ -217,20 +217,20 @@ impl Author<'_> {
         }
     }
 
-    /// Messages, or the sum that Python's `re` has for them.
+    /// Letters, or the sum that Python's `re` has for them.
     fn flags(&mut self) -> Option<String> {
         const SUMS: [(u64, &str); 5] = [(2, "i"), (8, "m"), (16, "s"), (32, ""), (64, "x")];
-        let help = "write messages out of `imsx`, or the sum that Python has for them";
+        let help = "write letters out of `imsx`, or the sum that Python has for them";
         match self.params().get("flags") {
             None => Some(String::new()),
-            Some(Value::String(messages)) if messages.chars().all(|message| "imsx".contains(message)) => {
-                Some(messages.clone())
+            Some(Value::String(letters)) if letters.chars().all(|letter| "imsx".contains(letter)) => {
+                Some(letters.clone())
             }
             Some(Value::Number(sum))
                 if sum.as_u64().is_some_and(|sum| sum & !(2 | 8 | 16 | 32 | 64) == 0) =>
             {
                 let sum = sum.as_u64().unwrap_or(0);
-                Some(SUMS.iter().filter(|(bit, _)| sum & bit != 0).map(|(_, message)| *message).collect())
+                Some(SUMS.iter().filter(|(bit, _)| sum & bit != 0).map(|(_, letter)| *letter).collect())
             }
             Some(_) => {
                 self.bad_param("flags", "'flags' are not flags of a pattern", Some(help.to_owned()));
