@@ -40,7 +40,7 @@ pub async fn git_facts(directory: &Path) -> Result<GitFacts, String> {
     })
 }
 
-/// Two messages and a space stand before each name that `git status` prints.
+/// Two letters and a space stand before each name that `git status` prints.
 const STATUS_LETTERS: usize = 3;
 
 fn add_names<'a>(names: &mut BTreeSet<String>, found: impl Iterator<Item = &'a str>) {

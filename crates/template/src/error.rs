@@ -1,8 +1,8 @@
-//! What can be wrong with a template: when it is read, and when it is rendered.
+//! The errors of a template: at parse time and at render time.
 
 use std::ops::Range;
 
-/// A template that cannot be read. The span points into its source.
+/// A template that cannot be parsed. `span` is a byte range of its source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
@@ -21,16 +21,16 @@ impl TemplateError {
         self
     }
 
-    /// The same error when the text it speaks of begins `offset` bytes into a larger one.
+    /// The same error for a source that begins `offset` bytes into a larger one.
     pub(crate) fn moved(mut self, offset: usize) -> TemplateError {
         self.span = self.span.start + offset..self.span.end + offset;
         self
     }
 }
 
-/// A template that cannot be rendered over the values it was given.
+/// A template that cannot be rendered over its scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TemplateFault {
+pub enum RenderError {
     #[error("`{what}` is not defined")]
     Undefined { what: String },
     #[error("{message}")]
@@ -43,17 +43,17 @@ pub enum TemplateFault {
     TooLarge { expression: String, bytes: usize, limit: usize },
 }
 
-impl TemplateFault {
-    /// What to write instead, where there is something.
+impl RenderError {
+    /// What to write instead, if anything.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            TemplateFault::Undefined { .. } => {
+            RenderError::Undefined { .. } => {
                 Some("test it with `is defined`, or give it a value with `| default(…)`")
             }
-            TemplateFault::TooLarge { .. } => {
+            RenderError::TooLarge { .. } => {
                 Some("give it to the command through `stdin`, or read it from the file `$ESCROW_CONTEXT`")
             }
-            TemplateFault::Limit { .. } | TemplateFault::Failed { .. } | TemplateFault::Nul { .. } => None,
+            RenderError::Limit { .. } | RenderError::Failed { .. } | RenderError::Nul { .. } => None,
         }
     }
 }
