@@ -16,14 +16,15 @@ const WALLS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("store", &["model", "protocol"]),
     ("runtime", &["expr", "model", "contract", "playbook", "engine", "protocol", "store"]),
-    ("cli", &["expr", "model", "contract", "playbook", "engine", "protocol", "store", "runtime"]),
+    ("app", &["expr", "model", "contract", "playbook", "engine", "protocol", "store", "runtime"]),
+    ("cli", &["expr", "model", "contract", "playbook", "engine", "protocol", "store", "runtime", "app"]),
     ("testkit", &["expr", "model", "contract", "playbook", "engine", "store"]),
     ("simulator", &["model", "engine", "store", "runtime", "testkit"]),
 ];
 
 /// Outside crates that belong into these rooms and no others.
 const SPECIALISTS: &[(&str, &[&str])] = &[
-    ("tokio", &["runtime", "cli", "simulator"]),
+    ("tokio", &["runtime", "store", "app", "studio", "cli", "simulator"]),
     ("rusqlite", &["store"]),
     ("granit-parser", &["playbook"]),
     ("jsonschema", &["contract"]),

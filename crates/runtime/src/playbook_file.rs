@@ -31,7 +31,7 @@ pub fn of_agent(name: &str, directory: &Path) -> Reading {
 }
 
 /// The file that a nested playbook's name stands for, with its bytes.
-pub(crate) fn find(name: &str, beside: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
+pub fn find(name: &str, beside: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
     let project = directory.join(".escrow/playbooks");
     [beside, Some(directory), Some(&project)].into_iter().flatten().find_map(|place| {
         let path = place.join(name);
@@ -96,7 +96,7 @@ impl Look<'_> {
 }
 
 /// `line 3: a check needs `type` (E0106)`, of a file that cannot be run.
-pub(crate) fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
+pub fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
     let first = diagnostics.iter().find(|one| one.severity == Severity::Error)?;
     Some(format!("line {}: {} ({})", first.line, first.message, first.code))
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use escrow_model::RunId;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use sha2::{Digest, Sha256};
 
 /// Keeps a journal's hashes apart from every other use of SHA-256 on the same bytes.
@@ -45,6 +44,10 @@ impl Hash {
         Some(Hash(bytes))
     }
 
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Hash {
+        Hash(bytes)
+    }
+
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -59,22 +62,6 @@ impl fmt::Display for Hash {
 impl fmt::Debug for Hash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Hash({self})")
-    }
-}
-
-impl ToSql for Hash {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0)))
-    }
-}
-
-impl FromSql for Hash {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Hash> {
-        let bytes = value.as_blob()?;
-        let exact = bytes
-            .try_into()
-            .map_err(|_| FromSqlError::InvalidBlobSize { expected_size: 32, blob_size: bytes.len() })?;
-        Ok(Hash(exact))
     }
 }
 
