@@ -37,7 +37,7 @@ pub(crate) fn take_in(record: &InvocationRecord, when: Hear, connection: &Connec
         match (said, when) {
             (Said::Ended(_), Hear::BeforeTheRun) => break,
             (Said::Started(_), _) | (Said::Ended(_), Hear::BehindTheRun) => {
-                say(&record.id, &said, connection)?
+                say(&record.id, said, connection)?
             }
         }
     }
