@@ -10,7 +10,7 @@ use escrow_playbook::{FoundAgent, read_profile};
 /// More than a profile may have, so that reading tells.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// How many names are listed to somebody who named one that there is not.
+/// How many known names an error about an unknown one lists.
 const LISTED_MAX: usize = 50;
 
 /// The profile of an agent: the nearest `.escrow/agents/` that has it, upward from each of these folders in turn.

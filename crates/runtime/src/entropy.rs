@@ -1,18 +1,18 @@
-//! What no replay can derive: chance and the time of day.
+//! Random numbers and the time of day: inputs that no replay can derive.
 //!
-//! **Invariant:** the engine never calls these. The supervisor does, and hands the values in.
+//! **Invariant:** the engine never calls these. The supervisor passes their values in.
 
 use std::io::{self, Read};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use escrow_model::{Millis, RunId};
 
-/// Fills the buffer from the system's source of chance.
+/// Fills the buffer from the system's random source.
 pub fn random_bytes(buffer: &mut [u8]) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::rand::{GetRandomFlags, getrandom};
-        // The kernel gives up to 256 bytes whole. More, or a sandbox that forbids the call, is for the device.
+        // The kernel fills up to 256 bytes at once. A longer buffer, or a sandbox that forbids the call, needs the device.
         if matches!(getrandom(&mut *buffer, GetRandomFlags::empty()), Ok(count) if count == buffer.len()) {
             return Ok(());
         }
@@ -26,7 +26,7 @@ pub fn random_u64() -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// A name for a run that starts now.
+/// The id of a run that starts now.
 pub fn new_run_id() -> io::Result<RunId> {
     Ok(RunId::new(now_ms(), random_u64()?))
 }
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_fills_the_whole_buffer() {
+    fn random_bytes_fill_the_whole_buffer() {
         let mut bytes = [0; 4_096];
         random_bytes(&mut bytes).unwrap();
         assert!(bytes.chunks(64).all(|chunk| chunk.iter().any(|byte| *byte != 0)));

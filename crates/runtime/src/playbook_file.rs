@@ -1,5 +1,5 @@
-//! Reads playbooks from files, with a look at what stands beside them: playbooks that they nest, agents, rules, and
-//! the outcome kinds of the project.
+//! Reads playbooks from files and resolves what they refer to: nested playbooks, agents, rules, and the outcome kinds
+//! of the project.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,16 +18,16 @@ use crate::agents;
 use crate::catalog::catalog;
 use crate::outcome_kinds;
 
-/// Reads the playbook whose file has these bytes. What it nests is looked for beside it, then in `directory`,
-/// then among the playbooks of the project there.
+/// Reads the playbook whose file has these bytes. Nested playbooks are searched beside it, then in `directory`, then
+/// among the playbooks of the project there.
 pub fn read(path: &Path, bytes: &[u8], directory: &Path) -> Reading {
-    Look { directory, known: RefCell::default() }.read(path, bytes)
+    PlaybookFiles { directory, known: RefCell::default() }.read(path, bytes)
 }
 
-/// The playbook that one task for an agent stands for.
+/// The playbook of a single task for an agent.
 pub fn of_agent(name: &str, directory: &Path) -> Reading {
-    let look = Look { directory, known: RefCell::default() };
-    read_agent(name, &catalog(), &look.beside(None))
+    let files = PlaybookFiles { directory, known: RefCell::default() };
+    read_agent(name, &catalog(), &files.beside(None))
 }
 
 /// The file that a nested playbook's name stands for, with its bytes.
@@ -39,26 +39,26 @@ pub fn find(name: &str, beside: Option<&Path>, directory: &Path) -> Option<(Path
     })
 }
 
-/// What stands in a file that should be a playbook or its tests: as much as may stand there, and one byte more when
-/// there is more.
+/// The bytes of a playbook or test file, up to one byte more than allowed, so that the reader can refuse a longer
+/// file.
 pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// How many nested files are looked at.
+/// How many nested files are read.
 const FILES_MAX: usize = 50;
 
-struct Look<'a> {
+struct PlaybookFiles<'a> {
     directory: &'a Path,
-    /// Each file is read once. One that is being read changes nothing by nesting itself.
+    /// Each file is read once. A file that nests itself counts as harmless while it is being read.
     known: RefCell<BTreeMap<PathBuf, Nested>>,
 }
 
-impl Look<'_> {
+impl PlaybookFiles<'_> {
     fn beside<'b>(&'b self, beside: Option<&'b Path>) -> Neighbours<'b> {
-        Neighbours { look: self, beside }
+        Neighbours { files: self, beside }
     }
 
     fn read(&self, path: &Path, bytes: &[u8]) -> Reading {
@@ -66,7 +66,7 @@ impl Look<'_> {
         read_bytes_with(bytes, &path.display().to_string(), &catalog(), &beside)
     }
 
-    /// What cannot be read may do anything, and promises nothing.
+    /// A file that cannot be read is assumed to change the world and to promise nothing.
     fn nested(&self, name: &str, beside: Option<&Path>) -> Nested {
         let anything = |trouble| Nested { changes: true, trouble, ..Nested::default() };
         let Some((path, bytes)) = find(name, beside, self.directory) else {
@@ -101,8 +101,8 @@ pub fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
     Some(format!("line {}: {} ({})", first.line, first.message, first.code))
 }
 
-/// What a nested run promises to the one around it. What its items deliver only it can know, and outcomes are its
-/// own: it verifies those itself.
+/// The artifacts that a nested run promises to its parent. Only the nested run knows what its fan-out items deliver, and
+/// it verifies its outcomes itself.
 fn promises(plan: &Plan) -> Vec<ExpectedArtifact> {
     let is_of_items = |one: &&ExpectedArtifact| {
         let check = one.check.as_deref().and_then(|check| plan.find(check));
@@ -112,7 +112,7 @@ fn promises(plan: &Plan) -> Vec<ExpectedArtifact> {
     promised.map(|one| ExpectedArtifact { kind: None, ..one.clone() }).collect()
 }
 
-/// What is known of a nested playbook before it runs.
+/// The properties of a nested playbook that its parent depends on.
 #[derive(Clone, Debug, Default)]
 struct Nested {
     changes: bool,
@@ -121,31 +121,31 @@ struct Nested {
     inputs: Option<Inputs>,
 }
 
-/// What stands beside one of the files.
+/// Resolves the references of one file.
 struct Neighbours<'a> {
-    look: &'a Look<'a>,
+    files: &'a PlaybookFiles<'a>,
     beside: Option<&'a Path>,
 }
 
 impl ReferenceResolver for Neighbours<'_> {
     fn changes_the_world(&self, playbook: &str) -> bool {
-        self.look.nested(playbook, self.beside).changes
+        self.files.nested(playbook, self.beside).changes
     }
 
     fn trouble(&self, playbook: &str) -> Option<String> {
-        self.look.nested(playbook, self.beside).trouble
+        self.files.nested(playbook, self.beside).trouble
     }
 
     fn inputs(&self, playbook: &str) -> Option<Inputs> {
-        self.look.nested(playbook, self.beside).inputs
+        self.files.nested(playbook, self.beside).inputs
     }
 
     fn promises(&self, playbook: &str) -> Vec<ExpectedArtifact> {
-        self.look.nested(playbook, self.beside).artifacts
+        self.files.nested(playbook, self.beside).artifacts
     }
 
     fn agent(&self, name: &str) -> FoundAgent {
-        let from: Vec<&Path> = self.beside.into_iter().chain([self.look.directory]).collect();
+        let from: Vec<&Path> = self.beside.into_iter().chain([self.files.directory]).collect();
         agents::find(name, &from)
     }
 
@@ -158,13 +158,13 @@ impl ReferenceResolver for Neighbours<'_> {
     }
 
     fn rules(&self, name: &str) -> Option<RulesText> {
-        find_rules(name, self.beside, self.look.directory)
+        find_rules(name, self.beside, self.files.directory)
     }
 }
 
 impl Neighbours<'_> {
     fn projects(&self) -> Vec<PathBuf> {
-        outcome_kinds::projects([Some(self.look.directory), self.beside].into_iter().flatten())
+        outcome_kinds::projects([Some(self.files.directory), self.beside].into_iter().flatten())
     }
 }
 
@@ -182,7 +182,7 @@ pub fn find_rules(name: &str, beside: Option<&Path>, directory: &Path) -> Option
     Some(RulesText { file: path.display().to_string(), text: read_text(&path, RULES_BYTES_MAX) })
 }
 
-/// The whole of a file that is text and not too long.
+/// The text of a file that is not too long.
 pub fn read_text(path: impl AsRef<Path>, bytes_max: u64) -> Result<String, String> {
     let mut text = String::new();
     let file = fs::File::open(path).map_err(|error| error.to_string())?;

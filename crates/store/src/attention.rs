@@ -3,22 +3,22 @@
 use escrow_model::{Millis, RunId, WaitKind};
 use serde::{Deserialize, Serialize};
 
-/// What kind of trouble it is.
+/// The kind of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttentionKind {
-    /// A check waits for an approval, an answer, or somebody who knows what became of an effect.
+    /// A check waits for an approval, an answer, or a person who knows whether an effect happened.
     Waiting,
     Failed,
     TimedOut,
     Aborted,
-    /// Nobody drives the run any more.
+    /// The process that drove the run is gone.
     Interrupted,
     /// It completed, and an optional artifact is missing.
     Warning,
 }
 
-/// What a reason is about: a check, an expected artifact.
+/// The subject of a reason: a check or an expected artifact.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Subject {
     pub kind: String,
@@ -42,9 +42,9 @@ pub struct AttentionItem {
     pub summary: String,
     /// The newest first, at most five.
     pub runs: Vec<RunId>,
-    /// What is to be answered: the newest wait.
+    /// The newest wait, to be answered.
     pub wait: Option<AttentionWait>,
-    /// Somebody has seen it, and nothing came since.
+    /// A person has seen it, and there is no newer occurrence.
     pub dismissed: Option<Dismissal>,
 }
 
@@ -58,7 +58,7 @@ pub struct AttentionWait {
     pub expires_at: Option<Millis>,
 }
 
-/// That somebody has seen it.
+/// A person has seen an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dismissal {

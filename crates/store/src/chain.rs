@@ -1,4 +1,4 @@
-//! The hash chain: each entry's hash covers its bytes, its place and everything before it.
+//! The hash chain: each entry's hash covers its bytes, its sequence number and everything before it.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use sha2::{Digest, Sha256};
 /// Keeps a journal's hashes apart from every other use of SHA-256 on the same bytes.
 const DOMAIN: &[u8] = b"escrow journal v1\0";
 
-/// SHA-256 of an entry and of all that came before it.
+/// SHA-256 of an entry and of all entries before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// What the first entry of a run follows.
+    /// The hash that the first entry of a run follows.
     pub fn origin(run: &RunId) -> Hash {
         let mut hasher = Sha256::new();
         hasher.update(DOMAIN);

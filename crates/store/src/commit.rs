@@ -1,16 +1,16 @@
-//! What a commit is made of and what becomes of it.
+//! Commits and their results.
 
 use escrow_model::{Entry, RunId};
 
 use crate::lease::{Holder, Lease};
 use crate::message::MessageId;
 
-/// What a power cut may take.
+/// What a power cut may undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// The latest commits, never their order. For what may be repeated.
+    /// The latest commits, in reverse order. For work that may be repeated.
     Grouped,
-    /// Nothing: the answer comes when it is on the disk. For intents, results, messages.
+    /// Nothing: the answer comes when the commit is on the disk. For external intents and results, and for messages.
     Full,
 }
 
@@ -27,7 +27,7 @@ pub struct NewRun<'a> {
 pub enum Created {
     /// The run exists, and the caller holds it.
     Done { lease: Lease, seq: u64 },
-    /// Somebody made it before, perhaps the caller, whose answer was lost. `acquire` tells.
+    /// The run exists already, perhaps because the answer to an earlier attempt was lost. `acquire` tells.
     AlreadyExists,
 }
 
@@ -38,7 +38,7 @@ pub struct Commit<'a> {
     /// The last sequence number that the caller knows; 0 before the first entry.
     pub expected_seq: u64,
     pub entries: &'a [Entry],
-    /// The messages that these entries open.
+    /// The messages that these entries deliver.
     pub delivered: &'a [MessageId],
     pub durability: Durability,
 }
@@ -48,7 +48,7 @@ pub struct Commit<'a> {
 pub enum Committed {
     /// The journal now ends at `seq`.
     Done { seq: u64 },
-    /// Someone else holds the run. Nothing was written; the caller must stop.
+    /// Another process holds the run. Nothing was written; the caller must stop.
     Fenced,
     /// The very same commit was written before.
     AlreadyDone { seq: u64 },

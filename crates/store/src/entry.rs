@@ -1,4 +1,4 @@
-//! Entries as they are stored: the bytes that were hashed, and their place.
+//! Entries as they are stored: the bytes that were hashed, and their position.
 
 use escrow_model::{Entry, JOURNAL_VERSION, RunId};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ pub struct StoredEntry {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedEntry {
-    /// The place among all entries. Places only grow; some may be missing.
+    /// The position among all entries. Positions only grow; some may be missing.
     pub global_seq: u64,
     pub run: RunId,
     pub seq: u64,

@@ -48,7 +48,7 @@ pub enum StoreErrorKind {
         expected: u64,
         actual: u64,
     },
-    /// The commit opens a message that was opened before, or belongs to another run.
+    /// The commit delivers a message that was delivered before, or belongs to another run.
     MessageGone,
     /// The commit leads out of a terminal status.
     FinalStatus,
@@ -96,7 +96,7 @@ impl StoreError {
             StoreErrorKind::OutOfStep { .. } | StoreErrorKind::Internal => {
                 "this is a bug in Escrow; please report it"
             }
-            StoreErrorKind::MessageGone => "it was opened before; nothing is left to do",
+            StoreErrorKind::MessageGone => "it was delivered before; nothing is left to do",
             StoreErrorKind::FinalStatus => "a run that has ended stays as it is; resume it or start another",
         }
     }

@@ -1,12 +1,12 @@
-//! What becomes of a journal that was written elsewhere.
+//! The result of importing a journal.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Imported {
     Done {
         seq: u64,
     },
-    /// The very same journal is here.
+    /// The same journal was here before.
     AlreadyThere,
-    /// A run of this name is here, with another journal. It stays as it is.
+    /// A run of this name has another journal here, which stays unchanged.
     Differs,
 }

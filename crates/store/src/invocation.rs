@@ -1,4 +1,4 @@
-//! Invocations: what was asked for, the runs that belong to it, and how it ended.
+//! Invocations: a request, the runs that belong to it, and how it ended.
 
 use escrow_model::{Evidence, InvocationStatus, Millis, RunId, RunStatus};
 use serde::{Deserialize, Serialize};
@@ -13,15 +13,15 @@ pub struct InvocationRow {
     pub started_at: Millis,
     /// When a person ended it, or its last run ended; absent while one runs or waits.
     pub ended_at: Option<Millis>,
-    /// A person said what it came to; its runs no longer do.
+    /// A person has set the status; it no longer follows the runs.
     pub ended_by_hand: bool,
     pub status: InvocationStatus,
-    /// The worst that one of its runs came to so far, whatever a person says; absent while there is none.
+    /// The worst status of its runs so far, whatever a person says; absent while it has none.
     pub health: Option<RunStatus>,
     pub reason: Option<InvocationReason>,
     /// The run whose reason this is.
     pub decisive_run: Option<RunId>,
-    /// How many runs stand where, in the order of [`RunStatus::ALL`].
+    /// How many runs have each status, in the order of [`RunStatus::ALL`].
     pub counts: [u64; 7],
 }
 
@@ -41,7 +41,7 @@ impl InvocationRow {
     }
 }
 
-/// A reason as it came up from a run, or as a person gave it.
+/// The reason of a run, or one that a person gave.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct InvocationReason {
     pub code: String,
@@ -58,7 +58,7 @@ pub struct InvocationFilter {
     pub limit: Option<usize>,
 }
 
-/// What was asked for.
+/// A request that begins an invocation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartedInvocation {
@@ -73,29 +73,29 @@ pub struct StartedInvocation {
     pub by: Option<String>,
 }
 
-/// What a person wants an invocation to have come to.
+/// The end that a person wants an invocation to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndInvocation {
     pub at: Millis,
-    /// Without one, what its runs came to.
+    /// Without one, the status of its runs.
     pub status: Option<InvocationStatus>,
     pub by: Option<String>,
     pub why: Option<String>,
 }
 
-/// What became of the wish.
+/// The result of ending an invocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvocationEnd {
     Done(InvocationRow),
     Unknown,
     /// Some of its runs run or wait.
     StillOpen(InvocationRow),
-    /// Nothing ran, and nobody says what it came to.
+    /// Nothing ran, and no status was given.
     NothingRan(InvocationRow),
     /// It has ended before; an override names who and why.
     EndedBefore(InvocationRow),
-    /// Its runs came to something worse; a better word needs a `why`.
+    /// Its runs ended worse; a better status needs a `why`.
     BetterThanItsRuns(InvocationRow),
-    /// Nobody can say this of an invocation.
+    /// People cannot set this status.
     NotForPeople(InvocationStatus),
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::invocation::{InvocationReason, StartedInvocation};
 
-/// Nobody says more of one invocation than this.
+/// More statements about one invocation are refused.
 const SAID_MAX: usize = 1_000;
 
 /// How long each text may be.
@@ -19,7 +19,7 @@ pub struct InvocationRecord {
 }
 
 impl InvocationRecord {
-    /// Why it cannot be what people said: nothing proves it but itself.
+    /// Why the record cannot be genuine. Nothing but the record itself proves it.
     pub fn problem(&self) -> Option<&'static str> {
         if self.said.is_empty() || self.said.len() > SAID_MAX {
             return Some("says nothing, or too much");
@@ -46,7 +46,7 @@ impl InvocationRecord {
     }
 }
 
-/// One thing that was said.
+/// One statement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Said {

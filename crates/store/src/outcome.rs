@@ -3,13 +3,13 @@
 use escrow_model::{Millis, OutcomeId, RecordedOutcome, RunId};
 use serde::{Deserialize, Serialize};
 
-/// An outcome as it is kept.
+/// An outcome in the store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutcomeRow {
     pub created_at: Millis,
     pub run_id: Option<RunId>,
     pub invocation_id: Option<String>,
-    /// Without the check and the scope that it came from: the row of a file or of an added one has none.
+    /// Without its check and scope: outcomes of files and added ones have none.
     pub outcome: RecordedOutcome,
 }
 
@@ -26,17 +26,17 @@ impl OutcomeRow {
 pub struct OutcomeFilter {
     pub kind: Option<String>,
     pub passed: Option<bool>,
-    /// Those that came then or later.
+    /// Those from then or later.
     pub since: Option<Millis>,
     pub run: Option<RunId>,
     pub invocation: Option<String>,
-    /// Those behind this one.
+    /// Those that follow this one.
     pub after: Option<OutcomeId>,
     pub oldest_first: bool,
     pub limit: Option<usize>,
 }
 
-/// An outcome with what it was added to.
+/// An outcome that was added by hand, with the run or invocation that it belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AddedOutcome {

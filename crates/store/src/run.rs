@@ -1,4 +1,4 @@
-//! Runs as lists show them, and how they are found.
+//! Runs as lists show them, filters, and lookup by name.
 
 use escrow_model::{DeliveryStatus, Millis, Reason, RunId, RunStatus, Warning};
 use thiserror::Error;
@@ -49,7 +49,7 @@ pub struct RunRow {
     pub warnings: Vec<Warning>,
     pub started_at: Millis,
     pub ended_at: Option<Millis>,
-    /// A person's word took the place of what it came to: `from`, `by`, `why`, `at`.
+    /// A person has overridden its status: `from`, `by`, `why`, `at`.
     pub overridden: Option<serde_json::Value>,
     /// The last entry.
     pub seq: u64,

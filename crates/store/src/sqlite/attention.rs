@@ -1,7 +1,7 @@
-//! What needs a person: what waits for one, what ended badly, what was interrupted, what was delivered with warnings.
+//! Finds what needs a person: open waits, runs that ended badly or were interrupted, and deliveries with warnings.
 //! Grouped by cause, newest first. Two indexes answer it; no journal is read.
 //!
-//! What somebody dismissed is written down here, up to the newest occurrence that there was: a newer one brings it back.
+//! A dismissal covers a cause up to its newest occurrence; a newer occurrence brings the cause back.
 
 mod causes;
 
@@ -41,7 +41,7 @@ struct Cause {
 /// How many runs an item names.
 const RUNS_MAX: usize = 5;
 
-/// One time that something happened.
+/// One run that has the cause.
 struct Occurrence {
     cause: Cause,
     at: Millis,
@@ -69,7 +69,7 @@ impl Store {
         })
     }
 
-    /// Keeps that somebody has seen an item as it is now.
+    /// Marks an item as seen in its current state.
     pub fn dismiss(
         &self,
         item: &AttentionItem,
@@ -113,8 +113,8 @@ fn dismissals(connection: &Connection) -> Result<BTreeMap<String, Dismissal>, Tr
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Forgets dismissals of what no longer is there: the run that was seen last is gone, and nothing of its cause is left.
-/// Whoever drives a run may be dead for all this knows.
+/// Forgets dismissals whose last run was removed and whose cause has no other occurrence. Every holder counts as dead
+/// here, so that no dismissal is forgotten too early.
 pub(crate) fn forget_gone(connection: &Connection) -> Result<(), Trouble> {
     let dismissals = dismissals(connection)?;
     let mut left = BTreeMap::new();
@@ -140,7 +140,7 @@ impl Dismissal {
     }
 }
 
-/// Counts an occurrence in its item; one that was dismissed shows only when nothing newer does.
+/// Counts an occurrence in its item. Dismissed occurrences count only while there is no newer one.
 fn add(
     one: Occurrence,
     dismissals: &BTreeMap<String, Dismissal>,

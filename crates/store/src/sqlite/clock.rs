@@ -1,4 +1,4 @@
-//! The time that leases and messages carry. Journal entries bring their own.
+//! The clock of leases and messages. Journal entries carry their own time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

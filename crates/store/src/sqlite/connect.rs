@@ -1,4 +1,4 @@
-//! Opens connections: one that writes, one that reads.
+//! Opens connections for writing and for reading.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ const STATEMENTS_CACHED: usize = 128;
 /// The size that the write-ahead log is cut back to after a large transaction.
 const WAL_BYTES_KEPT: u32 = 8 << 20;
 
-/// The size of a page in a database that is made here. A commit is short and writes whole pages, and whoever comes first
-/// reads all that the log has of them.
+/// The page size of new databases. A commit is short and writes whole pages, and the first process to open the database
+/// reads all of them from the log.
 const PAGE_BYTES: u32 = 2_048;
 
-/// Opens the database for writing; makes it when it is not there.
+/// Opens the database for writing; makes it when it does not exist.
 pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connection, Trouble> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -44,10 +44,10 @@ pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connect
     Ok(connection)
 }
 
-/// Opens the database for reading; `None` when it is not there, or not yet made.
+/// Opens the database for reading; `None` when it does not exist or is still empty.
 ///
 /// The file is opened writable where that is allowed, because the log of a process that was killed may need to
-/// be indexed anew; `query_only` keeps us from changing anything. In a directory that may not be written and
+/// be indexed again; `query_only` keeps us from changing anything. In a directory that may not be written and
 /// that has no log, the file is read as it is.
 pub(crate) fn for_reading(path: &Path, busy_timeout: Duration) -> Result<Option<Connection>, Trouble> {
     if !path.try_exists().unwrap_or(true) {
@@ -79,7 +79,7 @@ fn reader(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<(Conn
     Ok((connection, version))
 }
 
-/// Reads a database that nobody can be writing to: its directory refuses the log that writing would need.
+/// Reads a database that no process can be writing to: its directory refuses the log that a write would need.
 fn read_unchanging(path: &Path, busy_timeout: Duration) -> Option<(Connection, u32)> {
     if log_of(path).try_exists().unwrap_or(true) {
         return None;
@@ -103,10 +103,10 @@ fn prepare(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Res
     connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    // Else a statement whose parameter meets a partial index is planned anew for every value.
+    // Otherwise a statement whose parameter meets a partial index is planned again for every value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // The log stays when the last process leaves. Folding it into the database there, and beginning a new one in
-    // the next process, would cost every short run several syncs.
+    // The log stays when the last process exits. A checkpoint there, and a new log in the next process, would cost
+    // every short run several syncs.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(())
 }

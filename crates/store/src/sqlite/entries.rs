@@ -30,7 +30,7 @@ struct Bytes {
     ends: Vec<(u64, usize)>,
 }
 
-/// Fewer entries than this are read by one processor; starting another would take longer.
+/// Fewer entries than this are decoded by one thread; starting another would take longer.
 const ENTRIES_APIECE: usize = 2_000;
 
 impl Bytes {
@@ -48,7 +48,7 @@ impl Bytes {
         Ok(bytes)
     }
 
-    /// Reads every entry; a long journal with all processors.
+    /// Decodes every entry; those of a long journal on all processors.
     fn decode(&self, run: &RunId) -> Result<Vec<(u64, Entry)>, Trouble> {
         let helpers = std::thread::available_parallelism().map_or(1, usize::from);
         let apiece = self.ends.len().div_ceil(helpers).max(ENTRIES_APIECE);
@@ -104,7 +104,7 @@ pub(crate) fn stored(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Where a journal ends, and who may go on.
+/// The end of a journal, and the token of its holder.
 pub(crate) struct Head {
     pub(crate) id: i64,
     pub(crate) seq: u64,
@@ -149,12 +149,12 @@ pub(crate) fn hash_at(connection: &Connection, journal: i64, seq: u64) -> rusqli
 pub(crate) struct Draft {
     pub(crate) bytes: Vec<u8>,
     pub(crate) at: Millis,
-    /// Of those that change a table.
+    /// Only of entries that change a table.
     pub(crate) event: Option<Event>,
 }
 
 impl Draft {
-    /// Writes the entry into `room` first: a draft then takes no more memory than its bytes.
+    /// Serialises into `room` first, so that a draft takes no more memory than its bytes.
     pub(crate) fn new(entry: &Entry, room: &mut Vec<u8>) -> Result<Draft, Trouble> {
         room.clear();
         serde_json::to_writer(&mut *room, entry).map_err(|error| {

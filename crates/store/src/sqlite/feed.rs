@@ -7,10 +7,10 @@ use crate::error::StoreError;
 use crate::sqlite::store::Store;
 
 impl Store {
-    /// Up to `limit` entries that follow the place `after`; 0 begins at the beginning.
+    /// Up to `limit` entries that follow position `after`; 0 begins at the start.
     ///
-    /// SQLite has one writer at a time, so places are given in the order of commits and none appears late. A
-    /// database with many writers must see to that before it offers a feed.
+    /// SQLite has one writer at a time, so positions follow the order of commits and none appears late. A database with
+    /// many writers must ensure the same.
     pub fn feed(&self, after: u64, limit: usize) -> Result<Vec<FeedEntry>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
@@ -30,7 +30,7 @@ impl Store {
         })
     }
 
-    /// The place of the last entry, 0 when there is none: `feed` after it shows only what is new.
+    /// The position of the last entry, 0 when there is none.
     pub fn feed_end(&self) -> Result<u64, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached("SELECT coalesce(max(global), 0) FROM entries")?;

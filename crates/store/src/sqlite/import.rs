@@ -1,4 +1,4 @@
-//! Takes in a journal that was written elsewhere, byte for byte, after checking its chain.
+//! Imports a journal that was written elsewhere, byte for byte, after checking its chain.
 
 use escrow_model::RunId;
 
@@ -14,7 +14,8 @@ use crate::sqlite::store::Store;
 use crate::sqlite::trouble::Trouble;
 
 impl Store {
-    /// Adds a whole run, as [`Store::journal`] gave it, and what people said of its invocation. Nobody holds it.
+    /// Adds a whole run, as [`Store::journal`] gave it, and what people said of its invocation. The run has no
+    /// holder afterwards.
     pub fn import(
         &self,
         run: &RunId,

@@ -1,5 +1,5 @@
-//! What people say of invocations: no journal tells of it, so it is written down here, each with its place among the
-//! commits, so that a rebuild hears it at the same moment.
+//! What people say of invocations. No journal records it, so it is kept here with its position among the commits: a
+//! rebuild applies it at the same moment.
 
 mod carried;
 
@@ -77,7 +77,7 @@ fn ending(row: InvocationRow, wish: &EndInvocation) -> Result<Ended, Box<Invocat
         return Err(InvocationEnd::BetterThanItsRuns(row).into());
     }
     let (at, by) = (wish.at, wish.by.clone());
-    // What its runs came to is not said again in other words.
+    // The reason of its runs is kept as it is.
     if let (false, true, Some(reason)) = (row.ended_by_hand, Some(status) == of_runs, &row.reason) {
         return Ok(Ended { at, status, reason: reason.clone().into(), by });
     }

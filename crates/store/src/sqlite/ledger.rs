@@ -7,8 +7,8 @@
 //! ```
 //!
 //! **Invariant:** each operation is one transaction that takes the write lock first, so that processes which
-//! share a ledger see each other's numbers and keys. Positions are counted without holes: what is missing was
-//! taken out by other hands.
+//! share a ledger see each other's numbers and keys. Positions have no gaps: a missing one was
+//! removed by another program.
 
 mod chain;
 mod query;
@@ -84,8 +84,8 @@ pub struct ReceiptLedger {
 
 /// How long the write-ahead log may be when a writer leaves.
 ///
-/// Each event has a process of its own: it reads the whole log before it begins, writes once, and so never comes to
-/// begin a new one. Whoever leaves a long log behind therefore folds it in.
+/// Each event has a process of its own, which reads the whole log, writes once and never gets to restart the log. A
+/// process that would leave a long log behind therefore checkpoints it.
 const WAL_BYTES_LEFT: u64 = 100 * 4096;
 
 impl Drop for ReceiptLedger {
@@ -93,7 +93,7 @@ impl Drop for ReceiptLedger {
         let is_long =
             || std::fs::metadata(connect::log_of(&self.path)).is_ok_and(|log| log.len() > WAL_BYTES_LEFT);
         if self.mode == Mode::Write && is_long() {
-            // Nobody waits for it: what another process still reads stays, and the next one tries again.
+            // Without waiting: pages that another process still reads stay, and the next process tries again.
             let _ = self.connection.busy_timeout(Duration::ZERO);
             let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }

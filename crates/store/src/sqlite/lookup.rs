@@ -34,15 +34,15 @@ impl Store {
         self.read(|connection| select(connection, &rest, values))
     }
 
-    /// Whether the run of exactly this id is there and has come to its end.
+    /// Whether the run with exactly this id exists and has ended.
     pub fn has_ended(&self, run: &RunId) -> Result<bool, StoreError> {
         let found =
             self.read(|connection| select(connection, "WHERE id = ?", vec![Value::Text(run.to_string())]))?;
         Ok(found.first().is_some_and(|row| row.status.is_terminal()))
     }
 
-    /// The run with this id, with or without `r_`, or a unique beginning of one; `last` is the newest
-    /// that somebody asked for: a run nested in another is the last only where there is no other.
+    /// The run with this id, with or without `r_`, or a unique beginning of one. `last` is the newest run that is not
+    /// nested in another; when all are nested, the newest of them.
     pub fn run(&self, name: &str) -> Result<RunRow, LookupError> {
         let found = self.read(|connection| {
             if name == "last" {

@@ -1,4 +1,4 @@
-//! Outcomes that were added by hand: no journal tells of them, so they are written down here.
+//! Outcomes that were added by hand. No journal records them, so they are kept here.
 
 use escrow_model::RunId;
 use rusqlite::{Connection, Row};

@@ -1,4 +1,4 @@
-//! Forgets runs for good.
+//! Removes runs for good.
 
 use escrow_model::RunId;
 use rusqlite::Connection;
@@ -10,7 +10,7 @@ use crate::sqlite::{attention, invocations, outcomes, tables};
 
 impl Store {
     /// Removes these runs, their messages, the outcomes that were added to them and all that was derived from them;
-    /// says how many there were. A process that still holds one finds that it is gone.
+    /// says how many there were. A process that still holds one of them fails at its next commit.
     ///
     /// The tables are rebuilt, because a row may speak for several runs. That takes some microseconds for each
     /// entry that stays, so many runs should be removed at once.
@@ -45,7 +45,8 @@ impl Store {
     }
 }
 
-/// The feed's places only grow, also when the last entries go: an empty one of no journal keeps theirs.
+/// Positions of the feed only grow, even when the last entries are removed: an empty entry of no journal keeps the
+/// highest one.
 fn keep_place(connection: &Connection, end: Option<i64>) -> rusqlite::Result<()> {
     connection.execute("DELETE FROM entries WHERE journal = 0", [])?;
     connection.execute(

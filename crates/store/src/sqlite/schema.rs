@@ -64,7 +64,7 @@ ALTER TABLE entries_as_they_come RENAME TO entries;
     outcomes::TABLES,
     invocations::TABLES,
     attention::TABLES,
-    // Nobody asked these; whoever wants to know of the checks of a run reads its journal.
+    // These were never queried: the checks of a run are read from its journal.
     "
 DROP TABLE IF EXISTS checks;
 DROP TABLE IF EXISTS attempts;

@@ -1,4 +1,4 @@
-//! How much room journals take, and giving it back.
+//! The size of journals, and compaction.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Store {
         })
     }
 
-    /// Gives the room of what was removed back to the disk. It rewrites the file, so nobody may be writing.
+    /// Gives the space of removed runs back to the disk. It rewrites the file, so no other process may be writing.
     pub fn compact(&self) -> Result<(), StoreError> {
         let compacted = connect::for_writing(self.path(), self.busy_timeout()).and_then(|connection| {
             connection.execute_batch("VACUUM")?;

@@ -1,11 +1,11 @@
-//! What is derived from the journals: one file per table, one line in [`TABLES`].
+//! Tables derived from the journals: one file per table, one line in [`TABLES`].
 //!
 //! ```text
 //!   entry ──▶ Applied { run, seq, at, event, change } ──▶ each table's `apply`
 //! ```
 //!
 //! **Invariant:** a table depends on entries alone, in the order of their commits; `artifacts` also on the outcomes that
-//! were added by hand, and `invocations` on what people said of them, which has its place among the commits. Dropping
+//! were added by hand, and `invocations` on what people said of them, each at its position among the commits. Dropping
 //! all tables and applying everything again gives the same rows.
 
 pub(crate) mod artifacts;
@@ -125,7 +125,7 @@ pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<()
     apply_to_all(applied, connection)
 }
 
-/// Whether a run that waits goes on with this. If somebody is still waited for, the run says so again.
+/// Whether this event makes a waiting run work again. If the run still waits for a person, it says so again.
 fn ends_a_wait(event: &Event) -> bool {
     matches!(
         event,
@@ -143,7 +143,7 @@ fn apply_to_all(applied: &Applied<'_>, connection: &Connection) -> Result<(), Tr
     Ok(())
 }
 
-/// Makes every table anew and fills it from the entries, oldest commit first.
+/// Recreates every table and fills it from the entries, oldest commit first.
 pub(crate) fn rebuild(connection: &Connection) -> Result<(), Trouble> {
     for table in TABLES {
         connection.execute_batch(&format!("DROP TABLE IF EXISTS {};\n{}", table.name, table.create))?;

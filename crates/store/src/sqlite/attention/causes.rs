@@ -1,4 +1,4 @@
-//! Where trouble is found: runs that ended in it, what waits, and who died.
+//! The sources of attention: runs that ended badly, open waits, and runs whose holder died.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What people said of an invocation, as it travels with a run from one store to another.
+//! Exports and imports what people said of an invocation.
 
 use rusqlite::Connection;
 
@@ -20,7 +20,7 @@ impl Store {
     }
 }
 
-/// When something that was said elsewhere is heard here.
+/// When an imported statement is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hear {
     /// That it began.
@@ -29,7 +29,7 @@ pub(crate) enum Hear {
     BehindTheRun,
 }
 
-/// Takes in what was said elsewhere and goes on from what was said here. If that differs, it stays as it is.
+/// Appends the statements that this store does not have yet. When the two histories differ, this store keeps its own.
 pub(crate) fn take_in(record: &InvocationRecord, when: Hear, connection: &Connection) -> Result<(), Trouble> {
     let here = said_of(&record.id, connection)?;
     let Some(more) = record.said.strip_prefix(here.as_slice()) else { return Ok(()) };

@@ -162,7 +162,7 @@ impl Store {
         })
     }
 
-    /// What an invocation came to: its newest outcome. Every kept outcome is of a registered kind.
+    /// The newest outcome of an invocation. Every kept outcome is of a registered kind.
     pub fn primary_outcome(&self, invocation: &str) -> Result<Option<OutcomeRow>, StoreError> {
         let filter = OutcomeFilter {
             invocation: Some(invocation.to_owned()),

@@ -1,8 +1,8 @@
 //! One row per invocation: what was asked for, the runs that it led to, and where they stand.
 //!
 //! Until a person ends it, its status is that of its runs: running while one runs, waiting while one waits, then the
-//! worst that one of them came to. The reason of that run travels here unchanged: code, summary and evidence. Runs
-//! inside of runs do not count; the run around them has judged them.
+//! worst status of any of them. The reason of that run travels here unchanged: code, summary and evidence. Nested
+//! runs do not count: their parents have judged them.
 
 mod query;
 mod standing;

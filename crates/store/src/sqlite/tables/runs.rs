@@ -1,6 +1,6 @@
-//! One row per run: what it is, where it stands and why; and whether that is for a person to look at.
+//! One row per run: its origin, status and reason, and whether it needs a person.
 //!
-//! `attention` says what kind of trouble a run that nobody contains has ended in. A later success of the same playbook,
+//! `attention` is the kind of trouble that a run which is not nested has ended in. A later success of the same playbook,
 //! asked for in the same way (`request`), clears it.
 
 use escrow_model::{Event, Evidence, Reason, ReasonCode, RunId, RunOptions, hex, rfc3339};
@@ -157,7 +157,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 change.to.is_terminal().then_some(applied.at),
                 matches!(applied.event, Event::RunOverridden { .. }),
                 change.reason.and_then(|reason| reason.evidence.first()).map(subject),
-                // Whoever overrides a run has looked at it.
+                // An override means that a person has seen the run.
                 matches!(applied.event, Event::RunOverridden { .. }),
             ))?;
         if let Some(ReasonCode::CompletedOk | ReasonCode::CompletedWithWarnings) =
@@ -194,7 +194,7 @@ fn clear(run: &str, connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// How a run was asked for, apart from its playbook: two that were asked for alike should come to the same.
+/// How a run was asked for, apart from its playbook: two equal requests should end the same way.
 fn request(options: &RunOptions) -> rusqlite::Result<String> {
     let RunOptions { event, payload, inputs, only, tags, exclude_tags, safe_mode, directory, .. } = options;
     let asked = json(&(event, payload, inputs, only, tags, exclude_tags, safe_mode, directory))?;

@@ -1,6 +1,6 @@
 //! Every change of status of a run, an approval or an invocation, with its reason and who caused it. A terminal status
-//! is final: the table itself refuses to lead out of one, unless by a resume or an override, or because an invocation
-//! that nobody has ended goes on with its runs.
+//! is final: the table itself refuses a row that leads out of one, except by a resume or an override, or because new runs
+//! join an invocation that was not ended by hand.
 //!
 //! The words are those of [`escrow_model::vocabularies`]. Checks change far more often than all others; their changes
 //! are read from the journal, not written twice.
@@ -39,7 +39,7 @@ BEGIN SELECT RAISE(ABORT, 'a terminal status is final'); END;
     apply,
 };
 
-/// Nobody in particular.
+/// The actor of changes that no person caused.
 pub(crate) const ESCROW: &str = "escrow";
 
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {

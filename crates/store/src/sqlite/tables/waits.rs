@@ -107,7 +107,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
     }
 }
 
-/// Resolves open waits of the run, and writes each down: the one of an id, those of a check whose effect nobody knew,
+/// Resolves open waits of the run, and writes each down: the one of an id, those of a check whose effect was unknown,
 /// or all. Those that were resolved before stay as they are: that is the comparison of this compare-and-set.
 fn resolve(
     applied: &Applied<'_>,

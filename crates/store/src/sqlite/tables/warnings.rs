@@ -20,7 +20,7 @@ CREATE TABLE warnings (
 
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
     if let Event::RunReopened { .. } = applied.event {
-        // Warnings are raised when a run ends; one that goes on has none yet.
+        // Warnings are raised when a run ends; a run that was reopened has none yet.
         connection.prepare_cached("DELETE FROM warnings WHERE run = ?1")?.execute([applied.run])?;
         return Ok(());
     }

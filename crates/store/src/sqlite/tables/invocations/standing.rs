@@ -73,7 +73,7 @@ pub(crate) const DECISIVE: &str = "SELECT id, reason_summary, reason_evidence, c
     WHERE invocation_id = ?1 AND depth = 0 AND status = ?2 AND reason_code = ?3 ORDER BY ended_at DESC LIMIT 1";
 
 /// The run that speaks for an invocation: of those with the worst status the one that ended last; of those that
-/// completed, one that did nothing, was overridden or warned before one that is fine. A run that goes on has no reason.
+/// completed, one that did nothing, was overridden or warned before one that is fine. A run that has not ended has no reason.
 fn decisive(
     invocation: &str,
     worst: RunStatus,
