@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use escrow_engine::{Effect, Input, Run};
+use escrow_engine::{AttemptKey, Effect, Input, Run};
 use escrow_model::{Answer, CheckIndex, ProviderFault, Request, ScopePath, folder_in_scope};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -23,10 +23,8 @@ pub(super) struct EffectRunner {
     contexts: Rc<Contexts>,
     world: Rc<dyn ProviderWorld>,
     host: Rc<dyn Host>,
-    tasks: Rc<RefCell<BTreeMap<Key, Task>>>,
+    tasks: Rc<RefCell<BTreeMap<AttemptKey, Task>>>,
 }
-
-type Key = (CheckIndex, ScopePath, u32);
 
 /// What a task of an attempt is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +60,7 @@ impl EffectRunner {
     /// A check whose task has ended without an answer: a task that answers removes itself first.
     pub(super) fn lost(&self) -> Option<CheckIndex> {
         let tasks = self.tasks.borrow();
-        tasks.iter().find(|(_, task)| task.abort.is_finished()).map(|((check, _, _), _)| *check)
+        tasks.iter().find(|(_, task)| task.abort.is_finished()).map(|(attempt, _)| attempt.check)
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -71,14 +69,14 @@ impl EffectRunner {
 
     pub(super) fn perform(&mut self, run: &Run, effect: Effect) {
         match effect {
-            Effect::Perform { check, scope, attempt, request } => {
-                self.start(run, (check, scope, attempt), request, EffectKind::Attempt);
+            Effect::Perform { attempt, request } => {
+                self.start(run, attempt, request, EffectKind::Attempt);
             }
-            Effect::Reconcile { check, scope, attempt, request } => {
-                self.start(run, (check, scope, attempt), request, EffectKind::Reconcile);
+            Effect::Reconcile { attempt, request } => {
+                self.start(run, attempt, request, EffectKind::Reconcile);
             }
-            Effect::Stop { check, scope, attempt } => {
-                if let Some(task) = self.tasks.borrow().get(&(check, scope, attempt)) {
+            Effect::Stop { attempt } => {
+                if let Some(task) = self.tasks.borrow().get(&attempt) {
                     task.canceller.cancel();
                 }
             }
@@ -93,7 +91,7 @@ impl EffectRunner {
                     let seen = inspection.await;
                     let input = match attempt {
                         None => Input::Seen(seen),
-                        Some((check, scope, attempt)) => Input::SeenAt { check, scope, attempt, seen },
+                        Some(attempt) => Input::SeenAt { attempt, seen },
                     };
                     world.deliver(input, &inputs);
                 });
@@ -106,15 +104,15 @@ impl EffectRunner {
         Rc::new(move |input| drop(reports.send(Report::Input(input))))
     }
 
-    fn start(&mut self, run: &Run, key: Key, request: Arc<Request>, kind: EffectKind) {
-        let (check, scope, attempt) = key.clone();
-        if self.tasks.borrow().contains_key(&key) {
+    fn start(&mut self, run: &Run, attempt: AttemptKey, request: Arc<Request>, kind: EffectKind) {
+        if self.tasks.borrow().contains_key(&attempt) {
             // A nested run that is driven already.
             return;
         }
-        let spec = run.plan_of().check(check);
+        let AttemptKey { check, scope, number } = &attempt;
+        let spec = run.plan_of().check(*check);
         let (canceller, cancellation) = cancellation();
-        let context = run.context(check, &scope);
+        let context = run.context(*check, scope);
         let surroundings = Rc::clone(&self.surroundings);
         let place = Attempt {
             run: run.options().run.clone(),
@@ -122,33 +120,33 @@ impl EffectRunner {
             check: spec.name.clone(),
             spool: surroundings.spool.clone(),
             state: surroundings.state.clone(),
-            label: spool_label(&spec.name, &scope, attempt, kind),
+            label: spool_label(&spec.name, scope, *number, kind),
             spool_from_bytes: SPOOL_FROM_BYTES,
             contexts: Rc::clone(&self.contexts),
             scope: scope.clone(),
-            number: attempt,
+            number: *number,
             directory: surroundings.directory.clone(),
-            artifacts: self.artifacts_of(run, check, &scope),
+            artifacts: self.artifacts_of(run, *check, scope),
             context,
             environment: surroundings.environment.clone(),
             secrets: surroundings.secrets.granted(&spec.secrets),
             redactor: Arc::clone(surroundings.secrets.redactor()),
             cancellation: cancellation.clone(),
             live: match kind {
-                EffectKind::Attempt => Some(self.live(&spec.name, &scope)),
+                EffectKind::Attempt => Some(self.live(&spec.name, scope)),
                 EffectKind::Reconcile => None,
             },
             grace: surroundings.grace,
         };
         let nests = kind == EffectKind::Attempt && request.provider == host::PLAYBOOK.name;
         let nesting = nests.then(|| {
-            let earlier = run.nested_before(check, &scope, attempt).cloned().zip(run.reopened_at());
+            let earlier = run.nested_before(&attempt).cloned().zip(run.reopened_at());
             self.host.nest(NestRequest {
                 parent: run.options().clone(),
                 parent_started_at: run.started_at(),
                 check: spec.name.clone(),
                 scope: scope.clone(),
-                attempt,
+                attempt: *number,
                 request: Arc::clone(&request),
                 failed_before: earlier.map(|(run, reopened_at)| FailedBefore { run, reopened_at }),
                 surroundings: (*self.surroundings).clone(),
@@ -157,16 +155,13 @@ impl EffectRunner {
             })
         });
         let (world, inputs) = (Rc::clone(&self.world), self.inputs());
-        let (tasks, done) = (Rc::clone(&self.tasks), key.clone());
+        let (tasks, done) = (Rc::clone(&self.tasks), attempt.clone());
         let task = tokio::task::spawn_local(async move {
+            let attempt = done.clone();
             let input = if let Some(nesting) = nesting {
                 match nesting.await {
-                    NestOutcome::Answered(answer) => {
-                        Input::Answered { check, scope, attempt, answer: *answer }
-                    }
-                    NestOutcome::Waits { child, reason } => {
-                        Input::NestedWaits { check, scope, attempt, child, reason }
-                    }
+                    NestOutcome::Answered(answer) => Input::Answered { attempt, answer: *answer },
+                    NestOutcome::Waits { child, reason } => Input::NestedWaits { attempt, child, reason },
                 }
             } else {
                 let mut answer = match world.provider(&request.provider) {
@@ -178,14 +173,14 @@ impl EffectRunner {
                 };
                 surroundings.secrets.redactor().answer(&mut answer);
                 match kind {
-                    EffectKind::Attempt => Input::Answered { check, scope, attempt, answer },
-                    EffectKind::Reconcile => Input::Reconciled { check, scope, attempt, answer },
+                    EffectKind::Attempt => Input::Answered { attempt, answer },
+                    EffectKind::Reconcile => Input::Reconciled { attempt, answer },
                 }
             };
             tasks.borrow_mut().remove(&done);
             world.deliver(input, &inputs);
         });
-        self.tasks.borrow_mut().insert(key, Task { canceller, abort: task.abort_handle() });
+        self.tasks.borrow_mut().insert(attempt, Task { canceller, abort: task.abort_handle() });
     }
 
     /// Passes on what a nested run commits.
