@@ -221,7 +221,7 @@ impl Nesting {
         let inputs = inputs(&plan, request.fields.get("with"))?;
         let artifacts = surroundings.artifacts.join(folder_in_scope(check, scope));
         fs::create_dir_all(&artifacts)
-            .map_err(|error| failed(&format!("cannot make `{}`: {error}", artifacts.display())))?;
+            .map_err(|error| failed(&format!("cannot create `{}`: {error}", artifacts.display())))?;
         let secrets = self.secrets(&plan).await?;
         let options = RunOptions {
             run: id.clone(),
@@ -274,7 +274,7 @@ impl Nesting {
         }
     }
 
-    /// Looks beside the playbook that names it, then where commands run, then among the project's playbooks.
+    /// Searches the folder of the playbook that names it, then where commands run, then the project's playbooks.
     fn read(&self, name: &str) -> Result<(PathBuf, Plan), ProviderFault> {
         let directory = &self.request.surroundings.directory;
         let beside = self.request.parent.file.as_deref().and_then(|file| Path::new(file).parent());
