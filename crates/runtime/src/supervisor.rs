@@ -22,6 +22,7 @@ use escrow_store::{Journal, Lease, LeaseError, StoreError};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tracing::debug;
 
 use crate::cancellation::Cancellation;
 use crate::host::Host;
@@ -86,7 +87,7 @@ pub enum DriveError {
     #[error("{left} of the processes that run `{run}` had started still run and cannot be ended")]
     Orphans { run: escrow_model::RunId, left: usize },
     /// A bug: the task of an effect has panicked, so its answer would never come.
-    #[error("the task of check `{0}` ended without an answer")]
+    #[error("the task of `{0}` ended without a result")]
     Lost(String),
 }
 
@@ -299,6 +300,8 @@ impl Drive<'_> {
         if !turn.entries.is_empty() || !delivered.is_empty() {
             let expected = self.run.entries() - turn.entries.len() as u64;
             committer.commit(&self.run, expected, &turn.entries, &delivered).await?;
+            let (entries, effects) = (turn.entries.len(), turn.effects.len());
+            debug!(run = %self.lease.run(), entries, effects, messages = delivered.len(), "turn committed");
             if had_secrets {
                 self.rebuild().await?;
             }

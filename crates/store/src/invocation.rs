@@ -92,7 +92,7 @@ pub enum InvocationEnd {
     StillOpen(InvocationRow),
     /// Nothing ran, and no status was given.
     NothingRan(InvocationRow),
-    /// It has ended before; an override names who and why.
+    /// It has ended before; an override needs a name and a reason.
     EndedBefore(InvocationRow),
     /// Its runs ended worse; a better status needs a `why`.
     BetterThanItsRuns(InvocationRow),

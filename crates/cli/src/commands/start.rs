@@ -86,8 +86,9 @@ pub(crate) fn begin(request: StartRequest, store: Arc<Store>) -> Result<Begun, F
             Ok(Begun { run: begun.run, lease: begun.lease, store, secrets: begun.secrets, beginning })
         }
         Err(error @ (BeginError::SecretInPlan | BeginError::SecretInOptions)) => {
-            Err(Failure::author("secret_written_down", error.to_string())
-                .help("a check with `secrets: [NAME]` reads it as `$NAME`; a common word is no secret"))
+            Err(Failure::author("secret_written_down", error.to_string()).help(
+                "a check with `secrets: [NAME]` reads it as `$NAME`; do not use a common word as a secret",
+            ))
         }
         Err(BeginError::Inseparable(error)) => Err(inseparable(&error)),
         Err(error @ BeginError::AlreadyExists(_)) => Err(Failure::world("store", error.to_string())),
@@ -119,8 +120,7 @@ fn runtime() -> Result<&'static Runtime, Failure> {
 }
 
 fn inseparable(error: &Inseparable) -> Failure {
-    Failure::author("secret_written_down", error.to_string())
-        .help("a common word is no secret: choose another")
+    Failure::author("secret_written_down", error.to_string()).help("do not use a common word as a secret")
 }
 
 pub(crate) struct Begun {
@@ -212,13 +212,11 @@ fn drive_failure(error: DriveError, id: &RunId) -> Failure {
     match error {
         DriveError::Store(error) => {
             let failure: Failure = error.into();
-            failure.help(format!(
-                "everything that was started has been ended; go on with `escrow resume {id}` once this is mended"
-            ))
+            failure.help(format!("its processes were ended; fix the cause, then `escrow resume {id}`"))
         }
         DriveError::Fenced(_) => Failure::person("fenced", error.to_string()),
         DriveError::Lost(_) => Failure::bug(format!("this is a bug in Escrow: {error}"))
-            .help(format!("what ran was ended; `escrow resume {id}` goes on from the journal")),
+            .help(format!("its processes were ended; `escrow resume {id}` resumes the run")),
         DriveError::Inseparable(error) => inseparable(&error),
         DriveError::Orphans { .. } => Failure::world("orphans", error.to_string())
             .help(format!("nothing was run again; end them, then `escrow resume {id}`")),
