@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use escrow_model::RunId;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_store::{LeaseError, RunFilter, RunRow, Store};
 use serde_json::json;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use escrow_engine::Run;
 use escrow_model::{Message, RunStatus, WaitKind};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{RunRow, Store, WaitRow};
 use serde_json::json;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use escrow_engine::Run;
 use escrow_model::{Entry, RunStatus, rfc3339};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;
 use escrow_store::{Liveness, RunFilter, RunRow, Store};
 use serde_json::{Value, json};

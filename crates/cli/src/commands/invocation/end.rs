@@ -1,7 +1,7 @@
 //! `escrow invocation end`: as its runs came out, or as somebody says.
 
 use escrow_model::RunStatus;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_store::{EndInvocation, InvocationEnd, InvocationRow, RunFilter, Store};
 use serde_json::json;
 
