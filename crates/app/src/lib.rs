@@ -5,6 +5,8 @@
 
 mod begin;
 mod nested;
+mod nested_files;
 
 pub use begin::{BeginError, Begun, StartRequest, begin};
 pub use nested::NestedRuns;
+pub use nested_files::{NestedFiles, ProjectFiles, WantedPlaybook};

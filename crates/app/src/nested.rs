@@ -4,7 +4,6 @@
 //! parent over finds the same nested run and resumes it or takes its result: nothing runs twice. When a failed parent
 //! is reopened, so is the nested run that failed in it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,7 +15,6 @@ use escrow_model::{
 };
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
-use escrow_runtime::playbook_file;
 use escrow_runtime::process::Stream;
 use escrow_runtime::provider_world::{LocalFuture, ProviderWorld};
 use escrow_runtime::secrets::Secrets;
@@ -26,6 +24,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::begin::{BeginError, StartRequest, begin};
+use crate::nested_files::{NestedFiles, ProjectFiles, WantedPlaybook};
 
 /// How deep runs may nest.
 const DEPTH_MAX: u32 = 8;
@@ -35,11 +34,17 @@ const DEPTH_MAX: u32 = 8;
 pub struct NestedRuns {
     journal: Arc<dyn Journal>,
     world: Rc<dyn ProviderWorld>,
+    files: Rc<dyn NestedFiles>,
 }
 
 impl NestedRuns {
     pub fn new(journal: Arc<dyn Journal>, world: Rc<dyn ProviderWorld>) -> NestedRuns {
-        NestedRuns { journal, world }
+        NestedRuns { journal, world, files: Rc::new(ProjectFiles) }
+    }
+
+    /// Takes the nested playbooks from somewhere else than the project's files.
+    pub fn with_files(self, files: Rc<dyn NestedFiles>) -> NestedRuns {
+        NestedRuns { files, ..self }
     }
 }
 
@@ -80,7 +85,7 @@ impl Nesting {
             Found::Taken(taken) => *taken,
             Found::Resting(run) => return Ok(*run),
         };
-        let NestedRuns { journal, world } = self.runs.clone();
+        let NestedRuns { journal, world, .. } = self.runs.clone();
         let NestRequest { check, scope, surroundings, cancellation, news, .. } = self.request;
         // A cancellation that came earlier was sent to the run as a message.
         let interruption = if cancellation.is_cancelled() { Cancellation::never() } else { cancellation };
@@ -217,11 +222,15 @@ impl Nesting {
             return Err(ProviderFault::logical(FaultCode::own("too_deep"), message));
         }
         let name = request.fields.get("playbook").and_then(Value::as_str).unwrap_or_default();
-        let (file, plan) = self.read(name)?;
+        let (file, plan) = self.runs.files.find(&WantedPlaybook {
+            name,
+            beside: parent.file.as_deref().and_then(|file| Path::new(file).parent()),
+            directory: &surroundings.directory,
+        })?;
         let inputs = inputs(&plan, request.fields.get("with"))?;
         let artifacts = surroundings.artifacts.join(folder_in_scope(check, scope));
-        fs::create_dir_all(&artifacts)
-            .map_err(|error| failed(&format!("cannot create `{}`: {error}", artifacts.display())))?;
+        let created = self.runs.files.create_directory(&artifacts);
+        created.map_err(|error| failed(&format!("cannot create `{}`: {error}", artifacts.display())))?;
         let secrets = self.secrets(&plan).await?;
         let options = RunOptions {
             run: id.clone(),
@@ -272,27 +281,6 @@ impl Nesting {
                 Err(fault)
             }
         }
-    }
-
-    /// Searches the folder of the playbook that names it, then where commands run, then the project's playbooks.
-    fn read(&self, name: &str) -> Result<(PathBuf, Plan), ProviderFault> {
-        let directory = &self.request.surroundings.directory;
-        let beside = self.request.parent.file.as_deref().and_then(|file| Path::new(file).parent());
-        let (path, bytes) = playbook_file::find(name, beside, directory).ok_or_else(|| {
-            ProviderFault::logical(
-                FaultCode::own("bad_playbook"),
-                format!("there is no playbook `{name}` to nest"),
-            )
-        })?;
-        let reading = playbook_file::read(&path, &bytes, directory);
-        let plan = reading.plan.ok_or_else(|| {
-            let what = playbook_file::first_problem(&reading.diagnostics).unwrap_or_default();
-            ProviderFault::logical(
-                FaultCode::own("bad_playbook"),
-                format!("`{}` cannot be run: {what}", path.display()),
-            )
-        })?;
-        Ok((path, plan))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What must be true of every journal, worked out from the journal and the plan alone.
+//! What must be true of every journal, judged from the journal and the plan alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use escrow_model::{
 };
 use serde_json::Value;
 
-/// Reads a journal from its beginning and says what it breaks.
+/// Reads a journal from its beginning and panics at the first broken invariant.
 #[derive(Default)]
-pub struct Reader {
+pub struct Invariants {
     running: BTreeSet<ScopedCheck>,
-    /// Where `reconcile` looks.
+    /// Checks whose `reconcile` runs.
     looking: BTreeSet<ScopedCheck>,
-    /// External attempts that may have taken effect, and nobody has said so or otherwise.
+    /// External attempts whose effect is unknown.
     unknown: BTreeSet<ScopedCheck>,
     violated: BTreeSet<ScopedCheck>,
     /// Retries of the last decision.
@@ -26,18 +26,18 @@ pub struct Reader {
     routed: bool,
 }
 
-impl Reader {
-    pub fn read(plan: &Plan, parallelism: u32, journal: &[Entry], run: &Run) {
-        let mut reader = Reader::default();
+impl Invariants {
+    pub fn check(plan: &Plan, parallelism: u32, journal: &[Entry], run: &Run) {
+        let mut invariants = Invariants::default();
         let limit = plan.max_parallelism.map_or(parallelism, |limit| limit.min(parallelism));
         for entry in journal {
-            reader.entry(plan, &entry.event);
-            let at_work = reader.running.iter().chain(&reader.looking);
+            invariants.entry(plan, &entry.event);
+            let at_work = invariants.running.iter().chain(&invariants.looking);
             let slots = at_work.filter(|at| needs_slot(plan, &at.check)).count();
             assert!(slots <= limit as usize, "{slots} run at once, {limit} may");
         }
-        reader.items_are_apart();
-        reader.statuses_are_of_last_attempts(plan, run);
+        invariants.items_are_apart();
+        invariants.statuses_are_of_last_attempts(plan, run);
     }
 
     fn entry(&mut self, plan: &Plan, event: &Event) {
