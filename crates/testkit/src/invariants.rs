@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Assumption, CheckIndex, Criticality, Ending, Entry, Event, Message, Plan, ScopePath, ScopedCheck, Verdict,
+    Assumption, CheckIndex, Criticality, Ending, Entry, Event, Message, Plan, ScopePath, ScopedCheck,
+    Verdict, WaitKind,
 };
 use serde_json::Value;
 
@@ -12,6 +13,8 @@ use serde_json::Value;
 #[derive(Default)]
 pub struct Invariants {
     running: BTreeSet<ScopedCheck>,
+    /// Running checks that wait for their nested run, and need no slot meanwhile.
+    waiting: BTreeSet<ScopedCheck>,
     /// Checks whose `reconcile` runs.
     looking: BTreeSet<ScopedCheck>,
     /// External attempts whose effect is unknown.
@@ -33,6 +36,7 @@ impl Invariants {
         for entry in journal {
             invariants.entry(plan, &entry.event);
             let at_work = invariants.running.iter().chain(&invariants.looking);
+            let at_work = at_work.filter(|at| !invariants.waiting.contains(*at));
             let slots = at_work.filter(|at| needs_slot(plan, &at.check)).count();
             assert!(slots <= limit as usize, "{slots} run at once, {limit} may");
         }
@@ -55,11 +59,15 @@ impl Invariants {
             Event::AttemptAnswered { check, scope, answer, .. } => {
                 let location = ScopedCheck::new(check, scope);
                 assert!(self.running.remove(&location), "{check}{scope} was running");
+                self.waiting.remove(&location);
                 let spec = plan.check(plan.find(check).expect("it is in the plan"));
                 let at_risk = spec.criticality == Criticality::External && !spec.idempotent;
                 if at_risk && matches!(&answer.ending, Ending::Fault(fault) if fault.effect_unknown) {
                     self.unknown.insert(location);
                 }
+            }
+            Event::WaitStarted { check, scope, kind: WaitKind::Nested, .. } => {
+                self.waiting.insert(ScopedCheck::new(check, scope));
             }
             Event::ReconcileStarted { check, scope, .. } => {
                 let location = ScopedCheck::new(check, scope);
