@@ -4,6 +4,7 @@
 use escrow_model::Assumption;
 use escrow_testkit::{PlanFeatures, RandomAnswers, Rng};
 
+use crate::disk::DiskFault;
 use crate::plans::Plans;
 
 /// How many cases share a plan: reading one costs as much as running it.
@@ -19,6 +20,8 @@ pub struct Case {
     pub(crate) answer_faults: AnswerFaults,
     /// How many operations of the disk may go wrong.
     pub(crate) disk_faults: u32,
+    /// A fault at the commit of this number; random cases have none.
+    pub(crate) fault_at: Option<(u64, DiskFault)>,
     /// What happens at which millisecond, in order.
     pub(crate) incidents: Vec<(u64, Incident)>,
     pub(crate) timeout_ms: Option<u64>,
@@ -149,6 +152,7 @@ fn case(seed: u64, number: u64, plans: Plans, features: PlanFeatures) -> Case {
         answers,
         answer_faults,
         disk_faults: u32::try_from(rng.below(5)).unwrap_or(0),
+        fault_at: None,
         incidents,
         timeout_ms: rng.chance(8).then(|| 1 + rng.below(3_000)),
         retries_failed: rng.chance(10),

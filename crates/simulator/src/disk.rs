@@ -19,7 +19,7 @@ use crate::memory::StoreBackend;
 
 /// How a commit may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DiskFault {
+pub(crate) enum DiskFault {
     /// The process dies before anything is written.
     CrashBefore,
     /// The process dies before it hears that all is written.
@@ -47,8 +47,8 @@ struct State {
     /// How many commits of a hundred fail.
     percent: u64,
     failed: bool,
-    /// The commit at which the process is killed, and whether that commit is written first.
-    kill_at: Option<(u64, bool)>,
+    /// A fault at the commit of this number, counted from 1.
+    fault_at: Option<(u64, DiskFault)>,
     commits: u64,
 }
 
@@ -60,19 +60,14 @@ impl Disk {
         disk_faults: u32,
     ) -> Disk {
         let rng = Rng::new(seed);
-        let state = State { rng, disk_faults, percent: 12, failed: false, kill_at: None, commits: 0 };
+        let state = State { rng, disk_faults, percent: 12, failed: false, fault_at: None, commits: 0 };
         Disk { backend, ledger, crashed: Notify::new(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// A disk without faults, which kills the process at one commit.
-    pub(crate) fn with_kill(
-        backend: Arc<dyn StoreBackend>,
-        ledger: Arc<Ledger>,
-        kill_at: Option<(u64, bool)>,
-    ) -> Disk {
-        let disk = Disk::new(backend, ledger, 0, 0);
-        disk.with(|state| state.kill_at = kill_at);
-        disk
+    /// The same disk, with one fault at the commit of this number.
+    pub(crate) fn with_fault_at(self, fault_at: Option<(u64, DiskFault)>) -> Disk {
+        self.with(|state| state.fault_at = fault_at);
+        self
     }
 
     pub(crate) fn commits(&self) -> u64 {
@@ -106,8 +101,8 @@ impl Disk {
     fn commit_fault(&self) -> Option<DiskFault> {
         self.with(|state| {
             state.commits += 1;
-            if let Some((_, after)) = state.kill_at.take_if(|(at, _)| *at == state.commits) {
-                return Some(if after { DiskFault::CrashAfter } else { DiskFault::CrashBefore });
+            if let Some((_, fault)) = state.fault_at.take_if(|(at, _)| *at == state.commits) {
+                return Some(fault);
             }
             if state.disk_faults == 0 || !state.rng.chance(state.percent) {
                 return None;

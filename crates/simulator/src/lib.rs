@@ -18,6 +18,8 @@ mod block_on;
 mod case;
 mod clock;
 mod disk;
+#[cfg(test)]
+mod every_commit;
 mod invariants;
 mod ledger;
 mod memory;

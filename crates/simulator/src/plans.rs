@@ -35,7 +35,7 @@ impl Plans {
         Plans::read(text, texts)
     }
 
-    fn read(text: String, nested_texts: Vec<(String, String)>) -> Option<Plans> {
+    pub(crate) fn read(text: String, nested_texts: Vec<(String, String)>) -> Option<Plans> {
         let mut nested = NestedPlans::new();
         for (name, text) in &nested_texts {
             let plan = try_plan_nesting(text, &nested).ok()?;

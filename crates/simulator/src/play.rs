@@ -41,6 +41,7 @@ pub struct Played {
     /// What happened, in order, beside the journals.
     pub log: Vec<String>,
     pub lives: u32,
+    pub commits: u64,
     pub status: Option<RunStatus>,
     pub problem: Option<String>,
 }
@@ -99,7 +100,8 @@ impl<'a> Play<'a> {
         options.run.timeout_ms = case.timeout_ms;
         let ledger = Arc::new(Ledger::default());
         let disk =
-            Disk::new(Arc::clone(&backend), Arc::clone(&ledger), case.seed ^ 0x4449_534b, case.disk_faults);
+            Disk::new(Arc::clone(&backend), Arc::clone(&ledger), case.seed ^ 0x4449_534b, case.disk_faults)
+                .with_fault_at(case.fault_at);
         Play {
             top: options.run.run.clone(),
             options,
@@ -130,7 +132,14 @@ impl<'a> Play<'a> {
             Ok(status) => (status, None),
             Err(problem) => (None, Some(problem)),
         };
-        Played { journals, log: self.ledger.lines(), lives: self.lives, status, problem }
+        Played {
+            journals,
+            log: self.ledger.lines(),
+            lives: self.lives,
+            commits: self.disk.commits(),
+            status,
+            problem,
+        }
     }
 
     /// Returns the status of the top run.

@@ -16,7 +16,7 @@ use escrow_testkit::{NestedPlans, ProviderCall, Reply};
 
 use crate::case::AnswerFaults;
 use crate::clock::Clock;
-use crate::disk::Disk;
+use crate::disk::{Disk, DiskFault};
 use crate::invariants;
 use crate::ledger::Ledger;
 use crate::memory::{Memory, StoreBackend, decode};
@@ -57,7 +57,11 @@ impl Recorded {
         let clock = Arc::new(Clock::new());
         let memory: Arc<dyn StoreBackend> = Arc::new(Memory::new(Arc::clone(&clock)));
         let ledger = Arc::new(Ledger::default());
-        let disk = Disk::with_kill(Arc::clone(&memory), Arc::clone(&ledger), kill_at);
+        let disk = Disk::new(Arc::clone(&memory), Arc::clone(&ledger), 0, 0).with_fault_at(kill_at.map(
+            |(commit, is_written)| {
+                (commit, if is_written { DiskFault::CrashAfter } else { DiskFault::CrashBefore })
+            },
+        ));
         let lost = Lost::default();
         let answers = self.answers(&lost);
         let id = &self.options.run;

@@ -17,6 +17,7 @@ pub(crate) fn play_safely(case: &Case, backend: &Backend) -> Played {
             journals: Vec::new(),
             log: Vec::new(),
             lives: 0,
+            commits: 0,
             status: None,
             problem: Some(format!("panic: {}", text.unwrap_or_default())),
         }
