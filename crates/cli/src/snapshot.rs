@@ -179,7 +179,7 @@ fn parse(bytes: &[u8]) -> Result<Snapshot, Unsound> {
 
 fn replay(entries: &[StoredEntry]) -> Result<Run, Unsound> {
     let decoded: Result<Vec<Entry>, _> =
-        entries.iter().map(|entry| serde_json::from_slice::<Entry>(&entry.bytes)).collect();
+        entries.iter().map(|entry| escrow_store::decode_entry(&entry.bytes)).collect();
     let decoded = decoded.map_err(|error| Unsound::Replay(error.to_string()))?;
     Run::replay(&decoded).map_err(|error| Unsound::Replay(error.to_string()))
 }

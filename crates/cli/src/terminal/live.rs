@@ -9,6 +9,7 @@ use escrow_model::{Entry, ScopePath};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::process::Stream;
 use escrow_runtime::supervisor::{NestedNews, Observer};
+use escrow_store::entry_document;
 use serde_json::json;
 
 use super::nested::Nested;
@@ -150,7 +151,7 @@ impl Observer for LiveView<'_> {
     fn committed(&mut self, run: &Run, entries: &[Entry]) {
         if self.ui.output() == Output::Jsonl {
             for entry in entries {
-                self.ui.data(&json!({ "entry": entry }));
+                self.ui.data(&json!({ "entry": entry_document(entry).unwrap_or_default() }));
             }
         }
         if self.ui.is_quiet() {
