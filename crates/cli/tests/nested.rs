@@ -54,6 +54,22 @@ fn all_are(desk: &Desk, outer: &str, others: &str) {
 }
 
 #[test]
+fn a_nested_playbook_reads_facts_and_secrets_of_its_own() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        "
+name: inner
+secrets: {TOKEN: {command: [printf, abcdefgh]}}
+checks:
+  look: {type: command, exec: 'test -n \"$TOKEN\"', secrets: [TOKEN], if: '!git.isRepository || git.head != 7'}
+",
+    );
+    let (code, document) = desk.run("{name: outer, checks: {nest: {type: playbook, playbook: inner.yaml}}}");
+    assert_eq!((code, &document["run"]["status"]), (Some(0), &Value::from("completed")), "{document}");
+}
+
+#[test]
 fn whoever_cancels_a_run_ends_the_runs_in_it_that_wait() {
     let desk = waiting(OUTER);
     assert_eq!(desk.escrow(&["cancel", "last"]).code, Some(0));

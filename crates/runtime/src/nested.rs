@@ -116,12 +116,12 @@ impl Nest {
                 let message = "the run ended before the nested one began";
                 return Err(ProviderFault::transient("cancelled", message));
             }
-            None => self.begin(&id, request)?,
+            None => self.begin(&id, request).await?,
         };
         // Who was told by a message needs no second word.
         let interruption =
             if self.cancellation.is_cancelled() { Cancellation::never() } else { self.cancellation.clone() };
-        let secrets = self.secrets(run.plan_of())?;
+        let secrets = self.secrets(run.plan_of()).await?;
         let surroundings = Surroundings {
             artifacts: PathBuf::from(&run.options().artifacts),
             spool: self.surroundings.spool.with_file_name(id.as_str()),
@@ -185,7 +185,7 @@ impl Nest {
         replayed.map(Some).map_err(|error| world(&error.to_string()))
     }
 
-    fn begin(
+    async fn begin(
         &self,
         id: &RunId,
         request: &Request,
@@ -200,8 +200,8 @@ impl Nest {
         let artifacts = self.surroundings.artifacts.join(folder_in_scope(&self.check, &self.scope));
         fs::create_dir_all(&artifacts)
             .map_err(|error| world(&format!("cannot make `{}`: {error}", artifacts.display())))?;
-        let secrets = self.secrets(&plan)?;
-        let facts = crate::facts::gather(&plan, &self.surroundings.directory, &artifacts, &secrets);
+        let secrets = self.secrets(&plan).await?;
+        let facts = crate::facts::gather(&plan, &self.surroundings.directory, &artifacts, &secrets).await;
         let options = RunOptions {
             run: id.clone(),
             inputs,
@@ -229,11 +229,12 @@ impl Nest {
     }
 
     /// Nobody should need its secrets to end a run.
-    fn secrets(&self, plan: &Plan) -> Result<Secrets, ProviderFault> {
+    async fn secrets(&self, plan: &Plan) -> Result<Secrets, ProviderFault> {
         if self.cancellation.is_cancelled() {
             return Ok(Secrets::at_hand(plan, &self.surroundings.directory));
         }
         Secrets::read(plan, &self.surroundings.directory)
+            .await
             .map_err(|error| ProviderFault::logical("secret", error.to_string()))
     }
 

@@ -17,7 +17,7 @@ use super::messages::drive_upward;
 use super::resume_all;
 use super::run::report;
 use super::runs::replay;
-use super::start::{Begun, exit_of};
+use super::start::{Begun, exit_of, finish};
 use crate::arguments::{ResumeArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -89,7 +89,7 @@ fn secrets_of(run: &Run, lease: &Lease, store: &Store, wish: Wish) -> Result<Sec
     let directory = Path::new(&run.options().directory);
     match wish {
         Wish::End => Ok(Secrets::at_hand(run.plan_of(), directory)),
-        Wish::GoOn => Secrets::read(run.plan_of(), directory).or_else(|error| {
+        Wish::GoOn => finish(Secrets::read(run.plan_of(), directory))?.or_else(|error| {
             store.release(lease)?;
             Err(error.into())
         }),

@@ -49,7 +49,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, ui: &Ui, plan: &Arc<Plan>)
     let state = StateDirectory::find(shared.state.as_deref())?;
     let id = new_run_id().map_err(|error| Failure::world("chance", format!("no random numbers: {error}")))?;
     let artifacts = artifact_directory(arguments.frame.artifacts.as_deref(), &state, &id)?;
-    let secrets = Secrets::read(plan, &directory).map_err(Failure::from)?;
+    let secrets = start::finish(Secrets::read(plan, &directory))?.map_err(Failure::from)?;
     let store = state.write()?;
     let artifacts = create_canonical(&artifacts)?;
     let options = RunOptions {

@@ -93,7 +93,8 @@ pub(crate) fn begin(order: Order, store: Arc<Store>) -> Result<Begun, Failure> {
         return Err(written_down(redactor.finds_in_plan(&plan)));
     }
     let artifacts = PathBuf::from(&options.artifacts);
-    let facts = escrow_runtime::facts::gather(&plan, Path::new(&options.directory), &artifacts, &secrets);
+    let facts =
+        finish(escrow_runtime::facts::gather(&plan, Path::new(&options.directory), &artifacts, &secrets))?;
     let (run, turn) = supervisor::begin(plan, options, facts, redactor, escrow_runtime::chance::now_ms())
         .map_err(|error| inseparable(&error))?;
     let holder = this_process();
@@ -105,6 +106,13 @@ pub(crate) fn begin(order: Order, store: Arc<Store>) -> Result<Begun, Failure> {
         }
         Created::AlreadyExists => Err(Failure::world("store", format!("run `{id}` exists already"))),
     }
+}
+
+/// Waits for work that is done before a run is driven.
+pub(crate) fn finish<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::world("runtime", format!("cannot start: {error}")))?;
+    Ok(runtime.block_on(work))
 }
 
 /// A secret whose value must be written down for the run to be what it is.
