@@ -4,11 +4,9 @@ mod arguments;
 mod bug;
 mod commands;
 mod exit;
-mod failure;
 mod pages;
 mod report;
-mod snapshot;
-mod state;
+mod session;
 mod terminal;
 
 use std::process::ExitCode;
@@ -16,7 +14,6 @@ use std::process::ExitCode;
 use crate::arguments::Arguments;
 use crate::commands::lifecycle;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::Ui;
 
 fn main() -> ExitCode {
@@ -43,9 +40,8 @@ fn escrow() -> ExitCode {
             }
         },
         Err(error) => {
-            let failure = Failure::from_error(error);
-            failure.tell(&ui);
-            failure.code().into()
+            ui.failed(&error);
+            Exit::from(error.class()).into()
         }
     }
 }

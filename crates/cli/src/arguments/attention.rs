@@ -63,7 +63,7 @@ pub(crate) enum InvocationAction {
     Show(InvocationShow),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct InvocationStart {
     /// What it is called
     #[arg(long, value_name = "TEXT")]
