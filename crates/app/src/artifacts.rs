@@ -52,9 +52,9 @@ pub fn fetch(app: &App, run: &str, wanted: &str, if_changed: IfChanged) -> Resul
     let run = replay(&store, &store.run(run)?)?;
     let artifact = find(&run, wanted)?.clone();
     let mut file = open(&directory(&run, app.state()), &artifact.path)?;
-    let (_, sha256) = file.copy(&mut io::sink()).map_err(|error| {
-        Error::world("unreadable", format!("cannot read `{}`: {error}", artifact.path))
-    })?;
+    let (_, sha256) = file
+        .copy(&mut io::sink())
+        .map_err(|error| Error::world("unreadable", format!("cannot read `{}`: {error}", artifact.path)))?;
     if sha256 != artifact.sha256 && if_changed == IfChanged::Refuse {
         let message = format!("`{}` has changed since it was verified", artifact.path);
         return Err(Error::person("changed", message).help("`--changed` fetches it as it is now"));

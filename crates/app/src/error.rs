@@ -95,7 +95,8 @@ impl Error {
         self.code
     }
 
-    pub fn next(&self) -> Option<&str> {
+    /// What to do next.
+    pub fn hint(&self) -> Option<&str> {
         self.help.as_deref()
     }
 

@@ -26,7 +26,8 @@ pub fn start(app: &App, new: NewInvocation) -> Result<InvocationRow, Error> {
     }
     new.prompt.as_ref().map_or(Ok(()), |prompt| text("--prompt", prompt, PROMPT_LENGTH_MAX))?;
     let at = now_ms();
-    let chance = random_u64().map_err(|error| Error::world("chance", format!("no random numbers: {error}")))?;
+    let chance =
+        random_u64().map_err(|error| Error::world("chance", format!("no random numbers: {error}")))?;
     let id = InvocationId::new(at, chance);
     let NewInvocation { name, skill, prompt, by } = new;
     let started = StartedInvocation { at, name, skill, prompt, by: by.or_else(|| app.actor()) };

@@ -14,7 +14,7 @@ pub use assume::{Assumed, assume};
 
 use crate::app::App;
 use crate::error::Error;
-use crate::runs::{Purpose, drive_upward, is_driven, replay};
+use crate::runs::{HELD, Purpose, drive_upward, is_driven, replay};
 
 /// A message, and whether the run continues here when no process drives it.
 #[derive(Debug)]
@@ -58,7 +58,12 @@ pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
     if then == Then::Record || is_driven(&*app.writer()?, &row)? {
         return Ok(Delivered::Recorded { wait, run: row.id });
     }
-    Ok(Delivered::Rested(Box::new(drive_upward(app, &row, purpose).await?)))
+    match drive_upward(app, &row, purpose).await {
+        Ok(run) => Ok(Delivered::Rested(Box::new(run))),
+        // A process that took the run over meanwhile reads the message.
+        Err(error) if error.code() == HELD => Ok(Delivered::Recorded { wait, run: row.id }),
+        Err(error) => Err(error),
+    }
 }
 
 /// Puts the message into the inbox of the run, if it can answer the wait.

@@ -34,7 +34,8 @@ impl NewOutcome {
         let bad = |what: String| Error::author("usage", what);
         let name = self.name.trim();
         if name.is_empty() || name.chars().count() > NAME_LENGTH_MAX || name.chars().any(char::is_control) {
-            let message = format!("`--name` is a line of at most {NAME_LENGTH_MAX} characters, and not empty");
+            let message =
+                format!("`--name` is a line of at most {NAME_LENGTH_MAX} characters, and not empty");
             return Err(bad(message));
         }
         let is_id = |name: &str| {

@@ -76,7 +76,8 @@ pub fn import(app: &App, path: &Path) -> Result<ImportedRun, Error> {
         }
     };
     store.add_outcomes(&snapshot.outcomes, Durability::Full)?;
-    let files = [(&snapshot.artifacts, app.state().artifacts(id)), (&snapshot.outputs, app.state().spool(id))];
+    let files =
+        [(&snapshot.artifacts, app.state().artifacts(id)), (&snapshot.outputs, app.state().spool(id))];
     for (carried, directory) in files {
         for file in carried {
             file.write(&directory).map_err(|error| {

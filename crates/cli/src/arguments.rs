@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use escrow_app::Error;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use escrow_app::Error;
 
 use crate::exit::Exit;
 

@@ -32,11 +32,10 @@ mod wait;
 
 pub(crate) use replay::{Replayed, status_word};
 
-
-use escrow_app::Error;
 use crate::arguments::{Arguments, Command};
 use crate::exit::Exit;
 use crate::terminal::Ui;
+use escrow_app::Error;
 
 pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
     let shared = &arguments.shared;

@@ -18,8 +18,11 @@ impl Assumed {
     /// `CHECK=done`, `CHECK[2]=retry`.
     pub fn parse(text: &str) -> Result<Assumed, Error> {
         let bad = || {
-            Error::author("usage", format!("`--assume {text}` is not CHECK=done, CHECK=failed or CHECK=retry"))
-                .help("an item of a fan-out is `CHECK[2]=done`")
+            Error::author(
+                "usage",
+                format!("`--assume {text}` is not CHECK=done, CHECK=failed or CHECK=retry"),
+            )
+            .help("an item of a fan-out is `CHECK[2]=done`")
         };
         let (place, word) = text.rsplit_once('=').ok_or_else(bad)?;
         let assumption = match word {

@@ -103,7 +103,8 @@ impl HeldRun {
             Err(panicked) => {
                 // This process lives on: without this, the run would count as driven.
                 store.release(&lease)?;
-                Err(panicked.help(format!("what ran was ended; `escrow resume {id}` goes on from the journal")))
+                Err(panicked
+                    .help(format!("what ran was ended; `escrow resume {id}` goes on from the journal")))
             }
         }
     }

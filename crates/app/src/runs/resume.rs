@@ -52,6 +52,9 @@ pub(crate) enum Purpose {
     End,
 }
 
+/// The code of the error that another process drives the run.
+pub(crate) const HELD: &str = "held";
+
 pub(crate) fn not_resumable(row: &RunRow) -> Error {
     let word = row.status.as_str().replace('_', " ");
     match row.status {
@@ -108,7 +111,7 @@ pub(super) fn take_over(row: &RunRow, store: &Store) -> Result<(Lease, Run), Err
     let lease = store.acquire(&row.id, &this_process(), liveness).map_err(|error| match error {
         LeaseError::Store(error) => error.into(),
         LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => {
-            Error::person("held", error.to_string()).help("it goes on there; `escrow runs show` tells how")
+            Error::person(HELD, error.to_string()).help("it goes on there; `escrow runs show` tells how")
         }
     })?;
     match replay(store, row) {

@@ -7,10 +7,10 @@ use escrow_engine::Run;
 use escrow_model::{Plan, RunOptions};
 use escrow_playbook::nearest;
 use escrow_runtime::chance::{new_run_id, now_ms};
+use escrow_runtime::facts;
 use escrow_runtime::holder::this_process;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{self, Beginning};
-use escrow_runtime::facts;
 use escrow_store::{Created, Durability, NewRun};
 use serde_json::{Map, Value};
 
@@ -150,8 +150,8 @@ async fn create(
     }
     let (directory, artifacts) = (PathBuf::from(&options.directory), PathBuf::from(&options.artifacts));
     let facts = app.unless_stopped(facts::gather(&plan, &directory, &artifacts, &secrets)).await?;
-    let (run, turn) = supervisor::begin(plan, options, facts, redactor, now_ms())
-        .map_err(|error| inseparable(&error))?;
+    let (run, turn) =
+        supervisor::begin(plan, options, facts, redactor, now_ms()).map_err(|error| inseparable(&error))?;
     let (store, holder) = (app.writer()?, this_process());
     let id = run.options().run.clone();
     let new = NewRun { run: &id, holder: &holder, entries: &turn.entries, durability: Durability::Grouped };

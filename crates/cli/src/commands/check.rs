@@ -14,7 +14,7 @@ pub(crate) fn check(arguments: &CheckArguments, ui: &Ui) -> Result<Exit, Error> 
     let playbook = playbook_file::load(&arguments.file, ui)?;
     let report = report(&playbook.plan);
     if ui.output() != Output::Human {
-        ui.data(&json!({ "report": report, "diagnostics": playbook.warnings }));
+        ui.data(&json!({ "report": report, "diagnostics": playbook.warnings.diagnostics() }));
         return Ok(Exit::Completed);
     }
     let page = ui.page;

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::arguments::{ExplainArguments, Output, Shared};
 use crate::exit::Exit;
-use crate::session;
 use crate::pages;
+use crate::session;
 use crate::terminal::{Ui, show_account};
 
 pub(crate) fn explain(arguments: &ExplainArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
@@ -54,8 +54,7 @@ fn explain_code(code: &str, ui: &Ui) -> Result<Exit, Error> {
         return Err(match near {
             Some(near) => failure.help(format!("did you mean `{near}`?")),
             None => failure.help("codes look like `E0102` or `run.failed.missing_artifact`"),
-        }
-        );
+        });
     };
     match ui.output() {
         Output::Human => ui.page(page),

@@ -1,7 +1,7 @@
 //! `escrow gc`: removes whole runs that have ended, by age, number and size.
 
-use escrow_app::gc::{self, Retention};
 use escrow_app::Error;
+use escrow_app::gc::{self, Retention};
 use escrow_model::RunId;
 use escrow_runtime::chance::now_ms;
 use serde_json::json;
@@ -42,9 +42,10 @@ fn retention(arguments: &GcArguments) -> Result<Retention, Error> {
             .filter(|_| !text.is_empty())
             .ok_or_else(|| bad("--older-than", text, "write e.g. `30d` or `12h`"))
     });
-    let size = arguments.max_size.as_deref().map(|text| {
-        parse_bytes(text).ok_or_else(|| bad("--max-size", text, "write e.g. `500M` or `2G`"))
-    });
+    let size = arguments
+        .max_size
+        .as_deref()
+        .map(|text| parse_bytes(text).ok_or_else(|| bad("--max-size", text, "write e.g. `500M` or `2G`")));
     Ok(Retention {
         ended_before: age.transpose()?.map(|age| now_ms().saturating_sub(age)),
         keep: arguments.keep,

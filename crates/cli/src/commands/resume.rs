@@ -13,7 +13,8 @@ use crate::terminal::Ui;
 pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
     let Some(run) = &arguments.run else { return resume_all::resume_all(app, ui) };
-    let assumed: Vec<Assumed> = arguments.assume.iter().map(|text| Assumed::parse(text)).collect::<Result<_, _>>()?;
+    let assumed: Vec<Assumed> =
+        arguments.assume.iter().map(|text| Assumed::parse(text)).collect::<Result<_, _>>()?;
     let run = session::drive(&app, async {
         if arguments.failed {
             runs::retry_failed(&app, run).await

@@ -33,8 +33,8 @@ pub(crate) fn run_plan(
 ) -> Result<Exit, Error> {
     // An error may quote what was typed.
     let typed_in = arguments.frame.dir.as_deref().unwrap_or(Path::new("."));
-    let order = order(arguments, Arc::clone(&plan))
-        .map_err(|error| error.without_secrets_of(&plan, typed_in))?;
+    let order =
+        order(arguments, Arc::clone(&plan)).map_err(|error| error.without_secrets_of(&plan, typed_in))?;
     if let Some(event) = &order.event
         && let Some(slip) = runs::unheard_event(&order.plan, &event.name)
     {

@@ -29,9 +29,7 @@ pub(crate) fn verify(arguments: &VerifyArguments, shared: &Shared, ui: &Ui) -> R
             let message = format!("the journal of `{}` is broken at entry {seq}: {reason}", row.id);
             Err(Error::world("broken_journal", message))
         }
-        Verification::NoSuchRun => {
-            Err(Error::author("unknown_run", format!("there is no run `{}`", row.id)))
-        }
+        Verification::NoSuchRun => Err(Error::author("unknown_run", format!("there is no run `{}`", row.id))),
     }
 }
 

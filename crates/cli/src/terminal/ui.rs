@@ -81,7 +81,7 @@ impl Ui {
             let rendered = diagnosed.rendered(terminal_columns(), self.paint.is_coloured());
             self.say_even_when_quiet(rendered.trim_end());
         }
-        self.error(&error.to_string(), error.next());
+        self.error(&error.to_string(), error.hint());
         self.data_if_machine(&error.document());
     }
 
