@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ArtifactContract, Ending, Facts, Message, Plan, PlanReads, ProviderFault, RunId, RunOptions,
-    SeenFile, Sighting,
+    ScopedCheck, SeenFile, Sighting,
 };
 use escrow_playbook::{Answers, MessageAct, TestAnswer, TestCase};
 use serde_json::{Map, json};
@@ -55,16 +55,16 @@ fn script(case: &TestCase, plan: &Plan) -> Script {
             Answers::Always(answer) => Replies::Always(Box::new(reply(answer))),
             Answers::InTurn(answers) => Replies::InTurn(answers.iter().map(reply).collect()),
         };
-        script.replies.insert((place.check.clone(), place.scope.clone()), replies);
+        script.replies.insert(ScopedCheck::new(&place.check, &place.scope), replies);
     }
     for message in &case.messages {
-        let at = |place: &escrow_playbook::Place| (place.check.clone(), place.scope.clone());
+        let at = |place: &escrow_playbook::Place| ScopedCheck::new(&place.check, &place.scope);
         let act = match &message.act {
             MessageAct::Approve(place) => Act::Approve(at(place)),
             MessageAct::Deny(place) => Act::Deny(at(place)),
             MessageAct::Answer(place, text) => Act::Answer(at(place), text.clone()),
             MessageAct::Assume(place, assumption) => {
-                let (check, scope) = at(place);
+                let ScopedCheck { check, scope } = at(place);
                 Act::Send(Message::Assume { check, scope, assumption: *assumption, by: None })
             }
             MessageAct::Wait { ms } => Act::Wait { ms: *ms },

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Ending, Entry, Event, Millis, ScopePath, Verdict};
+use escrow_model::{Ending, Entry, Event, Millis, ScopedCheck, Verdict};
 
 use super::spans::kind_word;
 
@@ -25,7 +25,7 @@ pub(super) struct Measures {
     pub(super) waits: BTreeMap<Labels, u64>,
     pub(super) durations: BTreeMap<Labels, Histogram>,
     playbook: String,
-    started: BTreeMap<(String, ScopePath), Millis>,
+    started: BTreeMap<ScopedCheck, Millis>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -42,10 +42,10 @@ impl Measures {
         match &entry.event {
             Event::RunStarted { plan, .. } => self.playbook.clone_from(&plan.name),
             Event::AttemptStarted { check, scope, .. } => {
-                self.started.insert((check.clone(), scope.clone()), entry.at);
+                self.started.insert(ScopedCheck::new(check, scope), entry.at);
             }
             Event::CheckJudged { check, scope, .. } => {
-                self.started.remove(&(check.clone(), scope.clone()));
+                self.started.remove(&ScopedCheck::new(check, scope));
             }
             _ => {}
         }
@@ -66,7 +66,7 @@ impl Measures {
                 *self.attempts.entry(labels).or_default() += 1;
             }
             Event::CheckJudged { check, scope, verdict, .. } => {
-                if let Some(started) = self.started.get(&(check.clone(), scope.clone())) {
+                if let Some(started) = self.started.get(&ScopedCheck::new(check, scope)) {
                     let status = match verdict {
                         Verdict::Succeeded => "succeeded",
                         Verdict::Failed => "failed",

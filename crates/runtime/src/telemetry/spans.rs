@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Ending, Entry, Event, Message, Millis, ScopePath, Verdict, WaitKind, hex};
+use escrow_model::{Ending, Entry, Event, Message, Millis, ScopePath, ScopedCheck, Verdict, WaitKind, hex};
 use sha2::{Digest, Sha256};
 
 use super::settings::Parent;
@@ -49,8 +49,6 @@ pub(super) enum Outcome {
     Error(String),
 }
 
-type Place = (String, ScopePath);
-
 /// Follows a journal and keeps the spans that are complete.
 #[derive(Debug)]
 pub(super) struct Spans {
@@ -59,9 +57,9 @@ pub(super) struct Spans {
     run: Option<Span>,
     /// How often the run was opened again; each time it is another span.
     passes: u32,
-    attempts: BTreeMap<Place, Span>,
-    waits: BTreeMap<String, (Place, Span)>,
-    looks: BTreeMap<Place, Span>,
+    attempts: BTreeMap<ScopedCheck, Span>,
+    waits: BTreeMap<String, (ScopedCheck, Span)>,
+    looks: BTreeMap<ScopedCheck, Span>,
     pub(super) finished: Vec<Span>,
 }
 
@@ -108,10 +106,10 @@ impl Spans {
                     ("escrow.external", Attribute::Flag(*external)),
                 ];
                 let opened = self.below(check, scope, &format!("#{attempt}"), at, attributes);
-                self.attempts.insert((check.clone(), scope.clone()), opened);
+                self.attempts.insert(ScopedCheck::new(check, scope), opened);
             }
             Event::AttemptAnswered { check, scope, answer, .. } => {
-                if let Some(open) = self.attempts.get_mut(&(check.clone(), scope.clone())) {
+                if let Some(open) = self.attempts.get_mut(&ScopedCheck::new(check, scope)) {
                     open.end = at;
                     if let Ending::Fault(fault) = &answer.ending {
                         open.attributes.push(("escrow.fault", text(&fault.code)));
@@ -124,7 +122,7 @@ impl Spans {
                 }
             }
             Event::CheckJudged { check, scope, verdict, issues, .. } => {
-                let Some(mut open) = self.attempts.remove(&(check.clone(), scope.clone())) else { return };
+                let Some(mut open) = self.attempts.remove(&ScopedCheck::new(check, scope)) else { return };
                 let (status, outcome) = match verdict {
                     Verdict::Succeeded => ("succeeded", Outcome::Ok),
                     Verdict::Failed => {
@@ -159,9 +157,9 @@ impl Spans {
                 self.note_of_run(SpanEvent { at, name: "routed", attributes });
             }
             Event::WaitStarted { check, scope, kind, id, .. } => {
-                let place = (check.clone(), scope.clone());
+                let location = ScopedCheck::new(check, scope);
                 if *kind == WaitKind::UnknownEffect {
-                    self.unknown(&place, at);
+                    self.unknown(&location, at);
                 }
                 let attributes = vec![
                     ("escrow.check", text(check)),
@@ -171,13 +169,13 @@ impl Spans {
                 ];
                 let mut opened = self.below(check, scope, id, at, attributes);
                 opened.name = format!("wait {}", kind_word(*kind));
-                self.waits.insert(id.clone(), (place, opened));
+                self.waits.insert(id.clone(), (location, opened));
             }
             Event::MessageDelivered { message, refused: None } => self.message(message, at),
             Event::WaitExpired { id } => self.resolve(id, "expired", at),
             Event::ReconcileStarted { check, scope, attempt, .. } => {
-                let place = (check.clone(), scope.clone());
-                self.unknown(&place, at);
+                let location = ScopedCheck::new(check, scope);
+                self.unknown(&location, at);
                 let attributes = vec![
                     ("escrow.check", text(check)),
                     ("escrow.scope", text(&scope.to_string())),
@@ -185,10 +183,10 @@ impl Spans {
                 ];
                 let mut opened = self.below(check, scope, &format!("?{attempt}"), at, attributes);
                 opened.name = format!("reconcile {}", opened.name);
-                self.looks.insert(place, opened);
+                self.looks.insert(location, opened);
             }
             Event::Reconciled { check, scope, finding, .. } => {
-                if let Some(mut look) = self.looks.remove(&(check.clone(), scope.clone())) {
+                if let Some(mut look) = self.looks.remove(&ScopedCheck::new(check, scope)) {
                     let found = finding.map_or("unknown", |finding| finding.as_str());
                     look.attributes.push(("escrow.status", text(found)));
                     self.close(look, at);
@@ -242,8 +240,8 @@ impl Spans {
     }
 
     /// The attempt is over, and nobody knows what came of it.
-    fn unknown(&mut self, place: &Place, at: Millis) {
-        if let Some(mut open) = self.attempts.remove(place) {
+    fn unknown(&mut self, location: &ScopedCheck, at: Millis) {
+        if let Some(mut open) = self.attempts.remove(location) {
             open.attributes.push(("escrow.status", text("unknown")));
             open.outcome = Outcome::Error("it may or may not have taken effect".into());
             let end = open.end.max(open.start);
@@ -257,8 +255,8 @@ impl Spans {
             Message::Deny { id, .. } => self.resolve(id, "denied", at),
             Message::Answer { id, .. } => self.resolve(id, "answered", at),
             Message::Assume { check, scope, assumption, .. } => {
-                let place = (check.clone(), scope.clone());
-                let id = self.waits.iter().find(|(_, (at, _))| *at == place).map(|(id, _)| id.clone());
+                let location = ScopedCheck::new(check, scope);
+                let id = self.waits.iter().find(|(_, (at, _))| *at == location).map(|(id, _)| id.clone());
                 if let Some(id) = id {
                     self.resolve(&id, assumption.as_str(), at);
                 }
