@@ -29,7 +29,7 @@ pub(crate) struct HeldRun {
 }
 
 impl HeldRun {
-    pub(crate) async fn to_rest(self, app: &App) -> Result<Run, Error> {
+    pub(crate) async fn drive_to_rest(self, app: &App) -> Result<Run, Error> {
         let mut view = app.view(&self.run);
         let outcome = match self.telemetry(&mut *view) {
             None => self.drive(app, &mut *view).await,

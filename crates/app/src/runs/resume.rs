@@ -35,7 +35,9 @@ pub async fn retry_failed(app: &App, run: &str) -> Result<Run, Error> {
     let secrets = secrets_of(app, &run, &lease, Purpose::Continue).await?;
     match run.reopen_failed(now_ms(), app.actor()) {
         Ok(turn) => {
-            HeldRun { run, lease, store, secrets, beginning: Beginning::Reopened(turn) }.to_rest(app).await
+            HeldRun { run, lease, store, secrets, beginning: Beginning::Reopened(turn) }
+                .drive_to_rest(app)
+                .await
         }
         Err(why) => {
             store.release(&lease)?;
@@ -75,7 +77,7 @@ pub(super) async fn drive(app: &App, row: &RunRow, purpose: Purpose) -> Result<R
     let store = app.writer()?;
     let (lease, run) = take_over(row, &store)?;
     let secrets = secrets_of(app, &run, &lease, purpose).await?;
-    HeldRun { run, lease, store, secrets, beginning: Beginning::Resumed }.to_rest(app).await
+    HeldRun { run, lease, store, secrets, beginning: Beginning::Resumed }.drive_to_rest(app).await
 }
 
 /// Drives a run, and then the runs around it that no other process drives.

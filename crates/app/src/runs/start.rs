@@ -83,7 +83,7 @@ pub enum GivenInputs {
 pub async fn start(app: &App, order: Order) -> Result<Run, Error> {
     let (plan, directory) = (Arc::clone(&order.plan), order.directory.clone());
     match Box::pin(begin(app, order)).await {
-        Ok(begun) => begun.to_rest(app).await,
+        Ok(begun) => begun.drive_to_rest(app).await,
         Err(error) => Err(error),
     }
     // An error may quote what was typed.

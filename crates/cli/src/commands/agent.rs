@@ -29,7 +29,7 @@ pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) -> Res
         frame: arguments.frame.clone(),
         reports: Vec::new(),
     };
-    run::run_plan(&run, shared, ui, Arc::new(plan))
+    run::run_plan(&run, shared, ui, &Arc::new(plan))
 }
 
 /// The task as it was typed, or from stdin.

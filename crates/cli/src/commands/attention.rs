@@ -17,12 +17,11 @@ use crate::terminal::{Paint, Ui, count, parse_duration, printable};
 
 pub(crate) fn attention(arguments: AttentionArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
-    let exit = match arguments.action {
+    match arguments.action {
         None => list(&arguments.list, &*app.reader()?, ui),
         Some(AttentionAction::List(list)) => self::list(&list, &*app.reader()?, ui),
         Some(AttentionAction::Dismiss(dismiss)) => self::dismiss(&dismiss, &app, ui),
-    };
-    exit
+    }
 }
 
 fn list(arguments: &AttentionList, store: &Store, ui: &Ui) -> Result<Exit, Error> {

@@ -17,7 +17,7 @@ const LINE_BYTES_MAX: usize = 64 << 20;
 
 pub(crate) fn eval(arguments: &EvalArguments, ui: &Ui) -> Result<Exit, Error> {
     if arguments.batch {
-        return Ok(batch()?);
+        return batch();
     }
     let source = arguments.expression.as_deref().unwrap_or_default();
     let context = arguments.context.as_deref().map_or_else(|| Ok(json!({})), read_context)?;

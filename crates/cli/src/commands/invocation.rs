@@ -20,13 +20,12 @@ use crate::terminal::{Table, Ui, count, parse_duration, printable, status_painte
 
 pub(crate) fn invocation(arguments: &InvocationArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
-    let exit = match &arguments.action {
+    match &arguments.action {
         InvocationAction::Start(start) => self::start(start, &app, ui),
         InvocationAction::End(end) => end::end(end, &app, ui),
         InvocationAction::List(list) => self::list(list, &*app.reader()?, ui),
         InvocationAction::Show(show) => show::show(show, &*app.reader()?, ui),
-    };
-    exit
+    }
 }
 
 fn start(arguments: &InvocationStart, app: &App, ui: &Ui) -> Result<Exit, Error> {

@@ -47,7 +47,7 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Resul
     }
     if !known {
         let name = arguments.check.clone().unwrap_or_default();
-        return Err(Error::author("unknown_check", format!("run `{}` has no check `{name}`", row.id)).into());
+        return Err(Error::author("unknown_check", format!("run `{}` has no check `{name}`", row.id)));
     }
     drop(out);
     match ui.output() {

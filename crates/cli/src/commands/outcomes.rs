@@ -18,14 +18,13 @@ use crate::terminal::{Table, Ui, parse_duration, printable, show_card};
 
 pub(crate) fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
-    let exit = match arguments.action {
+    match arguments.action {
         None => list(&arguments.list, &*app.reader()?, ui),
         Some(OutcomesAction::List(list)) => self::list(&list, &*app.reader()?, ui),
         Some(OutcomesAction::Show(which)) => show(&which.outcome, &*app.reader()?, ui),
         Some(OutcomesAction::Add(add)) => add::add(&add, &app, ui),
         Some(OutcomesAction::Export(export)) => export::export(&export, &*app.reader()?, ui),
-    };
-    exit
+    }
 }
 
 fn list(arguments: &OutcomesList, store: &Store, ui: &Ui) -> Result<Exit, Error> {

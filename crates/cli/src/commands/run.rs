@@ -21,7 +21,7 @@ use crate::terminal::{Ui, closing, parse_duration};
 pub(crate) fn run(arguments: &RunArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let file = arguments.file.clone().unwrap_or_default();
     let plan = Arc::new(playbook_file::load(&file, ui)?.plan);
-    run_plan(arguments, shared, ui, plan)
+    run_plan(arguments, shared, ui, &plan)
 }
 
 /// Runs a plan, and says how it ended.
@@ -29,12 +29,12 @@ pub(crate) fn run_plan(
     arguments: &RunArguments,
     shared: &Shared,
     ui: &Ui,
-    plan: Arc<Plan>,
+    plan: &Arc<Plan>,
 ) -> Result<Exit, Error> {
     // An error may quote what was typed.
     let typed_in = arguments.frame.dir.as_deref().unwrap_or(Path::new("."));
     let order =
-        order(arguments, Arc::clone(&plan)).map_err(|error| error.without_secrets_of(&plan, typed_in))?;
+        order(arguments, Arc::clone(plan)).map_err(|error| error.without_secrets_of(plan, typed_in))?;
     if let Some(event) = &order.event
         && let Some(slip) = runs::unheard_event(&order.plan, &event.name)
     {
