@@ -27,7 +27,7 @@ pub fn open(directory: &Path, path: &str) -> Result<OpenedFile, Error> {
     let place = || directory.join(path).display().to_string();
     match open_beneath(directory, path) {
         Ok(Some(file)) => Ok(file),
-        Ok(None) => Err(Error::world("gone", format!("`{}` is not there any more", place()))),
+        Ok(None) => Err(Error::world("gone", format!("`{}` no longer exists", place()))),
         Err(problem) => Err(Error::world("unreadable", format!("`{}`: {problem}", place()))),
     }
 }
@@ -120,7 +120,7 @@ fn find<'a>(run: &'a Run, wanted: &str) -> Result<&'a ProducedArtifact, Error> {
             [first, rest @ ..] if rest.iter().all(|other| other.sha256 == first.sha256) => return Ok(first),
             [..] => {
                 let paths: Vec<String> = found.iter().map(|file| format!("`{}`", file.path)).collect();
-                let message = format!("`{wanted}` is {} files", found.len());
+                let message = format!("`{wanted}` matches {} files", found.len());
                 let help = format!("fetch one by its path: {}", paths.join(", "));
                 return Err(Error::author("ambiguous_artifact", message).help(help));
             }

@@ -25,7 +25,7 @@ pub fn dismiss(app: &App, request: &DismissRequest) -> Result<AttentionItem, Err
     let store = app.writer()?;
     let item = find(&store, &request.what)?;
     if item.dismissed.is_some() {
-        let message = format!("`{}` was dismissed, and has not happened since", item.fingerprint);
+        let message = format!("`{}` is already dismissed and has not recurred", item.fingerprint);
         return Err(Error::person("dismissed", message));
     }
     let by = request.by.clone().or_else(|| app.actor());
@@ -61,7 +61,9 @@ fn find(store: &Store, what: &str) -> Result<AttentionItem, Error> {
             Err(Error::author("unknown_item", format!("nothing that needs a person is called `{what}`"))
                 .help("`escrow attention --all` lists everything"))
         }
-        (Some(_), false) => Err(Error::author("ambiguous_item", format!("`{what}` could be one of several"))
-            .help("give the fingerprint")),
+        (Some(_), false) => {
+            Err(Error::author("ambiguous_item", format!("`{what}` is ambiguous"))
+                .help("give the fingerprint"))
+        }
     }
 }

@@ -135,10 +135,10 @@ impl From<SecretError> for Error {
     fn from(error: SecretError) -> Error {
         let message = error.to_string();
         if error.is_of_the_author() {
-            Error::author("secret", message).help("a check asks for it; nothing was run without it")
+            Error::author("secret", message).help("a check needs it; nothing was run")
         } else {
             Error::world("secret", message)
-                .help("run it by hand to see why; its output is not shown, because it may hold the secret")
+                .help("run it by hand to see why; its output is not shown, because it may contain the secret")
         }
     }
 }

@@ -64,17 +64,19 @@ pub fn end(app: &App, request: &EndRequest) -> Result<InvocationRow, Error> {
     match store.end_invocation(&id, &wish)? {
         InvocationEnd::Done(row) => Ok(row),
         InvocationEnd::Unknown => Err(unknown(&id)),
-        InvocationEnd::NothingRan(_) => Err(Error::author("nothing_ran", format!("nothing ran for `{id}`"))
-            .help("say what it came to: `--status completed`, `failed`, `aborted` or `cancelled`")),
+        InvocationEnd::NothingRan(_) => {
+            Err(Error::author("nothing_ran", format!("invocation `{id}` has no runs"))
+                .help("give its status: `--status completed`, `failed`, `aborted` or `cancelled`"))
+        }
         InvocationEnd::StillOpen(_) => Err(still_open(&store, &id)?),
         InvocationEnd::EndedBefore(row) => {
             let message = format!("invocation `{id}` has ended: {}", row.status.as_str().replace('_', " "));
-            Err(Error::person("ended", message).help("another word needs `--why TEXT`, and `--by NAME`"))
+            Err(Error::person("ended", message).help("changing it needs `--why TEXT` and `--by NAME`"))
         }
         InvocationEnd::BetterThanItsRuns(row) => Err(better(&row)),
         InvocationEnd::NotForPeople(status) => {
             let word = status.as_str().replace('_', " ");
-            Err(Error::author("usage", format!("nobody can say that an invocation is {word}"))
+            Err(Error::author("usage", format!("the status of an invocation cannot be set to {word}"))
                 .help("one of completed, failed, aborted, cancelled"))
         }
     }
@@ -101,8 +103,9 @@ fn still_open(store: &Store, id: &str) -> Result<Error, Error> {
 fn better(row: &InvocationRow) -> Error {
     let health = row.health.map_or("", RunStatus::as_str).replace('_', " ");
     let because = row.reason.as_ref().map(|reason| format!(": {}", reason.summary));
-    let message = format!("a run of invocation `{}` came to {health}{}", row.id, because.unwrap_or_default());
-    Error::person("worse", message).help("to say otherwise all the same, give `--why TEXT`")
+    let message =
+        format!("a run of invocation `{}` ended as {health}{}", row.id, because.unwrap_or_default());
+    Error::person("worse", message).help("to set this status nevertheless, give `--why TEXT`")
 }
 
 /// By its id, a unique beginning of it, or `last`.
@@ -117,7 +120,7 @@ fn only_one(store: &Store, name: &str) -> Result<Option<InvocationRow>, Error> {
     let mut found = store.invocations_named(name)?;
     match (found.pop(), found.is_empty()) {
         (found, true) => Ok(found),
-        (_, false) => Err(Error::author("ambiguous_invocation", format!("`{name}` could be one of several"))
+        (_, false) => Err(Error::author("ambiguous_invocation", format!("`{name}` is ambiguous"))
             .help("give more of the id")),
     }
 }

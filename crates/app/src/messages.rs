@@ -81,10 +81,11 @@ fn record(app: &App, reply: Reply) -> Result<(String, RunRow), Error> {
     redact(&store, &row, &mut message)?;
     wait::admits(&wait, &message)?;
     if store.undelivered(&wait.run)?.iter().any(|sent| wait::is_about(&sent.message, &wait.id)) {
-        let message = format!("`{}` was answered already; run `{}` has not read it yet", wait.id, row.id);
-        return Err(
-            Error::person("resolved", message).help(format!("`escrow resume {}` goes on with it", row.id))
+        let message = format!(
+            "`{}` is already answered; the message is not delivered to run `{}` yet",
+            wait.id, row.id
         );
+        return Err(Error::person("resolved", message).help(format!("`escrow resume {}` resumes it", row.id)));
     }
     store.send(&wait.run, &message, app.sender())?;
     Ok((wait.id, row))

@@ -34,8 +34,7 @@ impl NewOutcome {
         let bad = |what: String| Error::author("usage", what);
         let name = self.name.trim();
         if name.is_empty() || name.chars().count() > NAME_LENGTH_MAX || name.chars().any(char::is_control) {
-            let message =
-                format!("`--name` is a line of at most {NAME_LENGTH_MAX} characters, and not empty");
+            let message = format!("`--name` must be one line of 1 to {NAME_LENGTH_MAX} characters");
             return Err(bad(message));
         }
         let is_id = |name: &str| {
@@ -45,7 +44,7 @@ impl NewOutcome {
             return Err(bad("`--invocation` is not an id".into()));
         }
         match self.file.as_deref().map(ArtifactPath::parse) {
-            Some(Err(why)) => Err(bad(format!("`--file` cannot be there: {why}"))),
+            Some(Err(why)) => Err(bad(format!("`--file` is not a valid path: {why}"))),
             Some(Ok(_)) | None => Ok(()),
         }
     }
@@ -56,7 +55,7 @@ pub fn add(app: &App, new: NewOutcome) -> Result<AddedOutcome, Error> {
     let outcome = read_any(&new.content, |name| kind(name, app.state())).map_err(|refused| {
         let problems = refused.problems.join("\n  ");
         Error::author("outcome_invalid", format!("the outcome is refused:\n  {problems}"))
-            .help("nothing was kept; `escrow schema KIND` prints what a kind may hold")
+            .help("nothing was stored; `escrow schema KIND` prints the fields of a kind")
     })?;
     let store = app.writer()?;
     let run = new.run.as_deref().map(|name| store.run(name)).transpose()?;
@@ -90,8 +89,8 @@ fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
     let own = || {
         let schema = outcome_kinds::find(name, &folders)?;
         Some(schema.and_then(|schema| {
-            Kind::own(name, &schema)
-                .map_err(|why| format!("`.escrow/outcomes/{name}.json` is no JSON Schema: {why}"))
+            Kind::custom(name, &schema)
+                .map_err(|why| format!("`.escrow/outcomes/{name}.json` is not a valid JSON Schema: {why}"))
         }))
     };
     Kind::registered(name).map(Ok).or_else(own)

@@ -23,5 +23,5 @@ fn bug(panicked: &(dyn Any + Send)) -> Error {
     let literal = panicked.downcast_ref::<&str>().copied();
     let words = literal.or_else(|| panicked.downcast_ref::<String>().map(String::as_str));
     Error::bug(format!("this is a bug in Escrow: {}", words.unwrap_or("a panic without words")))
-        .help("the journal has everything up to here; please report what led to this")
+        .help("the journal contains everything up to this point; please report what led to this")
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use escrow_model::Plan;
-use escrow_playbook::{FoundAgent, known_agents};
+use escrow_playbook::{AgentLookup, suggest_agent};
 use escrow_runtime::{agents, playbook_file};
 
 use crate::diagnosed::Diagnosed;
@@ -27,10 +27,10 @@ pub fn load(path: &Path) -> Result<LoadedPlaybook, Error> {
     match reading.plan {
         Some(plan) => Ok(LoadedPlaybook { plan, warnings: diagnosed }),
         None => {
-            let problems = match (diagnosed.errors(), reading.untold) {
+            let problems = match (diagnosed.errors(), reading.omitted_errors) {
                 (1, 0) => "1 problem".to_owned(),
                 (errors, 0) => format!("{errors} problems"),
-                (errors, untold) => format!("{} problems, of which {errors} are shown", errors + untold),
+                (errors, omitted) => format!("{} problems, of which {errors} are shown", errors + omitted),
             };
             let message = format!("`{}` has {problems}; nothing was run", path.display());
             Err(Error::author("bad_playbook", message).diagnosed(diagnosed))
@@ -41,13 +41,13 @@ pub fn load(path: &Path) -> Result<LoadedPlaybook, Error> {
 /// The playbook of one task for an agent, whose profile is found from `directory` upward.
 pub fn of_agent(name: &str, directory: &Path) -> Result<Plan, Error> {
     let profile = match agents::find(name, &[directory]) {
-        FoundAgent::Profile(profile) => profile,
-        FoundAgent::Unknown { known } => {
-            return Err(Error::author("unknown_agent", format!("no agent is called `{name}`"))
-                .help(known_agents(name, &known)));
+        AgentLookup::Found(profile) => profile,
+        AgentLookup::Unknown { known } => {
+            return Err(Error::author("unknown_agent", format!("unknown agent `{name}`"))
+                .help(suggest_agent(name, &known)));
         }
-        FoundAgent::Broken { file, diagnostics } => {
-            let message = format!("`{file}` is not a good profile; nothing was run");
+        AgentLookup::Invalid { file, diagnostics } => {
+            let message = format!("`{file}` is not a valid profile; nothing was run");
             let diagnosed = Diagnosed::new(diagnostics, "", &[]);
             return Err(Error::author("bad_playbook", message).diagnosed(diagnosed));
         }

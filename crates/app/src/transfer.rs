@@ -64,14 +64,14 @@ pub fn import(app: &App, path: &Path) -> Result<ImportedRun, Error> {
     if !run.status().is_terminal() {
         let message = format!("run `{id}` has not ended, so it may be driven elsewhere");
         return Err(Error::person("not_ended", message)
-            .help("export it again once it has ended; a run is driven in one place only"));
+            .help("export it again after it has ended; only one process may drive a run"));
     }
     let store = app.writer()?;
     let is_new = match store.import(id, &entries, snapshot.invocation.as_ref())? {
         Imported::Done { .. } => true,
         Imported::AlreadyThere => false,
         Imported::Differs => {
-            let message = format!("there is another run `{id}` here; it stays as it is");
+            let message = format!("another run `{id}` exists here and was not changed");
             return Err(Error::person("differs", message));
         }
     };
@@ -82,7 +82,7 @@ pub fn import(app: &App, path: &Path) -> Result<ImportedRun, Error> {
         for file in carried {
             file.write(&directory).map_err(|error| {
                 Error::world("import", format!("cannot write `{}`: {error}", file.path))
-                    .help("the journal is in; import it again once this is mended")
+                    .help("the journal is imported; import it again after fixing this")
             })?;
         }
     }
@@ -106,7 +106,7 @@ fn read_file(path: &Path) -> Result<Sound, Error> {
         };
         let error = Error::world(code, format!("`{file}`: {why}"));
         match why {
-            Unsound::UnknownVersion(_) => error.help("a newer Escrow wrote it; use that one"),
+            Unsound::UnknownVersion(_) => error.help("it was written by a newer Escrow; use that version"),
             Unsound::NotASnapshot(_)
             | Unsound::Broken { .. }
             | Unsound::CutOff { .. }

@@ -1,7 +1,7 @@
 //! `type: playbook`: a run inside a run, with a journal of its own.
 //!
 //! **Invariant:** the id of a nested run follows from its parent, check, scope and attempt. Whoever takes the
-//! parent over finds the same nested run, goes on with it, or takes its result: nothing is run twice. When the parent
+//! parent over finds the same nested run, resumes it, or takes its result: nothing is run twice. When the parent
 //! was opened again because it had failed, so is the nested run that failed in it.
 
 use std::fs;
@@ -199,7 +199,7 @@ impl Nest {
         let inputs = inputs(&plan, request.fields.get("with"))?;
         let artifacts = self.surroundings.artifacts.join(folder_in_scope(&self.check, &self.scope));
         fs::create_dir_all(&artifacts)
-            .map_err(|error| world(&format!("cannot make `{}`: {error}", artifacts.display())))?;
+            .map_err(|error| world(&format!("cannot create `{}`: {error}", artifacts.display())))?;
         let secrets = self.secrets(&plan).await?;
         let facts = crate::facts::gather(&plan, &self.surroundings.directory, &artifacts, &secrets).await;
         let options = RunOptions {
@@ -238,7 +238,7 @@ impl Nest {
             .map_err(|error| ProviderFault::logical("secret", error.to_string()))
     }
 
-    /// ReferenceResolver the playbook that names it, then where commands run, then among the project's playbooks.
+    /// Searched in the folder of the playbook that names it, then where commands run, then in the project's playbooks.
     fn read(&self, name: &str) -> Result<(PathBuf, Plan), ProviderFault> {
         let directory = &self.surroundings.directory;
         let beside = self.parent.file.as_deref().and_then(|file| Path::new(file).parent());

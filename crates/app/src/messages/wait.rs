@@ -13,7 +13,7 @@ const PROMPT_LENGTH_MAX: usize = 400;
 pub(super) fn find(store: &Store, name: &str) -> Result<WaitRow, Error> {
     let named = store.waits_named(name)?;
     match named.as_slice() {
-        [] => Err(Error::author("unknown_wait", format!("nothing waits for `{name}`"))
+        [] => Err(Error::author("unknown_wait", format!("no approval or question is called `{name}`"))
             .help("`escrow approvals` lists what waits")),
         [one] if one.resolved_at.is_some() => {
             let how = one.resolution.as_deref().unwrap_or("already");
@@ -25,7 +25,7 @@ pub(super) fn find(store: &Store, name: &str) -> Result<WaitRow, Error> {
         [one] => Ok(one.clone()),
         several => {
             let ids: Vec<&str> = several.iter().map(|wait| wait.id.as_str()).collect();
-            Err(Error::author("ambiguous_wait", format!("`{name}` could be any of {}", ids.join(", "))))
+            Err(Error::author("ambiguous_wait", format!("`{name}` is ambiguous: {}", ids.join(", "))))
         }
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn fits(wait: &WaitRow, message: &Message) -> Result<(), Error> {
             "`escrow resume {} --assume {}{}=done`, or `failed`, or `retry`",
             wait.run, wait.check, wait.scope
         ),
-        (_, WaitKind::Nested) => format!("`escrow runs show {id}` tells what the nested run waits for"),
+        (_, WaitKind::Nested) => format!("`escrow runs show {id}` shows what the nested run waits for"),
     };
     let prompt: String = wait.prompt.chars().filter(|c| is_harmless(*c)).take(PROMPT_LENGTH_MAX).collect();
     Err(Error::author("wrong_message", format!("`{id}` waits for something else: {prompt}")).help(help))

@@ -103,8 +103,7 @@ impl HeldRun {
             Err(panicked) => {
                 // This process lives on: without this, the run would count as driven.
                 store.release(&lease)?;
-                Err(panicked
-                    .help(format!("what ran was ended; `escrow resume {id}` goes on from the journal")))
+                Err(panicked.help(format!("its processes were ended; `escrow resume {id}` resumes the run")))
             }
         }
     }
@@ -112,12 +111,11 @@ impl HeldRun {
 
 fn drive_error(error: DriveError, id: &RunId) -> Error {
     match error {
-        DriveError::Store(error) => Error::from(error).help(format!(
-            "everything that was started has been ended; go on with `escrow resume {id}` once this is mended"
-        )),
+        DriveError::Store(error) => Error::from(error)
+            .help(format!("its processes were ended; fix the cause, then `escrow resume {id}`")),
         DriveError::Fenced(_) => Error::person("fenced", error.to_string()),
         DriveError::Lost(_) => Error::bug(format!("this is a bug in Escrow: {error}"))
-            .help(format!("what ran was ended; `escrow resume {id}` goes on from the journal")),
+            .help(format!("its processes were ended; `escrow resume {id}` resumes the run")),
         DriveError::Inseparable(error) => inseparable(&error),
         DriveError::Orphans { .. } => Error::world("orphans", error.to_string())
             .help(format!("nothing was run again; end them, then `escrow resume {id}`")),
@@ -126,5 +124,5 @@ fn drive_error(error: DriveError, id: &RunId) -> Error {
 
 /// A secret that cannot be taken out of an entry without changing its meaning.
 pub(super) fn inseparable(error: &Inseparable) -> Error {
-    Error::author("secret_written_down", error.to_string()).help("a common word is no secret: choose another")
+    Error::author("secret_written_down", error.to_string()).help("do not use a common word as a secret")
 }

@@ -41,7 +41,7 @@ pub async fn retry_failed(app: &App, run: &str) -> Result<Run, Error> {
         }
         Err(why) => {
             store.release(&lease)?;
-            Err(Error::person("ended", format!("run `{}` cannot be opened again: {why}", row.id)))
+            Err(Error::person("ended", format!("run `{}` cannot be reopened: {why}", row.id)))
         }
     }
 }
@@ -62,12 +62,12 @@ pub(crate) fn not_resumable(row: &RunRow) -> Error {
     match row.status {
         RunStatus::Running | RunStatus::Waiting => {
             Error::person("not_ended", format!("run `{}` has not ended: it is {word}", row.id))
-                .help(format!("`escrow resume {}` goes on with it", row.id))
+                .help(format!("`escrow resume {}` resumes it", row.id))
         }
         RunStatus::Completed => Error::person("ended", format!("run `{}` has ended: {word}", row.id)),
         RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
             Error::person("ended", format!("run `{}` has ended: {word}", row.id))
-                .help(format!("`escrow resume {} --failed` runs again what failed", row.id))
+                .help(format!("`escrow resume {} --failed` runs failed checks again", row.id))
         }
     }
 }
@@ -112,9 +112,8 @@ async fn secrets_of(app: &App, run: &Run, lease: &Lease, purpose: Purpose) -> Re
 pub(super) fn take_over(row: &RunRow, store: &Store) -> Result<(Lease, Run), Error> {
     let lease = store.acquire(&row.id, &this_process(), liveness).map_err(|error| match error {
         LeaseError::Store(error) => error.into(),
-        LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => {
-            Error::person(HELD, error.to_string()).help("it goes on there; `escrow runs show` tells how")
-        }
+        LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => Error::person(HELD, error.to_string())
+            .help("it continues there; `escrow runs show` shows its status"),
     })?;
     match replay(store, row) {
         Ok(run) => Ok((lease, run)),

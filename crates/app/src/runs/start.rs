@@ -187,7 +187,7 @@ fn unknown_check(name: &str, plan: &Plan) -> Error {
 fn written_down(is_in_plan: bool) -> Error {
     let place = if is_in_plan { "the playbook" } else { "a path or an option of the run" };
     Error::author("secret_written_down", format!("{place} contains the value of a declared secret"))
-        .help("a check with `secrets: [NAME]` reads it as `$NAME`; a common word is no secret")
+        .help("a check with `secrets: [NAME]` reads it as `$NAME`; do not use a common word as a secret")
 }
 
 /// Creates the directory and resolves the links that lead to it. A link that turns up while the run works is not
@@ -195,7 +195,7 @@ fn written_down(is_in_plan: bool) -> Error {
 fn create_canonical(path: &Path) -> Result<PathBuf, Error> {
     std::fs::create_dir_all(path)
         .and_then(|()| path.canonicalize())
-        .map_err(|error| Error::world("artifacts", format!("cannot make `{}`: {error}", path.display())))
+        .map_err(|error| Error::world("artifacts", format!("cannot create `{}`: {error}", path.display())))
 }
 
 fn cores() -> u32 {

@@ -39,8 +39,8 @@ async fn at_rest(mut row: RunRow, store: &Store, deadline: Option<Instant>) -> R
         if looked.is_none_or(|at| at.elapsed() >= LIVENESS_INTERVAL) {
             // The run may have ended between the two looks.
             if !is_driven(store, &row)? && store.run(row.id.as_str())?.status == RunStatus::Running {
-                let message = format!("run `{}` runs no more: the process that drove it is gone", row.id);
-                let help = format!("`escrow resume {}` goes on with it", row.id);
+                let message = format!("the process that drove run `{}` is gone", row.id);
+                let help = format!("`escrow resume {}` resumes it", row.id);
                 return Err(Error::world("interrupted", message).help(help));
             }
             looked = Some(Instant::now());

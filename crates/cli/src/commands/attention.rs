@@ -43,7 +43,7 @@ fn list(arguments: &AttentionList, store: &Store, ui: &Ui) -> Result<Exit, Error
             ui.data(&json!({ "attention": documents, "dismissed": dismissed, "left_out": hidden }));
         }
         Output::Jsonl => drop(items.iter().all(|item| ui.data(&json!({ "item": document(item) })))),
-        Output::Human if items.is_empty() => ui.page("nothing needs you"),
+        Output::Human if items.is_empty() => ui.page("nothing needs attention"),
         Output::Human => {
             let page: Vec<String> = items.iter().map(|item| show(item, ui.page)).collect();
             ui.page(&page.join("\n"));

@@ -71,7 +71,7 @@ fn read_question(text: &str) -> Result<Question, Error> {
     let indices: Option<Vec<u32>> =
         items.split('[').map(|item| item.strip_suffix(']').and_then(|index| index.parse().ok())).collect();
     let indices = indices.ok_or_else(|| {
-        Error::author("usage", format!("`{text}` is no check and no item of one")).help("write `CHECK[2]`")
+        Error::author("usage", format!("`{text}` is not a check or an item of one")).help("write `CHECK[2]`")
     })?;
     Ok(Question { check: check.to_owned(), scope: Some(ScopePath::new(indices)) })
 }

@@ -35,7 +35,7 @@ pub(crate) fn gc(arguments: &GcArguments, shared: &Shared, ui: &Ui) -> Result<Ex
 
 fn retention(arguments: &GcArguments) -> Result<Retention, Error> {
     let bad = |option: &str, text: &str, help: &str| {
-        Error::author("usage", format!("`{option} {text}` makes no sense")).help(help)
+        Error::author("usage", format!("`{text}` is not a valid value of `{option}`")).help(help)
     };
     let age = arguments.older_than.as_deref().map(|text| {
         parse_duration(text)

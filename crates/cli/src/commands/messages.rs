@@ -34,7 +34,7 @@ fn send(id: &str, decision: Decision, no_run: bool, shared: &Shared, ui: &Ui) ->
     let reply = Reply { wait: id.to_owned(), decision, then };
     match session::drive(&app, messages::reply(&app, reply))? {
         Delivered::Recorded { wait, run } => {
-            ui.say(&format!("recorded; run {run} has it"));
+            ui.say(&format!("recorded for run {run}"));
             ui.data_if_machine(&json!({ "recorded": wait, "run": { "id": run } }));
             Ok(Exit::Completed)
         }

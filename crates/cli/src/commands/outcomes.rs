@@ -47,7 +47,11 @@ fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, ui: &Ui) {
         if let Some(kind) = &filter.kind {
             let known = known_kinds();
             if !known.contains(kind) {
-                ui.say(&format!("no kind is called `{}`; there are {}", printable(kind), known.join(", ")));
+                ui.say(&format!(
+                    "unknown outcome kind `{}`; known kinds: {}",
+                    printable(kind),
+                    known.join(", ")
+                ));
             }
         }
         return;
@@ -125,7 +129,7 @@ fn find(name: &str, store: &Store) -> Result<OutcomeRow, Error> {
         (Some(row), true) => Ok(row),
         (None, _) => Err(unknown()),
         (Some(_), false) => {
-            Err(Error::author("ambiguous_outcome", format!("`{name}` could be one of several"))
+            Err(Error::author("ambiguous_outcome", format!("`{name}` is ambiguous"))
                 .help("give more of the id"))
         }
     }

@@ -25,10 +25,7 @@ pub(crate) fn rules(arguments: &RulesArguments, ui: &Ui) -> Result<Exit, Error> 
 fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Error> {
     let rules = load(&arguments.rules)?;
     if io::stdin().is_terminal() {
-        ui.say(&format!(
-            "{} make sense; give items on stdin to have them judged",
-            count(rules.len(), "rule")
-        ));
+        ui.say(&format!("{} read; pass items on stdin to judge them", count(rules.len(), "rule")));
         return Ok(Exit::Completed);
     }
     let mut desk = Desk::new(&rules, ui);
@@ -43,7 +40,7 @@ fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Error> {
         }
     }
     if items.number == 0 {
-        return Err(Error::author("no_item", "there is no item on stdin")
+        return Err(Error::author("no_item", "no item on stdin")
             .help(format!("escrow rules check {} < item.json", arguments.rules)));
     }
     desk.finish();
@@ -54,7 +51,7 @@ fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Error> {
 fn load(name: &str) -> Result<RuleSet, Error> {
     let here = std::env::current_dir().unwrap_or_default();
     let nothing = || {
-        Error::author("no_such_file", format!("there is no file of rules `{name}`"))
+        Error::author("no_such_file", format!("rules file `{name}` not found"))
             .help("give a path, or the name of a file in `.escrow/rules/`")
     };
     let found = find_rules(name, None, &here).ok_or_else(nothing)?;

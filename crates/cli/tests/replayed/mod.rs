@@ -37,7 +37,7 @@ pub(crate) fn cut_short(playbook: &Path, tests: &Path) -> usize {
     let ends: Vec<usize> = (0..text.len()).step_by(13).filter(|end| text.is_char_boundary(*end)).collect();
     for end in &ends {
         let Some(file) = read_tests(&text[..*end], "x.test.yaml").file else { continue };
-        if file.judge(&plan, &text[..*end], "x.test.yaml").is_empty() {
+        if file.validate(&plan, &text[..*end], "x.test.yaml").is_empty() {
             for case in &file.tests {
                 let played = rehearsal_of(case, &plan).play();
                 let _ = differences(case, &played);

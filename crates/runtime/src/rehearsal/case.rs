@@ -39,7 +39,7 @@ pub fn rehearsal_of(case: &TestCase, plan: &Arc<Plan>) -> Rehearsal {
 fn facts(case: &TestCase, plan: &Plan) -> Facts {
     let git = PlanReads::of(plan)
         .wants_git()
-        .then(|| Err("a test has no git: say what changed in `payload`, as `filesChanged`".to_owned()));
+        .then(|| Err("a test does not read git; give `filesChanged` in `payload`".to_owned()));
     let redacted = |name: &String, value: &String| {
         let secret = plan.secrets.iter().any(|secret| secret.name == *name);
         (name.clone(), if secret { "***".to_owned() } else { value.clone() })
@@ -58,7 +58,7 @@ fn script(case: &TestCase, plan: &Plan) -> Script {
         script.replies.insert(ScopedCheck::new(&place.check, &place.scope), replies);
     }
     for message in &case.messages {
-        let at = |place: &escrow_playbook::Place| ScopedCheck::new(&place.check, &place.scope);
+        let at = |place: &escrow_playbook::CheckRef| ScopedCheck::new(&place.check, &place.scope);
         let act = match &message.act {
             MessageAct::Approve(place) => Act::Approve(at(place)),
             MessageAct::Deny(place) => Act::Deny(at(place)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{CheckStatus, Event, RunStatus};
-use escrow_playbook::{ExpectedCheck, Place, TestCase};
+use escrow_playbook::{CheckRef, ExpectedCheck, TestCase};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub fn differences(case: &TestCase, played: &Played) -> Vec<Difference> {
                     differ(&name, expected, actual);
                 }
             }
-            None => differ(&name, "an item".to_owned(), "there is no such item".to_owned()),
+            None => differ(&name, "an item".to_owned(), "no such item".to_owned()),
         }
     }
     if let Some(expected) = &case.expect.routes {
@@ -138,7 +138,7 @@ fn places(document: &Value) -> BTreeMap<String, Standing> {
     places
 }
 
-fn label(place: &Place) -> String {
+fn label(place: &CheckRef) -> String {
     format!("{}{}", place.check, place.scope)
 }
 
@@ -180,7 +180,7 @@ fn routes(played: &Played) -> Vec<String> {
 }
 
 /// Of a check, all of them; of an item, those of its last verdict.
-fn issues(played: &Played, document: &Value, place: &Place) -> Vec<String> {
+fn issues(played: &Played, document: &Value, place: &CheckRef) -> Vec<String> {
     if place.scope.is_root() {
         let issues = document["checks"][&place.check]["issues"].as_array().into_iter().flatten();
         return issues.map(|issue| issue["rule_id"].as_str().unwrap_or_default().to_owned()).collect();

@@ -94,7 +94,7 @@ impl<'a> Stage<'a> {
     pub(super) fn play(mut self) -> Played {
         while !self.run.status().is_terminal() && self.problems.is_empty() && self.next() {
             if self.commits.len() > TURNS_MAX {
-                self.problems.push(format!("it does not end: {TURNS_MAX} turns"));
+                self.problems.push(format!("the run did not end within {TURNS_MAX} turns"));
             }
         }
         let messages = self.rehearsal.script.messages.iter().skip(self.messages_sent);
@@ -195,7 +195,7 @@ impl<'a> Stage<'a> {
                 .into_iter()
                 .find(|wait| wait.check == location.check && wait.scope == location.scope)
                 .map(|wait| wait.id)
-                .ok_or_else(|| format!("a message came for `{location}`, which waits for nothing"))
+                .ok_or_else(|| format!("a message was sent to `{location}`, which is not waiting"))
         };
         let message = match &message.act {
             Act::Approve(place) => waiting(place).map(|id| Message::Approve { id, by: None, note: None }),
@@ -341,7 +341,7 @@ impl<'a> Stage<'a> {
         let reply = match found.or_else(|| replies.get(&ScopedCheck::new(&name, &ScopePath::root()))) {
             None => {
                 let provider = &request.provider;
-                Err(format!("`{place}` was to run and has no answer: no `{provider}` is started in a test"))
+                Err(format!("`{place}` would run and has no answer; a test does not start a `{provider}`"))
             }
             Some(Replies::Always(reply)) => Ok(reply.as_ref()),
             Some(Replies::InTurn(replies)) => {
@@ -350,7 +350,7 @@ impl<'a> Stage<'a> {
                 let answers = if count == 1 { "1 answer".to_owned() } else { format!("{count} answers") };
                 replies
                     .get(turn.saturating_sub(1))
-                    .ok_or_else(|| format!("`{place}` was to run {turn} times and has {answers}"))
+                    .ok_or_else(|| format!("`{place}` would run {turn} times and has {answers}"))
             }
         };
         let reply = reply.and_then(|reply| match kind {
@@ -358,7 +358,7 @@ impl<'a> Stage<'a> {
             EffectKind::Reconcile => reply
                 .reconcile
                 .as_deref()
-                .ok_or_else(|| format!("`reconcile` of `{place}` was to look and has no answer")),
+                .ok_or_else(|| format!("`reconcile` of `{place}` would run and has no answer")),
         });
         match reply {
             Ok(reply) => {

@@ -1,4 +1,4 @@
-//! Where a part of a decoded scalar stands in the file: past quotes, escapes, indentation and folding.
+//! Maps ranges of a decoded scalar back to the file, across quotes, escapes, indentation and folding.
 
 use std::ops::Range;
 
@@ -6,16 +6,16 @@ use granit_parser::ScalarStyle;
 
 use super::Node;
 
-/// The place in `text` of a byte range of the decoded scalar `node`.
+/// The span in `text` of a byte range of the decoded scalar `node`.
 ///
-/// Characters that are not blank stand in the same order in the file as in the decoded value, whatever the
-/// style; only blanks are folded, cut or inserted. So the two are walked side by side.
-pub(crate) fn place_within(text: &str, node: &Node, range: &Range<usize>) -> Range<usize> {
+/// In every style, characters other than white space appear in the same order in the file and in the decoded value;
+/// only white space is folded, removed or inserted. So both are traversed in parallel.
+pub(crate) fn span_within(text: &str, node: &Node, range: &Range<usize>) -> Range<usize> {
     let Some(scalar) = node.scalar() else { return node.span.clone() };
     let Some(written) = text.get(node.span.clone()) else { return node.span.clone() };
     let mut cursor = Cursor { written, at: 0, style: scalar.style };
     cursor.open();
-    // An error at the end points behind the last thing that stands there, not behind the blanks after it.
+    // An error at the end points after the last visible character, not after trailing white space.
     let text_end = scalar.text.trim_end().len();
     let range = range.start.min(text_end)..range.end.min(text_end);
     let mut start = None;
@@ -35,7 +35,7 @@ pub(crate) fn place_within(text: &str, node: &Node, range: &Range<usize>) -> Ran
     match (start, end) {
         (Some(start), Some(end)) if start < end => base + start..base + end,
         (Some(start), _) => base + start..base + start,
-        // Past the end of the value: right behind its last character.
+        // Past the end of the value: directly after its last character.
         (None, Some(end)) => base + end..base + end,
         (None, None) => node.span.clone(),
     }
@@ -58,7 +58,7 @@ impl Cursor<'_> {
         self.written.get(self.at..)?.chars().next()
     }
 
-    /// Where the next decoded character stands, stepping over it.
+    /// The range of the next decoded character. Advances past it.
     fn find(&mut self, decoded: char) -> Option<Range<usize>> {
         loop {
             let start = self.at;
@@ -78,7 +78,7 @@ impl Cursor<'_> {
                 }
                 return Some(start..self.at);
             } else if decoded.is_whitespace() {
-                // A blank that folding made, or one at the very end: it stands nowhere in particular.
+                // White space from folding, or at the end: it has no exact position.
                 let end = start + found.filter(|next| next.is_whitespace()).map_or(0, char::len_utf8);
                 self.at = end;
                 return Some(start..end);
@@ -117,14 +117,14 @@ mod tests {
     use crate::diagnostic::Diagnostics;
     use crate::yaml::parse;
 
-    /// Finds `needle` in the decoded value of `key`, and says what stands at its place in the file.
+    /// Finds `needle` in the decoded value of `key` and compares the source text of its span.
     fn check(text: &str, needle: &str, expected: &str) {
         let root = parse(text, &mut Diagnostics::default()).expect("it is YAML");
         let node = root.get("key").expect("it has the key");
         let decoded = node.string().expect("a string");
         let start = decoded.find(needle).expect("the value has it");
-        let place = place_within(text, node, &(start..start + needle.len()));
-        assert_eq!(&text[place], expected, "in {text:?}");
+        let span = span_within(text, node, &(start..start + needle.len()));
+        assert_eq!(&text[span], expected, "in {text:?}");
     }
 
     #[test]
@@ -147,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_value_is_behind_what_stands_there() {
+    fn the_end_of_a_value_excludes_trailing_white_space() {
         let text = "key: |\n  a +\n\nnext: 1\n";
         let root = parse(text, &mut Diagnostics::default()).expect("it is YAML");
         let node = root.get("key").expect("it has the key");
         let length = node.string().expect("a string").len();
-        assert_eq!(place_within(text, node, &(length..length)), 12..12);
+        assert_eq!(span_within(text, node, &(length..length)), 12..12);
     }
 }

@@ -1,16 +1,16 @@
-//! Who can be reached from whom, answered at once for all pairs.
+//! Reachability between all pairs of checks.
 
 use super::graph::components;
 
-/// The closure of a graph. One bit per pair of components, so that ten thousand checks take 12 MB.
-pub(super) struct Reach {
+/// The transitive closure of a graph, with one bit per pair of components: ten thousand checks take 12 MB.
+pub(super) struct Reachability {
     component_of: Vec<usize>,
-    /// Per component, the components that are reached from it, itself only when a ring leads back.
+    /// Per component, the components that it reaches; itself only when it contains a cycle.
     reached: Vec<Vec<u64>>,
 }
 
-impl Reach {
-    pub(super) fn of(count: usize, successors: impl Fn(usize) -> Vec<usize>) -> Reach {
+impl Reachability {
+    pub(super) fn of(count: usize, successors: impl Fn(usize) -> Vec<usize>) -> Reachability {
         let components = components(count, &successors);
         let mut component_of = vec![0; count];
         for (number, members) in components.iter().enumerate() {
@@ -20,7 +20,7 @@ impl Reach {
         }
         let words = components.len().div_ceil(64);
         let mut reached: Vec<Vec<u64>> = Vec::with_capacity(components.len());
-        // A component comes behind all that it leads to, so their bits are there when they are needed.
+        // A component comes after its successors, so their bits are complete.
         for (number, members) in components.iter().enumerate() {
             let mut bits = vec![0; words];
             for next in members.iter().flat_map(|member| successors(*member)).map(|next| component_of[next]) {
@@ -33,11 +33,11 @@ impl Reach {
             }
             reached.push(bits);
         }
-        Reach { component_of, reached }
+        Reachability { component_of, reached }
     }
 
-    /// Whether a way leads from one to the other, by one step at least.
-    pub(super) fn leads(&self, from: usize, to: usize) -> bool {
+    /// Whether a path of at least one step leads from one to the other.
+    pub(super) fn reaches(&self, from: usize, to: usize) -> bool {
         let to = self.component_of[to];
         self.reached[self.component_of[from]][to / 64] & (1 << (to % 64)) != 0
     }
@@ -48,11 +48,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways_are_found_through_chains_and_rings() {
+    fn paths_are_found_through_chains_and_cycles() {
         // 0 → 1 → 2 ⇄ 3, 4 alone, 5 → 5
         let next = [vec![1], vec![2], vec![3], vec![2], vec![], vec![5]];
-        let reach = Reach::of(next.len(), |place| next[place].clone());
-        for (from, to, leads) in [
+        let reach = Reachability::of(next.len(), |index| next[index].clone());
+        for (from, to, expected) in [
             (0, 3, true),
             (3, 0, false),
             (2, 2, true),
@@ -61,7 +61,7 @@ mod tests {
             (5, 5, true),
             (1, 1, false),
         ] {
-            assert_eq!(reach.leads(from, to), leads, "{from} to {to}");
+            assert_eq!(reach.reaches(from, to), expected, "{from} to {to}");
         }
     }
 }

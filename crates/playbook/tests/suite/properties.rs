@@ -1,19 +1,21 @@
-//! What holds whatever the text.
+//! Properties that hold for any input.
 
 use escrow_contract::rules::RuleSet;
 use escrow_model::Rule;
-use escrow_playbook::{Severity, json_schema, read, read_bytes, read_profile, read_rules, render, report};
+use escrow_playbook::{
+    NoReferences, Severity, json_schema, read, read_bytes, read_profile, read_rules, render, report,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::support::{CATALOG, REVIEWER, texts_of};
 
-/// Reads, renders and reports; whatever comes of it, nothing may panic and the promises must hold.
+/// Reads, renders and reports any bytes without a panic, and checks the invariants of the result.
 fn survive(bytes: &[u8]) {
-    let reading = read_bytes(bytes, "any.yaml", CATALOG);
+    let reading = read_bytes(bytes, "any.yaml", CATALOG, &NoReferences);
     let text = String::from_utf8_lossy(bytes);
     let errors = reading.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
-    assert_eq!(reading.plan.is_none(), errors > 0, "a plan goes with no errors");
+    assert_eq!(reading.plan.is_none(), errors > 0, "a plan exists exactly when there are no errors");
     assert!(reading.diagnostics.windows(2).all(|pair| pair[0].span.start <= pair[1].span.start));
     for found in &reading.diagnostics {
         assert!(found.line >= 1 && found.column >= 1);
@@ -44,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn any_change_of_a_playbook_is_answered(
+    fn any_edit_of_a_playbook_is_answered(
         which in any::<prop::sample::Index>(),
         at in any::<prop::sample::Index>(),
         length in 0usize..12,
@@ -66,17 +68,17 @@ rules:
   - { rule_id: even, field: age, check: custom, params: { expr: 'value % 2 === 0 && item.name', error: odd } }
 ";
 
-/// Reads rules; what was taken judges anything, and says the same of it twice.
+/// Reads rules. Valid rules judge any item, and `judge` agrees with `admits`.
 fn survive_as_rules(text: &str) {
     let reading = read_rules(text, "any.yaml");
     let errors = reading.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
-    assert_eq!(reading.rules.is_none(), errors > 0, "rules go with no errors");
+    assert_eq!(reading.rules.is_none(), errors > 0, "rules exist exactly when there are no errors");
     render(&reading.diagnostics, text, true);
     let Some(rules) = reading.rules else { return };
     let stored = serde_json::to_string(&rules).expect("rules can be stored");
     let restored: Vec<Rule> = serde_json::from_str(&stored).expect("stored rules can be read");
     assert_eq!(rules, restored);
-    let set = RuleSet::compile(&rules).expect("rules that were read make sense");
+    let set = RuleSet::compile(&rules).expect("valid rules compile");
     for item in [
         json!(null),
         json!([1, "a", {}]),
@@ -86,11 +88,11 @@ fn survive_as_rules(text: &str) {
     }
 }
 
-/// A profile of an agent: read or refused, and then with a reason.
+/// Reads an agent profile: valid, or rejected with errors.
 fn survive_as_profile(bytes: &[u8]) {
     let reading = read_profile(bytes, "any.md", "any");
     let errors = reading.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
-    assert_eq!(reading.profile.is_none(), errors > 0, "a profile goes with no errors");
+    assert_eq!(reading.profile.is_none(), errors > 0, "a profile exists exactly when there are no errors");
     render(&reading.diagnostics, "", true);
 }
 
@@ -98,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_change_of_a_file_of_rules_is_answered(
+    fn any_edit_of_a_rules_file_is_answered(
         at in any::<prop::sample::Index>(),
         length in 0usize..12,
         instead in "[-a-z:{}\\[\\],&*!|>'\"# \n\t<=.0-9é(?+)$]{0,12}",
@@ -120,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn any_change_of_a_profile_is_answered(
+    fn any_edit_of_a_profile_is_answered(
         at in any::<prop::sample::Index>(),
         length in 0usize..12,
         instead in "[-a-z:{}\\[\\],&*!|>'\"# \n\t<=.0-9é]{0,12}",
@@ -132,7 +134,7 @@ proptest! {
 }
 
 #[test]
-fn every_broken_playbook_cut_anywhere_is_answered() {
+fn every_truncated_playbook_is_answered() {
     for text in texts_of("broken").iter().filter(|text| text.len() < 400) {
         for end in (0..text.len()).step_by(7).filter(|end| text.is_char_boundary(*end)) {
             survive(&text.as_bytes()[..end]);
@@ -191,31 +193,31 @@ fn hostile_texts_are_answered_in_time() {
         "\u{feff}\u{feff}checks:".to_owned(),
         "x".repeat(5 * 1024 * 1024),
     ] {
-        let reading = read(&text, "hostile.yaml", CATALOG);
+        let reading = read(&text, "hostile.yaml", CATALOG, &NoReferences);
         assert!(!reading.diagnostics.is_empty());
         assert!(reading.diagnostics.len() <= 500);
     }
 }
 
 #[test]
-fn diagnostics_are_data_of_a_fixed_shape() {
-    let reading = read("checks:\n  ä: { type: comand }\n", "x.yaml", CATALOG);
+fn diagnostics_serialize_to_a_fixed_form() {
+    let reading = read("checks:\n  ä: { type: comand }\n", "x.yaml", CATALOG, &NoReferences);
     let data = serde_json::to_value(&reading.diagnostics[0]).expect("it is data");
     let expected = serde_json::json!({
         "code": "E0107",
         "severity": "error",
-        "message": "no provider is called `comand`",
+        "message": "unknown provider `comand`",
         "file": "x.yaml",
         "line": 2,
         "column": 14,
-        "label": "unknown provider",
+        "label": "no such provider",
         "help": "did you mean `command`?",
     });
     assert_eq!(data, expected);
 }
 
 #[test]
-fn the_schema_for_editors_accepts_what_is_good_and_is_itself_a_schema() {
+fn the_editor_schema_is_valid_and_accepts_valid_playbooks() {
     let schema = escrow_contract::Schema::compile(&json_schema(CATALOG)).expect("a JSON Schema");
     let good = serde_json::json!({"checks": {"a": {"type": "command", "exec": "ls", "depends_on": ["b"], "timeout": "10m"}, "b": {"type": "noop"}}});
     assert!(schema.violations(&good).is_empty(), "{:?}", schema.violations(&good));

@@ -1,11 +1,11 @@
-//! The JSON Schema of a playbook, for editors: the tables of keys, said in another language.
+//! JSON Schemas of playbooks and rules files for editors, generated from the key tables.
 
 use escrow_model::{KeyKind, ProviderSpec};
 use serde_json::{Map, Value, json};
 
-use crate::keys::{self, Shape, Table};
+use crate::keys::{self, KeyTable, Shape};
 
-/// Describes playbooks with these providers.
+/// The JSON Schema of playbooks that use these providers.
 pub fn json_schema(catalog: &[ProviderSpec]) -> Value {
     let mut schema = table_schema(&keys::FILE, catalog);
     if let Some(object) = schema.as_object_mut() {
@@ -16,17 +16,20 @@ pub fn json_schema(catalog: &[ProviderSpec]) -> Value {
     schema
 }
 
-/// A map with the keys of a table that knows no providers.
-pub(crate) fn map_schema(table: &Table) -> Value {
-    table_schema(table, &[])
+/// The JSON Schema of a rules file.
+pub fn rules_schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Escrow rules",
+        "oneOf": [rule_list_schema(), table_schema(&keys::RULES, &[])],
+    })
 }
 
-/// A list of such maps.
-pub(crate) fn list_schema(table: &Table) -> Value {
-    json!({"type": "array", "items": map_schema(table)})
+fn rule_list_schema() -> Value {
+    json!({"type": "array", "items": table_schema(&keys::RULE, &[])})
 }
 
-fn table_schema(table: &Table, catalog: &[ProviderSpec]) -> Value {
+fn table_schema(table: &KeyTable, catalog: &[ProviderSpec]) -> Value {
     let mut properties = Map::new();
     for key in table.keys {
         properties.insert(key.name.to_owned(), described(shape_schema(&key.shape, catalog), key.doc));
@@ -39,7 +42,7 @@ fn table_schema(table: &Table, catalog: &[ProviderSpec]) -> Value {
     schema
 }
 
-/// A check, one alternative per provider: its keys depend on its type.
+/// A check: one alternative per provider, because the keys depend on `type`.
 fn check_schema(catalog: &[ProviderSpec]) -> Value {
     let common = table_schema(&keys::CHECK, catalog);
     let alternatives: Vec<Value> = catalog
@@ -115,12 +118,12 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
             "propertyNames": {"pattern": VARIABLE},
             "additionalProperties": text(),
         }),
-        Shape::Rules => json!({"oneOf": [string(), list_schema(&keys::RULE)]}),
+        Shape::Rules => json!({"oneOf": [string(), rule_list_schema()]}),
         Shape::Kind => string(),
         Shape::Params => json!({"type": "object"}),
         Shape::SchemaOrCard => json!({"type": ["object", "string"]}),
         Shape::Schema => json!({"type": "object"}),
-        // By what it lacks: not every editor knows classes of messages.
+        // Excludes characters instead of naming classes: not every editor supports Unicode classes.
         Shape::Identifier => json!({"type": "string", "pattern": "^[^\\s!-,./:-@\\[-\\^`{-~]+$"}),
         Shape::Any => json!({}),
         Shape::Map(table) => table_schema(table, catalog),
@@ -136,7 +139,7 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
     }
 }
 
-/// What an environment variable may be called.
+/// The pattern of environment variable names.
 const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 
 fn provider_key_schema(kind: KeyKind) -> Value {

@@ -1,36 +1,38 @@
-//! Whether a test speaks of a playbook as it is.
+//! Compares a test file with its playbook.
 
 use escrow_model::Plan;
 
-use super::{MessageAct, Place, TestCase, TestFile};
+use super::{CheckRef, MessageAct, TestCase, TestFile};
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::suggest::near_or_all;
+use crate::suggest::suggest_or_list;
 
-pub(super) fn judge(file: &TestFile, plan: &Plan, found: &mut Diagnostics) {
-    let mut judge = Judge { plan, found };
+pub(super) fn validate(file: &TestFile, plan: &Plan, found: &mut Diagnostics) {
+    let mut validator = Validator { plan, found };
     for case in &file.tests {
-        judge.case(case);
+        validator.case(case);
     }
 }
 
-struct Judge<'a> {
+struct Validator<'a> {
     plan: &'a Plan,
     found: &'a mut Diagnostics,
 }
 
-impl Judge<'_> {
+impl Validator<'_> {
     fn case(&mut self, case: &TestCase) {
-        let places = case.answers.iter().map(|(place, _)| place);
-        let places = places.chain(case.expect.checks.iter().map(|(place, _)| place));
-        for place in places.chain(case.expect.issues.iter().map(|(place, _)| place)).chain(&case.only) {
-            self.place(place);
+        let check_refs = case.answers.iter().map(|(check_ref, _)| check_ref);
+        let check_refs = check_refs.chain(case.expect.checks.iter().map(|(check_ref, _)| check_ref));
+        for check_ref in
+            check_refs.chain(case.expect.issues.iter().map(|(check_ref, _)| check_ref)).chain(&case.only)
+        {
+            self.check_ref(check_ref);
         }
         for message in &case.messages {
             match &message.act {
-                MessageAct::Approve(place)
-                | MessageAct::Deny(place)
-                | MessageAct::Answer(place, _)
-                | MessageAct::Assume(place, _) => self.place(place),
+                MessageAct::Approve(check_ref)
+                | MessageAct::Deny(check_ref)
+                | MessageAct::Answer(check_ref, _)
+                | MessageAct::Assume(check_ref, _) => self.check_ref(check_ref),
                 MessageAct::Cancel | MessageAct::Wait { .. } => {}
             }
         }
@@ -38,49 +40,49 @@ impl Judge<'_> {
         for artifact in case.artifacts.iter().flatten() {
             let ids = self.plan.artifacts.expected.iter().map(|expected| expected.id.as_str());
             if !ids.clone().any(|id| id == artifact.id) {
-                let help = near_or_all(&artifact.id, ids, "artifacts");
+                let help = suggest_or_list(&artifact.id, ids, "artifacts");
                 self.found.push(
                     Problem::new(
                         "E0102",
                         artifact.span.clone(),
-                        format!("the playbook promises no artifact `{}`", artifact.id),
+                        format!("unknown artifact `{}`", artifact.id),
                     )
-                    .label("the playbook does not have it")
+                    .label("not in the playbook")
                     .help(help),
                 );
             }
         }
         if case.artifacts.is_none() && case.expect.missing.is_some() {
             self.found.push(
-                Problem::new("E0106", case.span.clone(), "a test that expects `missing` needs `artifacts`")
-                    .label("without `artifacts` the artifact contract is no part of the test"),
+                Problem::new("E0106", case.span.clone(), "`missing` requires `artifacts`")
+                    .label("without `artifacts`, the test ignores the artifact contract"),
             );
         }
     }
 
-    fn place(&mut self, place: &Place) {
-        let Some(index) = self.plan.find(&place.check) else {
+    fn check_ref(&mut self, check_ref: &CheckRef) {
+        let Some(index) = self.plan.find(&check_ref.check) else {
             let names = self.plan.checks.iter().map(|check| check.name.as_str());
             self.found.push(
-                Problem::new("E0102", place.span.clone(), format!("no check is called `{}`", place.check))
-                    .label("the playbook does not have it")
-                    .help(near_or_all(&place.check, names, "checks")),
+                Problem::new("E0102", check_ref.span.clone(), format!("unknown check `{}`", check_ref.check))
+                    .label("not in the playbook")
+                    .help(suggest_or_list(&check_ref.check, names, "checks")),
             );
             return;
         };
         let depth = self.plan.check(index).fan.len();
-        if !place.scope.is_root() && place.scope.depth() != depth {
+        if !check_ref.scope.is_root() && check_ref.scope.depth() != depth {
             let label = match depth {
-                0 => format!("`{}` has no items", place.check),
+                0 => format!("`{}` has no items", check_ref.check),
                 1 => "its items have one index".to_owned(),
                 _ => format!("its items have {depth} indices"),
             };
-            let message = format!("`{}{}` is no item", place.check, place.scope);
+            let message = format!("unknown item `{}{}`", check_ref.check, check_ref.scope);
             let help = match depth {
-                0 => format!("write `{}`", place.check),
-                _ => format!("write `{}{}`", place.check, "[0]".repeat(depth)),
+                0 => format!("write `{}`", check_ref.check),
+                _ => format!("write `{}{}`", check_ref.check, "[0]".repeat(depth)),
             };
-            self.found.push(Problem::new("E0117", place.span.clone(), message).label(label).help(help));
+            self.found.push(Problem::new("E0117", check_ref.span.clone(), message).label(label).help(help));
         }
     }
 
@@ -89,16 +91,16 @@ impl Judge<'_> {
             match self.plan.inputs.get(&input.name) {
                 None => {
                     let names = self.plan.inputs.keys().map(String::as_str);
-                    let message = format!("the playbook has no input `{}`", input.name);
+                    let message = format!("unknown input `{}`", input.name);
                     self.found.push(
                         Problem::new("E0102", input.span.clone(), message)
-                            .label("the playbook does not have it")
-                            .help(near_or_all(&input.name, names, "inputs")),
+                            .label("not in the playbook")
+                            .help(suggest_or_list(&input.name, names, "inputs")),
                     );
                 }
                 Some(declared) if !declared.kind.admits(&input.value) => {
                     let message = format!("`{}` must be {}", input.name, declared.kind.with_article());
-                    let label = format!("`{}` is given", input.value);
+                    let label = format!("this is `{}`", input.value);
                     self.found.push(Problem::new("E0105", input.span.clone(), message).label(label));
                 }
                 Some(_) => {}
@@ -111,9 +113,9 @@ impl Judge<'_> {
                     Problem::new(
                         "E0106",
                         case.span.clone(),
-                        format!("the playbook needs the input `{name}`"),
+                        format!("the playbook requires the input `{name}`"),
                     )
-                    .label("give it under `inputs`"),
+                    .label("add it under `inputs`"),
                 );
             }
         }
@@ -133,7 +135,7 @@ checks:
 ";
 
     #[test]
-    fn what_the_playbook_does_not_have_is_told_with_what_it_has() {
+    fn unknown_names_are_reported_with_suggestions() {
         let text = "\
 playbook: a.yaml
 tests:
@@ -141,7 +143,7 @@ tests:
     inputs: {cuont: 1, count: many, other: 1}
     artifacts: {note: 3, else: 3}
     answers: {lst: {}, 'list[0]': {}, 'each[0][1]': {}}
-    expect: {run: completed, checks: {nobody: succeeded}}
+    expect: {run: completed, checks: {absent: succeeded}}
 ";
         let catalog = escrow_model::ProviderSpec {
             name: "noop",
@@ -151,18 +153,19 @@ tests:
             home: escrow_model::Home::Engine,
             timeout_ms: 0,
         };
-        let plan = crate::read(PLAYBOOK, "a.yaml", &[catalog]).plan.expect("a good playbook");
-        let file = read_tests(text, "x.test.yaml").file.expect("a good test file");
-        let found = file.judge(&plan, text, "x.test.yaml");
-        let told: Vec<String> = found
+        let plan =
+            crate::read(PLAYBOOK, "a.yaml", &[catalog], &crate::NoReferences).plan.expect("a valid playbook");
+        let file = read_tests(text, "x.test.yaml").file.expect("a valid test file");
+        let found = file.validate(&plan, text, "x.test.yaml");
+        let shown: Vec<String> = found
             .iter()
             .map(|one| format!("{}:{} {}", one.line, one.column, one.help.as_deref().unwrap_or("-")))
             .collect();
         assert_eq!(
-            told,
+            shown,
             [
                 "4:14 did you mean `count`?",
-                "4:24 `escrow explain E0105` shows how each kind of value is written",
+                "4:24 `escrow explain E0105` shows how each type of value is written",
                 "4:37 the inputs are `count`",
                 "5:17 did you mean `notes`?",
                 "5:26 the artifacts are `notes`",

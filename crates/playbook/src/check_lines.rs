@@ -1,11 +1,11 @@
-//! Where each check of a playbook stands, for tools that point at it.
+//! Finds the line of each check, for reports that point into the playbook.
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::Diagnostics;
 use crate::yaml;
 
-/// The line of each check, from 1. Empty for a text that is no playbook.
+/// The line of each check, starting at 1. Empty when the text is not a playbook.
 pub fn check_lines(text: &str) -> BTreeMap<String, usize> {
     let mut lines = BTreeMap::new();
     let Some(root) = yaml::parse(text, &mut Diagnostics::default()) else { return lines };

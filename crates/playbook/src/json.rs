@@ -1,11 +1,11 @@
-//! Any YAML document as JSON, for tools that look at playbooks from outside.
+//! Converts YAML to JSON with the parser that reads playbooks, for tools that inspect them from outside.
 
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::yaml;
 
-/// What the text says, by the same reading that playbooks get; or why it says nothing.
+/// The document as JSON, or why it cannot be parsed.
 pub fn yaml_to_json(text: &str, file: &str) -> Result<Value, Vec<Diagnostic>> {
     let mut found = Diagnostics::default();
     match yaml::parse(text, &mut found) {
