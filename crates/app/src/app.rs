@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use escrow_engine::Run;
 use escrow_runtime::cancellation::{Cancellation, Canceller, cancellation};
-use escrow_runtime::world::{RealWorld, World};
+use escrow_runtime::provider_world::{ProviderWorld, RealWorld};
 use escrow_store::Store;
 
 use crate::error::Error;
@@ -33,7 +33,7 @@ pub struct Caller {
 }
 
 /// Makes the world that each run is driven in.
-pub type Worlds = Arc<dyn Fn() -> Rc<dyn World> + Send + Sync>;
+pub type Worlds = Arc<dyn Fn() -> Rc<dyn ProviderWorld> + Send + Sync>;
 
 impl App {
     pub fn new(state: StateDirectory, caller: Caller) -> App {
@@ -76,7 +76,7 @@ impl App {
         (self.views)(run)
     }
 
-    pub(crate) fn world(&self) -> Rc<dyn World> {
+    pub(crate) fn world(&self) -> Rc<dyn ProviderWorld> {
         (self.worlds)()
     }
 

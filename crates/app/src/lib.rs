@@ -12,8 +12,10 @@
 //! one thread: [`driver::block_on`] runs one on the calling thread, [`Driver::spawn`] on a thread of its own.
 
 mod app;
+mod begin;
 mod diagnosed;
 mod error;
+mod nested;
 mod panics;
 mod person_text;
 mod state;
@@ -33,8 +35,10 @@ pub mod runs;
 pub mod transfer;
 
 pub use app::{App, Caller, Worlds};
+pub use begin::{BeginError, Begun, StartRequest, begin};
 pub use diagnosed::Diagnosed;
 pub use driver::Driver;
 pub use error::{Class, Error};
+pub use nested::NestedRuns;
 pub use state::StateDirectory;
 pub use views::{RunView, Views, no_views};

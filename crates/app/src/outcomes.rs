@@ -4,7 +4,7 @@ use std::path::Path;
 
 use escrow_contract::outcome::{Kind, read_any};
 use escrow_model::{ArtifactPath, Event, OutcomeId, RecordedOutcome, ScopePath};
-use escrow_runtime::chance::{now_ms, random_u64};
+use escrow_runtime::entropy::{now_ms, random_u64};
 use escrow_runtime::outcome_kinds;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{AddedOutcome, RunRow, Store};

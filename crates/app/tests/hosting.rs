@@ -10,11 +10,11 @@ use escrow_app::driver::block_on;
 use escrow_app::runs::{self, Order};
 use escrow_app::{App, Class, Driver, Error, RunView};
 use escrow_engine::Run;
-use escrow_model::{Entry, Millis, ProviderSpec, Request, RunId, RunStatus, ScopePath, Sighting};
+use escrow_model::{Entry, InspectedArtifact, Millis, ProviderSpec, Request, RunId, RunStatus, ScopePath};
 use escrow_runtime::process::Stream;
+use escrow_runtime::provider_world::{InspectRequest, LocalFuture, ProviderWorld, RealWorld};
 use escrow_runtime::providers::{Attempt, Performance, Provider, find};
 use escrow_runtime::supervisor::Observer;
-use escrow_runtime::world::{Local, Look, RealWorld, World};
 use escrow_store::{Holder, Liveness};
 use site::Site;
 
@@ -80,7 +80,7 @@ impl Provider for PanickingProvider {
 
 struct PanickingWorld;
 
-impl World for PanickingWorld {
+impl ProviderWorld for PanickingWorld {
     fn now_ms(&self) -> Millis {
         RealWorld.now_ms()
     }
@@ -97,11 +97,11 @@ impl World for PanickingWorld {
         Some(&PanickingProvider)
     }
 
-    fn look(&self, look: Look) -> Local<Vec<Sighting>> {
-        RealWorld.look(look)
+    fn inspect(&self, request: InspectRequest) -> LocalFuture<Vec<InspectedArtifact>> {
+        RealWorld.inspect(request)
     }
 
-    fn end_orphans_of(&self, run: RunId, grace: Duration) -> Local<usize> {
+    fn end_orphans_of(&self, run: RunId, grace: Duration) -> LocalFuture<usize> {
         RealWorld.end_orphans_of(run, grace)
     }
 }

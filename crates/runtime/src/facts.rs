@@ -1,4 +1,5 @@
-//! Gathers the facts that a run starts with: only those that its plan names.
+//! Gathers the facts of a run once, before it starts: the environment variables, git facts and files that the plan
+//! names, and no others.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The values of a run's secrets: read once by the process that drives the run, held here and nowhere else.
 //!
-//! **Invariant:** a value leaves this room in one way only, into the environment of a process whose check asked
-//! for it. It is never journaled, printed or rendered; errors name the secret and not what it holds.
+//! **Invariant:** a value leaves this module in one way only, into the environment of a process whose check asked
+//! for it. It is never journaled, printed or rendered; errors name the secret, never its value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -76,9 +76,7 @@ impl Secrets {
         for secret in &plan.secrets {
             let asked_for = plan.checks.iter().any(|check| check.secrets.contains(&secret.name));
             let value = match (&secret.from, asked_for) {
-                (SecretSource::Command(words), true) => {
-                    Some(Box::pin(printed(secret, words, plan, directory)).await?)
-                }
+                (SecretSource::Command(words), true) => Some(printed(secret, words, plan, directory).await?),
                 (SecretSource::Command(_), false) => None,
                 (_, true) => Some(at_rest(secret, directory)?),
                 (_, false) => at_rest(secret, directory).ok(),

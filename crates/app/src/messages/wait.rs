@@ -1,7 +1,7 @@
 //! The wait that a message answers, and which messages can answer it.
 
 use escrow_model::{Message, WaitKind, is_harmless};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_store::{Store, WaitRow};
 
 use crate::error::Error;

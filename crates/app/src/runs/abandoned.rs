@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use escrow_engine::Run;
 use escrow_model::{RunStatus, WaitKind};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_store::{RunFilter, RunRow};
 
 use super::is_driven;

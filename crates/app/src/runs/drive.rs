@@ -1,6 +1,7 @@
 //! Drives a run that this process holds until it ends or waits.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use escrow_engine::Run;
@@ -11,11 +12,12 @@ use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
 use escrow_runtime::telemetry::{Measured, Settings, Telemetry};
-use escrow_store::{Lease, Store};
+use escrow_store::{Journal, Lease, Store};
 use tokio::task::LocalSet;
 
 use crate::app::App;
 use crate::error::Error;
+use crate::nested::NestedRuns;
 use crate::panics::caught;
 use crate::views::RunView;
 
@@ -84,12 +86,14 @@ impl HeldRun {
             secrets: Arc::new(self.secrets),
             grace: GRACE,
         };
-        let (lease, store) = (self.lease.clone(), Arc::clone(&self.store));
+        let (lease, world) = (self.lease.clone(), app.world());
+        let journal: Arc<dyn Journal> = self.store;
         let drive = Drive {
             run: self.run,
             lease: self.lease,
-            store: self.store,
-            world: app.world(),
+            journal: Arc::clone(&journal),
+            host: Rc::new(NestedRuns::new(Arc::clone(&journal), Rc::clone(&world))),
+            world,
             surroundings,
             observer,
             interruption: app.stopping(),
@@ -102,7 +106,7 @@ impl HeldRun {
             Ok(outcome) => outcome.map_err(|error| drive_error(error, &id)),
             Err(panicked) => {
                 // This process lives on: without this, the run would count as driven.
-                store.release(&lease)?;
+                journal.release(&lease).await?;
                 Err(panicked.help(format!("its processes were ended; `escrow resume {id}` resumes the run")))
             }
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use escrow_engine::Run;
 use escrow_model::RunStatus;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
@@ -33,7 +33,7 @@ pub async fn retry_failed(app: &App, run: &str) -> Result<Run, Error> {
     let store = app.writer()?;
     let (lease, mut run) = take_over(&row, &store)?;
     let secrets = secrets_of(app, &run, &lease, Purpose::Continue).await?;
-    match run.reopen_failed(now_ms(), app.actor()) {
+    match run.retry_failed(now_ms(), app.actor()) {
         Ok(turn) => {
             HeldRun { run, lease, store, secrets, beginning: Beginning::Reopened(turn) }
                 .drive_to_rest(app)

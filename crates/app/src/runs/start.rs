@@ -6,16 +6,14 @@ use std::sync::Arc;
 use escrow_engine::Run;
 use escrow_model::{Plan, RunOptions};
 use escrow_playbook::nearest;
-use escrow_runtime::chance::{new_run_id, now_ms};
-use escrow_runtime::facts;
-use escrow_runtime::holder::this_process;
+use escrow_runtime::entropy::new_run_id;
 use escrow_runtime::secrets::Secrets;
-use escrow_runtime::supervisor::{self, Beginning};
-use escrow_store::{Created, Durability, NewRun};
+use escrow_runtime::supervisor::Beginning;
 use serde_json::{Map, Value};
 
 use super::drive::{HeldRun, inseparable};
 use crate::app::App;
+use crate::begin::{self, BeginError, StartRequest};
 use crate::error::Error;
 use crate::inputs;
 use crate::invocations::{self, NamedInvocation};
@@ -134,32 +132,21 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         directory: order.directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
     };
-    create(app, plan, options, secrets).await
+    let begun = begin::begin(StartRequest { plan, options, secrets }, &*store, &*app.world()).await;
+    let begin::Begun { run, lease, secrets, first_turn } = begun.map_err(begin_error)?;
+    Ok(HeldRun { run, lease, store, secrets, beginning: Beginning::New(first_turn) })
 }
 
-async fn create(
-    app: &App,
-    plan: Arc<Plan>,
-    mut options: RunOptions,
-    secrets: Secrets,
-) -> Result<HeldRun, Error> {
-    let redactor = secrets.redactor();
-    redactor.options(&mut options);
-    if redactor.finds_in_plan(&plan) || redactor.finds_in_options(&options) {
-        return Err(written_down(redactor.finds_in_plan(&plan)));
-    }
-    let (directory, artifacts) = (PathBuf::from(&options.directory), PathBuf::from(&options.artifacts));
-    let facts = app.unless_stopped(facts::gather(&plan, &directory, &artifacts, &secrets)).await?;
-    let (run, turn) =
-        supervisor::begin(plan, options, facts, redactor, now_ms()).map_err(|error| inseparable(&error))?;
-    let (store, holder) = (app.writer()?, this_process());
-    let id = run.options().run.clone();
-    let new = NewRun { run: &id, holder: &holder, entries: &turn.entries, durability: Durability::Grouped };
-    match store.create_run(new)? {
-        Created::Done { lease, .. } => {
-            Ok(HeldRun { run, lease, store, secrets, beginning: Beginning::New(turn) })
+fn begin_error(error: BeginError) -> Error {
+    match error {
+        BeginError::SecretInPlan | BeginError::SecretInOptions => {
+            Error::author("secret_written_down", error.to_string()).help(
+                "a check with `secrets: [NAME]` reads it as `$NAME`; do not use a common word as a secret",
+            )
         }
-        Created::AlreadyExists => Err(Error::world("store", format!("run `{id}` exists already"))),
+        BeginError::Inseparable(error) => inseparable(&error),
+        BeginError::AlreadyExists(_) => Error::world("store", error.to_string()),
+        BeginError::Store(error) => error.into(),
     }
 }
 
@@ -181,13 +168,6 @@ fn unknown_check(name: &str, plan: &Plan) -> Error {
         None => format!("the checks are {}", names().collect::<Vec<_>>().join(", ")),
     };
     Error::author("unknown_check", format!("no check is called `{name}`")).help(help)
-}
-
-/// A secret whose value is part of the plan or the options cannot be kept out of the journal.
-fn written_down(is_in_plan: bool) -> Error {
-    let place = if is_in_plan { "the playbook" } else { "a path or an option of the run" };
-    Error::author("secret_written_down", format!("{place} contains the value of a declared secret"))
-        .help("a check with `secrets: [NAME]` reads it as `$NAME`; do not use a common word as a secret")
 }
 
 /// Creates the directory and resolves the links that lead to it. A link that turns up while the run works is not

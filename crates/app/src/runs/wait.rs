@@ -30,7 +30,7 @@ async fn at_rest(mut row: RunRow, store: &Store, deadline: Option<Instant>) -> R
     let mut watch = Watch::new();
     let mut looked = None::<Instant>;
     loop {
-        if watch.changed(store)? {
+        if watch.changed(store.version()?) {
             row = store.run(row.id.as_str())?;
         }
         if row.status != RunStatus::Running {

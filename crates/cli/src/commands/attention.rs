@@ -3,7 +3,7 @@
 use escrow_app::attention::{self, DismissRequest};
 use escrow_app::{App, Error};
 use escrow_model::{WaitKind, rfc3339};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;
 use escrow_store::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Store};
 use serde_json::{Value, json};

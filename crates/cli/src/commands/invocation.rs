@@ -7,7 +7,7 @@ use escrow_app::invocations::{self, NewInvocation};
 use escrow_app::runs::parse_status;
 use escrow_app::{App, Error};
 use escrow_model::rfc3339;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_store::{InvocationFilter, InvocationRow, Store};
 use serde_json::{Value, json};
 

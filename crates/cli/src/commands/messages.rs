@@ -3,7 +3,7 @@
 use escrow_app::Error;
 use escrow_app::messages::{self, Decision, Delivered, Reply, Then};
 use escrow_model::{RunStatus, WaitKind};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_store::WaitRow;
 use serde_json::json;
 
