@@ -13,7 +13,7 @@ impl Run {
         self.document_with(|_| Detail::Whole)
     }
 
-    /// The same without the outputs and items of checks that did not fail: for those who only sum up.
+    /// The same without the outputs and items of checks that did not fail, for summaries.
     pub fn brief_document(&self) -> Value {
         self.document_with(|status| match status {
             CheckStatus::Failed => Detail::Whole,
@@ -96,9 +96,9 @@ impl Run {
             Node::Unexpanded(_) => Some(CheckStatus::Pending),
             Node::Group(_) => None,
         });
-        // Items of an earlier pass speak where the next one has not reached them.
-        let past = state.past.values().map(|past| verdict_status(past.verdict));
-        nodes.chain(past).max_by_key(|status| weight(*status)).unwrap_or(CheckStatus::Pending)
+        // Items of an earlier pass count until the next pass has reached them.
+        let earlier = state.last_results.values().map(|result| verdict_status(result.verdict));
+        nodes.chain(earlier).max_by_key(|status| weight(*status)).unwrap_or(CheckStatus::Pending)
     }
 
     /// Of one item, or of everything below a scope.
@@ -109,11 +109,17 @@ impl Run {
     fn cell_status(&self, cell: &Cell) -> CheckStatus {
         match &cell.phase {
             Phase::Pending | Phase::Due => CheckStatus::Pending,
-            Phase::Running | Phase::Inspecting | Phase::RetryWait(_) => CheckStatus::Running,
-            Phase::Reconciling => CheckStatus::Unknown,
-            Phase::Waiting(_) | Phase::Judged | Phase::Settled if cell.unknown => CheckStatus::Unknown,
-            Phase::Waiting(_) => CheckStatus::Waiting,
-            Phase::Judged | Phase::Settled => verdict_status(cell.past.verdict),
+            Phase::Reconciling { .. } => CheckStatus::Unknown,
+            Phase::Waiting { .. } | Phase::Answered | Phase::Judged { .. } | Phase::Settled { .. }
+                if cell.is_unknown() =>
+            {
+                CheckStatus::Unknown
+            }
+            Phase::Running { .. } | Phase::Inspecting { .. } | Phase::Answered | Phase::RetryWait { .. } => {
+                CheckStatus::Running
+            }
+            Phase::Waiting { .. } => CheckStatus::Waiting,
+            Phase::Judged { .. } | Phase::Settled { .. } => verdict_status(cell.last_result.verdict),
         }
     }
 
@@ -122,7 +128,7 @@ impl Run {
             return None;
         }
         self.state.checks[check.place()].nodes.values().find_map(|node| match node {
-            Node::Leaf(cell) => cell.skip.map(|reason| reason.as_str()),
+            Node::Leaf(cell) => cell.skipped().map(|reason| reason.as_str()),
             Node::SkippedGroup(reason) => Some(reason.as_str()),
             Node::Group(_) | Node::Unexpanded(_) => None,
         })
@@ -130,8 +136,8 @@ impl Run {
 
     fn issues_of(&self, check: CheckIndex) -> Vec<&Issue> {
         let state = &self.state.checks[check.place()];
-        let cells = state.nodes.values().filter_map(Node::cell).map(|cell| &cell.past);
-        let judged = cells.chain(state.past.values()).flat_map(|past| &past.issues);
+        let cells = state.nodes.values().filter_map(Node::cell).map(|cell| &cell.last_result);
+        let judged = cells.chain(state.last_results.values()).flat_map(|result| &result.issues);
         let raised = self.state.issues.iter().filter(|(at, _)| at.check == check).map(|(_, issue)| issue);
         judged.chain(raised).collect()
     }
@@ -155,8 +161,8 @@ impl Run {
                     "index": scope.last(),
                     "scope": steps,
                     "status": status,
-                    "skip_reason": (status == CheckStatus::Skipped).then_some(cell.skip).flatten(),
-                    "runs": cell.past.runs,
+                    "skip_reason": (status == CheckStatus::Skipped).then(|| cell.skipped()).flatten(),
+                    "runs": cell.last_result.runs,
                     "output": cell.answer.as_ref().map(|answer| &answer.output),
                 })
             })
@@ -183,7 +189,7 @@ impl Run {
     }
 }
 
-/// How much is told of a check.
+/// How much of a check the document shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Brief,
@@ -198,7 +204,7 @@ fn verdict_status(verdict: Option<Verdict>) -> CheckStatus {
     }
 }
 
-/// Which status speaks for a fan-out of several.
+/// Which status represents a fan-out: the highest.
 fn weight(status: CheckStatus) -> u8 {
     match status {
         CheckStatus::Skipped => 0,

@@ -1,4 +1,4 @@
-//! Typed results: what a kind may hold, what it comes to, and how it is shown.
+//! Typed results: what a kind may contain, how it is summarised, and how it is shown.
 //!
 //! **Invariant:** a kind is data and pure functions over JSON. Whether a text is an outcome is judged by
 //! `contract`; where it is kept is the store's business.
@@ -28,7 +28,7 @@ pub struct Kind {
     pub schema: fn() -> Value,
     /// Puts spellings right that are forgiven, before the schema is asked.
     pub normalise: fn(&mut Map<String, Value>),
-    /// What it comes to, or every contradiction in it. Asked only about what the schema admits.
+    /// The summary of an outcome, or every contradiction in it. Called only for what the schema admits.
     pub digest: fn(&Value) -> Result<Digest, Vec<String>>,
 }
 
@@ -41,12 +41,12 @@ impl Kind {
     }
 }
 
-/// What an outcome comes to.
+/// The summary of an outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Digest {
     /// One line.
     pub summary: String,
-    /// Neither yes nor no when nothing speaks for either.
+    /// `None` when the outcome does not say.
     pub passed: Option<bool>,
     pub card: Card,
 }
@@ -97,7 +97,7 @@ impl RecordedOutcome {
     }
 }
 
-/// What an outcome of any kind comes to: a registered one by its own rules, every other by the common ones.
+/// Summarises an outcome: of a registered kind by its own rules, of any other by the common ones.
 pub fn digest(kind: &str, content: &Value) -> Result<Digest, Vec<String>> {
     match Kind::find(kind) {
         Some(kind) => (kind.digest)(content),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use escrow_engine::Run;
 use escrow_model::{
-    Criticality, Entry, Event, Issue, Millis, MissingArtifact, Plan, Reason, RunStatus, ScopePath,
+    Criticality, Entry, Event, Issue, IssueCode, Millis, MissingArtifact, Plan, Reason, RunStatus, ScopePath,
     SkipReason, Verdict,
 };
 use serde_json::Value;
@@ -146,7 +146,7 @@ impl Gathering {
             }
             Event::LoopBudgetExceeded { check, scope, to, limit } => {
                 let message = format!("routing to `{to}` again would exceed the loop budget of {limit}");
-                let issue = Issue::error("routing/loop_budget_exceeded", message);
+                let issue = Issue::error(IssueCode::LoopBudgetExceeded, message);
                 self.raised.push((check.clone(), scope.clone(), issue));
             }
             _ => {}

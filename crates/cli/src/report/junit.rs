@@ -54,8 +54,8 @@ fn check_case(case: &Case, account: &Account, text: &mut String, tally: &mut Tal
             tally.failures += 1;
             let first = case.issues.first();
             let message = first.map_or("failed", |issue| issue.message.as_str());
-            let rule = first.map_or("failed", |issue| issue.rule_id.as_str());
-            element(&mut inside, "failure", &[("message", message), ("type", rule)], &issues(&case.issues));
+            let rule = first.map_or("failed".into(), |issue| issue.code.text());
+            element(&mut inside, "failure", &[("message", message), ("type", &rule)], &issues(&case.issues));
         }
         Standing::FailedSoftly => {
             tally.skipped += 1;
@@ -75,7 +75,7 @@ fn check_case(case: &Case, account: &Account, text: &mut String, tally: &mut Tal
         }
         Standing::Open => {
             tally.skipped += 1;
-            element(&mut inside, "skipped", &[("message", "not decided: the run came to rest before")], "");
+            element(&mut inside, "skipped", &[("message", "not decided: the run ended or paused first")], "");
         }
     }
     if matches!(case.standing, Standing::Failed | Standing::FailedSoftly) {
@@ -152,7 +152,7 @@ fn element(text: &mut String, name: &str, attributes: &[(&str, &str)], content: 
 }
 
 fn issues(issues: &[Issue]) -> String {
-    issues.iter().map(|issue| format!("{}: {}\n", issue.rule_id, issue.message)).collect()
+    issues.iter().map(|issue| format!("{}: {}\n", issue.code, issue.message)).collect()
 }
 
 fn tail(output: &str) -> &str {

@@ -187,7 +187,7 @@ fn issues(played: &Played, document: &Value, place: &CheckRef) -> Vec<String> {
     }
     let judged = played.journal.iter().rev().find_map(|entry| match &entry.event {
         Event::CheckJudged { check, scope, issues, .. } if *check == place.check && *scope == place.scope => {
-            Some(issues.iter().map(|issue| issue.rule_id.clone()).collect())
+            Some(issues.iter().map(|issue| issue.code.to_string()).collect())
         }
         _ => None,
     });

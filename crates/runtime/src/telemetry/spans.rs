@@ -102,7 +102,7 @@ impl Spans {
                     ("escrow.check", text(check)),
                     ("escrow.scope", text(&scope.to_string())),
                     ("escrow.attempt", Attribute::Number(i64::from(*attempt))),
-                    ("escrow.provider", text(&request.provider)),
+                    ("escrow.provider", text(request.provider.as_str())),
                     ("escrow.external", Attribute::Flag(*external)),
                 ];
                 let opened = self.below(check, scope, &format!("#{attempt}"), at, attributes);
@@ -112,7 +112,7 @@ impl Spans {
                 if let Some(open) = self.attempts.get_mut(&ScopedCheck::new(check, scope)) {
                     open.end = at;
                     if let Ending::Fault(fault) = &answer.ending {
-                        open.attributes.push(("escrow.fault", text(&fault.code)));
+                        open.attributes.push(("escrow.fault", text(fault.code.as_str())));
                         open.attributes
                             .push(("escrow.effect_unknown", Attribute::Flag(fault.effect_unknown)));
                     }
@@ -131,7 +131,8 @@ impl Spans {
                     }
                 };
                 open.attributes.push(("escrow.status", text(status)));
-                open.attributes.extend(issues.first().map(|issue| ("escrow.reason", text(&issue.rule_id))));
+                open.attributes
+                    .extend(issues.first().map(|issue| ("escrow.reason", text(&issue.code.text()))));
                 open.outcome = outcome;
                 self.close(open, at);
             }
@@ -220,7 +221,7 @@ impl Spans {
         }
     }
 
-    /// The run goes on in a span of its own.
+    /// A resumed run gets a span of its own.
     fn reopen(&mut self, at: Millis) {
         self.passes += 1;
         let passes = self.passes.to_string();
@@ -239,7 +240,7 @@ impl Spans {
         span(id, run.map(|run| run.id), format!("{check}{scope}"), at, attributes)
     }
 
-    /// The attempt is over, and nobody knows what came of it.
+    /// The attempt is over, and its effect is unknown.
     fn unknown(&mut self, location: &ScopedCheck, at: Millis) {
         if let Some(mut open) = self.attempts.remove(location) {
             open.attributes.push(("escrow.status", text("unknown")));
