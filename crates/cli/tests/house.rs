@@ -16,7 +16,8 @@ const WALLS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("store", &["model", "protocol"]),
     ("runtime", &["expr", "model", "contract", "playbook", "engine", "protocol", "store"]),
-    ("cli", &["expr", "model", "contract", "playbook", "engine", "protocol", "store", "runtime"]),
+    ("app", &["expr", "model", "contract", "playbook", "engine", "protocol", "store", "runtime"]),
+    ("cli", &["expr", "model", "contract", "playbook", "engine", "protocol", "store", "runtime", "app"]),
     ("testkit", &["expr", "model", "contract", "playbook", "engine", "store"]),
     ("simulator", &["model", "engine", "store", "runtime", "testkit"]),
 ];

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::Result;
+use escrow_app::telemetry::{Measured, Telemetry};
 use escrow_engine::Run;
 use escrow_model::{InputKind, Plan, ReasonCode, RunId, RunOptions};
 use escrow_runtime::cancellation::{Cancellation, cancellation};
@@ -15,7 +16,7 @@ use escrow_runtime::providers::Environment;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
-use escrow_runtime::telemetry::{Measured, Settings, Telemetry};
+use escrow_runtime::telemetry::Settings;
 use escrow_runtime::world::RealWorld;
 use escrow_store::{Created, Durability, NewRun, Store};
 use serde_json::{Map, Value};
@@ -156,9 +157,8 @@ impl Begun {
         let mut telemetry = Telemetry::new(settings, &self.run, Arc::clone(self.secrets.redactor()));
         if !matches!(self.beginning, Beginning::New(_)) {
             let before = self.store.entries(&self.run.options().run, 0).unwrap_or_default();
-            for (_, entry) in &before {
-                telemetry.remember(std::slice::from_ref(entry));
-            }
+            let before: Vec<_> = before.into_iter().map(|(_, entry)| entry).collect();
+            telemetry.remember(&before);
         }
         Some(telemetry)
     }

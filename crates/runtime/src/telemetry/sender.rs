@@ -1,7 +1,7 @@
-//! Sends telemetry from a thread of its own, so that no run waits for it until it has ended, and then not for long.
+//! Sends telemetry from its own thread. A run waits for it only after its end, and then for a bounded time.
 //!
-//! **Invariant:** bounded in everything: the queue, the tries, the time. What cannot be sent is counted and
-//! told once; it changes nothing about the run.
+//! **Invariant:** queue, tries and time are bounded. Requests that cannot be sent are counted and reported once;
+//! the run is not affected.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
@@ -22,12 +22,12 @@ const PAUSE: Duration = Duration::from_millis(200);
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 
 /// One request to be sent.
-pub(super) struct Parcel {
-    pub(super) target: Target,
-    pub(super) body: String,
+pub struct Parcel {
+    pub target: Target,
+    pub body: String,
 }
 
-pub(super) struct Sender {
+pub struct Sender {
     queue: SyncSender<Parcel>,
     done: Receiver<()>,
     losses: Arc<Mutex<Losses>>,
@@ -50,7 +50,7 @@ impl Losses {
 }
 
 impl Sender {
-    pub(super) fn start(timeout: Duration, certificate: Option<&Path>) -> Sender {
+    pub fn start(timeout: Duration, certificate: Option<&Path>) -> Sender {
         let (queue, parcels) = sync_channel::<Parcel>(QUEUE_MAX);
         let (tell, done) = channel();
         let losses = Arc::new(Mutex::new(Losses::default()));
@@ -73,7 +73,7 @@ impl Sender {
     }
 
     /// Never waits.
-    pub(super) fn send(&self, parcel: Parcel) {
+    pub fn send(&self, parcel: Parcel) {
         match self.queue.try_send(parcel) {
             Ok(()) => {}
             Err(TrySendError::Full(parcel) | TrySendError::Disconnected(parcel)) => {
@@ -83,8 +83,8 @@ impl Sender {
         }
     }
 
-    /// Waits a while until everything is sent; says what was not.
-    pub(super) fn finish(self) -> Option<String> {
+    /// Waits for a bounded time until everything is sent; returns what was not.
+    pub fn finish(self) -> Option<String> {
         let Sender { queue, done, losses, farewell } = self;
         drop(queue);
         let late = matches!(done.recv_timeout(farewell), Err(RecvTimeoutError::Timeout));

@@ -3,8 +3,9 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use escrow_app::timeline::RunStart;
 use escrow_contract::outcome::{BYTES_MAX, Kind, read_any};
-use escrow_model::{ArtifactPath, Event, OutcomeId, RecordedOutcome, ScopePath};
+use escrow_model::{ArtifactPath, OutcomeId, RecordedOutcome, ScopePath};
 use escrow_runtime::chance::{now_ms, random_u64};
 use escrow_runtime::outcome_kinds;
 use escrow_runtime::secrets::Secrets;
@@ -108,13 +109,11 @@ fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
     Kind::registered(name).map(Ok).or_else(own)
 }
 
-/// A secret of the run is not kept here either.
+/// Removes the secrets of the run.
 fn redact(outcome: &mut RecordedOutcome, run: &RunRow, store: &Store) -> Result<(), Failure> {
-    let first = store.entries(&run.id, 0)?.into_iter().next();
-    if let Some((_, entry)) = first
-        && let Event::RunStarted { plan, options, .. } = entry.event
-    {
-        let secrets = Secrets::at_hand(&plan, Path::new(&options.directory));
+    let entries = store.entries(&run.id, 0)?;
+    if let Some(start) = RunStart::of(entries.iter().map(|(_, entry)| entry)) {
+        let secrets = Secrets::at_hand(start.plan, Path::new(&start.options.directory));
         secrets.redactor().value(&mut outcome.outcome.content);
         secrets.redactor().text(&mut outcome.outcome.summary);
         secrets.redactor().text(&mut outcome.name);

@@ -1,15 +1,15 @@
-//! Spans and figures as the JSON of OTLP: `ExportTraceServiceRequest` and `ExportMetricsServiceRequest`.
+//! Spans and metrics as the JSON of OTLP: `ExportTraceServiceRequest` and `ExportMetricsServiceRequest`.
 
 use std::collections::BTreeMap;
 
 use escrow_model::{Millis, hex};
+use escrow_runtime::telemetry::Temporality;
 use serde_json::{Map, Value, json};
 
 use super::measures::{BOUNDS, Histogram, Labels, Measures};
-use super::settings::Temporality;
 use super::spans::{Attribute, Attributes, Outcome, Span};
 
-/// The attributes of whoever speaks.
+/// The attributes of the process that sends.
 pub(super) type Resource = Vec<(String, String)>;
 
 pub(super) fn traces(resource: &Resource, trace: [u8; 16], spans: &[Span]) -> Value {
@@ -49,7 +49,7 @@ pub(super) fn metrics(resource: &Resource, measures: &Measures, temporality: Tem
     }] })
 }
 
-/// The time that figures are for.
+/// The time that the metrics cover.
 struct Period {
     since: String,
     until: String,
@@ -111,7 +111,7 @@ fn span_json(trace: [u8; 16], span: &Span) -> Value {
         put("parentSpanId", hex(parent).into());
     }
     put("name", span.name.as_str().into());
-    // Internal: nobody calls Escrow over a wire for it.
+    // Internal: no remote caller is involved.
     put("kind", 1.into());
     put("startTimeUnixNano", nanoseconds(span.start).into());
     put("endTimeUnixNano", nanoseconds(span.end).into());
