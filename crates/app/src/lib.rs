@@ -3,6 +3,7 @@
 //! **Invariant:** no terminal, no HTTP, no printing. What a use case has to tell is in its return value, or reaches
 //! an observer that the caller brings.
 
+pub mod documents;
 pub mod telemetry;
 pub mod timeline;
 pub mod words;

@@ -1,7 +1,8 @@
-//! What the exit code says.
+//! Exit codes, derived from typed values.
 
 use std::process::ExitCode;
 
+use escrow_engine::Run;
 use escrow_model::{ReasonCode, RunStatus};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub(crate) enum Exit {
     Bug,
     TimedOut,
     Interrupted,
-    /// What a lifecycle verb says, which has a table of its own.
+    /// The code of a lifecycle verb, which has a table of its own.
     Lifecycle(u8),
 }
 
@@ -34,7 +35,7 @@ impl Exit {
         }
     }
 
-    /// The one of two that somebody must look at first.
+    /// The more urgent of two.
     pub(crate) fn worse(self, other: Exit) -> Exit {
         let weight = |exit| match exit {
             Exit::Completed => 0,
@@ -50,11 +51,11 @@ impl Exit {
     }
 
     /// Of a run that ended or waits.
-    pub(crate) fn of_run(status: RunStatus, reason: Option<ReasonCode>, only_filtered: bool) -> Exit {
-        match status {
-            RunStatus::Completed if reason == Some(ReasonCode::CompletedNothingRan) && !only_filtered => {
-                Exit::PersonMustAct
-            }
+    pub(crate) fn of_run(run: &Run) -> Exit {
+        let reason = run.reason().map(|reason| reason.code);
+        let nothing_ran = reason == Some(ReasonCode::CompletedNothingRan);
+        match run.status() {
+            RunStatus::Completed if nothing_ran && !run.is_filtered_out() => Exit::PersonMustAct,
             RunStatus::Completed => Exit::Completed,
             RunStatus::Failed => Exit::WorkFailed,
             RunStatus::TimedOut => Exit::TimedOut,

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use escrow_app::documents;
 use escrow_playbook::Diagnostic;
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::secrets::SecretError;
 use escrow_store::{LookupError, StoreError};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::terminal::Ui;
@@ -100,12 +101,7 @@ impl Failure {
     }
 
     pub(crate) fn document(&self) -> Value {
-        json!({ "error": {
-            "code": self.code,
-            "message": self.message,
-            "help": self.help,
-            "diagnostics": self.diagnostics,
-        } })
+        documents::error(self.code, &self.message, self.help.as_deref(), &self.diagnostics)
     }
 }
 

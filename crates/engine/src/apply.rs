@@ -210,7 +210,7 @@ impl Run {
             }
             Event::ArtifactsVerified { delivery } => self.state.delivery = Some(delivery.clone()),
             Event::RunEnded { reason } => self.ended(at, reason),
-            Event::RunOverridden { reason, by, why } => self.overridden(at, reason, by, why),
+            Event::RunOverridden { reason, by, why } => self.apply_override(at, reason, by, why),
         }
     }
 

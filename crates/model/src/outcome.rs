@@ -80,7 +80,7 @@ pub struct RecordedOutcome {
 }
 
 impl RecordedOutcome {
-    /// As `outcomes --output json` and the document of a run show it.
+    /// As documents show it, and as the output of a nested run has it for expressions.
     pub fn document(&self, created_at: Millis, run: Option<&str>, invocation: Option<&str>) -> Value {
         serde_json::json!({
             "id": self.id,

@@ -286,15 +286,18 @@ fn rest_of(run: &Run) -> Rest {
     if !status.is_terminal() {
         return Rest::Waits { child: run.options().run.clone(), reason };
     }
-    let document = run.document();
-    let outputs: Map<String, Value> = document["checks"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, check)| (name.clone(), check["output"].clone()))
+    let outputs: Map<String, Value> = run
+        .check_reports()
+        .map(|check| (check.name.to_owned(), run.output_of(check.index).cloned().unwrap_or_default()))
         .collect();
-    let output =
-        json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": run.outcomes() });
+    let options = run.options();
+    let outcomes: Vec<Value> = run
+        .outcomes()
+        .map(|(at, outcome)| {
+            outcome.document(at, Some(options.run.as_str()), options.invocation.as_deref())
+        })
+        .collect();
+    let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": outcomes });
     let mut answer = Answer::done(output);
     answer.record.insert("run_id".into(), json!(run.options().run));
     if status != RunStatus::Completed {

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Assumption, CheckIndex, Criticality, Ending, Entry, Event, Message, Plan, ScopePath, Verdict,
+    Assumption, CheckIndex, CheckStatus, Criticality, Ending, Entry, Event, Message, Plan, ScopePath, Verdict,
 };
-use serde_json::Value;
 
 type Place = (String, ScopePath);
 
@@ -179,10 +178,8 @@ impl Reader {
     }
 
     fn statuses_are_of_last_attempts(&self, plan: &Plan, run: &Run) {
-        let document = run.document();
-        let checks = &document["checks"];
-        for check in &plan.checks {
-            let shown = &checks[&check.name];
+        for shown in run.check_reports() {
+            let check = plan.check(shown.index);
             let of_check: BTreeMap<&ScopePath, &u32> = self
                 .attempts
                 .iter()
@@ -190,18 +187,21 @@ impl Reader {
                 .map(|((_, scope), attempts)| (scope, attempts))
                 .collect();
             let total: u32 = of_check.values().copied().sum();
-            assert_eq!(shown["runs"], Value::from(total), "runs of {}", check.name);
+            assert_eq!(shown.runs, total, "runs of {}", check.name);
             if !check.fan.is_empty() || !run.status().is_terminal() {
                 continue;
             }
             let place = (check.name.clone(), ScopePath::root());
             let expected = match self.verdicts.get(&place) {
-                Some(Verdict::Succeeded) => "succeeded",
-                Some(Verdict::Failed) => "failed",
-                None => "skipped",
+                Some(Verdict::Succeeded) => CheckStatus::Succeeded,
+                Some(Verdict::Failed) => CheckStatus::Failed,
+                None => CheckStatus::Skipped,
             };
-            let status = shown["status"].as_str().unwrap_or_default();
-            assert!(status == expected || status == "unknown", "{} is {status}, not {expected}", check.name);
+            let (name, status) = (shown.name, shown.status);
+            assert!(
+                status == expected || status == CheckStatus::Unknown,
+                "{name} is {status:?}, not {expected:?}"
+            );
         }
     }
 }

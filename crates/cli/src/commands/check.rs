@@ -1,9 +1,9 @@
 //! `escrow check`: everything that can be said of a playbook without running it.
 
 use anyhow::Result;
+use escrow_app::documents;
 use escrow_model::CriticalityOrigin;
 use escrow_playbook::{CheckReport, ExpectedReport, report};
-use serde_json::json;
 
 use super::playbook_file;
 use crate::arguments::{CheckArguments, Output};
@@ -14,7 +14,7 @@ pub(crate) fn check(arguments: &CheckArguments, ui: &Ui) -> Result<Exit> {
     let playbook = playbook_file::load(&arguments.file, ui)?;
     let report = report(&playbook.plan);
     if ui.output() != Output::Human {
-        ui.data(&json!({ "report": report, "diagnostics": playbook.warnings }));
+        ui.data(&documents::check(&report, &playbook.warnings));
         return Ok(Exit::Completed);
     }
     let page = ui.page;

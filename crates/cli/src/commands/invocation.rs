@@ -4,6 +4,7 @@ mod end;
 mod show;
 
 use anyhow::Result;
+use escrow_app::documents;
 use escrow_model::{InvocationId, rfc3339};
 use escrow_runtime::chance::{now_ms, random_u64};
 use escrow_store::{InvocationFilter, InvocationRow, StartedInvocation, Store};
@@ -57,7 +58,7 @@ fn start(arguments: &InvocationStart, state: &StateDirectory, ui: &Ui) -> Result
         Output::Human => ui.page(id.as_str()),
         Output::Json | Output::Jsonl => {
             let row = find(id.as_str(), &store)?;
-            ui.data(&json!({ "invocation": document(&row) }));
+            ui.data(&json!({ "invocation": documents::invocation(&row) }));
         }
     }
     Ok(Exit::Completed)
@@ -74,10 +75,10 @@ fn list(arguments: &InvocationList, store: &Store, ui: &Ui) -> Result<Exit, Fail
     let rows = store.invocations(&InvocationFilter { status, since, limit: Some(arguments.limit) })?;
     match ui.output() {
         Output::Json => {
-            let documents: Vec<Value> = rows.iter().map(document).collect();
+            let documents: Vec<Value> = rows.iter().map(documents::invocation).collect();
             ui.data(&json!({ "invocations": documents }));
         }
-        Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "invocation": document(row) })))),
+        Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "invocation": documents::invocation(row) })))),
         Output::Human if rows.is_empty() => ui.page("no invocations"),
         Output::Human => {
             let page = ui.page;
@@ -103,25 +104,6 @@ fn list(arguments: &InvocationList, store: &Store, ui: &Ui) -> Result<Exit, Fail
         }
     }
     Ok(Exit::Completed)
-}
-
-/// As `invocation list --output json` shows it; `docs/invocations.md` describes every field.
-fn document(row: &InvocationRow) -> Value {
-    json!({
-        "id": row.id,
-        "name": row.name,
-        "skill": row.skill,
-        "prompt": row.prompt,
-        "started_by": row.started_by,
-        "status": row.status,
-        "health": row.health,
-        "reason": row.reason,
-        "decisive_run_id": row.decisive_run,
-        "ended_by_hand": row.ended_by_hand,
-        "runs_count": row.runs(),
-        "started_at": rfc3339(row.started_at),
-        "ended_at": row.ended_at.map(rfc3339),
-    })
 }
 
 fn find(name: &str, store: &Store) -> Result<InvocationRow, Failure> {

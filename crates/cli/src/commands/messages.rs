@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use escrow_app::documents;
 use escrow_engine::Run;
 use escrow_model::{Message, RunStatus, WaitKind};
 use escrow_runtime::chance::now_ms;
@@ -15,7 +16,6 @@ use super::cancel::who;
 use super::resume::{Wish, drive};
 use super::run::report;
 use super::runs::{is_driven, replay};
-use super::start::exit_of;
 use crate::arguments::{AnswerArguments, ApproveArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -85,7 +85,7 @@ fn send(
     let run = drive_upward(&row, &store, &state, ui, wish)?;
     report(&run, &store, ui);
     // Denied is what was asked for.
-    Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { exit_of(&run) })
+    Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { Exit::of_run(&run) })
 }
 
 /// What to say instead of a message that this wait cannot be answered by.
@@ -169,23 +169,7 @@ pub(crate) fn approvals(shared: &Shared, ui: &Ui) -> Result<Exit> {
     // What a nested run waits for is listed as its own.
     waits.retain(|wait| wait.kind != WaitKind::Nested);
     if ui.output() != Output::Human {
-        let documents: Vec<_> = waits
-            .iter()
-            .map(|wait| {
-                json!({
-                    "id": wait.id,
-                    "kind": wait.kind,
-                    "run_id": wait.run,
-                    "check": wait.check,
-                    "scope": wait.scope,
-                    "prompt": wait.prompt,
-                    "choices": wait.choices,
-                    "digest": wait.digest,
-                    "expires_at": wait.expires_at.map(escrow_model::rfc3339),
-                })
-            })
-            .collect();
-        ui.data(&json!({ "approvals": documents }));
+        ui.data(&documents::approvals(&waits));
         return Ok(Exit::Completed);
     }
     if waits.is_empty() {

@@ -17,7 +17,7 @@ use super::messages::drive_upward;
 use super::resume_all;
 use super::run::report;
 use super::runs::replay;
-use super::start::{Begun, exit_of};
+use super::start::Begun;
 use crate::arguments::{ResumeArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, ui: &Ui) -> R
         drive_upward(&row, &store, &state, ui, Wish::GoOn)?
     };
     report(&run, &store, ui);
-    Ok(exit_of(&run))
+    Ok(Exit::of_run(&run))
 }
 
 /// Whether the run may have to start something.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use escrow_app::documents;
 use escrow_model::{RunId, RunStatus, WaitKind};
 use escrow_runtime::chance::now_ms;
 use escrow_store::{RunFilter, RunRow, Store};
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::resume::{Wish, drive};
 use super::runs::is_driven;
-use super::start::exit_of;
 use crate::arguments::Output;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub(super) fn resume_all(state: &StateDirectory, ui: &Ui) -> Result<Exit, Failur
     for row in abandoned {
         // A connection each: one run's trouble with the database is not the next one's.
         let outcome = state.write().and_then(|store| drive(&row, store, state, ui, Wish::GoOn));
-        let exit = outcome.as_ref().map_or_else(Failure::code, exit_of);
+        let exit = outcome.as_ref().map_or_else(Failure::code, Exit::of_run);
         worst = worst.worse(exit);
         outcomes.push(Outcome::of(&row, outcome));
         if exit == Exit::Interrupted {
@@ -87,12 +87,12 @@ impl Outcome {
         match outcome {
             Ok(run) => {
                 let words = run.reason().map(|reason| reason.code.as_str().to_owned()).unwrap_or_default();
-                let document = run.run_document();
+                let document = documents::run_summary(&run);
                 Outcome { id, playbook, status: Some(run.status()), words, document }
             }
             Err(failure) => {
                 let words = failure.to_string();
-                let document = json!({ "id": id, "playbook": playbook, "error": words });
+                let document = documents::resume_failure(&id, &playbook, &words);
                 Outcome { id, playbook, status: None, words, document }
             }
         }

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
+use escrow_app::documents::run_in_store;
 use escrow_model::{Plan, RunOptions};
 use escrow_playbook::nearest;
 use escrow_runtime::chance::new_run_id;
 use escrow_runtime::secrets::Secrets;
-use escrow_store::{OutcomeFilter, OutcomeRow, Store};
-use serde_json::{Value, json};
+use escrow_store::Store;
+use serde_json::json;
 
 use super::{playbook_file, start};
 use crate::arguments::{Output, RunArguments, Shared};
@@ -80,7 +81,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, ui: &Ui, plan: &Arc<Plan>)
     live.finish();
     report(&run, &store, ui);
     let is_reported = write_reports(arguments, &run, &store, ui)?;
-    let exit = if is_reported { start::exit_of(&run) } else { Exit::WorldFailed };
+    let exit = if is_reported { Exit::of_run(&run) } else { Exit::WorldFailed };
     // All is committed, and the process ends: the system takes everything back at once.
     store.settle();
     std::mem::forget((run, store));
@@ -132,19 +133,9 @@ pub(crate) fn report(run: &escrow_engine::Run, store: &Store, ui: &Ui) {
     ui.say_lazily(|| closing(run, ui.paint).trim_end().to_owned());
     match ui.output() {
         Output::Human => {}
-        Output::Json => drop(ui.data(&document(run, store))),
-        Output::Jsonl => drop(ui.data(&json!({ "document": document(run, store) }))),
+        Output::Json => drop(ui.data(&run_in_store(run, store))),
+        Output::Jsonl => drop(ui.data(&json!({ "document": run_in_store(run, store) }))),
     }
-}
-
-/// The document of a run, with the outcomes that were added to it by hand: its journal does not tell of those.
-pub(crate) fn document(run: &escrow_engine::Run, store: &Store) -> Value {
-    let mut document = run.document();
-    let filter = OutcomeFilter { run: Some(run.options().run.clone()), ..OutcomeFilter::default() };
-    if let Ok(rows) = store.outcomes(&filter) {
-        document["outcomes"] = rows.iter().map(OutcomeRow::document).collect();
-    }
-    document
 }
 
 fn timeout(text: &str) -> Result<u64, Failure> {

@@ -1,6 +1,7 @@
 //! `escrow runs`: what ran, newest first, and one run in full.
 
 use anyhow::Result;
+use escrow_app::documents;
 use escrow_engine::Run;
 use escrow_model::{Entry, RunStatus, rfc3339};
 use escrow_runtime::chance::now_ms;
@@ -45,7 +46,7 @@ fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit> {
     };
     let rows = store.runs(&filter).map_err(Failure::from)?;
     if ui.output() != Output::Human {
-        let documents: Vec<Value> = rows.iter().map(document).collect();
+        let documents: Vec<Value> = rows.iter().map(documents::run_row).collect();
         match ui.output() {
             Output::Jsonl => documents.iter().all(|run| ui.data(&json!({ "run": run }))),
             Output::Human | Output::Json => ui.data(&json!({ "runs": documents })),
@@ -88,24 +89,6 @@ pub(crate) fn parse_status(text: &str) -> Result<RunStatus, Failure> {
     })
 }
 
-/// The run object of a listing: the same as in the run's own document.
-pub(crate) fn document(row: &RunRow) -> Value {
-    let mut document = json!({
-        "id": row.id,
-        "playbook": row.playbook,
-        "status": row.status,
-        "reason": row.reason,
-        "invocation_id": row.invocation_id,
-        "started_at": rfc3339(row.started_at),
-        "ended_at": row.ended_at.map(rfc3339),
-        "warnings": row.warnings,
-    });
-    if let Some(overridden) = &row.overridden {
-        document["override"] = overridden.clone();
-    }
-    document
-}
-
 fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit> {
     let row = store.run(&arguments.run).map_err(Failure::from)?;
     if arguments.history {
@@ -113,7 +96,7 @@ fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit> {
     }
     let run = replay(store, &row)?;
     if ui.output() != Output::Human {
-        ui.data(&super::run::document(&run, store));
+        ui.data(&documents::run_in_store(&run, store));
         return Ok(Exit::Completed);
     }
     let mut text = show_run(&run, ui.page);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use escrow_app::telemetry::{Measured, Telemetry};
 use escrow_engine::Run;
-use escrow_model::{InputKind, Plan, ReasonCode, RunId, RunOptions};
+use escrow_model::{InputKind, Plan, RunId, RunOptions};
 use escrow_runtime::cancellation::{Cancellation, cancellation};
 use escrow_runtime::holder::this_process;
 use escrow_runtime::playbook_file::read_text;
@@ -236,17 +236,4 @@ fn interruption() -> Cancellation {
         }
     }
     cancelled
-}
-
-/// Whether every check was left out by its event or its tags: then a run that did nothing is as asked.
-pub(crate) fn only_filtered(document: &Value) -> bool {
-    document["checks"].as_object().is_some_and(|checks| {
-        checks.values().all(|check| matches!(check["skip_reason"].as_str(), Some("event" | "tags")))
-    })
-}
-
-pub(crate) fn exit_of(run: &Run) -> crate::exit::Exit {
-    let reason = run.reason().map(|reason| reason.code);
-    let filtered = reason == Some(ReasonCode::CompletedNothingRan) && only_filtered(&run.brief_document());
-    crate::exit::Exit::of_run(run.status(), reason, filtered)
 }

@@ -8,7 +8,6 @@ use escrow_store::{RunRow, Store, Watch};
 
 use super::run::report;
 use super::runs::{is_driven, replay};
-use super::start::exit_of;
 use crate::arguments::{Shared, WaitArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -30,7 +29,7 @@ pub(crate) fn wait(arguments: &WaitArguments, shared: &Shared, ui: &Ui) -> Resul
         Some(row) => {
             let run = replay(&store, &row)?;
             report(&run, &store, ui);
-            Ok(exit_of(&run))
+            Ok(Exit::of_run(&run))
         }
         None => {
             let given = arguments.timeout.as_deref().unwrap_or_default();

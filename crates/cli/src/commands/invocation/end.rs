@@ -1,11 +1,12 @@
 //! `escrow invocation end`: as its runs came out, or as somebody says.
 
+use escrow_app::documents;
 use escrow_model::RunStatus;
 use escrow_runtime::chance::now_ms;
 use escrow_store::{EndInvocation, InvocationEnd, InvocationRow, RunFilter, Store};
 use serde_json::json;
 
-use super::{document, find, unknown};
+use super::{find, unknown};
 use crate::arguments::InvocationEndArguments;
 use crate::commands::cancel::who;
 use crate::commands::override_run::{BY_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
@@ -43,7 +44,7 @@ pub(super) fn end(
             let reason = row.reason.as_ref().map_or("", |reason| reason.code.as_str());
             let word = row.status.as_str().replace('_', " ");
             ui.say(&format!("{word}  {reason}"));
-            ui.data_if_machine(&json!({ "invocation": document(&row) }));
+            ui.data_if_machine(&json!({ "invocation": documents::invocation(&row) }));
             Ok(Exit::Completed)
         }
         InvocationEnd::Unknown => Err(unknown(&id)),

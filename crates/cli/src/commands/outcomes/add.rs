@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use escrow_app::documents;
 use escrow_app::timeline::RunStart;
 use escrow_contract::outcome::{BYTES_MAX, Kind, read_any};
 use escrow_model::{ArtifactPath, OutcomeId, RecordedOutcome, ScopePath};
@@ -50,15 +51,14 @@ pub(super) fn add(arguments: &AddArguments, state: &StateDirectory, ui: &Ui) -> 
         outcome,
     };
     store.add_outcome(&added)?;
-    let (recorded, run) = (&added.outcome, added.run_id.as_ref().map(|run| run.as_str()));
+    let recorded = &added.outcome;
     match ui.output() {
         Output::Human => {
             ui.page(recorded.id.as_str());
             ui.say(&format!("{}: {}", recorded.outcome.kind, printable(&recorded.outcome.summary)));
         }
         Output::Json | Output::Jsonl => {
-            let document = recorded.document(added.created_at, run, added.invocation_id.as_deref());
-            ui.data(&json!({ "outcome": document }));
+            ui.data(&json!({ "outcome": documents::added_outcome(&added) }));
         }
     }
     Ok(Exit::Completed)
