@@ -33,33 +33,6 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-impl Arguments {
-    /// Reads the command line. Most starts are `escrow run`, and making the tree of all verbs takes longer than
-    /// reading a playbook; what the small tree refuses, the whole one explains.
-    pub(crate) fn read() -> Result<Arguments, clap::Error> {
-        if std::env::args_os().nth(1).is_some_and(|word| word == "run")
-            && let Ok(RunFirst { shared, verb: RunVerb::Run(run) }) = RunFirst::try_parse()
-        {
-            return Ok(Arguments { shared, command: Command::Run(run) });
-        }
-        Arguments::try_parse()
-    }
-}
-
-#[derive(Parser)]
-#[command(name = "escrow")]
-struct RunFirst {
-    #[command(flatten)]
-    shared: Shared,
-    #[command(subcommand)]
-    verb: RunVerb,
-}
-
-#[derive(Subcommand)]
-enum RunVerb {
-    Run(RunArguments),
-}
-
 /// What every verb understands.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Shared {

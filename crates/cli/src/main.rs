@@ -13,6 +13,8 @@ mod terminal;
 
 use std::process::ExitCode;
 
+use clap::Parser as _;
+
 use crate::arguments::Arguments;
 use crate::commands::lifecycle;
 use crate::exit::Exit;
@@ -28,8 +30,7 @@ fn escrow() -> ExitCode {
     if let Some(words) = lifecycle::words_in(std::env::args_os()) {
         return ExitCode::from(lifecycle::run(&words));
     }
-    keep_freed_memory();
-    let arguments = match Arguments::read() {
+    let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return arguments::refuse(&error),
     };
@@ -47,14 +48,5 @@ fn escrow() -> ExitCode {
             failure.tell(&ui);
             failure.code().into()
         }
-    }
-}
-
-/// The C library gives the top of the heap back to the system at every chance, and asks for it again with the next
-/// command, a little at a time. Freeing one large piece teaches it to keep twice as much; the second, from the heap
-/// itself, has it ask for all that most runs need at once. Neither is touched, so neither takes memory.
-fn keep_freed_memory() {
-    for bytes in [8 << 20, 4 << 20] {
-        drop(std::hint::black_box(Vec::<u8>::with_capacity(bytes)));
     }
 }

@@ -3,8 +3,7 @@
 //! Derived from the journal alone, so a replayed run reports the same as a live one.
 
 use escrow_model::{
-    CheckIndex, CheckStatus, Criticality, Issue, Millis, RecordedOutcome, ScopePath, SkipReason,
-    Verdict,
+    CheckIndex, CheckStatus, Criticality, Issue, Millis, RecordedOutcome, ScopePath, SkipReason, Verdict,
 };
 use serde_json::{Map, Value};
 

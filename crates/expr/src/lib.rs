@@ -1,4 +1,4 @@
-//! The expression language and the templates: parse once, evaluate within a budget, explain.
+//! The expression language: parse once, evaluate within a budget, explain.
 //!
 //!   source ──Program::expression──▶ Program ──evaluate(scope, budget)──▶ Answer, or a Fault
 //!
@@ -23,7 +23,6 @@ mod resolve;
 mod scope;
 mod span;
 mod syntax_error;
-pub mod template;
 mod token;
 mod tree;
 mod utf16;
@@ -38,9 +37,6 @@ pub use program::{MemoryWrite, Program};
 pub use reads::{HelperCall, NameRead, PathRead, Reads};
 pub use scope::{Given, JsonScope, List, Object, Scope};
 pub use syntax_error::SyntaxError;
-pub use template::{
-    Condition, Read, ShellError, ShellErrorKind, ShellScript, Step, Template, TemplateError, TemplateFault,
-};
 
 /// The names of all helpers, for "did you mean".
 pub fn helper_names() -> Vec<&'static str> {

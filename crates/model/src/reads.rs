@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use escrow_expr::{Program, Read, Step};
+use escrow_expr::Program;
+use escrow_template::{Read, Step};
 
 use crate::{Check, Field, Plan, Routing, Tree};
 

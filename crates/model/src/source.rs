@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use escrow_expr::{Program, ShellScript, Template};
+use escrow_expr::Program;
+use escrow_template::{ShellScript, Template};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_expr::{Program, Read, Reads, ShellErrorKind, ShellScript, Step, Template};
+use escrow_expr::{Program, Reads};
 use escrow_model::{Block, Expression, Shell, Text};
+use escrow_template::{Read, ShellErrorKind, ShellScript, Step, Template};
 
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::yaml::{Node, place_within};

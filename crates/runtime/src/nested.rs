@@ -293,9 +293,7 @@ fn rest_of(run: &Run) -> Rest {
     let options = run.options();
     let outcomes: Vec<Value> = run
         .outcomes()
-        .map(|(at, outcome)| {
-            outcome.document(at, Some(options.run.as_str()), options.invocation.as_deref())
-        })
+        .map(|(at, outcome)| outcome.document(at, Some(options.run.as_str()), options.invocation.as_deref()))
         .collect();
     let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": outcomes });
     let mut answer = Answer::done(output);

@@ -11,9 +11,9 @@ pub fn document(run: &Run) -> Value {
     let checks: Map<String, Value> =
         run.check_reports().map(|check| (check.name.to_owned(), check_of(run, &check))).collect();
     let options = run.options();
-    let outcomes = run.outcomes().map(|(at, outcome)| {
-        outcome.document(at, Some(options.run.as_str()), options.invocation.as_deref())
-    });
+    let outcomes = run
+        .outcomes()
+        .map(|(at, outcome)| outcome.document(at, Some(options.run.as_str()), options.invocation.as_deref()));
     json!({
         "run": run_of(run),
         "checks": checks,

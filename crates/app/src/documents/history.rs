@@ -66,9 +66,10 @@ impl From<&CheckChange> for Change {
 }
 
 pub fn history_change(change: &Change) -> Value {
-    let reason = change.reason.as_ref().map(|reason| {
-        json!({ "code": reason.code, "summary": reason.summary, "evidence": reason.evidence })
-    });
+    let reason = change
+        .reason
+        .as_ref()
+        .map(|reason| json!({ "code": reason.code, "summary": reason.summary, "evidence": reason.evidence }));
     json!({
         "entity_type": change.entity_type,
         "entity_id": change.entity_id,

@@ -14,9 +14,7 @@ pub fn run(run: &Run) -> Value {
     let options = run.options();
     let outcomes: Vec<Value> = run
         .outcomes()
-        .map(|(at, outcome)| {
-            outcome.document(at, Some(options.run.as_str()), options.invocation.as_deref())
-        })
+        .map(|(at, outcome)| outcome.document(at, Some(options.run.as_str()), options.invocation.as_deref()))
         .collect();
     json!({
         "run": run_summary(run),

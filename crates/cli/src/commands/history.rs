@@ -43,7 +43,8 @@ pub(crate) fn tell(mut changes: Vec<Change>, about: &Value, ui: &Ui) {
             ui.data(&whole);
         }
         Output::Jsonl => {
-            drop(changes.iter().all(|change| ui.data(&json!({ "change": history_change(change) }))));
+            let one = |change| json!({ "change": history_change(change) });
+            let _all_read = changes.iter().all(|change| ui.data(&one(change)));
         }
         Output::Human => ui.page(&table(&changes, ui)),
     }

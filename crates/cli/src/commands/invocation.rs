@@ -78,7 +78,10 @@ fn list(arguments: &InvocationList, store: &Store, ui: &Ui) -> Result<Exit, Fail
             let documents: Vec<Value> = rows.iter().map(documents::invocation).collect();
             ui.data(&json!({ "invocations": documents }));
         }
-        Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "invocation": documents::invocation(row) })))),
+        Output::Jsonl => {
+            let one = |row| json!({ "invocation": documents::invocation(row) });
+            let _all_read = rows.iter().all(|row| ui.data(&one(row)));
+        }
         Output::Human if rows.is_empty() => ui.page("no invocations"),
         Output::Human => {
             let page = ui.page;

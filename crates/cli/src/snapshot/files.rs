@@ -10,7 +10,6 @@ use escrow_engine::Run;
 use escrow_model::{ArtifactPath, ProducedArtifact, Warning, hex};
 use escrow_runtime::inspection::{open_beneath, write_beneath};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Snapshot, Unsound};

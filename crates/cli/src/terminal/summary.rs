@@ -1,9 +1,7 @@
 //! How a run ended, for people: what failed and its output, what is missing, what to do next.
 
 use escrow_engine::{CheckReport, Run};
-use escrow_model::{
-    CheckStatus, Problem, ReasonCode, RunStatus, SkipReason, WaitKind, is_harmless, rfc3339,
-};
+use escrow_model::{CheckStatus, Problem, ReasonCode, RunStatus, SkipReason, WaitKind, is_harmless, rfc3339};
 use serde_json::{Map, Value};
 
 use super::paint::Paint;

@@ -40,7 +40,7 @@ fn the_document_of_a_run_shows_that_it_was_overridden_and_what_its_checks_really
     assert_eq!(shown["run"]["override"]["from"], "failed");
     assert_eq!(shown["run"]["override"]["by"], "ann");
     assert_eq!(shown["checks"]["a"]["status"], "failed");
-    assert_eq!(document(&failed())["run"].get("override"), None, "a run that was not has no such word");
+    assert_eq!(failed().document()["run"].get("override"), None, "a run that was not has no such word");
 }
 
 #[test]

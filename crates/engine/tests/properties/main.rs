@@ -13,9 +13,7 @@ use escrow_engine::{Change, Run, compare, redecide};
 use escrow_model::{
     Assumption, Criticality, Ending, Entry, Event, Message, Plan, RunStatus, ScopePath, Verdict, WaitKind,
 };
-use escrow_testkit::{
-    Dice, Flavour, Options, Reader, Stage, Weather, document, random_plan, try_plan,
-};
+use escrow_testkit::{Dice, Flavour, Options, Reader, Stage, Weather, document, random_plan, try_plan};
 use serde_json::Value;
 
 const CASES: u64 = 100_000;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_expr::Template;
 use escrow_model::{Check, Field, Home, KeyKind, KeySpec, Mutates, ProviderSpec, Text};
+use escrow_template::Template;
 
 use super::Decoder;
 use crate::beside::{FoundAgent, ReferenceResolver};

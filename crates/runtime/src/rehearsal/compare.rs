@@ -197,7 +197,8 @@ fn issues(played: &Played, place: &Place) -> Vec<String> {
 
 fn missing(run: &Run) -> Vec<String> {
     let delivery = run.delivery().into_iter();
-    let rows = delivery.flat_map(|delivery| delivery.missing_required.iter().chain(&delivery.missing_optional));
+    let rows =
+        delivery.flat_map(|delivery| delivery.missing_required.iter().chain(&delivery.missing_optional));
     rows.map(|row| row.id.clone()).collect()
 }
 

@@ -1,0 +1,160 @@
+//! Values on their way into the template engine and out of it.
+//!
+//! The engine's values are shared and live as long as they like; a scope is borrowed. So what a template
+//! reads is copied, and nothing else: `Read::path` says which part of a value that is.
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, ErrorKind};
+use serde_json::Value as Json;
+
+use crate::budget::{Budget, too_deep};
+use crate::limits::{NODE_UNITS, VALUE_DEPTH_MAX};
+use crate::reads::{Read, Step};
+use escrow_expr::{Given, Scope};
+
+/// The value a template reads, or `None` when its last member does not exist. A missing member further
+/// up is an error in itself, which the engine raises when the template really reads it.
+pub(crate) fn resolve(scope: &dyn Scope, read: &Read) -> Option<Value> {
+    let mut given = match scope.name(&read.name) {
+        Some(given) => given,
+        None if read.path.is_empty() => return None,
+        None => return Some(missing(read, 0)),
+    };
+    for (index, step) in read.path.iter().enumerate() {
+        let last = index + 1 == read.path.len();
+        given = match (step_into(given, step), last) {
+            (Some(Given::Undefined) | None, true) => return character(given, step),
+            (Some(Given::Undefined) | None, false) => return Some(missing(read, index + 1)),
+            (Some(next), _) => next,
+        };
+    }
+    copy(given, 0)
+}
+
+fn missing(read: &Read, steps: usize) -> Value {
+    Value::from(Error::new(ErrorKind::UndefinedError, format!("`{}` is undefined", read.written(steps))))
+}
+
+fn step_into<'a>(given: Given<'a>, step: &Step) -> Option<Given<'a>> {
+    match (given, step) {
+        (Given::Undefined, _) => None,
+        (Given::Json(Json::Object(members)), Step::Member(name)) => members.get(name).map(Given::Json),
+        (Given::Json(Json::Array(items)), Step::Item(index)) => items.get(*index).map(Given::Json),
+        (Given::Json(_), _) => None,
+        (Given::Record { value, beside }, step) => {
+            step_into(Given::Json(value), step).or_else(|| match step {
+                Step::Member(name) => beside.member(name),
+                Step::Item(_) => None,
+            })
+        }
+        (Given::Object(object), Step::Member(name)) => object.member(name),
+        (Given::List(list), Step::Item(index)) => list.item(*index),
+        (Given::Object(_), Step::Item(_)) | (Given::List(_), Step::Member(_)) => None,
+    }
+}
+
+/// `text[0]`, the one member that is not a value of its own.
+fn character(given: Given<'_>, step: &Step) -> Option<Value> {
+    match (given, step) {
+        (
+            Given::Json(Json::String(text)) | Given::Record { value: Json::String(text), .. },
+            Step::Item(n),
+        ) => text.chars().nth(*n).map(Value::from),
+        _ => None,
+    }
+}
+
+fn copy(given: Given<'_>, depth: usize) -> Option<Value> {
+    if depth > VALUE_DEPTH_MAX {
+        return Some(Value::from(too_deep()));
+    }
+    match given {
+        Given::Undefined => None,
+        Given::Json(json) | Given::Record { value: json, .. } => Some(from_json(json, depth)),
+        Given::Object(object) => Some(Value::from_pairs(
+            object
+                .names()
+                .into_iter()
+                .filter_map(|name| Some((Value::from(name), copy(object.member(name)?, depth + 1)?))),
+        )),
+        Given::List(list) => Some(Value::from(
+            (0..list.len())
+                .map(|index| {
+                    list.item(index).and_then(|item| copy(item, depth + 1)).unwrap_or_else(|| Value::from(()))
+                })
+                .collect::<Vec<_>>(),
+        )),
+    }
+}
+
+/// JSON as an engine value. Deeper nesting than any JSON parser lets through becomes an error value.
+pub(crate) fn from_json(json: &Json, depth: usize) -> Value {
+    if depth > VALUE_DEPTH_MAX {
+        return Value::from(too_deep());
+    }
+    match json {
+        Json::Null => Value::from(()),
+        Json::Bool(flag) => Value::from(*flag),
+        Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(integer), _, _) => Value::from(integer),
+            (None, Some(integer), _) => Value::from(integer),
+            (None, None, float) => Value::from(float.unwrap_or(f64::NAN)),
+        },
+        Json::String(text) => Value::from(text.as_str()),
+        Json::Array(items) => {
+            Value::from(items.iter().map(|item| from_json(item, depth + 1)).collect::<Vec<_>>())
+        }
+        Json::Object(members) => Value::from_pairs(
+            members.iter().map(|(name, member)| (Value::from(name.as_str()), from_json(member, depth + 1))),
+        ),
+    }
+}
+
+/// An engine value as JSON, paid for.
+pub(crate) fn to_json(value: &Value, budget: &Budget, depth: usize) -> Result<Json, Error> {
+    if depth > VALUE_DEPTH_MAX {
+        return Err(too_deep());
+    }
+    budget.charge(NODE_UNITS)?;
+    match value.kind() {
+        ValueKind::Undefined => Err(crate::text::undefined(value)),
+        ValueKind::None => Ok(Json::Null),
+        ValueKind::Bool => Ok(Json::Bool(value.is_true())),
+        ValueKind::Number => Ok(number(value)),
+        ValueKind::String => {
+            let text = value.as_str().unwrap_or_default();
+            budget.charge_bytes(text.len())?;
+            Ok(Json::from(text))
+        }
+        ValueKind::Seq | ValueKind::Iterable => {
+            let mut items = Vec::new();
+            for item in value.try_iter()? {
+                items.push(to_json(&item, budget, depth + 1)?);
+            }
+            Ok(Json::Array(items))
+        }
+        ValueKind::Map => {
+            let mut members = serde_json::Map::new();
+            for key in value.try_iter()? {
+                let name = crate::text::text_of(&key, budget)?;
+                members.insert(name, to_json(&value.get_item(&key)?, budget, depth + 1)?);
+            }
+            Ok(Json::Object(members))
+        }
+        other => {
+            Err(Error::new(ErrorKind::InvalidOperation, format!("a value of kind {other} is not plain data")))
+        }
+    }
+}
+
+fn number(value: &Value) -> Json {
+    if value.is_integer() {
+        if let Ok(integer) = i64::try_from(value.clone()) {
+            return Json::from(integer);
+        }
+        if let Ok(integer) = u64::try_from(value.clone()) {
+            return Json::from(integer);
+        }
+    }
+    f64::try_from(value.clone()).map_or(Json::Null, Json::from)
+}

@@ -1,0 +1,140 @@
+//! The one configuration of the template engine, and the context of a rendering.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use minijinja::value::{Object, Value};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
+
+use crate::budget::{BUDGET_NAME, Budget, OVER_BUDGET, TOO_DEEP, TOO_LONG};
+use crate::convert::resolve;
+use crate::fault::TemplateFault;
+use crate::filters;
+use crate::limits::{INSTRUCTIONS_MAX, OUTPUT_BYTES_MAX, RECURSION_MAX};
+use crate::reads::Read;
+use crate::rewrite::Rewritten;
+use crate::text::{text_of, undefined};
+use escrow_expr::Scope;
+
+/// Shared by every expression; a template with text around it has a copy to which it adds itself.
+pub(crate) static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut env = Environment::empty();
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    env.set_fuel(Some(INSTRUCTIONS_MAX));
+    env.set_recursion_limit(RECURSION_MAX);
+    env.set_auto_escape_callback(|_| AutoEscape::None);
+    // Without it an error does not know which value was undefined.
+    env.set_debug(true);
+    env.set_formatter(|out, state, value| {
+        if value.is_undefined() {
+            return Err(undefined(value));
+        }
+        let budget = Budget::of(state)?;
+        match value.as_str() {
+            Some(text) => {
+                budget.charge_bytes(text.len())?;
+                Ok(out.write_str(text)?)
+            }
+            None => Ok(out.write_str(&text_of(value, &budget)?)?),
+        }
+    });
+    filters::install(&mut env);
+    env
+});
+
+/// What a rendering sees: the values its source reads, and its budget.
+#[derive(Debug)]
+struct Context {
+    values: BTreeMap<String, Value>,
+    budget: Value,
+}
+
+impl Object for Context {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        if key == BUDGET_NAME { Some(self.budget.clone()) } else { self.values.get(key).cloned() }
+    }
+}
+
+/// The values a rewritten source reads, under the names it reads them by.
+pub(crate) fn context(rewritten: &Compiled, scope: &dyn Scope, budget: &Arc<Budget>) -> Value {
+    let mut values = BTreeMap::new();
+    for (name, read) in rewritten.names.iter().zip(&rewritten.reads) {
+        let value = if name.starts_with(filters::PRIVATE_PREFIX) {
+            resolve(scope, read)
+        } else {
+            resolve(scope, &Read { path: Vec::new(), ..read.clone() })
+        };
+        if let Some(value) = value {
+            values.insert(name.clone(), value);
+        }
+    }
+    Value::from_object(Context { values, budget: Value::from_dyn_object(budget.clone()) })
+}
+
+/// What stays of a rewritten source once the engine has compiled it.
+#[derive(Debug, Default)]
+pub(crate) struct Compiled {
+    pub(crate) reads: Vec<Read>,
+    pub(crate) names: Vec<String>,
+}
+
+impl Compiled {
+    pub(crate) fn of(rewritten: Rewritten) -> (String, Compiled) {
+        (rewritten.source, Compiled { reads: rewritten.reads, names: rewritten.names })
+    }
+
+    /// An engine error in the words of the template that was written.
+    pub(crate) fn fault(&self, error: &Error) -> TemplateFault {
+        // A filter that fails within another leaves the cause behind it.
+        let mut message = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+        for (name, read) in self.names.iter().zip(&self.reads).rev() {
+            if name.starts_with(filters::PRIVATE_PREFIX) {
+                message = replace_name(&message, name, &read.to_string());
+            }
+        }
+        if message.contains(OVER_BUDGET) || message.contains(TOO_DEEP) {
+            return TemplateFault::Limit { message };
+        }
+        if message.contains(TOO_LONG) {
+            return TemplateFault::Limit {
+                message: format!("the template's text is longer than {OUTPUT_BYTES_MAX} bytes"),
+            };
+        }
+        match error.kind() {
+            ErrorKind::OutOfFuel => TemplateFault::Limit {
+                message: format!("the template takes more than {INSTRUCTIONS_MAX} steps"),
+            },
+            ErrorKind::UndefinedError => TemplateFault::Undefined { what: undefined_name(&message) },
+            _ => match message.split_once("(`") {
+                Some((_, rest)) if rest.contains("` is undefined") => {
+                    TemplateFault::Undefined { what: undefined_name(rest) }
+                }
+                _ => TemplateFault::Failed { message },
+            },
+        }
+    }
+}
+
+/// `escrow_read_1` but not the beginning of `escrow_read_12`.
+fn replace_name(message: &str, name: &str, written: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find(name) {
+        let (before, after) = rest.split_at(at);
+        let after = &after[name.len()..];
+        out.push_str(before);
+        out.push_str(if after.starts_with(|c: char| c.is_ascii_digit()) { name } else { written });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn undefined_name(message: &str) -> String {
+    let name = message.split("` is undefined").next().unwrap_or(message).trim_start_matches('`');
+    if name == message { "a value".to_owned() } else { name.to_owned() }
+}

@@ -1,0 +1,30 @@
+//! Jinja templates and conditions, and how a value reaches a shell safely.
+//!
+//!   source ──parse──▶ Template ──render(scope)──▶ text
+//!                              ──value(scope)───▶ JSON, when it is one `{{ }}`
+//!   source ──parse──▶ Condition ──holds(scope)──▶ true or false
+//!   exec   ──parse──▶ ShellScript ──script()────▶ constant shell text
+//!                                 ──render(scope)▶ variables for its environment
+//!
+//! **Invariant:** no clock, no randomness, no I/O. A rendering ends within its limits for every template and
+//! every value, and reads nothing but its scope. A value never becomes part of a shell script.
+
+mod budget;
+mod condition;
+mod convert;
+mod engine;
+mod fault;
+mod filters;
+pub mod limits;
+mod parse;
+mod reads;
+mod rewrite;
+mod shell;
+mod template;
+mod text;
+
+pub use condition::Condition;
+pub use fault::{TemplateError, TemplateFault};
+pub use reads::{Read, Step};
+pub use shell::{ShellError, ShellErrorKind, ShellScript, VARIABLE_PREFIX};
+pub use template::Template;

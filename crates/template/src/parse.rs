@@ -1,0 +1,121 @@
+//! Reads a template or an expression, and refuses what could not be walked through safely.
+
+use minijinja::machinery::ast::Stmt;
+use minijinja::machinery::{Token, parse, parse_expr, tokenize};
+use minijinja::syntax::SyntaxConfig;
+
+use crate::fault::TemplateError;
+use crate::limits::{BRANCHES_MAX, LINE_CHARS_MAX, LINES_MAX, OPERATORS_MAX, SOURCE_BYTES_MAX};
+use crate::rewrite::{self, Rewritten, range};
+
+/// What a source turns out to be.
+pub(crate) enum Parsed {
+    /// No template syntax, or only comments and `raw` blocks.
+    Constant(String),
+    /// One `{{ … }}` and nothing around it.
+    Expression(Rewritten),
+    Text(Rewritten),
+}
+
+pub(crate) fn template(source: &str) -> Result<Parsed, TemplateError> {
+    // A source without a brace followed by one of these is text; most strings of a playbook are.
+    if !["{{", "{%", "{#"].iter().any(|opening| source.contains(opening)) {
+        return Ok(Parsed::Constant(source.to_owned()));
+    }
+    check_size(source, Form::Template)?;
+    let tree = parse(source, "template", syntax()).map_err(|cause| syntax_error(&cause, source))?;
+    let Stmt::Template(root) = &tree else {
+        return Err(TemplateError::new("this is not a template", 0..source.len()));
+    };
+    if root.children.iter().all(|child| matches!(child, Stmt::EmitRaw(_))) {
+        let text = root.children.iter().filter_map(|child| match child {
+            Stmt::EmitRaw(text) => Some(text.raw),
+            _ => None,
+        });
+        return Ok(Parsed::Constant(text.collect()));
+    }
+    if let [Stmt::EmitExpr(only)] = root.children.as_slice() {
+        return Ok(Parsed::Expression(rewrite::expression(&only.expr)?));
+    }
+    Ok(Parsed::Text(rewrite::template(&root.children)?))
+}
+
+pub(crate) fn expression(source: &str) -> Result<Rewritten, TemplateError> {
+    check_size(source, Form::Expression)?;
+    let tree = parse_expr(source).map_err(|cause| syntax_error(&cause, source))?;
+    rewrite::expression(&tree)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Template,
+    Expression,
+}
+
+/// The parser guards against deep brackets, but builds long chains (`a ~ a ~ a …`) as deep trees whose
+/// later walks would end the stack.
+fn check_size(source: &str, form: Form) -> Result<(), TemplateError> {
+    if source.len() > SOURCE_BYTES_MAX {
+        return Err(TemplateError::new(
+            format!("the template is {} bytes long; {SOURCE_BYTES_MAX} are allowed", source.len()),
+            0..0,
+        ));
+    }
+    let too_wide =
+        source.lines().any(|line| line.len() > LINE_CHARS_MAX && line.chars().count() > LINE_CHARS_MAX);
+    if too_wide || source.matches('\n').count() > LINES_MAX {
+        return Err(TemplateError::new(
+            format!("a template has at most {LINES_MAX} lines, and {LINE_CHARS_MAX} characters in a line"),
+            0..0,
+        ));
+    }
+    let (mut operators, mut branches) = (0, 0);
+    for token in tokenize(source, form == Form::Expression, syntax()) {
+        let (token, span) = token.map_err(|cause| syntax_error(&cause, source))?;
+        match token {
+            Token::VariableStart | Token::BlockStart => operators = 0,
+            Token::Ident("elif") => branches += 1,
+            Token::Ident("and" | "or" | "not" | "is" | "in" | "if" | "else") => operators += 1,
+            Token::Ident(_)
+            | Token::TemplateData(_)
+            | Token::Comma
+            | Token::Colon
+            | Token::Assign
+            | Token::VariableEnd
+            | Token::BlockEnd
+            | Token::BracketClose
+            | Token::ParenClose
+            | Token::BraceClose => {}
+            _ if is_literal(&token) => {}
+            _ => operators += 1,
+        }
+        if operators > OPERATORS_MAX || branches > BRANCHES_MAX {
+            let message = if branches > BRANCHES_MAX {
+                format!("the template has more than {BRANCHES_MAX} `elif` branches")
+            } else {
+                format!("the expression has more than {OPERATORS_MAX} operators")
+            };
+            return Err(TemplateError::new(message, range(span))
+                .with_help("split it: give parts of it a name with `{% set name = … %}`"));
+        }
+    }
+    Ok(())
+}
+
+fn is_literal(token: &Token<'_>) -> bool {
+    matches!(token, Token::Str(_) | Token::String(_) | Token::Int(_) | Token::Int128(_) | Token::Float(_))
+}
+
+/// Jinja's own syntax, except that a newline at the end of a text belongs to the text.
+fn syntax() -> SyntaxConfig {
+    SyntaxConfig::builder().keep_trailing_newline(true).build().unwrap_or_default()
+}
+
+pub(crate) fn syntax_error(cause: &minijinja::Error, source: &str) -> TemplateError {
+    let span = cause.range().filter(|span| source.get(span.clone()).is_some()).unwrap_or(0..source.len());
+    let detail = cause.detail().map_or_else(|| cause.kind().to_string(), str::to_owned);
+    if let Some(name) = detail.strip_prefix("unknown statement ") {
+        return TemplateError::new(format!("there is no statement `{name}`"), span);
+    }
+    TemplateError::new(detail, span)
+}

@@ -1,0 +1,76 @@
+//! Here-documents: their bodies begin behind the line that announces them.
+
+use super::{Heredoc, Scanner, Symbol, Within};
+use crate::shell::error::ShellErrorKind;
+use crate::shell::word::Word;
+
+impl Scanner {
+    pub(super) fn first_unread_heredoc(&self) -> Option<usize> {
+        self.heredocs.first().map(|heredoc| heredoc.at)
+    }
+
+    pub(super) fn heredoc_bodies(&mut self) {
+        for heredoc in std::mem::take(&mut self.heredocs) {
+            let before = self.found.used.len();
+            if heredoc.quoted {
+                self.within(ShellErrorKind::QuotedHeredoc, |scanner| scanner.heredoc_body(&heredoc));
+            } else {
+                self.heredoc_body(&heredoc);
+            }
+            let values = self.found.used[before..].to_vec();
+            if let Some(command) = heredoc.command.and_then(|index| self.found.commands.get_mut(index)) {
+                command.stdin.extend(values);
+            }
+        }
+    }
+
+    pub(super) fn heredoc_body(&mut self, heredoc: &Heredoc) {
+        let mut ignored = Word::default();
+        let mut line_start = true;
+        loop {
+            if std::mem::take(&mut line_start)
+                && let Some(length) = self.delimiter_line(heredoc)
+            {
+                return self.take_many(length);
+            }
+            match self.peek() {
+                None => return self.error_at(ShellErrorKind::Unfinished, heredoc.at),
+                Some(Symbol::Value(place)) => self.value(place, "", ""),
+                Some(Symbol::Char('\n')) => {
+                    self.take();
+                    line_start = true;
+                }
+                Some(Symbol::Char('\\')) if !heredoc.quoted => {
+                    self.take();
+                    if !self.adjacent() {
+                        self.take();
+                    }
+                }
+                Some(Symbol::Char('$')) if !heredoc.quoted => self.dollar(&mut ignored, Within::Quotes),
+                Some(Symbol::Char('`')) if !heredoc.quoted => self.backticks(&mut ignored),
+                Some(Symbol::Char(_)) => {
+                    self.take();
+                }
+            }
+        }
+    }
+
+    /// The length of the line that ends a here-document, with its newline, when it comes next.
+    pub(super) fn delimiter_line(&self, heredoc: &Heredoc) -> Option<usize> {
+        let mut ahead = 0;
+        while heredoc.strip_tabs && self.char_at(ahead) == Some('\t') {
+            ahead += 1;
+        }
+        for c in heredoc.delimiter.chars() {
+            if self.char_at(ahead) != Some(c) {
+                return None;
+            }
+            ahead += 1;
+        }
+        match self.symbols.get(self.at + ahead) {
+            None => Some(ahead),
+            Some((Symbol::Char('\n'), _)) => Some(ahead + 1),
+            Some(_) => None,
+        }
+    }
+}

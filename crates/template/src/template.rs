@@ -1,0 +1,162 @@
+//! A template, compiled once and rendered over a scope.
+
+use std::io;
+use std::sync::Arc;
+
+use escrow_expr::Scope;
+use minijinja::{Environment, Expression};
+
+use crate::budget::Budget;
+use crate::engine::{Compiled, ENGINE, context};
+use crate::fault::{TemplateError, TemplateFault};
+use crate::parse::{self, Parsed};
+use crate::reads::Read;
+use crate::{convert, limits, rewrite, text};
+
+/// A template that was read and compiled once.
+pub struct Template {
+    pub(crate) kind: Kind,
+    pub(crate) compiled: Compiled,
+}
+
+pub(crate) enum Kind {
+    Constant(String),
+    Expression(Box<Expression<'static, 'static>>),
+    Text(Box<Environment<'static>>),
+}
+
+/// The name of the one template in an environment.
+const NAME: &str = "template";
+
+impl Template {
+    pub fn parse(source: &str) -> Result<Template, TemplateError> {
+        let rewritten = match parse::template(source)? {
+            Parsed::Constant(text) => {
+                return Ok(Template { kind: Kind::Constant(text), compiled: Compiled::default() });
+            }
+            Parsed::Expression(rewritten) => return Template::of_expression(rewritten, source),
+            Parsed::Text(rewritten) => rewritten,
+        };
+        let (text, compiled) = Compiled::of(rewritten);
+        let mut env = ENGINE.clone();
+        env.add_template_owned(NAME, text).map_err(|cause| uncompilable(&cause, source))?;
+        Ok(Template { kind: Kind::Text(Box::new(env)), compiled })
+    }
+
+    /// What stands within `{{ }}`, without them.
+    pub fn parse_expression(source: &str) -> Result<Template, TemplateError> {
+        Template::of_expression(parse::expression(source)?, source)
+    }
+
+    fn of_expression(rewritten: rewrite::Rewritten, source: &str) -> Result<Template, TemplateError> {
+        let (text, compiled) = Compiled::of(rewritten);
+        let expression =
+            ENGINE.compile_expression_owned(text).map_err(|cause| uncompilable(&cause, source))?;
+        Ok(Template { kind: Kind::Expression(Box::new(expression)), compiled })
+    }
+
+    /// Whether the source has no template syntax. Rendering a constant cannot fail.
+    pub fn is_constant(&self) -> bool {
+        matches!(self.kind, Kind::Constant(_))
+    }
+
+    /// Every free name with the members that are read of it, in the order in which they are written.
+    pub fn reads(&self) -> &[Read] {
+        &self.compiled.reads
+    }
+
+    /// The text. Strings stand as they are, every other value as compact JSON.
+    pub fn render(&self, scope: &dyn Scope) -> Result<String, TemplateFault> {
+        let budget = Budget::full();
+        match &self.kind {
+            Kind::Constant(text) => Ok(text.clone()),
+            Kind::Expression(expression) => expression
+                .eval(context(&self.compiled, scope, &budget))
+                .and_then(|value| text::text_of(&value, &budget))
+                .map_err(|error| self.compiled.fault(&error)),
+            Kind::Text(env) => self.render_text(env, scope, &budget),
+        }
+    }
+
+    /// The value: of its own type when the template is one `{{ }}` with nothing around it, else the text.
+    pub fn value(&self, scope: &dyn Scope) -> Result<serde_json::Value, TemplateFault> {
+        match &self.kind {
+            Kind::Expression(expression) => {
+                let budget = Budget::full();
+                expression
+                    .eval(context(&self.compiled, scope, &budget))
+                    .and_then(|value| convert::to_json(&value, &budget, 0))
+                    .map_err(|error| self.compiled.fault(&error))
+            }
+            Kind::Constant(_) | Kind::Text(_) => self.render(scope).map(serde_json::Value::from),
+        }
+    }
+
+    /// The text as one argument of a command, which cannot hold a NUL character.
+    pub fn argument(&self, scope: &dyn Scope) -> Result<String, TemplateFault> {
+        let text = self.render(scope)?;
+        if text.contains('\0') {
+            let expression = self.reads().first().map_or_else(|| "the argument".to_owned(), Read::to_string);
+            return Err(TemplateFault::Nul { expression });
+        }
+        Ok(text)
+    }
+
+    fn render_text(
+        &self,
+        env: &Environment<'static>,
+        scope: &dyn Scope,
+        budget: &Arc<Budget>,
+    ) -> Result<String, TemplateFault> {
+        let mut page = Page { bytes: Vec::new(), full: false };
+        let result = env.get_template(NAME).and_then(|template| {
+            template.render_captured_to(context(&self.compiled, scope, budget), &mut page).map(drop)
+        });
+        match result {
+            Err(_) if page.full => Err(TemplateFault::Limit {
+                message: format!("the template's text is longer than {} bytes", limits::OUTPUT_BYTES_MAX),
+            }),
+            Err(error) => Err(self.compiled.fault(&error)),
+            Ok(()) => String::from_utf8(page.bytes).map_err(|_| TemplateFault::Failed {
+                message: "the template's text is not UTF-8".to_owned(),
+            }),
+        }
+    }
+}
+
+impl std::fmt::Debug for Template {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = match &self.kind {
+            Kind::Constant(_) => "constant",
+            Kind::Expression(_) => "expression",
+            Kind::Text(_) => "text",
+        };
+        f.debug_struct("Template").field("kind", &kind).field("reads", &self.compiled.reads).finish()
+    }
+}
+
+/// The rewritten source is ours: if the engine refuses it, no span of it means anything to its author.
+fn uncompilable(cause: &minijinja::Error, source: &str) -> TemplateError {
+    TemplateError::new(cause.detail().unwrap_or("the template cannot be compiled"), 0..source.len())
+}
+
+/// Where the text goes: as much of it as may be.
+struct Page {
+    bytes: Vec<u8>,
+    full: bool,
+}
+
+impl io::Write for Page {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + text.len() > limits::OUTPUT_BYTES_MAX {
+            self.full = true;
+            return Err(io::Error::from(io::ErrorKind::WriteZero));
+        }
+        self.bytes.extend_from_slice(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
