@@ -24,3 +24,11 @@ bench:
 # Look at snapshots that changed
 review:
     cargo insta review
+
+# Check licences, advisories, duplicates and sources of dependencies (needs cargo-deny and the network)
+deny:
+    cargo deny check
+
+# Build the binary that is shipped: target/dist/escrow
+dist:
+    cargo build --profile dist -p escrow

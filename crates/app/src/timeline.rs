@@ -17,7 +17,7 @@ mod read;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use escrow_model::{Millis, Plan, ScopePath};
+use escrow_model::{Millis, Plan, ScopePath, ScopedCheck};
 
 use fan::Fan;
 
@@ -33,9 +33,9 @@ pub use read::RunStart;
 pub struct Timeline {
     plan: Arc<Plan>,
     /// Attempts that are not judged yet.
-    attempts: BTreeMap<(String, ScopePath), OpenAttempt>,
+    attempts: BTreeMap<ScopedCheck, OpenAttempt>,
     /// The check and scope of every open wait, by its id.
-    waits: BTreeMap<String, (String, ScopePath)>,
+    waits: BTreeMap<String, ScopedCheck>,
     fans: BTreeMap<String, Fan>,
     /// How many items a `forEach` check gave, by its scope.
     sizes: BTreeMap<String, BTreeMap<ScopePath, usize>>,
@@ -68,9 +68,9 @@ impl Timeline {
     }
 
     pub fn running(&self, now: Millis) -> Vec<Running> {
-        let of_checks = self.attempts.iter().filter(|((_, scope), open)| scope.is_root() && !open.waiting);
-        let checks = of_checks.map(|((check, _), open)| Running {
-            label: check.clone(),
+        let of_checks = self.attempts.iter().filter(|(at, open)| at.scope.is_root() && !open.waiting);
+        let checks = of_checks.map(|(at, open)| Running {
+            label: at.check.clone(),
             elapsed_ms: now.saturating_sub(open.began),
             progress: None,
         });

@@ -68,7 +68,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
         Command::Schema(schema) => schema::schema(&schema, shared),
         Command::Init(init) => init::init(&init, shared, ui),
         // Reached only behind a global flag, as in `escrow --quiet lifecycle version`.
-        Command::Lifecycle(words) => Ok(Exit::Lifecycle(lifecycle::run(&words.words))),
+        Command::Lifecycle(arguments) => Ok(Exit::Lifecycle(lifecycle::run(&arguments.words))),
         Command::Completions(completions) => Ok(completions::completions(&completions)),
     }
 }

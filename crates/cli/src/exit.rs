@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use escrow_engine::Run;
 use escrow_model::{ReasonCode, RunStatus};
 
+use crate::commands::lifecycle::LifecycleExit;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Completed,
@@ -16,8 +18,8 @@ pub(crate) enum Exit {
     Bug,
     TimedOut,
     Interrupted,
-    /// The code of a lifecycle verb, which has a table of its own.
-    Lifecycle(u8),
+    /// The exit code of a lifecycle verb, which has a table of its own.
+    Lifecycle(LifecycleExit),
 }
 
 impl Exit {
@@ -31,7 +33,7 @@ impl Exit {
             Exit::Bug => 70,
             Exit::TimedOut => 124,
             Exit::Interrupted => 130,
-            Exit::Lifecycle(code) => code,
+            Exit::Lifecycle(exit) => exit.as_u8(),
         }
     }
 

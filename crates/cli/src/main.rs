@@ -1,10 +1,11 @@
-//! The binary `escrow`: reads the command line, wires the house, tells the timeline, sets the exit code.
+//! The binary `escrow`: parses the command line, runs one verb, sets the exit code.
 
 mod arguments;
 mod bug;
 mod commands;
 mod exit;
 mod failure;
+mod logging;
 mod pages;
 mod report;
 mod snapshot;
@@ -26,9 +27,10 @@ fn main() -> ExitCode {
 }
 
 fn escrow() -> ExitCode {
-    // Harnesses ask these verbs for every event; nothing else is set up for them.
-    if let Some(words) = lifecycle::words_in(std::env::args_os()) {
-        return ExitCode::from(lifecycle::run(&words));
+    logging::start_if_asked();
+    // Harnesses start these verbs for every event, so they run before anything else is set up.
+    if let Some(arguments) = lifecycle::arguments_in(std::env::args_os()) {
+        return Exit::Lifecycle(lifecycle::run(&arguments)).into();
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,

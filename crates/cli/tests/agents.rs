@@ -72,10 +72,10 @@ fn an_agent_that_cannot_be_run_is_told_clearly() {
     desk.write(".escrow/agents/thinker.md", "---\nmodel: claude/opus\n---\nThink.\n");
     desk.write(".escrow/agents/broken.md", "---\ncomand: x\nartifact_defaults: {expected: [{id: a}]}\n---\n");
     for (name, says) in [
-        ("reveiwer", &["no agent is called `reveiwer`", "did you mean `reviewer`?"][..]),
+        ("reveiwer", &["unknown agent `reveiwer`", "did you mean `reviewer`?"][..]),
         ("zzz", &["the agents are `broken`, `reviewer`, `thinker`"]),
-        ("../reviewer", &["no agent is called"]),
-        ("thinker", &["cannot be run by this version", "does not drive the harness `claude`"]),
+        ("../reviewer", &["unknown agent"]),
+        ("thinker", &["cannot be run by this version", "cannot start the harness `claude`"]),
         ("broken", &["broken.md:2:1", "did you mean `command`?", "broken.md:3:", "needs `path` or `glob`"]),
     ] {
         let done = desk.escrow(&["agent", name, "x"]);

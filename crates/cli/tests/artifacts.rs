@@ -452,7 +452,7 @@ fn what_went_wrong_elsewhere_goes_right_here() {
         (
             "artifacts as a list",
             "artifacts: [{id: a, path: a}]\nchecks: {a: {type: noop}}",
-            "`artifacts` is a map",
+            "`artifacts` must be a map",
         ),
         (
             "an id that is a list",
@@ -462,7 +462,7 @@ fn what_went_wrong_elsewhere_goes_right_here() {
         (
             "two entries of one id",
             "artifacts: {expected: [{id: a, path: a}, {id: a, path: b}]}\nchecks: {a: {type: noop}}",
-            "two artifacts are called `a`",
+            "duplicate artifact id `a`",
         ),
         (
             "a path that leads up",
@@ -488,7 +488,7 @@ fn what_went_wrong_elsewhere_goes_right_here() {
     // Two entries that one file would satisfy are told.
     let (_, stderr) =
         told("artifacts: {expected: [{id: a, path: x}, {id: b, path: x}]}\nchecks: {a: {type: noop}}");
-    assert!(stderr.contains("two artifacts are one file"), "{stderr}");
+    assert!(stderr.contains("two artifacts have the same path"), "{stderr}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn a_dependency_that_does_not_exist() {
 
 #[test]
 fn a_cycle_of_dependencies() {
-    check(Some("checks: {a: {type: noop, depends_on: b}, b: {type: noop, depends_on: a}}"), 2, "circle");
+    check(Some("checks: {a: {type: noop, depends_on: b}, b: {type: noop, depends_on: a}}"), 2, "cycle");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_nested_playbook_that_is_not_there_or_broken_is_told_before_anything_runs() 
     desk.write("playbook.yaml", playbook);
     let warned = desk.escrow(&["check", "playbook.yaml"]);
     assert_eq!(warned.code, Some(0), "an earlier check may make them: {}", warned.stderr);
-    assert!(warned.stderr.contains("there is no file `gone.yaml`"), "{}", warned.stderr);
+    assert!(warned.stderr.contains("file `gone.yaml` not found"), "{}", warned.stderr);
     assert!(warned.stderr.contains("line 2: a check needs `type` (E0106)"), "{}", warned.stderr);
     desk.write("playbook.yaml", &format!("safety: strict\n{playbook}"));
     let refused = desk.escrow(&["check", "playbook.yaml"]);
@@ -241,8 +241,8 @@ fn what_a_nested_playbook_does_not_take_is_told_before_anything_runs() {
     for says in [
         "warning[W0214]: `deploy.yaml` has no input `targt`",
         "did you mean `target`?",
-        "it must be a number",
-        "`deploy.yaml` needs `target`",
+        "expected a number",
+        "`deploy.yaml` requires the input `target`",
     ] {
         assert!(warned.stderr.contains(says), "{says}: {}", warned.stderr);
     }

@@ -112,10 +112,10 @@ fn an_own_kind_that_cannot_be_used_is_told_as_that() {
     desk.write(".escrow/outcomes/soak.json", r#"{"type": "nonsense"}"#);
     desk.write(".escrow/outcomes/good.json", "{}");
     for (kind, why) in [
-        ("load", "the kind `load` cannot be used: "),
-        ("load", "load.json is not JSON"),
-        ("soak", "`.escrow/outcomes/soak.json` is no JSON Schema"),
-        ("sock", "no kind is called `sock`"),
+        ("load", "outcome kind `load` is invalid: "),
+        ("load", "load.json is not valid JSON"),
+        ("soak", "`.escrow/outcomes/soak.json` is not a valid JSON Schema"),
+        ("sock", "unknown outcome kind `sock`"),
     ] {
         let content = format!(r#"{{"outcome_kind": "{kind}"}}"#);
         let done = desk.escrow_given(&["outcomes", "add", "--name", "x"], &content);

@@ -2,18 +2,15 @@
 
 mod wire;
 
-#[allow(dead_code, clippy::unwrap_used, reason = "it is the protocol's own, and its tests use the rest")]
-#[path = "../../protocol/tests/support/cases.rs"]
-mod cases;
-#[allow(dead_code, clippy::unwrap_used, reason = "it is the protocol's own, and its tests use the rest")]
-#[path = "../../protocol/tests/support/random.rs"]
-mod random;
+#[path = "../../protocol/tests/support/mod.rs"]
+mod support;
 
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use support::cases::Case;
 use wire::{Said, Wire, conformance, envelope, talk_to};
 
 #[test]
@@ -41,10 +38,10 @@ fn recorded(said: &Said) -> String {
 #[test]
 fn every_twentieth_recorded_answer_of_0_9_0_comes_out_of_the_binary() {
     let wire = Wire::new();
-    let recording = include_str!("../../protocol/tests/data/recorded/lifeloop-0.9.0.txt");
+    let recording = include_str!("data/lifecycle/lifeloop-0.9.0.txt");
     let lines = recording.lines().filter(|line| !line.starts_with('#'));
     for (number, line) in (0..).zip(lines).step_by(20) {
-        let case = cases::Case::numbered(number);
+        let case = Case::numbered(number);
         let said = wire.say(&case.arguments(), &case.input);
         assert_eq!(recorded(&said), line, "case {number}: {:?}\n{said:?}", case.arguments);
     }
@@ -53,7 +50,7 @@ fn every_twentieth_recorded_answer_of_0_9_0_comes_out_of_the_binary() {
 #[test]
 fn wrong_command_lines_get_the_recorded_answers() {
     let wire = Wire::new();
-    for line in include_str!("../../protocol/tests/data/recorded/usage-0.9.0.jsonl").lines() {
+    for line in include_str!("data/lifecycle/usage-0.9.0.jsonl").lines() {
         let record: Value = serde_json::from_str(line).expect("a record");
         let arguments = record["arguments"].as_str().expect("words");
         if record["exit_code"] != 2 {

@@ -64,7 +64,7 @@ fn a_deadline_that_passes() {
 }
 
 #[test]
-fn pipes_that_somebody_holds() {
+fn pipes_that_another_process_holds_open() {
     let says = "callback subprocess exceeded configured timeout";
     let script = format!("cat >/dev/null; sleep 60 & {DELIVERED}");
     check(&script, says, "timeout", "safe_retry", "callback_timed_out");

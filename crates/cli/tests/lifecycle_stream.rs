@@ -218,7 +218,7 @@ fn bad_lines_are_answered_with_json_rpcs_own_codes() {
         harness.tell(&line);
         assert_eq!(harness.hear()["error"]["code"], code, "{line:.200}");
     }
-    assert_eq!(harness.ask(9, &envelope(None))["result"]["status"], "delivered", "and it goes on");
+    assert_eq!(harness.ask(9, &envelope(None))["result"]["status"], "delivered", "the stream continues");
     assert_eq!(harness.end().0, 0);
 }
 

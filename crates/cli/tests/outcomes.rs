@@ -69,11 +69,11 @@ fn what_a_kind_forbids_is_refused_with_every_reason_and_not_kept() {
         (r#"{"outcome_kind": "review_verdict", "verdict": "APPROVE", "stars": 5}"#, "stars"),
         (r#"{"outcome_kind": "gate_verdict"}"#, "gate_passed"),
         (r#"{"outcome_kind": "ci_result", "test_count": -1}"#, "/test_count"),
-        (r#"{"outcome_kind": "nonsense"}"#, "no kind is called `nonsense`"),
+        (r#"{"outcome_kind": "nonsense"}"#, "unknown outcome kind `nonsense`"),
         (r#"{"verdict": "APPROVE"}"#, "`outcome_kind` is missing"),
-        ("{", "not JSON"),
-        ("", "nothing"),
-        (&"[".repeat(200_000), "not JSON"),
+        ("{", "not valid JSON"),
+        ("", "the outcome is empty"),
+        (&"[".repeat(200_000), "not valid JSON"),
     ] {
         let done = desk.escrow_given(&["outcomes", "add", "--name", "x", "--output", "json"], content);
         assert_eq!(done.code, Some(2), "{why}");
@@ -299,12 +299,12 @@ fn a_verdict_that_says_two_things_under_one_name_is_refused() {
     let desk = Desk::new();
     let done = desk.escrow_given(&["outcomes", "add", "--name", "gate"], twice);
     assert_eq!(done.code, Some(2), "{}", done.stderr);
-    assert!(done.stderr.contains("`gate_passed` is given twice"), "{}", done.stderr);
+    assert!(done.stderr.contains("duplicate key `gate_passed`"), "{}", done.stderr);
 
     desk.write("verdict.json", twice);
     let (code, document) = desk.run(&playbook("gate_verdict", ""));
     assert_eq!(code, Some(1), "{document}");
-    assert_eq!(document["checks"]["verdict"]["issues"][0]["message"], "`gate_passed` is given twice");
+    assert_eq!(document["checks"]["verdict"]["issues"][0]["message"], "duplicate key `gate_passed`");
 
     let (code, document) = desk.run(
         "
@@ -316,7 +316,7 @@ checks: {write: {type: command, exec: 'cat verdict.json > $ESCROW_ARTIFACTS/gate
     let missing = &document["artifacts"]["missing_required"][0];
     assert_eq!(
         (&missing["problem"], &missing["detail"]),
-        (&json!("schema"), &json!("`gate_passed` is given twice"))
+        (&json!("schema"), &json!("duplicate key `gate_passed`"))
     );
     assert_eq!(list(&desk, &[]), Vec::<Value>::new(), "nothing of it was kept");
 }

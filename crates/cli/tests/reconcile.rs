@@ -156,9 +156,5 @@ tests:
     );
     let silent = desk.escrow(&["test", "silent.test.yaml"]);
     assert_eq!(silent.code, Some(1));
-    assert!(
-        silent.stdout.contains("`reconcile` of `post` was to look and has no answer"),
-        "{}",
-        silent.stdout
-    );
+    assert!(silent.stdout.contains("`reconcile` of `post` would run and has no answer"), "{}", silent.stdout);
 }

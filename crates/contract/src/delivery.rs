@@ -1,4 +1,4 @@
-//! Judges the artifacts that were seen against those that were promised.
+//! Judges the files in the artifact directory against the artifact contract.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use escrow_model::{
 use crate::Schema;
 use crate::outcome::{BYTES_MAX, Kind};
 
-/// What became of a contract.
+/// The verdict on an artifact contract.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verified {
     pub delivery: Delivery,
-    /// The outcomes that delivered files hold, where their `kind` was promised.
+    /// The outcomes in delivered files whose artifact declares a `kind`.
     pub outcomes: Vec<DeliveredOutcome>,
 }
 
@@ -25,8 +25,8 @@ pub struct DeliveredOutcome {
     pub outcome: Outcome,
 }
 
-/// A file counts as delivered when it is there, large enough, of the promised type, and new since `before`.
-/// An expected artifact that nobody looked for counts as absent. `kinds` knows the outcome kinds by name.
+/// A file is delivered when it exists, is large enough, has the expected type, and has changed since `before`.
+/// An expected artifact without a sighting counts as absent. `kinds` looks up outcome kinds by name.
 pub fn judge_delivery(
     contract: &ArtifactContract,
     kinds: &dyn Fn(&str) -> Option<Kind>,
@@ -45,10 +45,10 @@ pub fn judge_delivery(
     if contract.expected.is_empty() {
         return Verified { delivery, outcomes };
     }
-    let before = Before::of(before);
+    let baseline = Baseline::of(before);
     for expected in &contract.expected {
         let seen = seen.iter().find(|sighting| sighting.id == expected.id);
-        match judge_one(expected, kinds, &before, seen) {
+        match judge_one(expected, kinds, &baseline, seen) {
             Ok(files) => {
                 for (file, outcome) in files {
                     delivery.produced.push(produced(expected, file));
@@ -59,7 +59,7 @@ pub fn judge_delivery(
                     }));
                 }
             }
-            Err(Lack { problem, detail }) => {
+            Err(Rejection { problem, detail }) => {
                 let missing = MissingArtifact {
                     id: expected.id.clone(),
                     path: expected.location.label().to_owned(),
@@ -87,33 +87,33 @@ pub fn judge_delivery(
     Verified { delivery, outcomes }
 }
 
-/// Why something is not a delivery, and what was seen instead.
-struct Lack {
+/// Why a file does not count as delivered.
+struct Rejection {
     problem: Problem,
     detail: String,
 }
 
-impl From<Problem> for Lack {
-    fn from(problem: Problem) -> Lack {
-        Lack { problem, detail: String::new() }
+impl From<Problem> for Rejection {
+    fn from(problem: Problem) -> Rejection {
+        Rejection { problem, detail: String::new() }
     }
 }
 
-fn lack(problem: Problem, detail: impl Into<String>) -> Lack {
-    Lack { problem, detail: detail.into() }
+fn reject(problem: Problem, detail: impl Into<String>) -> Rejection {
+    Rejection { problem, detail: detail.into() }
 }
 
-/// The files that were there before the run, by path.
-struct Before<'a>(BTreeMap<&'a str, &'a SeenFile>);
+/// The files that existed before the run, by path.
+struct Baseline<'a>(BTreeMap<&'a str, &'a SeenFile>);
 
-impl<'a> Before<'a> {
-    fn of(sightings: &'a [Sighting]) -> Before<'a> {
+impl<'a> Baseline<'a> {
+    fn of(sightings: &'a [Sighting]) -> Baseline<'a> {
         let files = sightings.iter().flat_map(|sighting| &sighting.files);
-        Before(files.map(|file| (file.path.as_str(), file)).collect())
+        Baseline(files.map(|file| (file.path.as_str(), file)).collect())
     }
 
-    /// Absent at the start, or another inode or change time than then.
-    fn lacks(&self, file: &SeenFile) -> bool {
+    /// Whether the file is new, or has a different inode or change time than before the run.
+    fn differs(&self, file: &SeenFile) -> bool {
         match self.0.get(file.path.as_str()) {
             None => true,
             Some(old) => old.inode != file.inode || old.changed_ns != file.changed_ns,
@@ -121,47 +121,47 @@ impl<'a> Before<'a> {
     }
 }
 
-/// Files that count, each with the outcome that it holds.
+/// Delivered files, each with its outcome.
 type Files<'s> = Vec<(&'s SeenFile, Option<Outcome>)>;
 
 fn judge_one<'s>(
     expected: &ExpectedArtifact,
     kinds: &dyn Fn(&str) -> Option<Kind>,
-    before: &Before<'_>,
+    baseline: &Baseline<'_>,
     seen: Option<&'s Sighting>,
-) -> Result<Files<'s>, Lack> {
+) -> Result<Files<'s>, Rejection> {
     let Some(seen) = seen else { return Err(Problem::Absent.into()) };
     if let Some(refused) = &seen.refused {
-        return Err(lack(refused.problem, refused.detail.clone()));
+        return Err(reject(refused.problem, refused.detail.clone()));
     }
     match &expected.location {
         Location::Path(_) => {
             let file = seen.files.first().ok_or(Problem::Absent)?;
-            let outcome = judge_file(expected, kinds, before, file)?;
+            let outcome = judge_file(expected, kinds, baseline, file)?;
             Ok(vec![(file, outcome)])
         }
         Location::Glob { count, .. } => {
-            let mut first_lack = None;
+            let mut first_rejection = None;
             let mut good = Vec::new();
             for file in &seen.files {
-                match judge_file(expected, kinds, before, file) {
+                match judge_file(expected, kinds, baseline, file) {
                     Ok(outcome) => good.push((file, outcome)),
-                    Err(lack) => first_lack = first_lack.or(Some((file, lack))),
+                    Err(rejection) => first_rejection = first_rejection.or(Some((file, rejection))),
                 }
             }
             let number = u32::try_from(good.len()).unwrap_or(u32::MAX);
             if number < count.min {
-                return Err(match first_lack {
-                    Some((file, Lack { problem, detail })) => {
+                return Err(match first_rejection {
+                    Some((file, Rejection { problem, detail })) => {
                         let what = if detail.is_empty() { problem.in_words().to_owned() } else { detail };
-                        lack(problem, format!("{}: {what}", file.path))
+                        reject(problem, format!("{}: {what}", file.path))
                     }
                     None if seen.files.is_empty() => Problem::Absent.into(),
-                    None => lack(Problem::Count, format!("{number} of at least {}", count.min)),
+                    None => reject(Problem::Count, format!("{number} of at least {}", count.min)),
                 });
             }
             match count.max {
-                Some(max) if number > max => Err(lack(Problem::Count, format!("{number}, at most {max}"))),
+                Some(max) if number > max => Err(reject(Problem::Count, format!("{number}, at most {max}"))),
                 _ => Ok(good),
             }
         }
@@ -171,17 +171,17 @@ fn judge_one<'s>(
 fn judge_file(
     expected: &ExpectedArtifact,
     kinds: &dyn Fn(&str) -> Option<Kind>,
-    before: &Before<'_>,
+    baseline: &Baseline<'_>,
     file: &SeenFile,
-) -> Result<Option<Outcome>, Lack> {
+) -> Result<Option<Outcome>, Rejection> {
     if file.size == 0 && expected.min_size > 0 {
         return Err(Problem::Empty.into());
     }
-    if expected.fresh && !before.lacks(file) {
+    if expected.fresh && !baseline.differs(file) {
         return Err(Problem::Stale.into());
     }
     if file.size < expected.min_size {
-        return Err(lack(
+        return Err(reject(
             Problem::TooSmall,
             format!("{} of at least {} bytes", file.size, expected.min_size),
         ));
@@ -189,28 +189,31 @@ fn judge_file(
     if let Some(wanted) = &expected.mime_type
         && file.mime_type.as_deref() != Some(wanted.as_str())
     {
-        let is = file.mime_type.as_deref().unwrap_or("of no known type");
-        return Err(lack(Problem::WrongType, format!("{is}, not {wanted}")));
+        let actual = file.mime_type.as_deref().unwrap_or("unknown type");
+        return Err(reject(Problem::WrongType, format!("{actual}, not {wanted}")));
     }
     let not_parsed = || match file.size > BYTES_MAX as u64 {
-        true => lack(Problem::Schema, "it is longer than the 16 MiB that are parsed"),
-        false => lack(Problem::Schema, "it is not JSON"),
+        true => reject(Problem::Schema, "larger than the limit of 16 MiB"),
+        false => reject(Problem::Schema, "not valid JSON"),
     };
     if let Some(schema) = &expected.schema {
         let content = file.content.as_ref().ok_or_else(not_parsed)?;
         let schema =
-            Schema::compile(schema).map_err(|_| lack(Problem::Schema, "the schema cannot be compiled"))?;
+            Schema::compile(schema).map_err(|_| reject(Problem::Schema, "the schema does not compile"))?;
         let violations = schema.violations(content);
         if !violations.is_empty() {
-            return Err(lack(Problem::Schema, violations.into_iter().take(3).collect::<Vec<_>>().join("; ")));
+            return Err(reject(
+                Problem::Schema,
+                violations.into_iter().take(3).collect::<Vec<_>>().join("; "),
+            ));
         }
     }
     let Some(name) = &expected.kind else { return Ok(None) };
     let content = file.content.as_ref().ok_or_else(not_parsed)?;
     let kind =
-        kinds(name).ok_or_else(|| lack(Problem::Schema, format!("no outcome kind is called `{name}`")))?;
-    let judged = kind.judge_read(content, file.repeated_key.as_deref());
-    judged.map(Some).map_err(|error| lack(Problem::Schema, error.to_string()))
+        kinds(name).ok_or_else(|| reject(Problem::Schema, format!("unknown outcome kind `{name}`")))?;
+    let judged = kind.judge_parsed(content, file.repeated_key.as_deref());
+    judged.map(Some).map_err(|error| reject(Problem::Schema, error.to_string()))
 }
 
 fn produced(expected: &ExpectedArtifact, file: &SeenFile) -> ProducedArtifact {

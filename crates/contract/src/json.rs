@@ -1,46 +1,48 @@
-//! Reads JSON and notices when an object names a member twice: parsers differ in which of the two they believe, so
-//! what one program judged another may read otherwise.
+//! Parses JSON and detects duplicate keys.
+//!
+//! Parsers differ in which duplicate they keep, so another program could read a value that was never judged.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Error, Map, Number, Value};
 
-/// A document as everyone else reads it: of a member that is given twice, the last.
+/// A document as common parsers read it: the last of duplicate keys wins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
     pub value: Value,
-    /// The way to the first member that is given twice, as in `findings[0].line`.
-    pub repeated: Option<String>,
+    /// The path of the first duplicate key, such as `findings[0].line`.
+    pub repeated_key: Option<String>,
 }
 
-/// Exactly one document, nested no deeper than 128.
+/// Parses exactly one document with at most 128 levels.
 pub fn read_json(bytes: &[u8]) -> Result<Parsed, Error> {
-    let mut repeated = None;
+    let mut repeated_key = None;
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Reader(&mut repeated).deserialize(&mut deserializer)?;
+    let value = Reader(&mut repeated_key).deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok(Parsed { value, repeated })
+    Ok(Parsed { value, repeated_key })
 }
 
-/// What a refusal says of it.
-pub(crate) fn given_twice(way: &str) -> String {
-    format!("`{way}` is given twice")
+/// The message for a duplicate key.
+pub(crate) fn duplicate_message(path: &str) -> String {
+    format!("duplicate key `{path}`")
 }
 
+/// Holds the path of the first duplicate key.
 struct Reader<'r>(&'r mut Option<String>);
 
 impl Reader<'_> {
-    /// Reads what lies inside; if it is the first to repeat a member, the way to it begins here.
-    fn inside<T, E>(
+    /// Reads a nested value. If it contains the first duplicate key, prefixes the path with `step`.
+    fn nested<T, E>(
         &mut self,
         read: impl FnOnce(Reader<'_>) -> Result<T, E>,
         step: impl FnOnce(&str) -> String,
     ) -> Result<T, E> {
         let is_known = self.0.is_some();
         let read = read(Reader(self.0))?;
-        if !is_known && let Some(way) = self.0 {
-            *way = step(way);
+        if !is_known && let Some(path) = self.0 {
+            *path = step(path);
         }
         Ok(read)
     }
@@ -92,8 +94,8 @@ impl<'de> Visitor<'de> for Reader<'_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
         let mut all = Vec::new();
         loop {
-            let step = |way: &str| joined(&format!("[{}]", all.len()), way);
-            match self.inside(|reader| items.next_element_seed(reader), step)? {
+            let step = |path: &str| joined(&format!("[{}]", all.len()), path);
+            match self.nested(|reader| items.next_element_seed(reader), step)? {
                 Some(item) => all.push(item),
                 None => return Ok(Value::Array(all)),
             }
@@ -106,16 +108,16 @@ impl<'de> Visitor<'de> for Reader<'_> {
             if self.0.is_none() && all.contains_key(&name) {
                 *self.0 = Some(name.clone());
             }
-            let step = |way: &str| joined(&name, way);
-            let value = self.inside(|reader| members.next_value_seed(reader), step)?;
+            let step = |path: &str| joined(&name, path);
+            let value = self.nested(|reader| members.next_value_seed(reader), step)?;
             all.insert(name, value);
         }
         Ok(Value::Object(all))
     }
 }
 
-fn joined(step: &str, way: &str) -> String {
-    if way.starts_with('[') { format!("{step}{way}") } else { format!("{step}.{way}") }
+fn joined(step: &str, path: &str) -> String {
+    if path.starts_with('[') { format!("{step}{path}") } else { format!("{step}.{path}") }
 }
 
 #[cfg(test)]
@@ -126,8 +128,8 @@ mod tests {
     use super::read_json;
 
     #[test]
-    fn the_first_member_that_is_given_twice_is_told_by_its_way() {
-        for (text, way) in [
+    fn the_first_duplicate_key_is_reported_by_its_path() {
+        for (text, path) in [
             (r#"{"a": 1}"#, None),
             (r#"{"a": {"b": 1}, "c": {"b": 1}}"#, None),
             (r#"{"a": 1, "a": 2}"#, Some("a")),
@@ -138,14 +140,14 @@ mod tests {
             (r#"{"a": 1, "a": {"b": 1, "b": 2}}"#, Some("a")),
             ("3", None),
         ] {
-            let read = read_json(text.as_bytes()).expect("it is JSON");
-            assert_eq!(read.repeated.as_deref(), way, "{text}");
+            let read = read_json(text.as_bytes()).expect("valid JSON");
+            assert_eq!(read.repeated_key.as_deref(), path, "{text}");
         }
         assert_eq!(read_json(br#"{"a": 1, "b": 2, "a": 3}"#).expect("JSON").value, json!({"a": 3, "b": 2}));
     }
 
     #[test]
-    fn what_is_no_json_is_none_here_either() {
+    fn invalid_json_is_rejected() {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         for text in ["", "{", "1 2", "{\"a\": NaN}", "[1,]", deep.as_str(), "\"\u{1}\""] {
             assert!(read_json(text.as_bytes()).is_err(), "{text}");
@@ -173,12 +175,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everything_else_is_read_as_by_everyone(document in documents()) {
+        fn other_documents_parse_like_serde_json(document in documents()) {
             let text = document.to_string();
-            let read = read_json(text.as_bytes()).expect("it is JSON");
-            let usual: Value = serde_json::from_str(&text).expect("it is JSON");
+            let read = read_json(text.as_bytes()).expect("valid JSON");
+            let usual: Value = serde_json::from_str(&text).expect("valid JSON");
             prop_assert_eq!(read.value, usual);
-            prop_assert_eq!(read.repeated, None);
+            prop_assert_eq!(read.repeated_key, None);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Judges what came back against what was promised. Never fetches it.
+//! Judges outputs and artifacts against their contracts. Never fetches them.
 //!
 //!   SeenFile, output, rules ──> judge ──> Delivery, Outcome, BrokenRule
 //!
-//! **Invariant:** no I/O and no clock. What cannot be judged counts as broken, never as kept.
+//! **Invariant:** no I/O and no clock. A contract that cannot be evaluated counts as broken.
 
 mod delivery;
 mod json;

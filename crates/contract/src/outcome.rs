@@ -1,8 +1,8 @@
-//! Whether something is an outcome of its kind. Everything that speaks against it is said, not the first only.
+//! Judges whether a value is an outcome of its kind.
 //!
-//!   bytes or JSON ──▶ spellings put right ──▶ schema ──▶ contradictions ──▶ Outcome
+//!   bytes or JSON ──▶ normalise ──▶ schema ──▶ contradictions ──▶ Outcome
 //!
-//! **Invariant:** what is refused is refused with every reason; nothing is guessed but what its kind derives.
+//! **Invariant:** a rejection lists every reason. Nothing is guessed except the fields that the kind derives.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,25 +11,25 @@ use escrow_model::outcome::{self, KINDS, is_kind_name, own_digest};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use crate::json::{given_twice, read_json};
+use crate::json::{duplicate_message, read_json};
 use crate::{Schema, SchemaError};
 
-/// The most that one outcome may hold.
+/// The size limit of an outcome.
 pub const BYTES_MAX: usize = 16 << 20;
 
-/// How many reasons one refusal lists.
+/// How many reasons a rejection lists.
 const PROBLEMS_MAX: usize = 20;
 
-/// A kind that can judge.
+/// An outcome kind with its compiled schema.
 #[derive(Clone, Debug)]
 pub struct Kind {
     name: Arc<str>,
     schema: Arc<Schema>,
-    /// Of an own kind, the common fields that its schema does not speak of.
-    silent_on: Vec<&'static str>,
+    /// The common fields that the schema of a custom kind does not declare.
+    undeclared_fields: Vec<&'static str>,
 }
 
-/// Why something is not an outcome of its kind.
+/// Why a value is not an outcome of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", .problems.join("; "))]
 pub struct NotAnOutcome {
@@ -42,43 +42,43 @@ impl NotAnOutcome {
     }
 }
 
-/// Compiled once: their schemas are part of the program.
+/// The built-in kinds, compiled once.
 static REGISTERED: LazyLock<Vec<Kind>> = LazyLock::new(|| {
     KINDS
         .iter()
         .map(|kind| {
             let schema = Schema::compile(&(kind.schema)()).expect("a test compiles the schema of every kind");
-            Kind { name: kind.name.into(), schema: Arc::new(schema), silent_on: Vec::new() }
+            Kind { name: kind.name.into(), schema: Arc::new(schema), undeclared_fields: Vec::new() }
         })
         .collect()
 });
 
 impl Kind {
-    /// One of the kinds that Escrow knows by itself.
+    /// A built-in kind.
     pub fn registered(name: &str) -> Option<Kind> {
         REGISTERED.iter().find(|kind| &*kind.name == name).cloned()
     }
 
-    /// A kind that a project declares by a JSON Schema.
-    pub fn own(name: &str, schema: &Value) -> Result<Kind, SchemaError> {
+    /// A kind that a project declares with a JSON Schema.
+    pub fn custom(name: &str, schema: &Value) -> Result<Kind, SchemaError> {
         let declared = schema.get("properties").and_then(Value::as_object);
-        let silent_on = ["outcome_kind", "summary", "passed"]
+        let undeclared_fields = ["outcome_kind", "summary", "passed"]
             .into_iter()
             .filter(|field| declared.is_none_or(|declared| !declared.contains_key(*field)))
             .collect();
-        Ok(Kind { name: name.into(), schema: Arc::new(Schema::compile(schema)?), silent_on })
+        Ok(Kind { name: name.into(), schema: Arc::new(Schema::compile(schema)?), undeclared_fields })
     }
 
-    /// A registered kind, or the own kind of this name among those that a plan carries.
-    pub fn find<'a>(name: &str, own: impl Fn(&str) -> Option<&'a Value>) -> Option<Kind> {
-        Kind::registered(name).or_else(|| Kind::own(name, own(name)?).ok())
+    /// A built-in kind, or a custom kind whose schema `custom` returns.
+    pub fn find<'a>(name: &str, custom: impl Fn(&str) -> Option<&'a Value>) -> Option<Kind> {
+        Kind::registered(name).or_else(|| Kind::custom(name, custom(name)?).ok())
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What its schema says of a value; how outputs are judged that only claim to be of this kind.
+    /// Everything that is wrong with a value as an outcome of this kind. Empty when it is valid.
     pub fn violations(&self, value: &Value) -> Vec<String> {
         match self.judge(value) {
             Ok(_) => Vec::new(),
@@ -86,24 +86,24 @@ impl Kind {
         }
     }
 
-    /// Reads an outcome of this kind.
+    /// Parses an outcome of this kind.
     pub fn read(&self, bytes: &[u8]) -> Result<Outcome, NotAnOutcome> {
         self.judge(&parse(bytes)?)
     }
 
-    /// As `judge`, of a value that was read with one of its members given twice.
-    pub fn judge_read(&self, value: &Value, repeated: Option<&str>) -> Result<Outcome, NotAnOutcome> {
-        match repeated {
-            Some(way) => Err(NotAnOutcome::because(given_twice(way))),
+    /// Like `judge`, for a parsed document. Rejects one with a duplicate key.
+    pub fn judge_parsed(&self, value: &Value, repeated_key: Option<&str>) -> Result<Outcome, NotAnOutcome> {
+        match repeated_key {
+            Some(path) => Err(NotAnOutcome::because(duplicate_message(path))),
             None => self.judge(value),
         }
     }
 
-    /// Takes a value as an outcome of this kind, or says everything that speaks against it.
+    /// Accepts a value as an outcome of this kind, or lists every reason against it.
     pub fn judge(&self, value: &Value) -> Result<Outcome, NotAnOutcome> {
         let Some(given) = value.as_object() else {
-            let hint = if value.is_string() { " (it is text, not JSON)" } else { "" };
-            return Err(NotAnOutcome::because(format!("an outcome is an object{hint}")));
+            let hint = if value.is_string() { " (this is text, not JSON)" } else { "" };
+            return Err(NotAnOutcome::because(format!("an outcome must be an object{hint}")));
         };
         let mut content = given.clone();
         let registered = outcome::Kind::find(&self.name);
@@ -117,9 +117,9 @@ impl Kind {
                 self.name
             )));
         }
-        let mut problems = self.schema.violations(&self.judged_by_schema(&content));
+        let mut problems = self.schema.violations(&self.without_undeclared_fields(&content));
         let mut content = Value::Object(content);
-        // Contradictions are looked for only in what has its shape.
+        // Contradictions are only meaningful in a value that matches the schema.
         let digest = if problems.is_empty() { self.digest(&content) } else { Err(Vec::new()) };
         match digest {
             Ok(digest) => {
@@ -145,23 +145,23 @@ impl Kind {
         }
     }
 
-    /// An own schema need not repeat the common fields, not even when it forbids all others.
-    fn judged_by_schema(&self, content: &Map<String, Value>) -> Value {
+    /// The content without the common fields that a custom schema does not declare, so that it can forbid all others.
+    fn without_undeclared_fields(&self, content: &Map<String, Value>) -> Value {
         let mut judged = content.clone();
-        judged.retain(|field, _| !self.silent_on.contains(&field.as_str()));
+        judged.retain(|field, _| !self.undeclared_fields.contains(&field.as_str()));
         Value::Object(judged)
     }
 }
 
-/// Reads an outcome that says itself which kind it is; `find` knows the kinds of the project, and why one of them
-/// cannot be used.
+/// Parses an outcome whose `outcome_kind` names its kind. `find` looks up the kinds of the project, or why one is
+/// invalid.
 pub fn read_any(
     bytes: &[u8],
     find: impl Fn(&str) -> Option<Result<Kind, String>>,
 ) -> Result<Outcome, NotAnOutcome> {
     let value = parse(bytes)?;
     let Some(fields) = value.as_object() else {
-        return Err(NotAnOutcome::because("an outcome is an object with `outcome_kind`"));
+        return Err(NotAnOutcome::because("an outcome must be an object with `outcome_kind`"));
     };
     let known = || KINDS.iter().map(|kind| format!("`{}`", kind.name)).collect::<Vec<_>>().join(", ");
     let name = match fields.get("outcome_kind") {
@@ -170,20 +170,23 @@ pub fn read_any(
             return Err(NotAnOutcome::because(format!("`outcome_kind` is {}, not a name", quoted(other))));
         }
         None => {
-            return Err(NotAnOutcome::because(format!("`outcome_kind` is missing; there are {}", known())));
+            return Err(NotAnOutcome::because(format!(
+                "`outcome_kind` is missing; the kinds are {}",
+                known()
+            )));
         }
     };
     if !is_kind_name(name) {
         let name = quoted(&Value::String(name.clone()));
-        return Err(NotAnOutcome::because(format!("no kind is called {name}; there are {}", known())));
+        return Err(NotAnOutcome::because(format!("unknown outcome kind {name}; the kinds are {}", known())));
     }
     match find(name) {
         Some(Ok(kind)) => kind.judge(&value),
-        Some(Err(why)) => Err(NotAnOutcome::because(format!("the kind `{name}` cannot be used: {why}"))),
+        Some(Err(why)) => Err(NotAnOutcome::because(format!("outcome kind `{name}` is invalid: {why}"))),
         None => {
-            let own = format!("an own kind is a JSON Schema in `.escrow/outcomes/{name}.json`");
+            let custom = format!("a custom kind is a JSON Schema in `.escrow/outcomes/{name}.json`");
             Err(NotAnOutcome::because(format!(
-                "no kind is called `{name}`; there are {}, and {own}",
+                "unknown outcome kind `{name}`; the kinds are {}; {custom}",
                 known()
             )))
         }
@@ -192,20 +195,20 @@ pub fn read_any(
 
 fn parse(bytes: &[u8]) -> Result<Value, NotAnOutcome> {
     if bytes.len() > BYTES_MAX {
-        let message = format!("{} bytes are more than the {BYTES_MAX} that an outcome may have", bytes.len());
+        let message = format!("{} bytes exceed the limit of {BYTES_MAX} bytes", bytes.len());
         return Err(NotAnOutcome::because(message));
     }
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(NotAnOutcome::because("there is nothing"));
+        return Err(NotAnOutcome::because("the outcome is empty"));
     }
-    let read = read_json(bytes).map_err(|error| NotAnOutcome::because(format!("it is not JSON: {error}")))?;
-    match read.repeated {
-        Some(way) => Err(NotAnOutcome::because(given_twice(&way))),
+    let read = read_json(bytes).map_err(|error| NotAnOutcome::because(format!("not valid JSON: {error}")))?;
+    match read.repeated_key {
+        Some(path) => Err(NotAnOutcome::because(duplicate_message(&path))),
         None => Ok(read.value),
     }
 }
 
-/// A value as a message shows it: short.
+/// A value for messages, shortened.
 fn quoted(value: &Value) -> String {
     const LENGTH_MAX: usize = 80;
     let text = value.to_string();
@@ -215,7 +218,7 @@ fn quoted(value: &Value) -> String {
     }
 }
 
-/// A summary is one line, and not a long one.
+/// A summary as a single, limited line.
 fn one_line(text: &str) -> String {
     const LENGTH_MAX: usize = 500;
     let mut line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");

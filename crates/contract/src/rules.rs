@@ -1,13 +1,12 @@
-//! Rules over the fields of a result. All of them speak, in order; none stops the others.
+//! Evaluates rules over the fields of a result. All rules are evaluated in order.
 //!
 //!   [Rule] ──compile──▶ RuleSet ──judge(item)──▶ [BrokenRule]
 //!
-//! The messages are those of the rule sets that came before, word for word, so that whoever matched on them still
-//! can. What those let through is refused: NaN and booleans are no numbers, and `params` that make no sense are
-//! found before anything is judged.
+//! The messages match those of the Python rule engine word for word, because programs compare them. Unlike that
+//! engine, booleans are not numbers, and invalid `params` are reported when the rules are compiled.
 //!
-//! **Invariant:** a rule set that compiled judges every item, in time linear in its size. Patterns never backtrack,
-//! and a `custom` expression has a budget.
+//! **Invariant:** a compiled rule set judges any item in time linear in its size. Patterns never backtrack, and
+//! `custom` expressions have a budget.
 
 mod compile;
 mod path;
@@ -20,23 +19,23 @@ use escrow_model::{BrokenRule, Rule, RuleCheck};
 use regex::Regex;
 use serde_json::{Number, Value};
 
-pub use compile::{BadRule, RULES_MAX};
+pub use compile::{InvalidRule, RULES_MAX};
 
 use path::Path;
-use python::{beginning, repr, type_name};
+use python::{repr, truncated_repr, type_name};
 
-/// Rules that make sense, ready to judge.
+/// Compiled rules.
 #[derive(Clone, Debug)]
 pub struct RuleSet {
-    rules: Vec<Compiled>,
+    rules: Vec<CompiledRule>,
 }
 
 #[derive(Clone, Debug)]
-struct Compiled {
+struct CompiledRule {
     rule_id: Arc<str>,
-    /// As it was written.
+    /// As written in the rule.
     field: Arc<str>,
-    /// As messages write it.
+    /// Quoted for messages.
     quoted_field: String,
     path: Path,
     message: Option<String>,
@@ -51,7 +50,7 @@ enum Test {
         min: Option<Number>,
         max: Option<Number>,
     },
-    /// `source` as messages write it.
+    /// `source` is quoted for messages.
     Pattern {
         regex: Regex,
         source: String,
@@ -63,7 +62,7 @@ enum Test {
     },
 }
 
-/// The types that a rule can ask for, by the names that Python has for them.
+/// The types of a `type` rule, by their Python names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Type {
     Str,
@@ -102,17 +101,17 @@ impl Type {
 }
 
 impl RuleSet {
-    /// The rules that are enabled, compiled; or everything that is wrong with any of them.
-    pub fn compile(rules: &[Rule]) -> Result<RuleSet, Vec<BadRule>> {
+    /// Compiles the enabled rules, or returns the errors of all rules.
+    pub fn compile(rules: &[Rule]) -> Result<RuleSet, Vec<InvalidRule>> {
         compile::compile(rules)
     }
 
-    /// The rules that an item breaks, in the order in which they were given.
+    /// The rules that an item breaks, in order.
     pub fn judge(&self, item: &Value) -> Vec<BrokenRule> {
         let mut broken = Vec::new();
         for rule in &self.rules {
             let value = rule.path.find(item);
-            if let Some(message) = rule.reproach(value, item) {
+            if let Some(message) = rule.violation(value, item) {
                 broken.push(BrokenRule {
                     rule_id: Arc::clone(&rule.rule_id),
                     field: Arc::clone(&rule.field),
@@ -124,9 +123,9 @@ impl RuleSet {
         broken
     }
 
-    /// Whether an item keeps every rule.
+    /// Whether an item satisfies every rule.
     pub fn admits(&self, item: &Value) -> bool {
-        self.rules.iter().all(|rule| rule.reproach(rule.path.find(item), item).is_none())
+        self.rules.iter().all(|rule| rule.violation(rule.path.find(item), item).is_none())
     }
 
     pub fn len(&self) -> usize {
@@ -138,7 +137,7 @@ impl RuleSet {
     }
 }
 
-impl Compiled {
+impl CompiledRule {
     fn check(&self) -> RuleCheck {
         match self.test {
             Test::Required => RuleCheck::Required,
@@ -149,24 +148,28 @@ impl Compiled {
         }
     }
 
-    /// What is wrong with a value, or nothing.
-    fn reproach(&self, value: Option<&Value>, item: &Value) -> Option<String> {
+    /// The message if the value breaks the rule.
+    fn violation(&self, value: Option<&Value>, item: &Value) -> Option<String> {
         let value = value.filter(|value| !value.is_null());
         match (&self.test, value) {
             (Test::Required, Some(_)) => None,
-            (Test::Required, None) => self.say(&[" is required but missing or None."]),
+            (Test::Required, None) => self.message_or_default(&[" is required but missing or None."]),
             (Test::Custom { expression, error }, value) => {
                 self.custom(expression, error.as_deref(), value, item)
             }
-            // Whether there must be something is for `required` to say.
+            // Only `required` rejects a missing value.
             (Test::Type(_) | Test::Range { .. } | Test::Pattern { .. }, None) => None,
             (Test::Type(wanted), Some(value)) if wanted.admits(value) => None,
-            (Test::Type(wanted), Some(value)) => {
-                self.say(&[" must be type '", wanted.as_str(), "', got '", type_name(value), "'."])
-            }
+            (Test::Type(wanted), Some(value)) => self.message_or_default(&[
+                " must be type '",
+                wanted.as_str(),
+                "', got '",
+                type_name(value),
+                "'.",
+            ]),
             (Test::Range { min, max }, Some(Value::Number(number))) => {
                 if let Some(min) = min.as_ref().filter(|min| is_below(number, min)) {
-                    self.say(&[
+                    self.message_or_default(&[
                         " = ",
                         &python::number(number),
                         " is below minimum ",
@@ -174,7 +177,7 @@ impl Compiled {
                         ".",
                     ])
                 } else if let Some(max) = max.as_ref().filter(|max| is_below(max, number)) {
-                    self.say(&[
+                    self.message_or_default(&[
                         " = ",
                         &python::number(number),
                         " exceeds maximum ",
@@ -185,39 +188,47 @@ impl Compiled {
                     None
                 }
             }
-            (Test::Range { .. }, Some(value)) => {
-                self.say(&[": range check requires numeric type, got '", type_name(value), "'."])
-            }
+            (Test::Range { .. }, Some(value)) => self.message_or_default(&[
+                ": range check requires numeric type, got '",
+                type_name(value),
+                "'.",
+            ]),
             (Test::Pattern { regex, source, length_max }, Some(Value::String(text))) => {
                 let max = length_max.unwrap_or(usize::MAX);
-                // Code points, as Python counts; bytes are never fewer, so short texts need no counting.
+                // Length in code points, as in Python. There are never more of them than bytes.
                 let length = if text.len() > max { text.chars().count() } else { 0 };
                 if length > max {
                     let (length, max) = (length.to_string(), max.to_string());
                     let limit = " exceeds the maximum allowed for pattern matching (";
-                    return self.say(&[": input length ", &length, limit, &max, ")."]);
+                    return self.message_or_default(&[": input length ", &length, limit, &max, ")."]);
                 }
                 if regex.is_match(text) {
                     return None;
                 }
-                self.say(&[" value ", &beginning(text), " does not match pattern ", source, "."])
+                self.message_or_default(&[
+                    " value ",
+                    &truncated_repr(text),
+                    " does not match pattern ",
+                    source,
+                    ".",
+                ])
             }
             (Test::Pattern { .. }, Some(value)) => {
-                self.say(&[": pattern check requires str, got '", type_name(value), "'."])
+                self.message_or_default(&[": pattern check requires str, got '", type_name(value), "'."])
             }
         }
     }
 
-    /// The author's message, or `Field 'f'` and what follows.
-    fn say(&self, usual: &[&str]) -> Option<String> {
+    /// The rule's own message, or `Field 'f'` followed by `parts`.
+    fn message_or_default(&self, parts: &[&str]) -> Option<String> {
         if let Some(message) = &self.message {
             return Some(message.clone());
         }
-        let length: usize = usual.iter().map(|part| part.len()).sum();
+        let length: usize = parts.iter().map(|part| part.len()).sum();
         let mut message = String::with_capacity("Field ".len() + self.quoted_field.len() + length);
         message.push_str("Field ");
         message.push_str(&self.quoted_field);
-        usual.iter().for_each(|part| message.push_str(part));
+        parts.iter().for_each(|part| message.push_str(part));
         Some(message)
     }
 
@@ -228,12 +239,12 @@ impl Compiled {
         value: Option<&Value>,
         item: &Value,
     ) -> Option<String> {
-        let seen = Seen { value: value.unwrap_or(&Value::Null), item };
-        match (expression.test(&seen, BUDGET), error) {
+        let scope = RuleScope { value: value.unwrap_or(&Value::Null), item };
+        match (expression.test(&scope, BUDGET), error) {
             (Ok(true), _) => None,
             (Ok(false), Some(error)) if self.message.is_none() => Some(error.to_owned()),
-            (Ok(false), _) => self.say(&[" failed custom check ", &repr(&self.rule_id), "."]),
-            // A rule that cannot be evaluated is broken, and says so itself.
+            (Ok(false), _) => self.message_or_default(&[" failed custom check ", &repr(&self.rule_id), "."]),
+            // A rule that cannot be evaluated counts as broken; the message names the error.
             (Err(fault), _) => Some(format!(
                 "Rule {}: custom check raised {}: {}.",
                 repr(&self.rule_id),
@@ -244,19 +255,19 @@ impl Compiled {
     }
 }
 
-/// What one `custom` expression may use.
+/// The budget of one `custom` expression.
 const BUDGET: Budget = Budget { steps: 150_000, memory_bytes: 16 << 20, depth: Budget::DEPTH_MAX };
 
-/// The names that a `custom` expression may read.
+/// The names that a `custom` expression can read.
 const NAMES: [&str; 2] = ["value", "item"];
 
-/// What a `custom` expression sees: the value of the field, null when there is none, and the whole item.
-struct Seen<'a> {
+/// The scope of a `custom` expression: the value of the field, or null, and the whole item.
+struct RuleScope<'a> {
     value: &'a Value,
     item: &'a Value,
 }
 
-impl Scope for Seen<'_> {
+impl Scope for RuleScope<'_> {
     fn name(&self, name: &str) -> Option<Given<'_>> {
         match name {
             "value" => Some(Given::Json(self.value)),
@@ -270,11 +281,11 @@ impl Scope for Seen<'_> {
     }
 }
 
-/// Exact for whole numbers, however large.
+/// Compares exactly for integers of any size.
 fn is_below(one: &Number, other: &Number) -> bool {
     match (whole(one), whole(other)) {
         (Some(one), Some(other)) => one < other,
-        // JSON has no NaN, and bounds are refused that are none; what cannot be compared is not within.
+        // Numbers that cannot be compared count as out of range.
         _ => match (one.as_f64(), other.as_f64()) {
             (Some(one), Some(other)) => one.partial_cmp(&other).is_none_or(|order| order.is_lt()),
             _ => true,

@@ -1,35 +1,35 @@
-//! JSON Schema 2020-12, with patterns on a linear-time engine and no reference that leaves the document.
+//! JSON Schema 2020-12 with linear-time patterns and without external references.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Retrieve, Uri, ValidationError, Validator};
 use serde_json::Value;
 use thiserror::Error;
 
-/// How many violations one judgement lists.
+/// How many violations are listed.
 const VIOLATIONS_MAX: usize = 20;
 
 /// A compiled schema.
 #[derive(Clone, Debug)]
 pub struct Schema(Validator);
 
-/// A schema that cannot be compiled: its author must act.
+/// A schema that does not compile.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct SchemaError(String);
 
-/// Refuses every reference that leaves the document, so that no schema can make Escrow read a file or a URL.
+/// Rejects external references, so that no schema can make Escrow read a file or a URL.
 struct NoRetrieval;
 
 impl Retrieve for NoRetrieval {
     fn retrieve(&self, uri: &Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err(format!("`$ref` may not leave the schema: `{uri}`").into())
+        Err(format!("`$ref` must not leave the schema: `{uri}`").into())
     }
 }
 
 impl Schema {
     pub fn compile(schema: &Value) -> Result<Schema, SchemaError> {
         if !(schema.is_object() || schema.is_boolean()) {
-            return Err(SchemaError("a schema is an object".into()));
+            return Err(SchemaError("a schema must be an object".into()));
         }
         jsonschema::options()
             .with_draft(Draft::Draft202012)
@@ -40,9 +40,9 @@ impl Schema {
             .map_err(|error| SchemaError(error.to_string()))
     }
 
-    /// Everything that is wrong with a schema, in its own order: where (a JSON pointer, empty when that cannot be
-    /// said) and what. Empty when it compiles.
-    pub fn mistakes(schema: &Value) -> Vec<(String, String)> {
+    /// All errors of a schema as pairs of JSON pointer and message, sorted. The pointer is empty when the position is
+    /// unknown. Empty when the schema compiles.
+    pub fn errors(schema: &Value) -> Vec<(String, String)> {
         let Err(first) = Schema::compile(schema) else { return Vec::new() };
         let mut all: Vec<(String, String)> = jsonschema::draft202012::meta::validator()
             .iter_errors(schema)
@@ -54,12 +54,12 @@ impl Schema {
         if all.is_empty() { vec![(String::new(), first.to_string())] } else { all }
     }
 
-    /// What is wrong with a value, sorted by where it is wrong. Empty when nothing is.
+    /// The violations of a value, sorted by position. Empty when the value is valid.
     pub fn violations(&self, value: &Value) -> Vec<String> {
         let mut found: Vec<(String, String)> = self
             .0
             .iter_errors(value)
-            .map(|error| (error.instance_path().to_string(), shorten(&in_words(&error))))
+            .map(|error| (error.instance_path().to_string(), shorten(&message(&error))))
             .collect();
         found.sort();
         found.dedup();
@@ -67,7 +67,7 @@ impl Schema {
         let mut lines: Vec<String> = found
             .into_iter()
             .take(VIOLATIONS_MAX)
-            .map(|(place, what)| if place.is_empty() { what } else { format!("{place}: {what}") })
+            .map(|(pointer, what)| if pointer.is_empty() { what } else { format!("{pointer}: {what}") })
             .collect();
         if rest > 0 {
             lines.push(format!("and {rest} more"));
@@ -76,8 +76,8 @@ impl Schema {
     }
 }
 
-/// Who wrote a wrong word wants to see all the right ones.
-fn in_words(error: &ValidationError<'_>) -> String {
+/// The message of a violation, with all options of an enum.
+fn message(error: &ValidationError<'_>) -> String {
     const OPTIONS_MAX: usize = 12;
     match error.kind() {
         ValidationErrorKind::Enum { options } => match options.as_array().map(Vec::as_slice) {
@@ -88,13 +88,13 @@ fn in_words(error: &ValidationError<'_>) -> String {
             _ => error.to_string(),
         },
         ValidationErrorKind::FalseSchema => {
-            format!("{} is not allowed: the schema admits nothing here", error.instance())
+            format!("{} is not allowed: the schema allows no value here", error.instance())
         }
         _ => error.to_string(),
     }
 }
 
-/// Keeps a message readable when it quotes a large value.
+/// Limits the length of a message that quotes a large value.
 fn shorten(message: &str) -> String {
     const LENGTH_MAX: usize = 300;
     match message.char_indices().nth(LENGTH_MAX) {
@@ -109,11 +109,11 @@ mod tests {
     use serde_json::json;
 
     fn compile(schema: &Value) -> Schema {
-        Schema::compile(schema).expect("a good schema")
+        Schema::compile(schema).expect("a valid schema")
     }
 
     #[test]
-    fn every_violation_is_listed_in_order_of_place() {
+    fn every_violation_is_listed_by_position() {
         let schema = compile(&json!({
             "type": "object",
             "required": ["b"],
@@ -131,15 +131,18 @@ mod tests {
     }
 
     #[test]
-    fn all_the_words_that_are_allowed_are_told() {
+    fn an_enum_violation_lists_all_options() {
         let schema = compile(&json!({"enum": ["a", "b", "c", "d", 5]}));
         assert_eq!(schema.violations(&json!("e")), [r#""e" is not one of "a", "b", "c", "d", 5"#]);
     }
 
     #[test]
-    fn where_nothing_is_allowed_that_is_told() {
+    fn a_false_schema_has_its_own_message() {
         let schema = compile(&json!({"type": "object", "additionalProperties": false}));
-        assert_eq!(schema.violations(&json!({"a": 1})), ["1 is not allowed: the schema admits nothing here"]);
+        assert_eq!(
+            schema.violations(&json!({"a": 1})),
+            ["1 is not allowed: the schema allows no value here"]
+        );
     }
 
     #[test]
@@ -160,8 +163,24 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_is_no_schema_is_refused() {
+    fn an_invalid_schema_is_rejected() {
         assert!(Schema::compile(&json!("code-review")).is_err());
         assert!(Schema::compile(&json!({"type": "nonsense"})).is_err());
+    }
+
+    #[test]
+    fn the_error_of_an_external_reference_names_it() {
+        let error = Schema::compile(&json!({"$ref": "http://127.0.0.1:9/x.json"})).expect_err("no retrieval");
+        assert!(error.to_string().contains("`$ref` must not leave the schema"), "{error}");
+    }
+
+    #[test]
+    fn a_long_list_of_violations_ends_with_a_count_of_the_rest() {
+        let schema = Schema::compile(&json!({"items": {"type": "string"}})).expect("a valid schema");
+        let lines = schema.violations(&json!((0..1_000).collect::<Vec<_>>()));
+        let last = lines.last().expect("there are violations");
+        assert_eq!(*last, format!("and {} more", 1_000 - (lines.len() - 1)));
+        let few = schema.violations(&json!([1, 2]));
+        assert_eq!(few.len(), 2, "{few:?}");
     }
 }

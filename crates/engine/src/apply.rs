@@ -12,6 +12,7 @@ use escrow_model::{
 use serde_json::Value;
 
 use crate::graph::BlockName;
+use crate::location::Location;
 use crate::run::Run;
 use crate::state::{Failure, History, Node, Phase, Remembered, Route, RunFailure, Stopping, Wait};
 use crate::verdict::failure_code;
@@ -74,21 +75,22 @@ impl Run {
                     cell.retries += 1;
                 }
                 self.forget_route(check, scope);
-                self.state.retries.insert((*at, check, scope.clone()));
+                self.state.retries.insert((*at, Location::new(check, scope.clone())));
             }
             Event::RetryDue { check, scope } => {
                 let check = self.index(check);
                 self.go_on_running();
                 self.set_phase(check, scope, Phase::Due);
-                self.state.agenda.0.checks.insert((check, scope.clone()));
+                self.state.agenda.0.checks.insert(Location::new(check, scope.clone()));
             }
             Event::Routed { check, scope, by, to, to_scope, goto_event, again, .. } => {
                 let (source, target) = (self.index(check), self.index(to));
                 if *again {
                     *self.state.loops.entry(self.region(target, to_scope)).or_default() += 1;
                 }
-                self.decide_anew(&(source, scope.clone()), target, to_scope, goto_event.as_deref());
-                self.note_run_target((source, scope), by, (target, to_scope));
+                let source = Location::new(source, scope.clone());
+                self.decide_anew(&source, target, to_scope, goto_event.as_deref());
+                self.note_run_target(source, by, Location::new(target, to_scope.clone()));
             }
             Event::RoutingDone { check, scope, block } => {
                 let check = self.index(check);
@@ -125,7 +127,7 @@ impl Run {
             Event::WaitStarted { check, scope, kind, id, digest, prompt, choices, expires_at } => {
                 let check = self.index(check);
                 let wait = Wait {
-                    place: (check, scope.clone()),
+                    location: Location::new(check, scope.clone()),
                     kind: *kind,
                     digest: digest.clone(),
                     prompt: prompt.clone(),
@@ -323,9 +325,9 @@ impl Run {
     }
 
     fn insert_route(&mut self, check: CheckIndex, scope: &ScopePath, block: BlockName) {
-        let place = (check, scope.clone());
-        self.state.agenda.0.routes.insert(place.clone());
-        self.state.routes.insert(place, Route::new(block));
+        let location = Location::new(check, scope.clone());
+        self.state.agenda.0.routes.insert(location.clone());
+        self.state.routes.insert(location, Route::new(block));
     }
 
     fn routing_done(&mut self, check: CheckIndex, scope: &ScopePath, block: &str) {
@@ -355,20 +357,13 @@ impl Run {
             for held in self.graph.dependents(dependency).to_vec() {
                 let above = scope.truncated(plan.check(held).fan.len());
                 for below in self.scopes_below(held, &above) {
-                    self.state.agenda.0.checks.insert((held, below));
+                    self.state.agenda.0.checks.insert(Location::new(held, below));
                 }
             }
         }
     }
 
-    fn note_run_target(
-        &mut self,
-        source: (CheckIndex, &ScopePath),
-        by: &str,
-        target: (CheckIndex, &ScopePath),
-    ) {
-        let source = (source.0, source.1.clone());
-        let target = (target.0, target.1.clone());
+    fn note_run_target(&mut self, source: Location, by: &str, target: Location) {
         // A source that its own target re-decides has no route any more: it starts afresh.
         let Some(route) = self.state.routes.get_mut(&source) else { return };
         match by {
@@ -384,12 +379,12 @@ impl Run {
         match message {
             Message::Approve { id, .. } => {
                 if let Some(wait) = self.state.waits.remove(id) {
-                    let (check, scope) = wait.place;
+                    let Location { check, scope } = wait.location;
                     self.set_phase(check, &scope, Phase::Due);
                     if let Some(cell) = self.cell_mut(check, &scope) {
                         cell.approved = Some(wait.digest);
                     }
-                    self.state.agenda.0.checks.insert((check, scope));
+                    self.state.agenda.0.checks.insert(Location { check, scope });
                 }
             }
             // The verdict or the attempt's answer follows as an entry of its own.
@@ -414,7 +409,7 @@ impl Run {
         if let Some(cell) = self.cell_mut(check, scope) {
             cell.repeats += 1;
         }
-        self.state.agenda.0.checks.insert((check, scope.clone()));
+        self.state.agenda.0.checks.insert(Location::new(check, scope.clone()));
     }
 
     /// The first cause stands: a run that was cancelled does not time out afterwards.
@@ -425,7 +420,7 @@ impl Run {
     }
 
     fn raise(&mut self, check: CheckIndex, scope: &ScopePath, issue: &Issue) {
-        self.state.issues.push((check, scope.clone(), issue.clone()));
+        self.state.issues.push((Location::new(check, scope.clone()), issue.clone()));
     }
 
     /// The causes rank: a loop budget beats an expression error, and the first of a kind stands.

@@ -8,28 +8,29 @@ use escrow_model::{
 };
 
 use crate::graph::BlockName;
+use crate::location::{AttemptKey, Location};
 use crate::pure;
 use crate::request::digest_of;
 use crate::run::{Effect, Run};
-use crate::state::{Phase, Place};
+use crate::state::Phase;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};
 
 impl Deciding<'_> {
     /// `assume`, templates, safe mode, approval, and then the intent.
-    pub(crate) fn attempt(&mut self, place: &Place) {
-        let (check, scope) = place;
+    pub(crate) fn attempt(&mut self, location: &Location) {
+        let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
-        if self.is_assumption_broken(place) {
+        if self.is_assumption_broken(location) {
             return;
         }
         let request = match self.render(*check, scope) {
             Ok(request) => request,
             Err(message) => {
                 let issue = Issue::error("system/template_error", message);
-                self.judge_as(place, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
+                self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
                 return;
             }
         };
@@ -44,22 +45,22 @@ impl Deciding<'_> {
             return;
         }
         if self.cell(*check, scope).is_some_and(|cell| cell.suspect) {
-            self.find_out_about_item(place);
+            self.find_out_about_item(location);
             return;
         }
         if spec.requires_approval {
             let digest = digest_of(&request);
             let approved = self.cell(*check, scope).and_then(|cell| cell.approved.clone());
             if approved.as_deref() != Some(&digest) {
-                self.ask_approval(place, digest, approved.is_some());
+                self.ask_approval(location, digest, approved.is_some());
                 return;
             }
         }
-        self.begin_attempt(place, request);
+        self.begin_attempt(location, request);
     }
 
-    fn is_assumption_broken(&mut self, place: &Place) -> bool {
-        let (check, scope) = place;
+    fn is_assumption_broken(&mut self, location: &Location) -> bool {
+        let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
         for assumption in &spec.assume {
@@ -74,13 +75,13 @@ impl Deciding<'_> {
             };
             match (spec.assume_mode, error) {
                 (AssumeMode::Skip, false) => self.skip_check(*check, scope, SkipReason::Assume, message),
-                (AssumeMode::Skip, true) => self.skip_for_error(place, SkipReason::Assume, message),
+                (AssumeMode::Skip, true) => self.skip_for_error(location, SkipReason::Assume, message),
                 (AssumeMode::Fail, error) => {
                     let mut issues = vec![Issue::error("contract/assume_failed", message.clone())];
                     if error {
                         issues.insert(0, Issue::error("system/expression_error", message));
                     }
-                    self.judge_as(place, Judgement::without_attempt(issues, Some(FaultClass::Logical)));
+                    self.judge_as(location, Judgement::without_attempt(issues, Some(FaultClass::Logical)));
                 }
             }
             return true;
@@ -88,15 +89,15 @@ impl Deciding<'_> {
         false
     }
 
-    fn begin_attempt(&mut self, place: &Place, request: Request) {
-        let (check, scope) = place;
+    fn begin_attempt(&mut self, location: &Location, request: Request) {
+        let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
-        let attempt = self.next_attempt(*check, scope);
+        let attempt = location.attempt(self.next_attempt(*check, scope));
         self.record(Event::AttemptStarted {
             check: spec.name.clone(),
             scope: scope.clone(),
-            attempt,
+            attempt: attempt.number,
             external: spec.criticality == Criticality::External,
             request: Arc::new(request),
         });
@@ -104,25 +105,25 @@ impl Deciding<'_> {
             for change in memory {
                 self.record(change);
             }
-            self.take_answer(place, attempt, answer);
+            self.take_answer(&attempt, answer);
             return;
         }
         let Some(request) = self.cell(*check, scope).and_then(|cell| cell.request.clone()) else { return };
         if spec.provider == "human-input" {
-            self.ask_input(place, &request);
+            self.ask_input(location, &request);
         } else {
-            self.ask_for(Effect::Perform { check: *check, scope: scope.clone(), attempt, request });
+            self.ask_for(Effect::Perform { attempt, request });
         }
     }
 
     /// A provider's answer. One to an attempt that is not open came late or twice, and is dropped.
-    pub(crate) fn take_answer(&mut self, place: &Place, attempt: u32, answer: Answer) {
-        let (check, scope) = place;
-        let current = self.state.checks[check.place()].attempts.get(scope).copied();
+    pub(crate) fn take_answer(&mut self, attempt: &AttemptKey, answer: Answer) {
+        let AttemptKey { check, scope, number } = attempt;
+        let current = self.state.checks[check.place()].attempts.get(scope);
         let awaited = self.cell(*check, scope).is_some_and(|cell| {
             matches!(cell.phase, Phase::Running | Phase::Waiting(_)) && cell.request.is_some()
         });
-        if !awaited || current != Some(attempt) {
+        if !awaited || current != Some(number) {
             return;
         }
         let plan = self.plan();
@@ -136,33 +137,34 @@ impl Deciding<'_> {
         self.record(Event::AttemptAnswered {
             check: spec.name.clone(),
             scope: scope.clone(),
-            attempt,
+            attempt: *number,
             answer: Arc::new(answer),
         });
+        let location = attempt.location();
         if unknown {
-            self.find_out(place, attempt);
+            self.find_out(&location, *number);
             if self.state.stopping.is_some() {
-                self.wind_up(place);
+                self.wind_up(&location);
             }
             return;
         }
         if self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Inspecting) {
-            self.inspect_for(place, attempt);
+            self.inspect_for(attempt);
             return;
         }
-        let judgement = self.judge(*check, scope, attempt);
-        self.judge_as(place, judgement);
+        let judgement = self.judge(*check, scope, *number);
+        self.judge_as(&location, judgement);
     }
 
     /// Records a verdict, and what it means for the fault behind it.
-    pub(crate) fn judge_as(&mut self, place: &Place, judgement: Judgement) {
-        let (check, scope) = place;
+    pub(crate) fn judge_as(&mut self, location: &Location, judgement: Judgement) {
+        let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
         let Judgement { attempt, verdict, issues, fault, violation, outcome } = judgement;
         if let Some(outcome) = outcome {
             let name = format!("{}{scope}", spec.name);
-            self.store_outcome(name, outcome, Some(place), None);
+            self.store_outcome(name, outcome, Some(location), None);
         }
         if let (Verdict::Failed, Some(class)) = (verdict, fault) {
             let code = issues.first().map(|issue| issue.rule_id.clone()).unwrap_or_default();
@@ -180,18 +182,18 @@ impl Deciding<'_> {
             settled,
         });
         match verdict {
-            Verdict::Succeeded => self.recovered(place),
+            Verdict::Succeeded => self.recovered(location),
             Verdict::Failed => {
                 if settled && spec.on_fail.is_empty() {
-                    self.give_up_recovery(place);
+                    self.give_up_recovery(location);
                 }
-                self.isolate(place);
+                self.isolate(location);
             }
         }
     }
 
-    fn recovered(&mut self, place: &Place) {
-        let (check, scope) = place;
+    fn recovered(&mut self, location: &Location) {
+        let Location { check, scope } = location;
         if self.cell(*check, scope).is_some_and(|cell| cell.recovering) {
             let name = self.plan().check(*check).name.clone();
             self.record(Event::RecoverySucceeded { check: name, scope: scope.clone() });
@@ -199,8 +201,8 @@ impl Deciding<'_> {
     }
 
     /// Recovery was tried, and there is nothing more to try.
-    pub(crate) fn give_up_recovery(&mut self, place: &Place) {
-        let (check, scope) = place;
+    pub(crate) fn give_up_recovery(&mut self, location: &Location) {
+        let Location { check, scope } = location;
         let failed =
             self.cell(*check, scope).is_some_and(|cell| cell.recovering && cell.has_verdict(Verdict::Failed));
         if failed && self.state.stopping.is_none() {
@@ -210,8 +212,8 @@ impl Deciding<'_> {
     }
 
     /// A failure that stands keeps its dependents from running, unless it may be passed over.
-    pub(crate) fn isolate(&mut self, place: &Place) {
-        let (check, scope) = place;
+    pub(crate) fn isolate(&mut self, location: &Location) {
+        let Location { check, scope } = location;
         let stands = self
             .cell(*check, scope)
             .is_some_and(|cell| cell.phase == Phase::Settled && cell.has_verdict(Verdict::Failed));
@@ -227,6 +229,12 @@ impl Deciding<'_> {
 impl Run {
     pub(crate) fn next_attempt(&self, check: CheckIndex, scope: &ScopePath) -> u32 {
         self.state.checks[check.place()].attempts.get(scope).copied().unwrap_or(0) + 1
+    }
+
+    /// The attempt that was started last. Its number is 0 where none was: a confirmed effect may have come here
+    /// with its item, and `reconcile` or a person may be asked about it.
+    pub(crate) fn last_attempt(&self, location: &Location) -> AttemptKey {
+        location.attempt(self.next_attempt(location.check, &location.scope) - 1)
     }
 
     /// Dependents wait while a check's routing may re-run it or something it depends on.

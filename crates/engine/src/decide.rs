@@ -6,8 +6,9 @@
 use escrow_model::{Answer, CheckIndex, Event, Issue, ProviderFault, ReasonCode, ScopePath, SkipReason};
 
 use crate::gate::Gate;
+use crate::location::Location;
 use crate::pure::needs_slot;
-use crate::state::{Calling, Node, Phase, Place};
+use crate::state::{Calling, Node, Phase};
 use crate::turn::Deciding;
 use crate::view::View;
 
@@ -24,9 +25,9 @@ impl Deciding<'_> {
     pub(crate) fn begin(&mut self) {
         let plan = self.plan();
         if let Some(problem) = self.surroundings.env_problem.clone() {
-            let place = (CheckIndex(0), ScopePath::root());
+            let location = Location::new(CheckIndex(0), ScopePath::root());
             let issue = Issue::error("system/template_error", problem);
-            self.raise_issue(&place, issue, Some(ReasonCode::FailedExpression));
+            self.raise_issue(&location, issue, Some(ReasonCode::FailedExpression));
             for check in plan.indices() {
                 self.skip_check(check, &ScopePath::root(), SkipReason::RunEnded, String::new());
             }
@@ -44,24 +45,24 @@ impl Deciding<'_> {
             if self.state.status.is_terminal() {
                 return;
             }
-            if let Some(place) = self.state.agenda.0.routes.pop_first() {
-                self.consider_route(&place);
-            } else if let Some(place) = self.state.agenda.0.checks.pop_first() {
-                self.consider(&place, Turnstile::QueueUp);
+            if let Some(location) = self.state.agenda.0.routes.pop_first() {
+                self.consider_route(&location);
+            } else if let Some(location) = self.state.agenda.0.checks.pop_first() {
+                self.consider(&location, Turnstile::QueueUp);
             } else if self.has_freed_room() {
                 self.call_parked();
             } else if self.has_slot()
-                && let Some(place) = self.state.agenda.0.ready.pop_first()
+                && let Some(location) = self.state.agenda.0.ready.pop_first()
             {
-                self.consider(&place, Turnstile::Enter);
+                self.consider(&location, Turnstile::Enter);
             } else if !self.settle_the_rest() {
                 return;
             }
         }
     }
 
-    fn consider(&mut self, place: &Place, turnstile: Turnstile) {
-        let (check, scope) = place;
+    fn consider(&mut self, location: &Location, turnstile: Turnstile) {
+        let Location { check, scope } = location;
         match self.node(*check, scope) {
             Some(Node::Unexpanded(calling)) => {
                 let calling = calling.clone();
@@ -69,13 +70,13 @@ impl Deciding<'_> {
             }
             Some(Node::Leaf(cell)) => match cell.phase {
                 Phase::Pending if cell.calling.activated || self.state.stopping.is_some() => {
-                    self.consider_cell(place, turnstile);
+                    self.consider_cell(location, turnstile);
                 }
-                Phase::Due => self.go_on(place, turnstile),
+                Phase::Due => self.go_on(location, turnstile),
                 // The nested run is told to end, and its answer is awaited.
-                Phase::Waiting(_) if self.waits_with_nested(place) => {}
+                Phase::Waiting(_) if self.waits_with_nested(location) => {}
                 Phase::RetryWait(_) | Phase::Waiting(_) | Phase::Judged if self.state.stopping.is_some() => {
-                    self.wind_up(place);
+                    self.wind_up(location);
                 }
                 Phase::Pending
                 | Phase::Running
@@ -120,8 +121,8 @@ impl Deciding<'_> {
         }
     }
 
-    fn consider_cell(&mut self, place: &Place, turnstile: Turnstile) {
-        let (check, scope) = place;
+    fn consider_cell(&mut self, location: &Location, turnstile: Turnstile) {
+        let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
         if let Some(reason) = self.stop_reason(*check, scope) {
@@ -162,45 +163,45 @@ impl Deciding<'_> {
                 Err(fault) => {
                     let fault = self.surroundings.in_words(&fault);
                     let detail = format!("`if` could not be evaluated: {fault}");
-                    self.skip_for_error(place, SkipReason::IfCondition, detail);
+                    self.skip_for_error(location, SkipReason::IfCondition, detail);
                     return;
                 }
             }
         }
-        self.go_on(place, turnstile);
+        self.go_on(location, turnstile);
     }
 
     /// Past the gates: the check starts as soon as there is room for it.
-    fn go_on(&mut self, place: &Place, turnstile: Turnstile) {
-        let (check, scope) = place;
+    fn go_on(&mut self, location: &Location, turnstile: Turnstile) {
+        let Location { check, scope } = location;
         if self.state.stopping.is_some() {
-            self.wind_up(place);
+            self.wind_up(location);
             return;
         }
         if needs_slot(&self.state.plan.check(*check).provider) {
             for group in self.groups_of(*check, scope).into_iter().flatten() {
                 if !self.has_room(&group) {
-                    self.state.agenda.0.parked.entry(group).or_default().insert(place.clone());
+                    self.state.agenda.0.parked.entry(group).or_default().insert(location.clone());
                     return;
                 }
             }
             if turnstile == Turnstile::QueueUp {
-                self.state.agenda.0.ready.insert(place.clone());
+                self.state.agenda.0.ready.insert(location.clone());
                 return;
             }
         }
-        self.attempt(place);
+        self.attempt(location);
     }
 
     /// The run is stopping: what waits does so no longer.
-    pub(crate) fn wind_up(&mut self, place: &Place) {
-        let (check, scope) = place;
+    pub(crate) fn wind_up(&mut self, location: &Location) {
+        let Location { check, scope } = location;
         let Some(cell) = self.cell(*check, scope) else { return };
         if cell.request.is_some() {
             // A question that was asked: nobody needs the answer any more.
-            let attempt = self.next_attempt(*check, scope) - 1;
+            let attempt = self.last_attempt(location);
             let fault = ProviderFault::logical("cancelled", "the run ended before it was answered");
-            self.take_answer(place, attempt, Answer::fault(fault));
+            self.take_answer(&attempt, Answer::fault(fault));
         } else if cell.unknown || cell.past.verdict.is_some() {
             let check = self.plan().check(*check).name.clone();
             self.record(Event::CheckSettled { check, scope: scope.clone() });
@@ -242,8 +243,8 @@ impl Deciding<'_> {
     }
 
     /// A gate that cannot be evaluated skips, says so, and on a critical check fails the run.
-    pub(crate) fn skip_for_error(&mut self, place: &Place, reason: SkipReason, message: String) {
-        let (check, scope) = place;
+    pub(crate) fn skip_for_error(&mut self, location: &Location, reason: SkipReason, message: String) {
+        let Location { check, scope } = location;
         let spec_critical = self.plan().check(*check).is_critical();
         let event = Event::IssueRaised {
             check: self.plan().check(*check).name.clone(),

@@ -22,6 +22,7 @@ use escrow_model::{
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::location::Location;
 use crate::run::{ReplayError, Run};
 use book::Book;
 
@@ -144,13 +145,13 @@ impl Book<'_> {
             return Ok(self.undecided(check, within, &now));
         };
         let scope = scope_of(&self.entries[decided].event).cloned().unwrap_or_default();
-        Ok(self.account(Some((check, scope)), decided)?)
+        Ok(self.account(Some(Location { check, scope }), decided)?)
     }
 
     fn explain_run(&self) -> Result<Account, ExplainError> {
         Ok(match self.run_cause() {
-            Some((decided, Some(place))) => {
-                let mut account = self.account(Some(place), decided)?;
+            Some((decided, Some(location))) => {
+                let mut account = self.account(Some(location), decided)?;
                 account.subject = None;
                 account
             }
@@ -160,26 +161,22 @@ impl Book<'_> {
     }
 
     /// Follows the path to the cause, evaluates it, and says what would have to differ.
-    fn account(
-        &self,
-        place: Option<(CheckIndex, ScopePath)>,
-        decided: usize,
-    ) -> Result<Account, ReplayError> {
-        let (path, last) = match &place {
-            Some(place) => self.path(place, decided)?,
+    fn account(&self, location: Option<Location>, decided: usize) -> Result<Account, ReplayError> {
+        let (path, last) = match &location {
+            Some(location) => self.path(location, decided)?,
             None => (Vec::new(), decided),
         };
         let cause = self.cause(last)?;
         let differs = self.differs(last, &cause);
-        let timeline = match &place {
-            Some((check, scope)) => self.timeline(*check, scope)?,
+        let timeline = match &location {
+            Some(Location { check, scope }) => self.timeline(*check, scope)?,
             None => Vec::new(),
         };
         let now = self.now()?;
-        Ok(Account { path, cause, differs, timeline, ..self.blank(place, &now) })
+        Ok(Account { path, cause, differs, timeline, ..self.blank(location, &now) })
     }
 
-    fn blank(&self, place: Option<(CheckIndex, ScopePath)>, now: &Run) -> Account {
+    fn blank(&self, location: Option<Location>, now: &Run) -> Account {
         let state = &now.state;
         let last = self.entries.len().saturating_sub(1);
         Account {
@@ -187,7 +184,7 @@ impl Book<'_> {
             playbook: state.plan.name.clone(),
             status: state.status,
             reason: state.reason.clone(),
-            subject: place.map(|(check, scope)| Subject {
+            subject: location.map(|Location { check, scope }| Subject {
                 check: state.plan.check(check).name.clone(),
                 status: now.status_at(check, &scope),
                 scope,
@@ -235,7 +232,7 @@ impl Book<'_> {
         } else {
             format!("`{}` has not been decided yet", spec.name)
         };
-        let mut account = self.blank(Some((check, scope)), now);
+        let mut account = self.blank(Some(Location { check, scope }), now);
         account.cause.summary = summary;
         account
     }

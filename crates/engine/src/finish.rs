@@ -5,8 +5,9 @@ use escrow_model::{
     SkipReason, WaitKind, Warning,
 };
 
+use crate::location::Location;
 use crate::run::{Effect, Run};
-use crate::state::{Node, Phase, Place, Stopping};
+use crate::state::{Node, Phase, Stopping};
 use crate::turn::Deciding;
 
 impl Deciding<'_> {
@@ -17,27 +18,27 @@ impl Deciding<'_> {
             return false;
         }
         let parked = std::mem::take(&mut self.state.agenda.0.parked);
-        if parked.values().any(|places| !places.is_empty()) {
+        if parked.values().any(|locations| !locations.is_empty()) {
             self.state.agenda.0.checks.extend(parked.into_values().flatten());
             return true;
         }
-        if let Some((check, scope)) =
-            self.first_place(|node| node.cell().is_some_and(|cell| cell.phase == Phase::Judged))
+        if let Some(location) =
+            self.first_location(|node| node.cell().is_some_and(|cell| cell.phase == Phase::Judged))
         {
             // Its routing waits for something that waits for it: the verdict stands, so that both go on.
-            let name = self.plan().check(check).name.clone();
-            self.record(Event::CheckSettled { check: name, scope: scope.clone() });
-            self.isolate(&(check, scope));
+            let name = self.plan().check(location.check).name.clone();
+            self.record(Event::CheckSettled { check: name, scope: location.scope.clone() });
+            self.isolate(&location);
             return true;
         }
         if self.skip_the_rest() {
             return true;
         }
-        if let Some(place) = self.state.routes.keys().next().cloned() {
-            let route = &self.state.routes[&place];
+        if let Some(location) = self.state.routes.keys().next().cloned() {
+            let route = &self.state.routes[&location];
             let block = route.block.as_str().to_owned();
-            let check = self.plan().check(place.0).name.clone();
-            self.record(Event::RoutingDone { check, scope: place.1, block });
+            let check = self.plan().check(location.check).name.clone();
+            self.record(Event::RoutingDone { check, scope: location.scope, block });
             return true;
         }
         self.finish();
@@ -64,7 +65,7 @@ impl Deciding<'_> {
             // A reason travels unchanged from a nested run to the one around it.
             WaitKind::Nested => ReasonCode::parse(&wait.digest).unwrap_or(ReasonCode::WaitingInput),
         };
-        let name = self.state.plan.check(wait.place.0).name.clone();
+        let name = self.state.plan.check(wait.location.check).name.clone();
         let kind = match wait.kind {
             WaitKind::UnknownEffect => "check",
             WaitKind::Nested => "run",
@@ -83,33 +84,35 @@ impl Deciding<'_> {
     fn skip_the_rest(&mut self) -> bool {
         let mut dormant = Vec::new();
         let mut stuck = Vec::new();
-        for (place, check) in self.state.checks.iter().enumerate() {
-            let index = CheckIndex::at(place);
+        for (position, check) in self.state.checks.iter().enumerate() {
+            let index = CheckIndex::at(position);
             for (scope, node) in check.nodes.iter() {
                 match node {
                     Node::Leaf(cell) if cell.phase != Phase::Settled => {
                         if cell.calling.activated {
-                            stuck.push((index, scope.clone()));
+                            stuck.push(Location::new(index, scope.clone()));
                         } else {
-                            dormant.push((index, scope.clone()));
+                            dormant.push(Location::new(index, scope.clone()));
                         }
                     }
-                    Node::Unexpanded(calling) if calling.activated => stuck.push((index, scope.clone())),
-                    Node::Unexpanded(_) => dormant.push((index, scope.clone())),
+                    Node::Unexpanded(calling) if calling.activated => {
+                        stuck.push(Location::new(index, scope.clone()))
+                    }
+                    Node::Unexpanded(_) => dormant.push(Location::new(index, scope.clone())),
                     Node::Leaf(_) | Node::Group(_) | Node::SkippedGroup(_) => {}
                 }
             }
         }
-        let (places, reason) = if dormant.is_empty() {
+        let (locations, reason) = if dormant.is_empty() {
             (stuck, SkipReason::DependencyFailed)
         } else {
             (dormant, SkipReason::NotRouted)
         };
-        for (check, scope) in &places {
+        for Location { check, scope } in &locations {
             let reason = if self.is_halted(*check, scope) { SkipReason::LoopBudget } else { reason };
             self.skip_check(*check, scope, reason, String::new());
         }
-        !places.is_empty()
+        !locations.is_empty()
     }
 
     fn finish(&mut self) {
@@ -123,8 +126,8 @@ impl Deciding<'_> {
                 return;
             }
         }
-        for place in self.still_recovering() {
-            self.give_up_recovery(&place);
+        for location in self.still_recovering() {
+            self.give_up_recovery(&location);
         }
         let warnings = self.closing_warnings();
         for warning in warnings {
@@ -137,22 +140,22 @@ impl Deciding<'_> {
 
 impl Run {
     /// Failures that a route went to mend, and that still stand.
-    fn still_recovering(&self) -> Vec<Place> {
-        let mut places = Vec::new();
-        for (place, check) in self.state.checks.iter().enumerate() {
+    fn still_recovering(&self) -> Vec<Location> {
+        let mut locations = Vec::new();
+        for (position, check) in self.state.checks.iter().enumerate() {
             for scope in check.failures.keys() {
                 if check.nodes.get(scope).and_then(Node::cell).is_some_and(|cell| cell.recovering) {
-                    places.push((CheckIndex::at(place), scope.clone()));
+                    locations.push(Location::new(CheckIndex::at(position), scope.clone()));
                 }
             }
         }
-        places
+        locations
     }
 
-    fn first_place(&self, wanted: impl Fn(&Node) -> bool) -> Option<Place> {
-        self.state.checks.iter().enumerate().find_map(|(place, check)| {
+    fn first_location(&self, wanted: impl Fn(&Node) -> bool) -> Option<Location> {
+        self.state.checks.iter().enumerate().find_map(|(position, check)| {
             let (scope, _) = check.nodes.iter().find(|(_, node)| wanted(node))?;
-            Some((CheckIndex::at(place), scope.clone()))
+            Some(Location::new(CheckIndex::at(position), scope.clone()))
         })
     }
 

@@ -6,6 +6,7 @@ use std::ops::Bound;
 use escrow_model::{CheckIndex, Criticality, Need, ScopePath, SkipReason};
 
 use crate::graph::{BlockName, scope_toward};
+use crate::location::Location;
 use crate::run::Run;
 use crate::state::{Cell, Node};
 
@@ -78,7 +79,8 @@ impl Run {
         let spec = plan.check(dependency);
         let toward = scope_toward(&plan.check(check).fan, scope, &spec.fan);
         // A route to a check from something it depends on satisfies that dependency.
-        if let Some((source, at)) = cell.and_then(|cell| cell.calling.routed_from.as_ref())
+        if let Some(Location { check: source, scope: at }) =
+            cell.and_then(|cell| cell.calling.routed_from.as_ref())
             && *source == dependency
             && at.touches(&toward)
         {
@@ -125,7 +127,10 @@ impl Run {
                 return false;
             }
             let at = toward.truncated(plan.check(parent).fan.len());
-            self.state.routes.get(&(parent, at)).is_some_and(|route| route.block == BlockName::Finish)
+            self.state
+                .routes
+                .get(&Location::new(parent, at))
+                .is_some_and(|route| route.block == BlockName::Finish)
         })
     }
 
@@ -142,13 +147,13 @@ impl Run {
             return None;
         }
         let mut seen = BTreeSet::from([check]);
-        let mut open: Vec<(CheckIndex, ScopePath)> = vec![(check, scope.clone())];
-        if let Some((source, at)) = cell.and_then(|cell| cell.calling.routed_from.clone())
-            && seen.insert(source)
+        let mut open = vec![Location::new(check, scope.clone())];
+        if let Some(source) = cell.and_then(|cell| cell.calling.routed_from.clone())
+            && seen.insert(source.check)
         {
-            open.push((source, at));
+            open.push(source);
         }
-        while let Some((at_check, at_scope)) = open.pop() {
+        while let Some(Location { check: at_check, scope: at_scope }) = open.pop() {
             if at_check != check && self.is_violated(at_check, &at_scope) {
                 return Some(at_check);
             }
@@ -158,18 +163,19 @@ impl Run {
                 for dependency in self.used_alternatives(at_check, &at_scope, need) {
                     if seen.insert(dependency) {
                         let toward = scope_toward(&spec.fan, &at_scope, &plan.check(dependency).fan);
-                        open.push((dependency, toward));
+                        open.push(Location::new(dependency, toward));
                     }
                 }
             }
-            if let Some((source, from)) = this.and_then(|cell| cell.calling.routed_from.clone())
-                && seen.insert(source)
+            if let Some(source) = this.and_then(|cell| cell.calling.routed_from.clone())
+                && seen.insert(source.check)
             {
-                open.push((source, from));
+                open.push(source);
             }
         }
         None
     }
+
     /// The alternatives that a need rests on: those that succeeded; else those that are let through although
     /// they did not; and when none satisfies, each of them stands in the way.
     fn used_alternatives(&self, check: CheckIndex, scope: &ScopePath, need: &Need) -> Vec<CheckIndex> {

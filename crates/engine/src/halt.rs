@@ -2,6 +2,7 @@
 
 use escrow_model::{CheckIndex, ScopePath};
 
+use crate::location::Location;
 use crate::run::Run;
 use crate::state::Region;
 
@@ -31,7 +32,7 @@ impl Run {
         for check in inside {
             for below in self.scopes_below(check, scope) {
                 if self.node(check, &below).is_some_and(|node| !node.is_settled()) {
-                    self.state.agenda.0.checks.insert((check, below));
+                    self.state.agenda.0.checks.insert(Location::new(check, below));
                 }
             }
         }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use escrow_model::{CheckStatus, Entry, Event, Millis, ScopePath};
 
 use crate::explain::decisive_rule;
+use crate::location::Location;
 use crate::run::{ReplayError, Run};
-use crate::state::Place;
 
 /// One change of one check, or of one item of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,40 +30,40 @@ pub struct CheckChange {
 pub fn history(entries: &[Entry]) -> Result<Vec<CheckChange>, ReplayError> {
     let Some((first, rest)) = entries.split_first() else { return Err(ReplayError::Empty) };
     let mut run = Run::replay([first])?;
-    let mut seen: BTreeMap<Place, CheckStatus> = BTreeMap::new();
+    let mut seen: BTreeMap<Location, CheckStatus> = BTreeMap::new();
     let mut changes = Vec::new();
     for (entry, number) in rest.iter().zip(2..) {
         run.follow(entry);
         let touched = match &entry.event {
             // What else is decided anew shows in what was decided before.
             Event::Routed { .. } | Event::RunReopened { .. } => seen.keys().cloned().collect(),
-            event => place_of(event, &run).into_iter().collect::<Vec<_>>(),
+            event => location_of(event, &run).into_iter().collect::<Vec<_>>(),
         };
-        for (check, scope) in touched {
-            let from = seen.get(&(check, scope.clone())).copied().unwrap_or(CheckStatus::Pending);
-            let to = run.status_at(check, &scope);
+        for location in touched {
+            let from = seen.get(&location).copied().unwrap_or(CheckStatus::Pending);
+            let to = run.status_at(location.check, &location.scope);
             if from == to {
                 continue;
             }
             let (code, detail) = why(&entry.event);
-            let name = run.plan_of().check(check).name.clone();
+            let name = run.plan_of().check(location.check).name.clone();
             changes.push(CheckChange {
                 entry: number,
                 at: entry.at,
                 check: name,
-                scope: scope.clone(),
+                scope: location.scope.clone(),
                 from,
                 to,
                 code,
                 detail,
             });
-            seen.insert((check, scope), to);
+            seen.insert(location, to);
         }
     }
     Ok(changes)
 }
 
-fn place_of(event: &Event, run: &Run) -> Option<Place> {
+fn location_of(event: &Event, run: &Run) -> Option<Location> {
     let (Event::CheckSkipped { scope, .. }
     | Event::AttemptStarted { scope, .. }
     | Event::CheckJudged { scope, .. }
@@ -72,7 +72,7 @@ fn place_of(event: &Event, run: &Run) -> Option<Place> {
     else {
         return None;
     };
-    Some((run.graph.find(event.check()?)?, scope.clone()))
+    Some(Location::new(run.graph.find(event.check()?)?, scope.clone()))
 }
 
 fn why(event: &Event) -> (String, String) {

@@ -10,39 +10,38 @@ use escrow_model::{
     Verdict, Warning,
 };
 
+use crate::location::{AttemptKey, Location};
 use crate::run::{Effect, Run};
-use crate::state::{Node, Phase, Place};
+use crate::state::{Node, Phase};
 use crate::turn::Deciding;
 
 impl Deciding<'_> {
     /// Asks for a look at what an attempt that is done has delivered.
-    pub(crate) fn inspect_for(&mut self, place: &Place, attempt: u32) {
-        let (check, scope) = place;
-        let expected = self.artifacts_of(*check, scope);
-        self.ask_for(Effect::Inspect { expected, attempt: Some((*check, scope.clone(), attempt)) });
+    pub(crate) fn inspect_for(&mut self, attempt: &AttemptKey) {
+        let expected = self.artifacts_of(attempt.check, &attempt.scope);
+        self.ask_for(Effect::Inspect { expected, attempt: Some(attempt.clone()) });
     }
 
     /// The look that `inspect_for` asked for. One for an attempt that is over came twice, and is dropped.
-    pub(crate) fn take_inspection(&mut self, place: &Place, attempt: u32, seen: &[Sighting]) {
-        let (check, scope) = place;
-        let awaited = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Inspecting);
-        if !awaited || attempt + 1 != self.next_attempt(*check, scope) {
+    pub(crate) fn take_inspection(&mut self, attempt: &AttemptKey, seen: &[Sighting]) {
+        if !self.awaits_inspection(attempt) {
             return;
         }
+        let AttemptKey { check, scope, .. } = attempt;
         let contract = ArtifactContract { expected: self.artifacts_of(*check, scope) };
         let Verified { delivery, outcomes } = self.verify(&contract, seen);
         for delivered in outcomes {
             self.store_delivered(delivered);
         }
-        self.record_inspection(place, attempt, delivery);
+        self.record_inspection(attempt, delivery);
     }
 
-    pub(crate) fn record_inspection(&mut self, place: &Place, attempt: u32, delivery: Delivery) {
-        let (check, scope) = place;
+    pub(crate) fn record_inspection(&mut self, attempt: &AttemptKey, delivery: Delivery) {
+        let AttemptKey { check, scope, number } = attempt;
         let name = self.plan().check(*check).name.clone();
-        self.record(Event::CheckInspected { check: name, scope: scope.clone(), attempt, delivery });
-        let judgement = self.judge(*check, scope, attempt);
-        self.judge_as(place, judgement);
+        self.record(Event::CheckInspected { check: name, scope: scope.clone(), attempt: *number, delivery });
+        let judgement = self.judge(*check, scope, *number);
+        self.judge_as(&attempt.location(), judgement);
     }
 
     /// The look at everything, before the end.
@@ -89,14 +88,21 @@ impl Run {
         matches!(answer.ending, Ending::Done) && !self.state.plan.check(check).artifacts.is_empty()
     }
 
+    /// Whether this attempt is the last one of its location, and its delivery has not been looked at yet.
+    pub(crate) fn awaits_inspection(&self, attempt: &AttemptKey) -> bool {
+        let AttemptKey { check, scope, number } = attempt;
+        self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Inspecting)
+            && self.state.checks[check.place()].attempts.get(scope) == Some(number)
+    }
+
     /// Attempts that are done and wait for a look at what they delivered.
-    pub(crate) fn inspecting(&self) -> Vec<(Place, u32)> {
+    pub(crate) fn inspecting(&self) -> Vec<AttemptKey> {
         let mut waiting = Vec::new();
-        for (place, check) in self.state.checks.iter().enumerate() {
+        for (position, check) in self.state.checks.iter().enumerate() {
             for (scope, node) in check.nodes.iter() {
                 if node.cell().is_some_and(|cell| cell.phase == Phase::Inspecting) {
-                    let attempt = check.attempts.get(scope).copied().unwrap_or(0);
-                    waiting.push(((CheckIndex::at(place), scope.clone()), attempt));
+                    let location = Location::new(CheckIndex::at(position), scope.clone());
+                    waiting.push(self.last_attempt(&location));
                 }
             }
         }

@@ -17,6 +17,7 @@ mod halt;
 mod history;
 mod inspect;
 mod kept;
+mod location;
 mod messages;
 mod outcome;
 mod overridden;
@@ -41,6 +42,7 @@ mod wait;
 
 pub use explain::{Account, Cause, Evaluation, ExplainError, Link, Moment, Question, Subject, explain};
 pub use history::{CheckChange, history};
+pub use location::{AttemptKey, Location};
 pub use overridden::{NotOverridden, Overridden, Override};
 pub use pure::PROVIDERS;
 pub use redecide::{Change, Comparison, Difference, Redecided, Standing, Unknown, compare, redecide};

@@ -8,8 +8,9 @@ use escrow_model::{
 };
 use serde_json::{Value, json};
 
+use crate::location::{AttemptKey, Location};
 use crate::run::{Effect, Input, Run};
-use crate::state::{Node, Phase, Place};
+use crate::state::{Node, Phase};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 
@@ -28,9 +29,9 @@ impl Deciding<'_> {
         if !opened {
             return;
         }
-        if let Some((check, scope, attempt)) = looked_for {
+        if let Some(attempt) = looked_for {
             // Who knows needs not look any more.
-            self.ask_for(Effect::Stop { check, scope, attempt });
+            self.ask_for(Effect::Stop { attempt });
         }
         match message {
             Message::Approve { .. } => {}
@@ -39,7 +40,7 @@ impl Deciding<'_> {
             Message::Answer { id, text, by } => self.answer_question(&id, &text, by.as_deref()),
             Message::Assume { check, scope, assumption, by } => {
                 let Some(index) = self.graph.find(&check) else { return };
-                self.assume(&(index, scope), assumption, by.as_deref());
+                self.assume(&Location::new(index, scope), assumption, by.as_deref());
             }
         }
     }
@@ -50,27 +51,27 @@ impl Deciding<'_> {
         match wait.kind {
             WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested => {
                 let issue = Issue::error("approval/denied", "a person denied it");
-                self.judge_as(&wait.place, Judgement::without_attempt(vec![issue], None));
+                self.judge_as(&wait.location, Judgement::without_attempt(vec![issue], None));
             }
             WaitKind::Input => {
-                let attempt = self.next_attempt(wait.place.0, &wait.place.1) - 1;
+                let attempt = self.last_attempt(&wait.location);
                 let fault = ProviderFault::logical("denied", "a person denied it, or nobody answered");
-                self.take_answer(&wait.place, attempt, Answer::fault(fault));
+                self.take_answer(&attempt, Answer::fault(fault));
             }
         }
         self.stop_running();
     }
 
     fn answer_question(&mut self, id: &str, text: &str, by: Option<&str>) {
-        let Some(place) = self.state.waits.get(id).map(|wait| wait.place.clone()) else { return };
-        let attempt = self.next_attempt(place.0, &place.1) - 1;
+        let Some(location) = self.state.waits.get(id).map(|wait| wait.location.clone()) else { return };
+        let attempt = self.last_attempt(&location);
         let mut answer = Answer::done(Value::String(text.to_owned()));
         answer.record.insert("by".into(), json!(by));
-        self.take_answer(&place, attempt, answer);
+        self.take_answer(&attempt, answer);
     }
 
-    fn assume(&mut self, place: &Place, assumption: Assumption, by: Option<&str>) {
-        let attempt = self.next_attempt(place.0, &place.1) - 1;
+    fn assume(&mut self, location: &Location, assumption: Assumption, by: Option<&str>) {
+        let attempt = self.last_attempt(location).number;
         let judgement = |verdict: Verdict, issues: Vec<Issue>| Judgement {
             attempt,
             verdict,
@@ -81,32 +82,30 @@ impl Deciding<'_> {
         };
         match assumption {
             Assumption::Retry => {}
-            Assumption::Done => self.judge_as(place, judgement(Verdict::Succeeded, Vec::new())),
+            Assumption::Done => self.judge_as(location, judgement(Verdict::Succeeded, Vec::new())),
             Assumption::Failed => {
                 let who = by.unwrap_or("a person");
                 let message = format!("{who} says that it did not happen");
                 let issue = Issue::error("effect/assumed_failed", message);
-                self.judge_as(place, judgement(Verdict::Failed, vec![issue]));
+                self.judge_as(location, judgement(Verdict::Failed, vec![issue]));
             }
         }
     }
 
     /// Ends every attempt that runs, and every nested run that waits; the answers are still awaited.
     fn stop_running(&mut self) {
-        for (place, attempt, request) in self.nested_waits() {
-            self.call_nested(place, attempt, request);
+        for (attempt, request) in self.nested_waits() {
+            self.call_nested(attempt, request);
         }
-        for (place, attempt, _) in
-            self.at_work(&Phase::Running).into_iter().chain(self.at_work(&Phase::Reconciling))
+        for (attempt, _) in self.at_work(&Phase::Running).into_iter().chain(self.at_work(&Phase::Reconciling))
         {
-            let (check, scope) = place;
-            self.ask_for(Effect::Stop { check, scope, attempt });
+            self.ask_for(Effect::Stop { attempt });
         }
     }
 
     pub(crate) fn wake(&mut self) {
         let plan = self.plan();
-        while let Some((due, check, scope)) = self.state.retries.first().cloned() {
+        while let Some((due, Location { check, scope })) = self.state.retries.first().cloned() {
             if due > self.at {
                 break;
             }
@@ -147,7 +146,7 @@ impl Deciding<'_> {
         self.record(Event::WaitExpired { id: id.clone() });
         let Some(wait) = self.state.waits.get(&id).cloned() else { return };
         let default = self
-            .cell(wait.place.0, &wait.place.1)
+            .cell(wait.location.check, &wait.location.scope)
             .and_then(|cell| cell.request.as_ref())
             .and_then(|request| request.fields.get("default"))
             .and_then(Value::as_str)
@@ -170,89 +169,87 @@ impl Deciding<'_> {
         self.state.agenda.0.inspection_asked = false;
         let plan = self.plan();
         let code = if self.state.stopping.is_some() { "cancelled" } else { "lost" };
-        for (place, attempt, request) in self.nested_waits() {
-            self.call_nested(place, attempt, request);
+        for (attempt, request) in self.nested_waits() {
+            self.call_nested(attempt, request);
         }
-        for (place, attempt, _) in self.at_work(&Phase::Reconciling) {
+        for (attempt, _) in self.at_work(&Phase::Reconciling) {
             if self.state.stopping.is_some() {
                 let fault = ProviderFault::transient(code, "Escrow was ended while `reconcile` looked");
-                self.take_finding(&place, attempt, Answer::fault(fault));
+                self.take_finding(&attempt, Answer::fault(fault));
             } else {
-                self.issue_reconcile(&place);
+                self.issue_reconcile(&attempt.location());
             }
         }
-        for (place, attempt, request) in self.at_work(&Phase::Running) {
-            let spec = plan.check(place.0);
+        for (attempt, request) in self.at_work(&Phase::Running) {
+            let spec = plan.check(attempt.check);
             let external = spec.criticality == Criticality::External;
             if request.provider == NESTED {
-                self.call_nested(place, attempt, request);
+                self.call_nested(attempt, request);
             } else if self.state.stopping.is_some() || (external && !spec.idempotent) {
                 let fault =
                     ProviderFault::transient(code, "Escrow was ended while this ran").with_unknown_effect();
-                self.take_answer(&place, attempt, Answer::fault(fault));
+                self.take_answer(&attempt, Answer::fault(fault));
             } else {
-                let (check, scope) = place;
-                self.ask_for(Effect::Perform { check, scope, attempt, request });
+                self.ask_for(Effect::Perform { attempt, request });
             }
         }
-        for (place, attempt) in self.inspecting() {
-            self.inspect_for(&place, attempt);
+        for attempt in self.inspecting() {
+            self.inspect_for(&attempt);
         }
         self.put_everything_on_the_agenda();
     }
 
     /// A nested run may have ended meanwhile; only looking tells. If this run is stopping, that one is ended too:
     /// nobody would ever ask for it again.
-    fn call_nested(&mut self, (check, scope): Place, attempt: u32, request: Arc<Request>) {
-        self.ask_for(Effect::Perform { check, scope: scope.clone(), attempt, request });
+    fn call_nested(&mut self, attempt: AttemptKey, request: Arc<Request>) {
+        self.ask_for(Effect::Perform { attempt: attempt.clone(), request });
         if self.state.stopping.is_some() {
-            self.ask_for(Effect::Stop { check, scope, attempt });
+            self.ask_for(Effect::Stop { attempt });
         }
     }
 }
 
 impl Run {
     /// What is with the effect_runner: attempts, or looks for their effects.
-    fn at_work(&self, phase: &Phase) -> Vec<(Place, u32, Arc<Request>)> {
+    fn at_work(&self, phase: &Phase) -> Vec<(AttemptKey, Arc<Request>)> {
         let mut running = Vec::new();
         if self.state.busy == 0 {
             return running;
         }
-        for (place, check) in self.state.checks.iter().enumerate() {
+        for (position, check) in self.state.checks.iter().enumerate() {
             for (scope, node) in check.nodes.iter() {
                 if let Node::Leaf(cell) = node
                     && cell.phase == *phase
                     && let Some(request) = &cell.request
                 {
-                    let attempt = check.attempts.get(scope).copied().unwrap_or(0);
-                    running.push(((CheckIndex::at(place), scope.clone()), attempt, Arc::clone(request)));
+                    let location = Location::new(CheckIndex::at(position), scope.clone());
+                    running.push((self.last_attempt(&location), Arc::clone(request)));
                 }
             }
         }
         running
     }
 
-    fn reconciling_at(&self, check: &str, scope: &ScopePath) -> Option<(CheckIndex, ScopePath, u32)> {
+    fn reconciling_at(&self, check: &str, scope: &ScopePath) -> Option<AttemptKey> {
         let check = self.graph.find(check)?;
         self.cell(check, scope).filter(|cell| cell.phase == Phase::Reconciling)?;
-        Some((check, scope.clone(), self.next_attempt(check, scope) - 1))
+        Some(self.last_attempt(&Location::new(check, scope.clone())))
     }
 
     /// Attempts that wait with a nested run.
-    fn nested_waits(&self) -> Vec<(Place, u32, Arc<Request>)> {
+    fn nested_waits(&self) -> Vec<(AttemptKey, Arc<Request>)> {
         let nested = self.state.waits.values().filter(|wait| wait.kind == WaitKind::Nested);
         nested
             .filter_map(|wait| {
-                let (check, scope) = &wait.place;
+                let Location { check, scope } = &wait.location;
                 let request = self.cell(*check, scope)?.request.clone()?;
-                let attempt = self.state.checks[check.place()].attempts.get(scope).copied()?;
-                Some((wait.place.clone(), attempt, request))
+                Some((self.last_attempt(&wait.location), request))
             })
             .collect()
     }
 
     /// Whether this waits with a nested run, and with nobody else.
-    pub(crate) fn waits_with_nested(&self, (check, scope): &Place) -> bool {
+    pub(crate) fn waits_with_nested(&self, Location { check, scope }: &Location) -> bool {
         match self.cell(*check, scope).map(|cell| &cell.phase) {
             Some(Phase::Waiting(id)) => {
                 self.state.waits.get(id).is_some_and(|wait| wait.kind == WaitKind::Nested)

@@ -3,7 +3,7 @@
 use escrow_model::{Event, Outcome, OutcomeId, RecordedOutcome, ScopePath};
 use sha2::{Digest, Sha256};
 
-use crate::state::Place;
+use crate::location::Location;
 use crate::turn::Deciding;
 
 impl Deciding<'_> {
@@ -12,12 +12,12 @@ impl Deciding<'_> {
         &mut self,
         name: String,
         outcome: Outcome,
-        place: Option<&Place>,
+        location: Option<&Location>,
         file_path: Option<String>,
     ) {
         let plan = self.plan();
-        let (check, scope) = match place {
-            Some((check, scope)) => (Some(plan.check(*check).name.clone()), scope.clone()),
+        let (check, scope) = match location {
+            Some(Location { check, scope }) => (Some(plan.check(*check).name.clone()), scope.clone()),
             None => (None, ScopePath::root()),
         };
         let id = OutcomeId::new(self.at, chance_of(self.state.options.run.as_str(), self.state.entries));

@@ -15,8 +15,9 @@ use escrow_model::{
 };
 use serde_json::{Map, Value};
 
+use crate::location::{AttemptKey, Location};
 use crate::run::{Effect, Run};
-use crate::state::{Phase, Place};
+use crate::state::Phase;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};
@@ -26,12 +27,12 @@ const REPEATS_MAX: u32 = 3;
 
 impl Deciding<'_> {
     /// Asks `reconcile` about the attempt that just ended; a person, where there is none.
-    pub(crate) fn find_out(&mut self, place: &Place, attempt: u32) {
-        let (check, scope) = place;
+    pub(crate) fn find_out(&mut self, location: &Location, attempt: u32) {
+        let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
         let Some(reconcile) = spec.reconcile.as_ref().filter(|_| self.state.stopping.is_none()) else {
-            return self.ask_about_unknown_effect(place, "");
+            return self.ask_about_unknown_effect(location, "");
         };
         match self.render_reconcile(*check, scope, attempt, reconcile) {
             Ok(request) => {
@@ -41,35 +42,34 @@ impl Deciding<'_> {
                     attempt,
                     request: Arc::new(request),
                 });
-                self.issue_reconcile(place);
+                self.issue_reconcile(location);
             }
-            Err(message) => self.ask_about_unknown_effect(place, &message),
+            Err(message) => self.ask_about_unknown_effect(location, &message),
         }
     }
 
     /// The effect is confirmed for another item at this place, which may have been this one.
-    pub(crate) fn find_out_about_item(&mut self, place: &Place) {
-        let (check, scope) = place;
-        let attempt = self.next_attempt(*check, scope) - 1;
-        if self.state.plan.check(*check).reconcile.is_some() {
-            return self.find_out(place, attempt);
+    pub(crate) fn find_out_about_item(&mut self, location: &Location) {
+        if self.state.plan.check(location.check).reconcile.is_some() {
+            let AttemptKey { number, .. } = self.last_attempt(location);
+            return self.find_out(location, number);
         }
-        self.ask_about_unknown_effect(place, "it was done for another item in this place");
+        self.ask_about_unknown_effect(location, "it was done for another item in this place");
     }
 
     /// Sends the command out, for the first time or again: it only looks.
-    pub(crate) fn issue_reconcile(&mut self, place: &Place) {
-        let (check, scope) = place;
+    pub(crate) fn issue_reconcile(&mut self, location: &Location) {
+        let Location { check, scope } = location;
         let Some(request) = self.cell(*check, scope).and_then(|cell| cell.request.clone()) else { return };
-        let attempt = self.next_attempt(*check, scope) - 1;
-        self.ask_for(Effect::Reconcile { check: *check, scope: scope.clone(), attempt, request });
+        let attempt = self.last_attempt(location);
+        self.ask_for(Effect::Reconcile { attempt, request });
     }
 
     /// What `reconcile` answered. Late or twice, it changes nothing.
-    pub(crate) fn take_finding(&mut self, place: &Place, attempt: u32, mut answer: Answer) {
-        let (check, scope) = place;
+    pub(crate) fn take_finding(&mut self, attempt: &AttemptKey, mut answer: Answer) {
+        let AttemptKey { check, scope, number } = attempt;
         let asked = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Reconciling);
-        if !asked || self.next_attempt(*check, scope) - 1 != attempt {
+        if !asked || self.next_attempt(*check, scope) != number + 1 {
             return;
         }
         // It looks, and changes nothing: not the environment of later checks either.
@@ -78,31 +78,32 @@ impl Deciding<'_> {
         self.record(Event::Reconciled {
             check: self.state.plan.check(*check).name.clone(),
             scope: scope.clone(),
-            attempt,
+            attempt: *number,
             answer: Box::new(answer),
             finding,
             detail: detail.clone(),
         });
         let judgement = |verdict: Verdict, issues: Vec<Issue>| Judgement {
-            attempt,
+            attempt: *number,
             verdict,
             issues,
             fault: None,
             violation: false,
             outcome: None,
         };
+        let location = attempt.location();
         match finding {
             Some(Assumption::Retry) => {}
-            Some(Assumption::Done) => self.judge_as(place, judgement(Verdict::Succeeded, Vec::new())),
+            Some(Assumption::Done) => self.judge_as(&location, judgement(Verdict::Succeeded, Vec::new())),
             Some(Assumption::Failed) => {
                 let message = format!("`reconcile` says that it did not happen: {detail}");
                 let issue = Issue::error("effect/reconciled_failed", message);
-                self.judge_as(place, judgement(Verdict::Failed, vec![issue]));
+                self.judge_as(&location, judgement(Verdict::Failed, vec![issue]));
             }
             None => {
-                self.ask_about_unknown_effect(place, &detail);
+                self.ask_about_unknown_effect(&location, &detail);
                 if self.state.stopping.is_some() {
-                    self.wind_up(place);
+                    self.wind_up(&location);
                 }
             }
         }

@@ -17,15 +17,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ArtifactContract, CheckIndex, Delivery, Entry, Event, ExpectedArtifact, Message, Millis, Plan,
-    ProviderFault, Request, ScopePath, WaitKind,
+    Answer, ArtifactContract, Delivery, Entry, Event, ExpectedArtifact, Message, Millis, Plan, ProviderFault,
+    Request, ScopePath, ScopedCheck, WaitKind,
 };
 use serde::Serialize;
 
+use crate::location::{AttemptKey, Location};
 use crate::run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
 use crate::state::Phase;
 use crate::turn::Deciding;
-use record::{Afterwards, Moment, Record, Recorded, RecordedAsk, Response, Said};
+use record::{Afterwards, Moment, Record, Recorded, RecordedAsk, RecordedAttempt, Response, Said};
 
 pub use compare::{Change, Comparison, Difference, Standing, compare};
 
@@ -100,7 +101,7 @@ struct Driver {
 enum Due {
     Input(Box<Input>),
     /// The artifacts were looked at, for an attempt or for the run.
-    Seen(Delivery, Option<(CheckIndex, ScopePath, u32)>),
+    Seen(Delivery, Option<AttemptKey>),
 }
 
 impl Driver {
@@ -159,7 +160,7 @@ impl Driver {
     /// Retries fall due, deadlines pass unless the run only waits for what was never recorded, and waits expire
     /// where the record has silence.
     fn wake_at(&self) -> Option<Moment> {
-        let retry = self.run.state.retries.first().map(|(at, _, _)| *at);
+        let retry = self.run.state.retries.first().map(|(at, _)| *at);
         let deadline =
             if self.unknown.is_empty() && self.run.waits().is_empty() { self.run.deadline() } else { None };
         let waits = self.run.state.waits.iter().filter(|(id, _)| self.expiring.contains(*id));
@@ -191,23 +192,19 @@ impl Driver {
         self.entries.extend(turn.entries);
         for effect in turn.effects {
             match effect {
-                Effect::Perform { check, scope, attempt, request } => {
-                    let name = self.run.state.plan.check(check).name.clone();
-                    match self.answer(&name, &scope, attempt, &request) {
-                        Some((answer, moment)) => {
-                            let input = Input::Answered { check, scope, attempt, answer };
-                            self.schedule(moment, input);
-                        }
-                        None => self.unknown.push(Unknown {
-                            what: format!("attempt {attempt} of `{name}{scope}` was never recorded"),
-                            check: Some(name),
+                Effect::Perform { attempt, request } => match self.answer(&attempt, &request) {
+                    Some((answer, moment)) => self.schedule(moment, Input::Answered { attempt, answer }),
+                    None => {
+                        let RecordedAttempt { check, scope, number } = self.recorded_key(&attempt);
+                        self.unknown.push(Unknown {
+                            what: format!("attempt {number} of `{check}{scope}` was never recorded"),
+                            check: Some(check),
                             scope,
-                        }),
+                        });
                     }
-                }
-                Effect::Reconcile { check, scope, attempt, request } => {
-                    let name = self.run.state.plan.check(check).name.clone();
-                    let key = (name.clone(), scope.clone(), attempt);
+                },
+                Effect::Reconcile { attempt, request } => {
+                    let key = self.recorded_key(&attempt);
                     let recorded = self.record.reconciles.get(&key);
                     if let Some(said) = recorded.and_then(|recorded| recorded.overruled.clone()) {
                         self.say(said, "");
@@ -216,26 +213,25 @@ impl Driver {
                     match recorded.and_then(|recorded| recorded.answered(&request)) {
                         Some(Recorded { answer, took_ms, entry, differs }) => {
                             if differs {
-                                self.assumed.insert(name);
+                                self.assumed.insert(key.check);
                             }
-                            let input = Input::Reconciled { check, scope, attempt, answer };
+                            let input = Input::Reconciled { attempt, answer };
                             self.schedule(self.later(took_ms, entry), input);
                         }
-                        None => self.unknown.push(Unknown {
-                            what: format!(
-                                "`reconcile` was never asked about attempt {attempt} of `{name}{scope}`"
-                            ),
-                            check: Some(name),
-                            scope,
-                        }),
+                        None => {
+                            let RecordedAttempt { check, scope, number } = key;
+                            let what = format!(
+                                "`reconcile` was never asked about attempt {number} of `{check}{scope}`"
+                            );
+                            self.unknown.push(Unknown { what, check: Some(check), scope });
+                        }
                     }
                 }
-                Effect::Stop { check, scope, attempt } => {
-                    let looks =
-                        self.run.cell(check, &scope).is_some_and(|cell| cell.phase == Phase::Reconciling);
-                    let name = self.run.state.plan.check(check).name.clone();
+                Effect::Stop { attempt } => {
+                    let cell = self.run.cell(attempt.check, &attempt.scope);
+                    let looks = cell.is_some_and(|cell| cell.phase == Phase::Reconciling);
                     let asks = if looks { &self.record.reconciles } else { &self.record.attempts };
-                    if asks.get(&(name, scope.clone(), attempt)).is_some_and(RecordedAsk::was_stopped) {
+                    if asks.get(&self.recorded_key(&attempt)).is_some_and(RecordedAsk::was_stopped) {
                         // It was stopped then, and what came of that is on its way.
                         continue;
                     }
@@ -243,9 +239,9 @@ impl Driver {
                         ProviderFault::transient("cancelled", "the run was ending").with_unknown_effect();
                     let answer = Answer::fault(fault);
                     let input = if looks {
-                        Input::Reconciled { check, scope, attempt, answer }
+                        Input::Reconciled { attempt, answer }
                     } else {
-                        Input::Answered { check, scope, attempt, answer }
+                        Input::Answered { attempt, answer }
                     };
                     self.schedule(self.later(0, usize::MAX), input);
                 }
@@ -255,25 +251,27 @@ impl Driver {
         self.look_at_waits();
     }
 
-    fn answer(
-        &mut self,
-        check: &str,
-        scope: &ScopePath,
-        attempt: u32,
-        request: &Request,
-    ) -> Option<(Answer, Moment)> {
-        let recorded = self.record.attempts.get(&(check.to_owned(), scope.clone(), attempt))?;
+    fn answer(&mut self, attempt: &AttemptKey, request: &Request) -> Option<(Answer, Moment)> {
+        let key = self.recorded_key(attempt);
+        let recorded = self.record.attempts.get(&key)?;
         let Recorded { answer, took_ms, entry, differs } = recorded.answered(request)?;
         if differs {
-            self.assumed.insert(check.to_owned());
+            self.assumed.insert(key.check);
         }
         Some((answer, self.later(took_ms, entry)))
+    }
+
+    /// The attempt under the name that the record has for it.
+    fn recorded_key(&self, attempt: &AttemptKey) -> RecordedAttempt {
+        let AttemptKey { check, scope, number } = attempt;
+        let check = self.run.state.plan.check(*check).name.clone();
+        RecordedAttempt { check, scope: scope.clone(), number: *number }
     }
 
     /// A wait takes the place of the next recorded one at its check, even when the same turn ends it again.
     fn note_wait(&mut self, event: &Event) {
         if let Event::WaitStarted { check, scope, id, .. } = event {
-            let key = (check.clone(), scope.clone());
+            let key = ScopedCheck::new(check, scope);
             let response = self.record.messages.get_mut(&key).and_then(VecDeque::pop_front);
             self.asked.push((id.clone(), response));
         }
@@ -307,27 +305,23 @@ impl Driver {
             return false;
         }
         let Some(check) = self.run.graph.find(&wait.check) else { return false };
-        let attempt = self.run.next_attempt(check, &wait.scope) - 1;
+        let attempt = self.run.last_attempt(&Location::new(check, wait.scope.clone()));
         let Some(request) = self.run.cell(check, &wait.scope).and_then(|cell| cell.request.clone()) else {
             return false;
         };
-        let Some((answer, moment)) = self.answer(&wait.check, &wait.scope, attempt, &request) else {
+        let Some((answer, moment)) = self.answer(&attempt, &request) else {
             return false;
         };
-        let input = Input::Answered { check, scope: wait.scope.clone(), attempt, answer };
-        self.schedule(moment, input);
+        self.schedule(moment, Input::Answered { attempt, answer });
         true
     }
 
     /// What was seen then, as far as it was looked for alike.
-    fn inspect(&mut self, expected: Vec<ExpectedArtifact>, attempt: Option<(CheckIndex, ScopePath, u32)>) {
+    fn inspect(&mut self, expected: Vec<ExpectedArtifact>, attempt: Option<AttemptKey>) {
         let contract = ArtifactContract { expected };
         let seen = match &attempt {
             None => self.record.delivery.clone(),
-            Some((check, scope, number)) => {
-                let name = self.run.state.plan.check(*check).name.clone();
-                self.record.inspections.get(&(name, scope.clone(), *number)).cloned()
-            }
+            Some(attempt) => self.record.inspections.get(&self.recorded_key(attempt)).cloned(),
         };
         let moment =
             seen.as_ref().map_or(self.later(0, usize::MAX), |look| self.later(look.took_ms, look.entry));
@@ -351,15 +345,11 @@ impl Driver {
     }
 
     /// Takes a look as it was judged then, unless the run has gone on without it.
-    fn see(&mut self, at: Millis, delivery: Delivery, attempt: Option<(CheckIndex, ScopePath, u32)>) {
+    fn see(&mut self, at: Millis, delivery: Delivery, attempt: Option<AttemptKey>) {
         self.now = self.now.max(at);
         let awaited = match &attempt {
             None => self.run.state.delivery.is_none(),
-            Some((check, scope, number)) => {
-                let cell = self.run.cell(*check, scope);
-                cell.is_some_and(|cell| cell.phase == Phase::Inspecting)
-                    && number + 1 == self.run.next_attempt(*check, scope)
-            }
+            Some(attempt) => self.run.awaits_inspection(attempt),
         };
         if !awaited {
             return;
@@ -367,7 +357,7 @@ impl Driver {
         let mut deciding = Deciding::new(&mut self.run, self.now);
         match attempt {
             None => deciding.record(Event::ArtifactsVerified { delivery }),
-            Some((check, scope, number)) => deciding.record_inspection(&(check, scope), number, delivery),
+            Some(attempt) => deciding.record_inspection(&attempt, delivery),
         }
         deciding.decide();
         let turn = deciding.into_turn();

@@ -7,21 +7,22 @@ use std::sync::Arc;
 use escrow_model::{CheckIndex, ScopePath};
 
 use crate::graph::shared_depth;
+use crate::location::Location;
 use crate::run::Run;
-use crate::state::{Calling, Node, Phase, Place};
+use crate::state::{Calling, Node, Phase};
 
 impl Run {
     /// A route re-decides its target and everything that depends on it, whether it ran or was skipped.
     pub(crate) fn decide_anew(
         &mut self,
-        source: &Place,
+        source: &Location,
         target: CheckIndex,
         to_scope: &ScopePath,
         goto_event: Option<&str>,
     ) {
         let plan = self.plan();
         let graph = Arc::clone(&self.graph);
-        let inherited = self.cell(source.0, &source.1).and_then(|cell| cell.calling.event.clone());
+        let inherited = self.cell(source.check, &source.scope).and_then(|cell| cell.calling.event.clone());
         let event = goto_event.map(Arc::from).or(inherited);
         let closure = graph.closure(target);
         let target_fan = &plan.check(target).fan;
@@ -72,7 +73,7 @@ impl Run {
             Some(Node::Leaf(_)) => self.reopen_cell(check, scope, calling),
             None => return,
         }
-        self.state.agenda.0.checks.insert((check, scope.clone()));
+        self.state.agenda.0.checks.insert(Location::new(check, scope.clone()));
     }
 
     fn reopen_cell(&mut self, check: CheckIndex, scope: &ScopePath, calling: Calling) {
@@ -111,7 +112,7 @@ impl Run {
     fn withdraw(&mut self, check: CheckIndex, scope: &ScopePath) {
         self.set_phase(check, scope, Phase::Pending);
         self.forget_route(check, scope);
-        self.state.agenda.0.ready.remove(&(check, scope.clone()));
+        self.state.agenda.0.ready.remove(&Location::new(check, scope.clone()));
     }
 
     /// Whether an attempt is open, or its effect unknown, that a route to this target would pull the ground

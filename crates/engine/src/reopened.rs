@@ -8,14 +8,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use escrow_model::{
-    CheckIndex, Event, Millis, Reopened, RunId, RunStatus, ScopePath, Severity, SkipReason, Verdict,
+    CheckIndex, Event, Millis, RunId, RunStatus, ScopePath, ScopedCheck, Severity, SkipReason, Verdict,
 };
 use thiserror::Error;
 
 use crate::graph::shared_depth;
+use crate::location::{AttemptKey, Location};
 use crate::messages::NESTED;
 use crate::run::{Run, Turn};
-use crate::state::{Calling, Node, Place, Stopping};
+use crate::state::{Calling, Node, Stopping};
 use crate::turn::Deciding;
 
 /// Why there is nothing to run again.
@@ -43,10 +44,10 @@ impl Run {
             }
             RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted => {}
         }
-        let places = self
-            .failed_places()
-            .into_iter()
-            .map(|(check, scope)| Reopened { check: self.state.plan.check(check).name.clone(), scope });
+        let places = self.failed_locations().into_iter().map(|Location { check, scope }| ScopedCheck {
+            check: self.state.plan.check(check).name.clone(),
+            scope,
+        });
         let event = Event::RunReopened { places: places.collect(), by };
         let mut deciding = Deciding::new(self, at);
         deciding.record(event);
@@ -57,12 +58,12 @@ impl Run {
 
     /// Where the run failed: attempts that did, gates that could not be evaluated, and what the end of the run
     /// or of its loop budget kept from running. A failure that the playbook tolerates is none.
-    fn failed_places(&self) -> BTreeSet<Place> {
-        let mut places = BTreeSet::new();
+    fn failed_locations(&self) -> BTreeSet<Location> {
+        let mut locations = BTreeSet::new();
         for index in self.state.plan.indices() {
             let check = &self.state.checks[index.place()];
             if !self.is_tolerated(index) {
-                places.extend(check.failures.keys().map(|scope| (index, scope.clone())));
+                locations.extend(check.failures.keys().map(|scope| Location::new(index, scope.clone())));
             }
             for (scope, node) in check.nodes.iter() {
                 let skip = match node {
@@ -71,21 +72,21 @@ impl Run {
                     Node::Group(_) | Node::Unexpanded(_) => None,
                 };
                 if matches!(skip, Some(SkipReason::RunEnded | SkipReason::LoopBudget)) {
-                    places.insert((index, scope.clone()));
+                    locations.insert(Location::new(index, scope.clone()));
                 }
             }
         }
-        for (check, scope, issue) in &self.state.issues {
+        for (location, issue) in &self.state.issues {
             if issue.severity == Severity::Error {
-                places.insert((*check, scope.clone()));
+                locations.insert(location.clone());
             }
         }
-        places.retain(|(check, scope)| self.node(*check, scope).is_some());
-        places
+        locations.retain(|location| self.node(location.check, &location.scope).is_some());
+        locations
     }
 
     /// The run goes on, as if what failed had not been decided yet.
-    pub(crate) fn reopened(&mut self, at: Millis, places: &[Reopened]) {
+    pub(crate) fn reopened(&mut self, at: Millis, places: &[ScopedCheck]) {
         self.state.status = RunStatus::Running;
         self.state.reason = None;
         self.state.ended_at = None;
@@ -98,8 +99,10 @@ impl Run {
         self.state.halted.clear();
         self.state.loops.clear();
         self.state.agenda.0.inspection_asked = false;
-        let places: Vec<(CheckIndex, &ScopePath)> =
-            places.iter().filter_map(|place| Some((self.graph.find(&place.check)?, &place.scope))).collect();
+        let places: Vec<(CheckIndex, &ScopePath)> = places
+            .iter()
+            .filter_map(|location| Some((self.graph.find(&location.check)?, &location.scope)))
+            .collect();
         let graph = Arc::clone(&self.graph);
         let concerned = places.iter().flat_map(|(check, _)| graph.closure(*check)).copied().collect();
         let confirmed = self.confirmed_items(&concerned);
@@ -114,9 +117,9 @@ impl Run {
     /// A nested run that failed is opened again too, so that it repeats nothing that is confirmed in it.
     fn remember_nested(&mut self) {
         let plan = self.plan();
-        for (place, check) in self.state.checks.iter_mut().enumerate() {
+        for (position, check) in self.state.checks.iter_mut().enumerate() {
             check.nested.clear();
-            if plan.check(CheckIndex::at(place)).provider != NESTED {
+            if plan.check(CheckIndex::at(position)).provider != NESTED {
                 continue;
             }
             for (scope, node) in check.nodes.iter() {
@@ -133,9 +136,9 @@ impl Run {
     }
 
     /// The nested run that this attempt goes on with, instead of a new one.
-    pub fn nested_before(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> Option<&RunId> {
-        let (at, id) = self.state.checks[check.place()].nested.get(scope)?;
-        (*at == attempt).then_some(id)
+    pub fn nested_before(&self, attempt: &AttemptKey) -> Option<&RunId> {
+        let (at, id) = self.state.checks[attempt.check.place()].nested.get(&attempt.scope)?;
+        (*at == attempt.number).then_some(id)
     }
 
     fn open_again(&mut self, target: CheckIndex, target_scope: &ScopePath) {
@@ -162,7 +165,7 @@ impl Run {
                     ..Calling::default()
                 });
                 self.reopen(*check, &scope, collapse, calling);
-                self.state.issues.retain(|(raised, at, _)| !(raised == check && *at == scope));
+                self.state.issues.retain(|(at, _)| !(at.check == *check && at.scope == scope));
             }
         }
     }
@@ -194,7 +197,7 @@ impl Deciding<'_> {
             let unknown: Vec<ScopePath> =
                 nodes.iter().filter(|(_, node)| is_unknown(node)).map(|(scope, _)| scope.clone()).collect();
             for scope in unknown {
-                self.ask_about_unknown_effect(&(check, scope), "");
+                self.ask_about_unknown_effect(&Location::new(check, scope), "");
             }
         }
     }

@@ -159,8 +159,7 @@ impl Run {
         let state = &self.state.checks[check.place()];
         let cells = state.nodes.values().filter_map(Node::cell).map(|cell| &cell.past);
         let judged = cells.chain(state.past.values()).flat_map(|past| &past.issues);
-        let raised =
-            self.state.issues.iter().filter(|(index, _, _)| *index == check).map(|(_, _, issue)| issue);
+        let raised = self.state.issues.iter().filter(|(at, _)| at.check == check).map(|(_, issue)| issue);
         judged.chain(raised).collect()
     }
 }

@@ -3,8 +3,9 @@
 use escrow_model::{BackoffMode, CheckIndex, Event, FaultClass, Millis, Retry, ScopePath, Verdict};
 use sha2::{Digest, Sha256};
 
+use crate::location::Location;
 use crate::run::Run;
-use crate::state::{Phase, Place};
+use crate::state::Phase;
 use crate::turn::Deciding;
 
 /// No backoff waits longer.
@@ -12,8 +13,8 @@ const BACKOFF_MS_MAX: Millis = 60 * 60 * 1000;
 
 impl Deciding<'_> {
     /// True when a retry was scheduled: the routing block begins again with its verdict.
-    pub(crate) fn schedule_retry(&mut self, place: &Place) -> bool {
-        let (check, scope) = place;
+    pub(crate) fn schedule_retry(&mut self, location: &Location) -> bool {
+        let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
         let Some(retry) = spec.retry else { return false };

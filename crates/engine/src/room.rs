@@ -5,8 +5,8 @@
 
 use escrow_model::{CheckIndex, Criticality, ScopePath};
 
+use crate::location::Location;
 use crate::run::Run;
-use crate::state::Place;
 
 impl Run {
     pub(crate) fn has_slot(&self) -> bool {
@@ -16,7 +16,7 @@ impl Run {
     }
 
     /// The groups that an item counts against.
-    pub(crate) fn groups_of(&self, check: CheckIndex, scope: &ScopePath) -> [Option<Place>; 2] {
+    pub(crate) fn groups_of(&self, check: CheckIndex, scope: &ScopePath) -> [Option<Location>; 2] {
         let spec = self.state.plan.check(check);
         let (Some(parent), Some(above)) = (spec.fan.last().copied(), scope.parent()) else {
             return [None, None];
@@ -25,18 +25,18 @@ impl Run {
             return [None, None];
         }
         let parent_limit = self.state.plan.check(parent).concurrency;
-        let by_parent = parent_limit.is_some().then(|| (parent, above.clone()));
+        let by_parent = parent_limit.is_some().then(|| Location::new(parent, above.clone()));
         let one_by_one = parent_limit.is_none() && spec.criticality == Criticality::External;
-        [by_parent, one_by_one.then_some((check, above))]
+        [by_parent, one_by_one.then(|| Location::new(check, above))]
     }
 
-    pub(crate) fn has_room(&self, group: &Place) -> bool {
+    pub(crate) fn has_room(&self, group: &Location) -> bool {
         self.room(group) > 0
     }
 
-    fn room(&self, group: &Place) -> u32 {
-        let spec = self.state.plan.check(group.0);
-        let is_parent = group.1.depth() == spec.fan.len();
+    fn room(&self, group: &Location) -> u32 {
+        let spec = self.state.plan.check(group.check);
+        let is_parent = group.scope.depth() == spec.fan.len();
         let limit = if is_parent { spec.concurrency.unwrap_or(u32::MAX) } else { 1 };
         limit.saturating_sub(self.state.in_flight.get(group).copied().unwrap_or(0))
     }
@@ -59,8 +59,8 @@ impl Run {
         let agenda = &mut self.state.agenda.0;
         let Some(parked) = agenda.parked.get_mut(&group) else { return };
         for _ in 0..room {
-            let Some(place) = parked.pop_first() else { break };
-            agenda.checks.insert(place);
+            let Some(location) = parked.pop_first() else { break };
+            agenda.checks.insert(location);
         }
     }
 }

@@ -6,8 +6,9 @@ use escrow_model::{CheckIndex, Event, Issue, ReasonCode, ScopePath};
 use serde_json::Value;
 
 use crate::graph::{BlockName, scope_toward, shared_depth};
+use crate::location::Location;
 use crate::pure::changes;
-use crate::state::{Node, Phase, Place, Route};
+use crate::state::{Node, Phase, Route};
 use crate::turn::Deciding;
 use crate::view::{BUDGET, View};
 
@@ -34,11 +35,11 @@ enum Choice {
 }
 
 impl Deciding<'_> {
-    pub(crate) fn consider_route(&mut self, place: &Place) {
-        let Some(route) = self.state.routes.get(place).cloned() else { return };
-        let (check, scope) = place;
+    pub(crate) fn consider_route(&mut self, location: &Location) {
+        let Some(route) = self.state.routes.get(location).cloned() else { return };
+        let Location { check, scope } = location;
         if self.state.stopping.is_some() || self.is_halted(*check, scope) {
-            self.end_route(place, route.block);
+            self.end_route(location, route.block);
             return;
         }
         if !route.awaiting.is_empty() || !self.may_finish(*check, scope, &route) {
@@ -53,35 +54,35 @@ impl Deciding<'_> {
                 goto_event: routing.goto_event.clone(),
                 by: "run",
             });
-            self.send_to(place, route.block, targets.collect());
+            self.send_to(location, route.block, targets.collect());
             return;
         }
         if !route.ran_js && routing.run_js.is_some() {
             match self.run_js_targets(*check, scope, route.block) {
                 Ok((targets, writes)) => {
-                    if self.is_any_ground_taken(place, &targets) {
-                        self.state.agenda.0.deferred.insert(place.clone());
+                    if self.is_any_ground_taken(location, &targets) {
+                        self.state.agenda.0.deferred.insert(location.clone());
                         return;
                     }
                     for write in writes {
                         self.record(write);
                     }
                     if !targets.is_empty() {
-                        self.send_to(place, route.block, targets);
+                        self.send_to(location, route.block, targets);
                         return;
                     }
                 }
                 Err((issue, fails_run)) => {
-                    self.break_route(place, route.block, issue, fails_run);
+                    self.break_route(location, route.block, issue, fails_run);
                     return;
                 }
             }
         }
-        if route.block == BlockName::Fail && self.schedule_retry(place) {
+        if route.block == BlockName::Fail && self.schedule_retry(location) {
             return;
         }
         if route.target_failed {
-            self.give_up(place, route.block);
+            self.give_up(location, route.block);
             return;
         }
         let (choice, besides) = self.choose(*check, scope, route.block);
@@ -89,29 +90,29 @@ impl Deciding<'_> {
             && self.is_ground_taken(*check, scope, target.check)
         {
             // What runs there finishes first; the choice is made anew then.
-            self.state.agenda.0.deferred.insert(place.clone());
+            self.state.agenda.0.deferred.insert(location.clone());
             return;
         }
         for event in besides {
             self.record(event);
         }
         match choice {
-            Choice::Stop => self.give_up(place, route.block),
+            Choice::Stop => self.give_up(location, route.block),
             Choice::Go(target) => {
-                if self.send(place, route.block, &target) {
-                    self.end_route(place, route.block);
+                if self.send(location, route.block, &target) {
+                    self.end_route(location, route.block);
                 }
             }
-            Choice::Broken(issue, fails_run) => self.break_route(place, route.block, issue, fails_run),
+            Choice::Broken(issue, fails_run) => self.break_route(location, route.block, issue, fails_run),
         }
     }
 
     /// The block goes nowhere: a failure that was being recovered from stands.
-    fn give_up(&mut self, place: &Place, block: BlockName) {
+    fn give_up(&mut self, location: &Location, block: BlockName) {
         if block == BlockName::Fail {
-            self.give_up_recovery(place);
+            self.give_up_recovery(location);
         }
-        self.end_route(place, block);
+        self.end_route(location, block);
     }
 
     /// The `on_finish` of a `forEach` check waits for the items of everything that maps over it.
@@ -241,36 +242,42 @@ impl Deciding<'_> {
         (Issue::error("system/expression_error", message), critical.then_some(ReasonCode::FailedExpression))
     }
 
-    fn break_route(&mut self, place: &Place, block: BlockName, issue: Issue, fails_run: Option<ReasonCode>) {
-        self.raise_issue(place, issue, fails_run);
-        self.give_up(place, block);
+    fn break_route(
+        &mut self,
+        location: &Location,
+        block: BlockName,
+        issue: Issue,
+        fails_run: Option<ReasonCode>,
+    ) {
+        self.raise_issue(location, issue, fails_run);
+        self.give_up(location, block);
     }
 
-    pub(crate) fn raise_issue(&mut self, place: &Place, issue: Issue, fails_run: Option<ReasonCode>) {
-        let check = self.plan().check(place.0).name.clone();
-        self.record(Event::IssueRaised { check, scope: place.1.clone(), issue, fails_run });
+    pub(crate) fn raise_issue(&mut self, location: &Location, issue: Issue, fails_run: Option<ReasonCode>) {
+        let check = self.plan().check(location.check).name.clone();
+        self.record(Event::IssueRaised { check, scope: location.scope.clone(), issue, fails_run });
     }
 
     /// Sends the run to every target of `run` or `run_js`, or to none while something there still runs.
-    fn send_to(&mut self, place: &Place, block: BlockName, targets: Vec<Target>) {
-        if self.is_any_ground_taken(place, &targets) {
-            self.state.agenda.0.deferred.insert(place.clone());
+    fn send_to(&mut self, location: &Location, block: BlockName, targets: Vec<Target>) {
+        if self.is_any_ground_taken(location, &targets) {
+            self.state.agenda.0.deferred.insert(location.clone());
             return;
         }
         for target in targets {
-            if !self.send(place, block, &target) {
+            if !self.send(location, block, &target) {
                 return;
             }
         }
     }
 
-    fn is_any_ground_taken(&self, place: &Place, targets: &[Target]) -> bool {
-        targets.iter().any(|target| self.is_ground_taken(place.0, &place.1, target.check))
+    fn is_any_ground_taken(&self, location: &Location, targets: &[Target]) -> bool {
+        targets.iter().any(|target| self.is_ground_taken(location.check, &location.scope, target.check))
     }
 
     /// False when the loop budget is spent.
-    fn send(&mut self, place: &Place, block: BlockName, target: &Target) -> bool {
-        let (check, scope) = place;
+    fn send(&mut self, location: &Location, block: BlockName, target: &Target) -> bool {
+        let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
         let target_spec = plan.check(target.check);
@@ -286,7 +293,7 @@ impl Deciding<'_> {
                 limit,
             };
             self.record(event);
-            self.give_up(place, block);
+            self.give_up(location, block);
             return false;
         }
         if block == BlockName::Fail {
@@ -307,15 +314,20 @@ impl Deciding<'_> {
         true
     }
 
-    fn end_route(&mut self, place: &Place, block: BlockName) {
-        if !self.state.routes.contains_key(place) {
+    fn end_route(&mut self, location: &Location, block: BlockName) {
+        if !self.state.routes.contains_key(location) {
             return;
         }
-        let check = self.plan().check(place.0).name.clone();
-        let was_open = self.cell(place.0, &place.1).is_some_and(|cell| cell.phase == Phase::Judged);
-        self.record(Event::RoutingDone { check, scope: place.1.clone(), block: block.as_str().into() });
+        let check = self.plan().check(location.check).name.clone();
+        let was_open =
+            self.cell(location.check, &location.scope).is_some_and(|cell| cell.phase == Phase::Judged);
+        self.record(Event::RoutingDone {
+            check,
+            scope: location.scope.clone(),
+            block: block.as_str().into(),
+        });
         if was_open {
-            self.isolate(place);
+            self.isolate(location);
         }
     }
 

@@ -14,6 +14,7 @@ use thiserror::Error;
 use crate::by_scope::ByScope;
 use crate::filter::left_out;
 use crate::graph::Graph;
+use crate::location::{AttemptKey, Location};
 use crate::state::{Agenda, Aside, Calling, Cell, CheckState, Node, Shared, State};
 use crate::surroundings::Surroundings;
 use crate::turn::Deciding;
@@ -40,33 +41,25 @@ impl PartialEq for Run {
 pub enum Input {
     /// A provider's work is over.
     Answered {
-        check: CheckIndex,
-        scope: ScopePath,
-        attempt: u32,
+        attempt: AttemptKey,
         answer: Answer,
     },
     /// The nested run that an attempt drives came to rest without an end.
     NestedWaits {
-        check: CheckIndex,
-        scope: ScopePath,
-        attempt: u32,
+        attempt: AttemptKey,
         child: RunId,
         reason: Reason,
     },
     /// The command of `reconcile` is over.
     Reconciled {
-        check: CheckIndex,
-        scope: ScopePath,
-        attempt: u32,
+        attempt: AttemptKey,
         answer: Answer,
     },
     /// The artifact directory was looked at, for the whole run.
     Seen(Vec<Sighting>),
     /// The artifact directory was looked at, for an attempt that is done.
     SeenAt {
-        check: CheckIndex,
-        scope: ScopePath,
-        attempt: u32,
+        attempt: AttemptKey,
         seen: Vec<Sighting>,
     },
     /// Time has passed: retries, expiries and deadlines may be due.
@@ -88,28 +81,22 @@ pub struct Turn {
 #[derive(Clone, Debug)]
 pub enum Effect {
     Perform {
-        check: CheckIndex,
-        scope: ScopePath,
-        attempt: u32,
+        attempt: AttemptKey,
         request: Arc<Request>,
     },
     /// Find out whether an attempt took effect: this command only looks.
     Reconcile {
-        check: CheckIndex,
-        scope: ScopePath,
-        attempt: u32,
+        attempt: AttemptKey,
         request: Arc<Request>,
     },
     /// End this attempt, or the look for its effect; the answer is still awaited.
     Stop {
-        check: CheckIndex,
-        scope: ScopePath,
-        attempt: u32,
+        attempt: AttemptKey,
     },
     /// Look at the artifact directory: for an attempt, or for the whole run.
     Inspect {
         expected: Vec<ExpectedArtifact>,
-        attempt: Option<(CheckIndex, ScopePath, u32)>,
+        attempt: Option<AttemptKey>,
     },
 }
 
@@ -204,19 +191,13 @@ impl Run {
             }
         }
         match input {
-            Input::Answered { check, scope, attempt, answer } => {
-                deciding.take_answer(&(check, scope), attempt, answer);
+            Input::Answered { attempt, answer } => deciding.take_answer(&attempt, answer),
+            Input::NestedWaits { attempt, child, reason } => {
+                deciding.wait_with_nested(&attempt, &child, &reason);
             }
-            Input::NestedWaits { check, scope, attempt, child, reason } => {
-                deciding.wait_with_nested(&(check, scope), attempt, &child, &reason);
-            }
-            Input::Reconciled { check, scope, attempt, answer } => {
-                deciding.take_finding(&(check, scope), attempt, answer);
-            }
+            Input::Reconciled { attempt, answer } => deciding.take_finding(&attempt, answer),
             Input::Seen(seen) => deciding.take_sightings(&seen),
-            Input::SeenAt { check, scope, attempt, seen } => {
-                deciding.take_inspection(&(check, scope), attempt, &seen);
-            }
+            Input::SeenAt { attempt, seen } => deciding.take_inspection(&attempt, &seen),
             Input::Wake => deciding.wake(),
             Input::Message(message) => deciding.deliver_message(message),
             Input::Resume => deciding.take_over(),
@@ -237,7 +218,7 @@ impl Run {
             } else {
                 Node::Unexpanded(calling)
             };
-            agenda.checks.insert((index, ScopePath::root()));
+            agenda.checks.insert(Location::new(index, ScopePath::root()));
             checks.push(CheckState { nodes: ByScope::of_root(node), ..CheckState::default() });
         }
         let mut inputs = Map::new();
@@ -345,7 +326,7 @@ impl Run {
         if self.state.status.is_terminal() {
             return None;
         }
-        let retry = self.state.retries.first().map(|(at, _, _)| *at);
+        let retry = self.state.retries.first().map(|(at, _)| *at);
         let expiry = self.state.waits.values().filter_map(|wait| wait.expires_at).min();
         [retry, expiry, self.deadline()].into_iter().flatten().min()
     }
@@ -364,11 +345,10 @@ impl Run {
         let waits = self.state.waits.iter().filter(|(_, wait)| wait.kind == WaitKind::Nested);
         waits
             .filter_map(|(id, wait)| {
-                let (check, scope) = wait.place.clone();
-                let request = self.cell(check, &scope)?.request.clone()?;
-                let attempt = self.next_attempt(check, &scope) - 1;
-                let nested = RunId::from_stored(id.as_str());
-                Some((nested, Effect::Perform { check, scope, attempt, request }))
+                let Location { check, scope } = &wait.location;
+                let request = self.cell(*check, scope)?.request.clone()?;
+                let attempt = self.last_attempt(&wait.location);
+                Some((RunId::from_stored(id.as_str()), Effect::Perform { attempt, request }))
             })
             .collect()
     }
@@ -380,8 +360,8 @@ impl Run {
             .iter()
             .map(|(id, wait)| OpenWait {
                 id: id.clone(),
-                check: self.state.plan.check(wait.place.0).name.clone(),
-                scope: wait.place.1.clone(),
+                check: self.state.plan.check(wait.location.check).name.clone(),
+                scope: wait.location.scope.clone(),
                 kind: wait.kind,
                 prompt: wait.prompt.clone(),
                 choices: wait.choices.clone(),

@@ -13,10 +13,8 @@ use serde_json::{Map, Value};
 
 use crate::by_scope::ByScope;
 use crate::graph::BlockName;
+use crate::location::Location;
 use crate::overridden::Overridden;
-
-/// A check in one scope: what the agenda and the routes speak of.
-pub(crate) type Place = (CheckIndex, ScopePath);
 
 /// A scope with the `forEach` check that its last index belongs to: the third item of one list is not the
 /// third item of another.
@@ -47,14 +45,14 @@ pub(crate) struct State {
     /// Cells that run, wait for a retry or for a message.
     pub(crate) busy: u32,
     /// Items in flight per group: the `forEach` check and its scope, or the mapped check and its group.
-    pub(crate) in_flight: BTreeMap<Place, u32>,
+    pub(crate) in_flight: BTreeMap<Location, u32>,
     /// Retries that are waited for, by time.
-    pub(crate) retries: BTreeSet<(Millis, CheckIndex, ScopePath)>,
+    pub(crate) retries: BTreeSet<(Millis, Location)>,
     pub(crate) waits: BTreeMap<String, Wait>,
 
-    pub(crate) routes: BTreeMap<Place, Route>,
+    pub(crate) routes: BTreeMap<Location, Route>,
     /// Which routes wait for a `run` target to settle.
-    pub(crate) awaited: BTreeMap<Place, BTreeSet<Place>>,
+    pub(crate) awaited: BTreeMap<Location, BTreeSet<Location>>,
     /// Scopes, over all checks, with a broken contract and no later success.
     pub(crate) violations: u32,
     /// Re-runs by routing, per scope.
@@ -65,7 +63,7 @@ pub(crate) struct State {
     /// Why no new work starts.
     pub(crate) stopping: Option<Stopping>,
     pub(crate) first_failure: Option<RunFailure>,
-    pub(crate) issues: Vec<(CheckIndex, ScopePath, Issue)>,
+    pub(crate) issues: Vec<(Location, Issue)>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) delivery: Option<Delivery>,
     /// Typed results, in the order in which they came.
@@ -107,16 +105,16 @@ impl<T> PartialEq for Aside<T> {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agenda {
-    pub(crate) routes: BTreeSet<Place>,
-    pub(crate) checks: BTreeSet<Place>,
+    pub(crate) routes: BTreeSet<Location>,
+    pub(crate) checks: BTreeSet<Location>,
     /// Dependencies and `if` are fine; a slot is missing.
-    pub(crate) ready: BTreeSet<Place>,
+    pub(crate) ready: BTreeSet<Location>,
     /// A group's `concurrency` is used up.
-    pub(crate) parked: BTreeMap<Place, BTreeSet<Place>>,
+    pub(crate) parked: BTreeMap<Location, BTreeSet<Location>>,
     /// Groups that may have room again.
-    pub(crate) freed: BTreeSet<Place>,
+    pub(crate) freed: BTreeSet<Location>,
     /// Routes whose target has something running: looked at again with the next input.
-    pub(crate) deferred: BTreeSet<Place>,
+    pub(crate) deferred: BTreeSet<Location>,
     pub(crate) inspection_asked: bool,
 }
 
@@ -199,7 +197,7 @@ pub(crate) enum Node {
 pub(crate) struct Calling {
     /// It starts by itself, or was routed to.
     pub(crate) activated: bool,
-    pub(crate) routed_from: Option<Place>,
+    pub(crate) routed_from: Option<Location>,
     /// The event that a route put it under.
     pub(crate) event: Option<Arc<str>>,
 }
@@ -273,7 +271,7 @@ pub(crate) enum Phase {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wait {
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     pub(crate) kind: WaitKind,
     pub(crate) digest: String,
     pub(crate) prompt: String,
@@ -287,7 +285,7 @@ pub(crate) struct Route {
     pub(crate) block: BlockName,
     pub(crate) ran: bool,
     pub(crate) ran_js: bool,
-    pub(crate) awaiting: BTreeSet<Place>,
+    pub(crate) awaiting: BTreeSet<Location>,
     pub(crate) target_failed: bool,
 }
 

@@ -13,6 +13,7 @@ use escrow_model::{CheckIndex, ScopePath, SkipReason, Verdict};
 use serde_json::Value;
 
 use crate::graph::BlockName;
+use crate::location::Location;
 use crate::run::Run;
 use crate::state::{Aside, Cell, Group, Node, Phase};
 use crate::verdict::ITEMS_MAX;
@@ -53,7 +54,9 @@ impl Run {
         let left = std::mem::replace(&mut cell.phase, phase);
         let is = u32::from(cell.is_busy());
         match left {
-            Phase::RetryWait(at) => drop(self.state.retries.remove(&(at, check, scope.clone()))),
+            Phase::RetryWait(at) => {
+                _ = self.state.retries.remove(&(at, Location::new(check, scope.clone())));
+            }
             Phase::Waiting(id) => drop(self.state.waits.remove(&id)),
             Phase::Reconciling => {
                 cell.request = None;
@@ -151,38 +154,38 @@ impl Run {
         for dependent in self.graph.dependents(check).to_vec() {
             let depth = plan.check(dependent).fan.len();
             if depth == scope.depth() {
-                self.state.agenda.0.checks.insert((dependent, scope.clone()));
+                self.state.agenda.0.checks.insert(Location::new(dependent, scope.clone()));
             } else if depth > scope.depth() {
                 for below in self.scopes_below(dependent, scope) {
-                    self.state.agenda.0.checks.insert((dependent, below));
+                    self.state.agenda.0.checks.insert(Location::new(dependent, below));
                 }
             }
         }
         for mapped in self.graph.mapped_over(check).to_vec() {
-            self.state.agenda.0.checks.insert((mapped, scope.clone()));
+            self.state.agenda.0.checks.insert(Location::new(mapped, scope.clone()));
         }
         // A group that waits to be routed to may never close, so each of its items tells the parents.
         let from = if plan.check(check).starts { scope.depth() } else { 0 };
         for depth in from..=scope.depth() {
             let Some(parent) = fan.get(depth) else { continue };
-            let place = (*parent, scope.truncated(depth));
-            if self.state.routes.get(&place).is_some_and(|route| route.block == BlockName::Finish) {
-                self.state.agenda.0.routes.insert(place);
+            let location = Location::new(*parent, scope.truncated(depth));
+            if self.state.routes.get(&location).is_some_and(|route| route.block == BlockName::Finish) {
+                self.state.agenda.0.routes.insert(location);
             }
         }
         self.tell_waiting_routes(check, scope);
     }
 
     fn tell_waiting_routes(&mut self, check: CheckIndex, scope: &ScopePath) {
-        let place = (check, scope.clone());
-        let Some(sources) = self.state.awaited.remove(&place) else { return };
+        let location = Location::new(check, scope.clone());
+        let Some(sources) = self.state.awaited.remove(&location) else { return };
         let failures = &self.state.checks[check.place()].failures;
         let failure = failures.range((Bound::Included(scope), Bound::Unbounded)).next();
         let skipped = self.cell(check, scope).is_some_and(|cell| cell.skip.is_some());
         let failed = !skipped && failure.is_some_and(|(path, _)| path.starts_with(scope));
         for source in sources {
             if let Some(route) = self.state.routes.get_mut(&source) {
-                route.awaiting.remove(&place);
+                route.awaiting.remove(&location);
                 route.target_failed |= failed;
                 self.state.agenda.0.routes.insert(source);
             }
@@ -244,7 +247,7 @@ impl Run {
                 Node::Unexpanded(calling.clone())
             };
             state.nodes.insert(child.clone(), node);
-            self.state.agenda.0.checks.insert((mapped, child));
+            self.state.agenda.0.checks.insert(Location::new(mapped, child));
         }
         for index in confirmed.into_keys() {
             self.settle(mapped, &scope.child(index));
@@ -266,11 +269,11 @@ impl Run {
     }
 
     pub(crate) fn forget_route(&mut self, check: CheckIndex, scope: &ScopePath) {
-        let place = (check, scope.clone());
-        let Some(route) = self.state.routes.remove(&place) else { return };
+        let location = Location::new(check, scope.clone());
+        let Some(route) = self.state.routes.remove(&location) else { return };
         for target in route.awaiting {
             if let Some(sources) = self.state.awaited.get_mut(&target) {
-                sources.remove(&place);
+                sources.remove(&location);
                 if sources.is_empty() {
                     self.state.awaited.remove(&target);
                 }
@@ -300,10 +303,10 @@ impl Run {
         agenda.parked.clear();
         agenda.freed.clear();
         agenda.routes = self.state.routes.keys().cloned().collect::<BTreeSet<_>>();
-        for (place, check) in self.state.checks.iter().enumerate() {
+        for (position, check) in self.state.checks.iter().enumerate() {
             for (scope, node) in check.nodes.iter() {
                 if !node.is_settled() {
-                    agenda.checks.insert((CheckIndex::at(place), scope.clone()));
+                    agenda.checks.insert(Location::new(CheckIndex::at(position), scope.clone()));
                 }
             }
         }

@@ -123,7 +123,7 @@ impl Run {
             (Some(kind), Ending::Done) => match self.graph.contract(check).outcome.as_ref() {
                 Some(kind) => {
                     let repeated = answer.record.get("repeated_key").and_then(Value::as_str);
-                    kind.judge_read(&answer.output, repeated).map_err(|refused| refused.to_string())
+                    kind.judge_parsed(&answer.output, repeated).map_err(|refused| refused.to_string())
                 }
                 None => Err(format!("the kind `{kind}` cannot be compiled")),
             }

@@ -389,9 +389,8 @@ impl Run {
         let mut outputs = BTreeMap::new();
         let mut seen = BTreeSet::from([check]);
         let mut open = vec![check];
-        if let Some((source, _)) = self.cell(check, scope).and_then(|cell| cell.calling.routed_from.as_ref())
-        {
-            open.push(*source);
+        if let Some(source) = self.cell(check, scope).and_then(|cell| cell.calling.routed_from.as_ref()) {
+            open.push(source.check);
         }
         while let Some(next) = open.pop() {
             let spec = self.state.plan.check(next);

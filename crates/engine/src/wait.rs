@@ -4,9 +4,10 @@ use escrow_model::{Event, Millis, Reason, Request, RunId, WaitKind, hex};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::location::{AttemptKey, Location};
 use crate::request::digest_of;
 use crate::run::Run;
-use crate::state::{Phase, Place};
+use crate::state::Phase;
 use crate::turn::Deciding;
 
 /// Nobody has longer to approve.
@@ -23,18 +24,18 @@ struct Question {
 
 impl Deciding<'_> {
     /// `stale`: something else was approved before.
-    pub(crate) fn ask_approval(&mut self, place: &Place, digest: String, stale: bool) {
-        let name = &self.state.plan.check(place.0).name;
+    pub(crate) fn ask_approval(&mut self, location: &Location, digest: String, stale: bool) {
+        let name = &self.state.plan.check(location.check).name;
         let prompt = if stale {
             format!("approve `{name}` again: what it would do has changed")
         } else {
             format!("approve `{name}`")
         };
         let expires_at = Some(self.at.saturating_add(APPROVAL_MS));
-        self.ask(place, WaitKind::Approval, Question { digest, prompt, expires_at, choices: Vec::new() });
+        self.ask(location, WaitKind::Approval, Question { digest, prompt, expires_at, choices: Vec::new() });
     }
 
-    pub(crate) fn ask_input(&mut self, place: &Place, request: &Request) {
+    pub(crate) fn ask_input(&mut self, location: &Location, request: &Request) {
         let choices = match request.fields.get("choices") {
             Some(Value::Array(choices)) => {
                 choices.iter().filter_map(|choice| choice.as_str().map(str::to_owned)).collect()
@@ -44,30 +45,31 @@ impl Deciding<'_> {
         let prompt = request.fields.get("prompt").and_then(Value::as_str).unwrap_or_default().to_owned();
         let expires_at = Some(self.at.saturating_add(request.timeout_ms));
         let digest = digest_of(request);
-        self.ask(place, WaitKind::Input, Question { digest, prompt, choices, expires_at });
+        self.ask(location, WaitKind::Input, Question { digest, prompt, choices, expires_at });
     }
 
     /// `detail`: why `reconcile` did not know either; empty when it was not asked.
-    pub(crate) fn ask_about_unknown_effect(&mut self, place: &Place, detail: &str) {
+    pub(crate) fn ask_about_unknown_effect(&mut self, location: &Location, detail: &str) {
         let mut prompt =
-            format!("`{}` may or may not have taken effect", self.state.plan.check(place.0).name);
+            format!("`{}` may or may not have taken effect", self.state.plan.check(location.check).name);
         if !detail.is_empty() {
             prompt = format!("{prompt}: {detail}");
         }
-        self.ask(place, WaitKind::UnknownEffect, Question { prompt, ..Question::default() });
+        self.ask(location, WaitKind::UnknownEffect, Question { prompt, ..Question::default() });
     }
 
     /// A nested run came to rest without an end: the check waits with it. Said twice, it changes nothing.
-    pub(crate) fn wait_with_nested(&mut self, place: &Place, attempt: u32, child: &RunId, reason: &Reason) {
-        let (check, scope) = place;
-        let current = self.state.checks[check.place()].attempts.get(scope).copied();
+    pub(crate) fn wait_with_nested(&mut self, attempt: &AttemptKey, child: &RunId, reason: &Reason) {
+        let AttemptKey { check, scope, number } = attempt;
+        let location = attempt.location();
+        let current = self.state.checks[check.place()].attempts.get(scope);
         let running = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Running);
-        if current != Some(attempt) || !(running || self.waits_with_nested(place)) {
+        if current != Some(number) || !(running || self.waits_with_nested(&location)) {
             return;
         }
         if self.state.stopping.is_some() {
             // Another process holds it, and ends it as it was told. This run needs not wait for that.
-            self.wind_up(place);
+            self.wind_up(&location);
             return;
         }
         if !running {
@@ -85,12 +87,12 @@ impl Deciding<'_> {
         });
     }
 
-    fn ask(&mut self, place: &Place, kind: WaitKind, question: Question) {
+    fn ask(&mut self, location: &Location, kind: WaitKind, question: Question) {
         let event = Event::WaitStarted {
-            check: self.state.plan.check(place.0).name.clone(),
-            scope: place.1.clone(),
+            check: self.state.plan.check(location.check).name.clone(),
+            scope: location.scope.clone(),
             kind,
-            id: self.wait_id(kind, place, &question.digest),
+            id: self.wait_id(kind, location, &question.digest),
             digest: question.digest,
             prompt: question.prompt,
             choices: question.choices,
@@ -103,16 +105,16 @@ impl Deciding<'_> {
 impl Run {
     /// Short enough to type, and the same in every replay. Two waits of one check differ by the entry at which
     /// they began.
-    fn wait_id(&self, kind: WaitKind, place: &Place, digest: &str) -> String {
+    fn wait_id(&self, kind: WaitKind, location: &Location, digest: &str) -> String {
         let message = match kind {
             WaitKind::Approval => 'a',
             WaitKind::Input => 'q',
             WaitKind::UnknownEffect => 'u',
             WaitKind::Nested => 'n',
         };
-        let name = &self.state.plan.check(place.0).name;
+        let name = &self.state.plan.check(location.check).name;
         let (run, entry) = (&self.state.options.run, self.state.entries);
-        let text = format!("{run}\0{name}\0{}\0{entry}\0{digest}", place.1);
+        let text = format!("{run}\0{name}\0{}\0{entry}\0{digest}", location.scope);
         format!("{message}_{}", hex(&Sha256::digest(text.as_bytes())[..6]))
     }
 }

@@ -144,7 +144,7 @@ pub enum ArtifactPathError {
     Segment,
     #[error("a NUL or control character is not allowed")]
     Control,
-    #[error("a backslash or drive message is not allowed")]
+    #[error("a backslash or drive letter is not allowed")]
     Windows,
     #[error("`*`, `?`, `[` and `]` are not allowed in `path`")]
     Glob,

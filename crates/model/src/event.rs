@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     Answer, Assumption, Delivery, Facts, FaultClass, Issue, Message, Millis, Plan, Reason, RecordedOutcome,
-    Request, RunOptions, ScopePath, SkipReason, Verdict, Warning,
+    Request, RunOptions, ScopePath, ScopedCheck, SkipReason, Verdict, Warning,
 };
 
 /// The version that new entries carry.
@@ -246,7 +246,7 @@ pub enum Event {
     /// A person wants what failed to be run again. These places and everything that depends on them are decided
     /// anew; nothing else is.
     RunReopened {
-        places: Vec<Reopened>,
+        places: Vec<ScopedCheck>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -276,14 +276,6 @@ pub enum Event {
         by: String,
         why: String,
     },
-}
-
-/// A check in one scope that is decided anew.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Reopened {
-    pub check: String,
-    #[serde(default, skip_serializing_if = "ScopePath::is_root")]
-    pub scope: ScopePath,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -170,6 +170,26 @@ impl fmt::Display for ScopePath {
     }
 }
 
+/// A check in one scope, by the check's name: what the journal and people call a location in a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ScopedCheck {
+    pub check: String,
+    #[serde(default, skip_serializing_if = "ScopePath::is_root")]
+    pub scope: ScopePath,
+}
+
+impl ScopedCheck {
+    pub fn new(check: &str, scope: &ScopePath) -> ScopedCheck {
+        ScopedCheck { check: check.to_owned(), scope: scope.clone() }
+    }
+}
+
+impl fmt::Display for ScopedCheck {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", self.check, self.scope)
+    }
+}
+
 /// One step of a scope, with its parent's name, as people read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScopeStep {

@@ -33,11 +33,11 @@ pub use artifact::{
     folder_in_scope, folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
-pub use event::{Entry, Event, JOURNAL_VERSION, Reopened, WaitKind};
+pub use event::{Entry, Event, JOURNAL_VERSION, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
 pub use harmless::{is_harmless, turns_the_order};
 pub use hex::hex;
-pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep};
+pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep, ScopedCheck};
 pub use issue::{FaultClass, Issue, Severity, Warning};
 pub use message::{Assumption, Message};
 pub use outcome::{Outcome, RecordedOutcome};

@@ -1,8 +1,8 @@
-//! The tree of a file as a plan whose checks know what was written, and not yet what follows from it.
+//! Decodes the YAML tree into a plan with one `Draft` per check: what the file states, before anything is derived.
 //!
 //!   Node ──decode──▶ Draft per check ──resolve──▶ Plan
 //!
-//! **Invariant:** shapes were judged before. What does not have its shape is passed over in silence.
+//! **Invariant:** `shape` has already reported every malformed value, so the decoder skips them silently.
 
 mod agents;
 pub(crate) mod artifacts;
@@ -30,22 +30,22 @@ use crate::diagnostic::Diagnostics;
 use crate::source::{Sources, Use};
 use crate::yaml::{Entry, Node};
 
-pub use agents::{AGENT, known_agents};
+pub use agents::{AGENT_PROVIDER, suggest_agent};
 pub(crate) use file::decode;
 pub(crate) use kinds::is_layout;
-pub(crate) use secrets::declared_in;
+pub(crate) use secrets::declared_secrets;
 
-/// A plan without its checks, the checks beside what was written about them, and every source.
+/// A plan without checks, a draft per check, and every expression and template of the file.
 pub(crate) struct Decoded {
     pub(crate) plan: Plan,
     pub(crate) drafts: Vec<Draft>,
     pub(crate) uses: Vec<Use>,
 }
 
-/// A check as far as its own lines say.
+/// A check as the file states it, before `resolve` derives the rest.
 pub(crate) struct Draft {
     pub(crate) check: Check,
-    /// Where it stands.
+    /// Its entry in the file.
     pub(crate) entry: Entry,
     pub(crate) provider: ProviderSpec,
     pub(crate) fanout: Option<Fanout>,
@@ -53,12 +53,12 @@ pub(crate) struct Draft {
     pub(crate) criticality: Option<Criticality>,
     pub(crate) critical: Option<bool>,
     pub(crate) retry_max: Option<u32>,
-    /// What its own agent promises.
-    pub(crate) promises: Vec<ExpectedArtifact>,
+    /// The artifacts that its agent profile expects.
+    pub(crate) profile_artifacts: Vec<ExpectedArtifact>,
 }
 
 impl Draft {
-    /// Where a key of it stands, or its name when it lacks the key.
+    /// The span of a key, or of the check's name when the key is absent.
     pub(crate) fn span_of(&self, key: &str) -> std::ops::Range<usize> {
         self.entry
             .value
@@ -73,26 +73,26 @@ pub(crate) enum Fanout {
     Reduce,
 }
 
-/// The file that is decoded, and what there is around it.
+/// The file to decode, with its provider catalog and references.
 #[derive(Clone, Copy)]
 pub(crate) struct File<'t> {
     pub(crate) text: &'t str,
     pub(crate) name: &'t str,
     pub(crate) catalog: &'t [ProviderSpec],
-    pub(crate) beside: &'t dyn ReferenceResolver,
+    pub(crate) references: &'t dyn ReferenceResolver,
 }
 
-/// What decoding needs at hand.
+/// The state of decoding one file.
 struct Decoder<'t> {
     sources: Sources<'t>,
     catalog: &'t [ProviderSpec],
     names: names::Names,
     secrets: secrets::Secrets,
     agents: agents::Agents<'t>,
-    /// `agent` stands at the top of the file.
-    names_an_agent: bool,
-    beside: &'t dyn ReferenceResolver,
-    /// Own outcome kinds that were named so far.
+    /// The file has `agent` at its top level, valid or not.
+    run_names_agent: bool,
+    references: &'t dyn ReferenceResolver,
+    /// The custom outcome kinds that the file has named so far.
     kinds: IndexMap<String, Value>,
 }
 
@@ -102,7 +102,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The items of a list, or the one that stands for a list of one.
+/// The items of a list. A single value counts as a list of one.
 fn items(node: &Rc<Node>) -> &[Rc<Node>] {
     node.list().unwrap_or(std::slice::from_ref(node))
 }
@@ -111,7 +111,7 @@ fn texts(node: Option<&Rc<Node>>) -> Vec<String> {
     node.map(items).unwrap_or_default().iter().filter_map(|item| item.string()).map(str::to_owned).collect()
 }
 
-/// A whole number that fits, as the shapes made sure.
+/// A whole number. `shape` has already checked its range.
 fn count(node: Option<&Rc<Node>>) -> Option<u32> {
     node?.number()?.as_u64().and_then(|value| u32::try_from(value).ok())
 }

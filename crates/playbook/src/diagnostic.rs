@@ -1,4 +1,4 @@
-//! A problem of a file: its code, its place, what to do about it.
+//! Diagnostics: a code, a span, a message, and what to do about it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::codes;
 
-/// Past this many, the rest of a hopeless file is not listed.
+/// How many diagnostics of one file are listed.
 const DIAGNOSTICS_MAX: usize = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -17,7 +17,7 @@ pub enum Severity {
     Warning,
 }
 
-/// One problem, as people and tools see it.
+/// One problem with its position, for people and for tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Stable: `E01xx` is an error, `W02xx` a warning (an error under `safety: strict`).
@@ -34,10 +34,10 @@ pub struct Diagnostic {
     pub column: usize,
     pub label: String,
     pub help: Option<String>,
-    /// Other places that belong to it.
+    /// Other spans that explain it.
     #[serde(skip)]
     pub also: Vec<Related>,
-    /// The text of its file, when that is not the file that was read.
+    /// The text of the file that the spans refer to, when it is not the playbook.
     #[serde(skip)]
     pub text: Option<Arc<str>>,
 }
@@ -48,7 +48,7 @@ pub struct Related {
     pub label: String,
 }
 
-/// A problem before its line is known.
+/// A diagnostic before its line and column are computed.
 #[derive(Debug)]
 pub(crate) struct Problem {
     code: &'static str,
@@ -93,7 +93,7 @@ impl Problem {
         self
     }
 
-    /// A warning that `safety: strict` makes an error.
+    /// Turns a warning into an error under `safety: strict`.
     pub(crate) fn error_if(mut self, strict: bool) -> Problem {
         self.strict = strict;
         self
@@ -104,37 +104,37 @@ impl Problem {
     }
 }
 
-/// Everything found so far, in the order of finding.
+/// Collects problems, with a limit on how many are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
     problems: Vec<Problem>,
     errors: usize,
-    /// Of other files that this one needs.
-    elsewhere: Vec<Diagnostic>,
+    /// Diagnostics of other files that the playbook refers to.
+    other_files: Vec<Diagnostic>,
 }
 
 impl Diagnostics {
     pub(crate) fn push(&mut self, problem: Problem) {
         let is_error = problem.severity() == Severity::Error;
         self.errors += usize::from(is_error);
-        // Warnings never crowd out what keeps the playbook from running.
+        // Warnings never displace the errors that prevent the playbook from running.
         let room = if is_error { self.errors <= DIAGNOSTICS_MAX } else { !self.is_full_of_warnings() };
         if room {
             self.problems.push(problem);
         }
     }
 
-    /// What is wrong with another file, once.
-    pub(crate) fn add(&mut self, elsewhere: &[Diagnostic]) {
-        for one in elsewhere {
-            if !self.elsewhere.contains(one) && self.elsewhere.len() < DIAGNOSTICS_MAX {
+    /// Adds the diagnostics of another file, without duplicates.
+    pub(crate) fn add_from_other_file(&mut self, diagnostics: &[Diagnostic]) {
+        for one in diagnostics {
+            if !self.other_files.contains(one) && self.other_files.len() < DIAGNOSTICS_MAX {
                 self.errors += usize::from(one.severity == Severity::Error);
-                self.elsewhere.push(one.clone());
+                self.other_files.push(one.clone());
             }
         }
     }
 
-    /// Whether further errors are counted, and not told.
+    /// Whether further errors are only counted.
     pub(crate) fn is_full(&self) -> bool {
         self.errors >= DIAGNOSTICS_MAX
     }
@@ -144,13 +144,13 @@ impl Diagnostics {
         self.problems.len() >= DIAGNOSTICS_MAX
     }
 
-    /// Errors that are counted, and not told.
-    pub(crate) fn untold(&self) -> usize {
+    /// How many errors were counted and not kept.
+    pub(crate) fn omitted_errors(&self) -> usize {
         self.errors.saturating_sub(DIAGNOSTICS_MAX)
     }
 
-    /// Whether an alias there refers to nothing; that it has no value either needs no telling.
-    pub(crate) fn tells_of_alias(&self, span: &Range<usize>) -> bool {
+    /// Whether an unresolved alias was reported at this position. Its missing value needs no second report.
+    pub(crate) fn has_unresolved_alias_at(&self, span: &Range<usize>) -> bool {
         self.problems.iter().any(|problem| problem.code == "E0135" && problem.span.start == span.start)
     }
 
@@ -158,7 +158,7 @@ impl Diagnostics {
         self.errors > 0
     }
 
-    /// All of them by place, with lines and columns.
+    /// All diagnostics, sorted by position, with lines and columns.
     pub(crate) fn finish(self, text: &str, file: &str) -> Vec<Diagnostic> {
         let lines = Lines::new(text);
         let mut found: Vec<Diagnostic> = self
@@ -189,24 +189,24 @@ impl Diagnostics {
             .collect();
         found.sort_by(|a, b| (a.span.start, a.code).cmp(&(b.span.start, b.code)));
         found.dedup();
-        // An alias to nothing has no value either; saying so twice helps nobody.
-        let dangling: Vec<usize> =
+        // An unresolved alias also has no value; the alias is the only problem worth reporting.
+        let unresolved: Vec<usize> =
             found.iter().filter(|one| one.code == "E0135").map(|one| one.span.start).collect();
-        found.retain(|one| one.code != "E0105" || !dangling.contains(&one.span.start));
-        // Nor has `{{ … }}` without quotes the shape that it would have with them.
+        found.retain(|one| one.code != "E0105" || !unresolved.contains(&one.span.start));
+        // Unquoted `{{ … }}` parses as nested maps; the wrong type follows from the missing quotes.
         let braces: Vec<Range<usize>> =
             found.iter().filter(|one| one.code == "E0142").map(|one| one.span.clone()).collect();
         found.retain(|one| {
             let holds = |inner: &Range<usize>| one.span.start <= inner.start && inner.end <= one.span.end;
             one.code != "E0105" || !braces.iter().any(holds)
         });
-        found.extend(self.elsewhere);
+        found.extend(self.other_files);
         found.truncate(DIAGNOSTICS_MAX);
         found
     }
 }
 
-/// Where the lines of a text start.
+/// Maps byte offsets to lines and columns.
 struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
@@ -225,7 +225,7 @@ impl<'t> Lines<'t> {
         (line, before.trim_start_matches('\u{feff}').chars().count() + 1)
     }
 
-    /// A range that lies in the text, on the boundaries of characters.
+    /// The range limited to the text and aligned to character boundaries.
     fn clamp(&self, span: &Range<usize>) -> Range<usize> {
         let floor = |at: usize| {
             (0..=at.min(self.text.len())).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or(0)

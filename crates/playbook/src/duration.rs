@@ -1,52 +1,52 @@
-//! Lengths of time as people write them: `10m`, `1h30m`, `500ms`. A number is milliseconds.
+//! Durations: `10m`, `1h30m`, `500ms`. A bare number is milliseconds.
 
 use crate::yaml::Node;
 
-/// Ten years: longer is a slip, and times stay far from overflowing.
+/// Ten years. A longer duration is a mistake, and the limit keeps time arithmetic from overflowing.
 const DURATION_MS_MAX: u64 = 10 * 365 * 86_400_000;
 
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
 
-/// The milliseconds, or why there are none.
+/// The duration of a YAML value in milliseconds, or why it is invalid.
 pub(crate) fn milliseconds(node: &Node) -> Result<u64, &'static str> {
     let length = match (node.number(), node.string()) {
-        (Some(number), _) => number.as_u64().ok_or("a number of milliseconds is whole and positive")?,
+        (Some(number), _) => number.as_u64().ok_or("milliseconds must be a positive whole number")?,
         (None, Some(text)) => parse_duration(text)?,
-        (None, None) => return Err("this is not a length of time"),
+        (None, None) => return Err("not a duration"),
     };
     match length {
-        0 => Err("it must be longer than nothing"),
+        0 => Err("must be longer than zero"),
         1..=DURATION_MS_MAX => Ok(length),
-        _ => Err("it is longer than ten years"),
+        _ => Err("longer than ten years"),
     }
 }
 
-/// The milliseconds of a length of time as people write it, in a playbook or on the command line.
+/// Parses a duration as written in a playbook or on the command line, into milliseconds.
 pub fn parse_duration(text: &str) -> Result<u64, &'static str> {
-    const NOT_ONE: &str = "this is not a length of time";
+    const INVALID: &str = "not a duration";
     let mut rest = text.trim();
     if rest.is_empty() {
-        return Err("it is empty");
+        return Err("empty");
     }
     if rest.bytes().all(|byte| byte.is_ascii_digit()) {
-        return rest.parse().map_err(|_| NOT_ONE);
+        return rest.parse().map_err(|_| INVALID);
     }
     let mut total: u64 = 0;
     let mut unit_before = u64::MAX;
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let amount: u64 = rest[..digits].parse().map_err(|_| NOT_ONE)?;
+        let amount: u64 = rest[..digits].parse().map_err(|_| INVALID)?;
         rest = &rest[digits..];
-        let (name, unit) = UNITS.into_iter().find(|(name, _)| rest.starts_with(name)).ok_or(NOT_ONE)?;
+        let (name, unit) = UNITS.into_iter().find(|(name, _)| rest.starts_with(name)).ok_or(INVALID)?;
         if unit >= unit_before {
-            return Err("its units go from large to small, each once");
+            return Err("units must go from large to small, each used once");
         }
         unit_before = unit;
         rest = &rest[name.len()..];
         total = amount
             .checked_mul(unit)
             .and_then(|part| total.checked_add(part))
-            .ok_or("it is longer than ten years")?;
+            .ok_or("longer than ten years")?;
     }
     Ok(total)
 }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time_are_read_as_people_write_them() {
+    fn durations_are_parsed() {
         for (text, expected) in [
             ("10m", 600_000),
             ("30s", 30_000),

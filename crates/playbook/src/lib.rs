@@ -1,21 +1,21 @@
-//! Playbook text to `Plan`, or every problem of the text with its line.
+//! Turns the text of a playbook into a `Plan`, or into every problem with its line.
 //!
-//!   text ──yaml──▶ Node ──shape──▶ (well formed) ──decode──▶ Draft ──resolve──▶ Plan
+//!   text ──yaml──▶ Node ──shape──▶ valid Node ──decode──▶ Draft ──resolve──▶ Plan
 //!
-//! **Invariant:** pure. Whatever the text, it answers, without a panic, and with all problems at once.
-//! The only room that knows YAML.
+//! **Invariant:** pure, total, and the only crate that knows YAML. Any input gets an answer without a panic, and
+//! all problems are reported, not the first.
 
-mod as_json;
-mod beside;
+mod check_lines;
 mod codes;
 mod decode;
 mod diagnostic;
 mod duration;
-mod editor;
-mod foreign;
+mod foreign_keys;
+mod json;
+mod json_schema;
 mod keys;
-mod lines;
 mod profile;
+mod references;
 mod render;
 mod report;
 mod resolve;
@@ -26,145 +26,141 @@ mod suggest;
 mod test_file;
 mod yaml;
 
-pub use as_json::yaml_to_json;
-pub use beside::{Alone, FoundAgent, ReferenceResolver, RulesText};
-pub use codes::{Code, DIAGNOSTICS, page};
-pub use decode::{AGENT, known_agents};
-pub use diagnostic::{Diagnostic, Related, Severity};
-pub use duration::parse_duration;
-pub use editor::json_schema;
-pub use lines::check_lines;
-pub use profile::{AgentProfile, ProfileReading, read_profile};
-pub use render::{render, render_within};
+// Playbooks: `read`, `read_bytes` and `read_agent` are below.
+pub use decode::{AGENT_PROVIDER, suggest_agent};
+pub use references::{AgentLookup, NoReferences, ReferenceResolver, RulesFile};
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
-pub use rules::{RulesReading, read_rules, rules_schema};
-pub use suggest::nearest;
+pub use yaml::TEXT_BYTES_MAX;
+
+// Agent profiles, rules files and test files.
+pub use profile::{AgentProfile, ProfileReading, read_profile};
+pub use rules::{RulesReading, read_rules};
 pub use test_file::{
-    Answers, Expectation, ExpectedCheck, MessageAct, Place, TestAnswer, TestArtifact, TestCase, TestFile,
+    Answers, CheckRef, Expectation, ExpectedCheck, MessageAct, TestAnswer, TestArtifact, TestCase, TestFile,
     TestInput, TestMessage, TestReading, read_tests,
 };
-pub use yaml::TEXT_BYTES_MAX;
+
+// Diagnostics, and how a terminal shows them.
+pub use codes::{Code, DIAGNOSTICS, page};
+pub use diagnostic::{Diagnostic, Related, Severity};
+pub use render::{render, render_within};
+
+// Tools for editors and for the command line.
+pub use check_lines::check_lines;
+pub use duration::parse_duration;
+pub use json::yaml_to_json;
+pub use json_schema::{json_schema, rules_schema};
+pub use suggest::nearest;
 
 use diagnostic::{Diagnostics, Problem};
 use escrow_model::{Plan, ProviderSpec, Secret};
 
-/// What a text came to.
+/// The result of reading a playbook.
 #[derive(Debug)]
 pub struct Reading {
-    /// There when nothing is wrong. Warnings do not stand in its way.
+    /// `None` when there are errors. Warnings do not prevent a plan.
     pub plan: Option<Plan>,
-    /// By place.
+    /// Ordered by position in the file.
     pub diagnostics: Vec<Diagnostic>,
-    /// Errors of a hopeless file that are only counted.
-    pub untold: usize,
-    /// What the file declares as secret, as far as it can be read: diagnostics quote the file, and must not tell
-    /// what it should not have written down.
+    /// How many errors exceeded the limit of listed diagnostics.
+    pub omitted_errors: usize,
+    /// The secrets that the file declares, as far as it can be parsed. Diagnostics quote the file, so their output
+    /// must be redacted even when the playbook is invalid.
     pub secrets: Vec<Secret>,
 }
 
-/// Reads a playbook. `file` is what diagnostics call it, and what names a playbook without `name`. Nothing stands
-/// beside it: playbooks that it nests are taken to change nothing, and there are no agents.
-pub fn read(text: &str, file: &str, catalog: &[ProviderSpec]) -> Reading {
-    read_beside(text, file, catalog, &Alone)
-}
-
-/// Reads a playbook that may nest others, and name agents, rules and outcome kinds that stand beside it.
-pub fn read_beside(
-    text: &str,
-    file: &str,
-    catalog: &[ProviderSpec],
-    beside: &dyn ReferenceResolver,
-) -> Reading {
+/// Reads a playbook. `file` is the name in diagnostics, and the default name of the playbook.
+pub fn read(text: &str, file: &str, catalog: &[ProviderSpec], references: &dyn ReferenceResolver) -> Reading {
     let mut found = Diagnostics::default();
-    let plan = plan(text, file, catalog, beside, &mut found);
-    let secrets = plan.as_ref().map_or_else(|| decode::declared_in(text), |plan| plan.secrets.clone());
+    let plan = plan(text, file, catalog, references, &mut found);
+    let secrets = plan.as_ref().map_or_else(|| decode::declared_secrets(text), |plan| plan.secrets.clone());
     let plan = plan.filter(|_| !found.has_errors());
-    let untold = found.untold();
-    Reading { plan, diagnostics: found.finish(text, file), untold, secrets }
+    let omitted_errors = found.omitted_errors();
+    Reading { plan, diagnostics: found.finish(text, file), omitted_errors, secrets }
 }
 
-/// The playbook that giving one task to an agent stands for. The task is its input `prompt`.
-pub fn read_agent(agent: &str, catalog: &[ProviderSpec], beside: &dyn ReferenceResolver) -> Reading {
-    let text = format!(
-        "name: {agent}\nagent: {agent}\n\
-         inputs: {{ prompt: {{ type: string, required: true }} }}\n\
-         checks: {{ main: {{ type: agent, prompt: \"{{{{ inputs.prompt }}}}\" }} }}\n"
-    );
-    read_beside(&text, agent, catalog, beside)
-}
-
-/// Reads a playbook that may not be text.
-pub fn read_bytes(bytes: &[u8], file: &str, catalog: &[ProviderSpec]) -> Reading {
-    read_bytes_with(bytes, file, catalog, &Alone)
-}
-
-/// Reads a playbook that may not be text, with what stands beside it.
-pub fn read_bytes_with(
+/// Reads a playbook from bytes that may not be UTF-8.
+pub fn read_bytes(
     bytes: &[u8],
     file: &str,
     catalog: &[ProviderSpec],
-    beside: &dyn ReferenceResolver,
+    references: &dyn ReferenceResolver,
 ) -> Reading {
     if bytes.len() > TEXT_BYTES_MAX {
-        // Too long is too long, also where it was cut within a character.
-        return read_beside(&String::from_utf8_lossy(bytes), file, catalog, beside);
+        // The size is the problem to report, even when the bytes were cut inside a character.
+        return read(&String::from_utf8_lossy(bytes), file, catalog, references);
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => read_beside(text, file, catalog, beside),
+        Ok(text) => read(text, file, catalog, references),
         Err(error) => {
             let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             let mut found = Diagnostics::default();
             found.push(
                 Problem::new("E0137", text.len()..text.len(), "the file is not UTF-8")
-                    .label(format!("the byte {} is no part of a character", error.valid_up_to() + 1))
+                    .label(format!("byte {} is not valid UTF-8", error.valid_up_to() + 1))
                     .help("save the file as UTF-8"),
             );
-            Reading { plan: None, diagnostics: found.finish(&text, file), untold: 0, secrets: Vec::new() }
+            Reading {
+                plan: None,
+                diagnostics: found.finish(&text, file),
+                omitted_errors: 0,
+                secrets: Vec::new(),
+            }
         }
     }
+}
+
+/// The playbook of one check that gives a task to an agent. The task is the input `prompt`.
+pub fn read_agent(agent: &str, catalog: &[ProviderSpec], references: &dyn ReferenceResolver) -> Reading {
+    let text = format!(
+        "name: {agent}\nagent: {agent}\n\
+         inputs: {{ prompt: {{ type: string, required: true }} }}\n\
+         checks: {{ main: {{ type: agent, prompt: \"{{{{ inputs.prompt }}}}\" }} }}\n"
+    );
+    read(&text, agent, catalog, references)
 }
 
 fn plan(
     text: &str,
     file: &str,
     catalog: &[ProviderSpec],
-    beside: &dyn ReferenceResolver,
+    references: &dyn ReferenceResolver,
     found: &mut Diagnostics,
 ) -> Option<Plan> {
     let Some(root) = yaml::parse(text, found) else {
         if !found.has_errors() {
-            empty(text, found);
+            report_empty(text, found);
         }
         return None;
     };
     if root.is_null() {
-        empty(text, found);
+        report_empty(text, found);
         return None;
     }
     if root.map().is_none() {
         found.push(
-            Problem::new("E0105", root.span.clone(), "a playbook is a map of keys")
+            Problem::new("E0105", root.span.clone(), "a playbook must be a map")
                 .label(format!("this is {}", root.describe()))
-                .help("start with `checks:`, and under it a name and the keys of a check"),
+                .help("start with `checks:` and, below it, the name and the keys of a check"),
         );
         return None;
     }
-    shape::judge(&root, catalog, found);
-    let decoded = decode::decode(&root, decode::File { text, name: file, catalog, beside }, found)?;
-    Some(resolve::resolve(decoded, text, beside, found))
+    shape::validate(&root, catalog, found);
+    let decoded = decode::decode(&root, decode::File { text, name: file, catalog, references }, found)?;
+    Some(resolve::resolve(decoded, text, references, found))
 }
 
-fn empty(text: &str, found: &mut Diagnostics) {
+fn report_empty(text: &str, found: &mut Diagnostics) {
     let label = if text.trim().is_empty() {
-        "nothing stands here"
+        "no content"
     } else if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
-        "there are only comments"
+        "only comments"
     } else {
-        "this says nothing"
+        "the document is empty"
     };
     found.push(
         Problem::new("E0109", 0..0, "the file is empty")
             .label(label)
-            .help("a playbook has at least `checks:` with one check in it"),
+            .help("a playbook needs `checks:` with at least one check"),
     );
 }

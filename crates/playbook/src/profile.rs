@@ -1,11 +1,11 @@
-//! Agent profiles: Markdown whose front matter says what the agent is and what it delivers.
+//! Reads agent profiles: Markdown with front matter that describes the agent and its artifacts.
 //!
 //! ```text
 //!   ---
 //!   command: [my-agent, --quiet]
 //!   artifact_defaults: { expected: [{ id: report, path: report.md }] }
 //!   ---
-//!   You are a reviewer. …                  ◀── what the agent is told before every task
+//!   You are a reviewer. …                  ◀── the instructions, sent before every task
 //! ```
 
 use std::rc::Rc;
@@ -17,15 +17,15 @@ use serde_json::Value;
 use crate::decode::artifacts;
 use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
 use crate::source::Sources;
-use crate::yaml::{Node, place_within};
+use crate::yaml::{Node, span_within};
 use crate::{duration, shape, yaml};
 
-/// A profile, read. What only a harness needs is kept for it.
+/// A parsed profile, including the keys that only a harness uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentProfile {
     pub name: String,
     pub description: String,
-    /// The program that is the agent, as `exec` of a command.
+    /// The program that runs the agent, like `exec` of a command.
     pub command: Option<Field>,
     pub harness: Option<String>,
     pub model: Option<String>,
@@ -35,21 +35,21 @@ pub struct AgentProfile {
     pub timeout_ms: Option<u64>,
     pub env: EnvTemplates,
     pub artifacts: ArtifactContract,
-    /// What the agent is told before every task.
+    /// The Markdown body: the instructions that precede every task.
     pub instructions: String,
 }
 
 #[derive(Debug)]
 pub struct ProfileReading {
-    /// There when nothing is wrong.
+    /// `None` when there are errors.
     pub profile: Option<AgentProfile>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// More than anybody reads before a task.
+/// The size limit of a profile.
 const BYTES_MAX: usize = 512 * 1024;
 
-/// What templates of a profile may read: a profile serves many playbooks, so it knows none of them.
+/// The names that templates of a profile can read. A profile serves many playbooks, so it reads nothing of theirs.
 const NAMES: &[&str] = &["env", "checkName", "attempt"];
 
 /// Reads the profile of the agent `name`.
@@ -61,7 +61,7 @@ pub fn read_profile(bytes: &[u8], file: &str, name: &str) -> ProfileReading {
             let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned();
             found.push(
                 Problem::new("E0137", text.len()..text.len(), "the file is not UTF-8")
-                    .label(format!("the byte {} is no part of a character", error.valid_up_to() + 1))
+                    .label(format!("byte {} is not valid UTF-8", error.valid_up_to() + 1))
                     .help("save the file as UTF-8"),
             );
             (text, None)
@@ -80,21 +80,21 @@ fn profile(text: &str, name: &str, found: &mut Diagnostics) -> Option<AgentProfi
     if text.len() > BYTES_MAX {
         found.push(
             Problem::new("E0134", 0..0, "the profile is too large")
-                .label(format!("{} bytes, at most {BYTES_MAX} are read", text.len())),
+                .label(format!("{} bytes; the limit is {BYTES_MAX}", text.len())),
         );
         return None;
     }
     let (front, instructions) = split(text, found)?;
-    // The opening line is a document start to YAML as well, so every place is a place of the file.
+    // The opening `---` is also a YAML document start, so spans of the front matter are spans of the file.
     let root = match yaml::parse(front, found) {
         Some(root) if !root.is_null() => root,
         Some(_) => Rc::new(Node::map_at(0..0, Vec::new())),
         None if found.has_errors() => return None,
         None => Rc::new(Node::map_at(0..0, Vec::new())),
     };
-    shape::judge_profile(&root, found);
+    shape::validate_profile(&root, found);
     root.map()?;
-    own_name(&root, name, found);
+    check_name_matches_file(&root, name, found);
     let artifacts = artifacts::decode(root.get("artifact_defaults"), Source::AgentProfile, found);
     let mut sources = Sources { text, found, uses: Vec::new(), check: None };
     let command = root.get("command").and_then(|node| match node.list() {
@@ -110,7 +110,7 @@ fn profile(text: &str, name: &str, found: &mut Diagnostics) -> Option<AgentProfi
         .filter_map(|entry| Some((entry.key.clone(), sources.template(&entry.key, &entry.value)?)))
         .collect();
     unknown_names(&mut sources);
-    let word = |key: &str| root.get(key).and_then(|node| node.written()).map(str::to_owned);
+    let word = |key: &str| root.get(key).and_then(|node| node.scalar_text()).map(str::to_owned);
     let (harness, model) = match word("model") {
         Some(model) => match model.split_once('/') {
             Some((harness, model)) => (Some(harness.to_owned()), Some(model.to_owned())),
@@ -134,15 +134,15 @@ fn profile(text: &str, name: &str, found: &mut Diagnostics) -> Option<AgentProfi
     })
 }
 
-/// The front matter with its opening line, and what follows its closing line.
+/// Splits the text into the front matter, with its opening line, and the body.
 fn split<'t>(text: &'t str, found: &mut Diagnostics) -> Option<(&'t str, &'t str)> {
     let is_fence = |line: &str| line.trim_end() == "---";
     let first = text.split_inclusive('\n').next().unwrap_or_default();
     if !is_fence(first) {
         found.push(
             Problem::new("E0164", 0..first.trim_end().len(), "the profile has no front matter")
-                .label("it should begin with a line `---`")
-                .help("between two lines `---` stands what the agent is, such as `command: my-agent`"),
+                .label("expected a line `---`")
+                .help("put the front matter, such as `command: my-agent`, between two lines `---`"),
         );
         return None;
     }
@@ -154,20 +154,20 @@ fn split<'t>(text: &'t str, found: &mut Diagnostics) -> Option<(&'t str, &'t str
         at += line.len();
     }
     found.push(
-        Problem::new("E0164", 0..first.trim_end().len(), "the front matter of the profile does not end")
-            .label("it begins here")
+        Problem::new("E0164", 0..first.trim_end().len(), "the front matter is not closed")
+            .label("it starts here")
             .help("end it with a line `---`"),
     );
     None
 }
 
-/// A profile that says another name than its file has was copied and forgotten.
-fn own_name(root: &Node, name: &str, found: &mut Diagnostics) {
+/// Reports a `name` that differs from the file name, usually left over from a copy.
+fn check_name_matches_file(root: &Node, name: &str, found: &mut Diagnostics) {
     let Some(node) = root.get("name") else { return };
-    if node.written().is_some_and(|own| own != name) {
+    if node.scalar_text().is_some_and(|own| own != name) {
         found.push(
-            Problem::new("E0165", node.span.clone(), format!("the file is the profile of `{name}`"))
-                .label("it calls itself otherwise")
+            Problem::new("E0165", node.span.clone(), format!("`name` differs from the file name `{name}`"))
+                .label("a profile has the name of its file")
                 .help(format!("write `name: {name}`, leave the key out, or rename the file")),
         );
     }
@@ -180,13 +180,13 @@ fn unknown_names(sources: &mut Sources<'_>) {
             let Some(name) = mention.path.first().filter(|name| !NAMES.contains(&name.as_str())) else {
                 continue;
             };
-            let span = place_within(sources.text, &used.node, &mention.span);
+            let span = span_within(sources.text, &used.node, &mention.span);
             let known: Vec<String> = NAMES.iter().map(|name| format!("`{name}`")).collect();
             sources.found.push(
-                Problem::new("E0114", span, format!("`{}` reads a name that does not exist", used.key))
+                Problem::new("E0114", span, format!("`{}` reads an unknown name", used.key))
                     .label(format!("a profile cannot read `{name}`"))
                     .help(format!(
-                        "a profile may read {}; what a playbook knows goes into `prompt`",
+                        "a profile can read {}; pass values of the playbook through `prompt`",
                         known.join(", ")
                     )),
             );

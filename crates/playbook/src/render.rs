@@ -1,4 +1,4 @@
-//! Diagnostics as a terminal shows them: the line, a caret, what would help.
+//! Renders diagnostics for a terminal: the source line, a caret, and the help.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,12 +9,12 @@ use escrow_model::is_harmless;
 
 use crate::{Diagnostic, Severity};
 
-/// All of them, in the order given, a blank line between two.
+/// Renders diagnostics in the given order, separated by blank lines.
 pub fn render(diagnostics: &[Diagnostic], text: &str, color: bool) -> String {
     render_within(COLUMNS, diagnostics, text, color)
 }
 
-/// For a terminal that is so many columns wide.
+/// Renders diagnostics for a terminal of this width.
 pub fn render_within(columns: usize, diagnostics: &[Diagnostic], text: &str, color: bool) -> String {
     let columns = columns.clamp(COLUMNS_MIN, COLUMNS);
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
@@ -28,9 +28,9 @@ pub fn render_within(columns: usize, diagnostics: &[Diagnostic], text: &str, col
     all
 }
 
-/// Wider is hard to read.
+/// Wider lines are hard to read.
 const COLUMNS: usize = 120;
-/// Narrower shows nothing.
+/// A narrower terminal leaves no room for the source.
 const COLUMNS_MIN: usize = 40;
 
 fn group<'a>(diagnostic: &'a Diagnostic, text: &'a str) -> Group<'a> {
@@ -59,25 +59,25 @@ fn group<'a>(diagnostic: &'a Diagnostic, text: &'a str) -> Group<'a> {
     }
 }
 
-/// Names and values that a message quotes must not drive the terminal, nor turn the order of what is read.
+/// Replaces control and bidirectional characters, so that quoted names cannot control the terminal.
 fn harmless(text: &str) -> Cow<'_, str> {
     let harms = |c: char| c != '\n' && !is_harmless(c);
     if text.contains(harms) { text.replace(harms, "\u{fffd}").into() } else { text.into() }
 }
 
-/// The lines that a problem is about. The rest of a long file is not even looked at, however many problems it has.
+/// The lines that a diagnostic shows. Restricting the renderer to them keeps long files with many problems fast.
 fn window(text: &str, diagnostic: &Diagnostic) -> Range<usize> {
     let spans = || diagnostic.also.iter().map(|related| &related.span).chain([&diagnostic.span]);
     let first = spans().map(|span| span.start).min().unwrap_or(0);
     let last = spans().map(|span| span.end).max().unwrap_or(0);
     let (Some(before), Some(after)) = (text.get(..first), text.get(last..)) else { return 0..text.len() };
-    // What is missing at the end of the file is shown behind its last line.
+    // A problem at the end of the file is shown on its last line.
     let before = if after.is_empty() { before.trim_end_matches('\n') } else { before };
     let start = before.rfind('\n').map_or(0, |end| end + 1);
     start..after.find('\n').map_or(text.len(), |end| last + end + 1)
 }
 
-/// A problem of a whole block points at its first line; a frame round twenty lines helps nobody.
+/// The first line of a span. Underlining a whole block would not help.
 fn shown(text: &str, span: &Range<usize>) -> Range<usize> {
     let written = text.get(span.clone()).unwrap_or("");
     let first = written.find('\n').map_or(written, |end| &written[..end]);

@@ -1,4 +1,4 @@
-//! What `escrow check` says about a good playbook: who starts, what each check risks, what is promised.
+//! The report of `escrow check` about a valid playbook: initial checks, criticality, and expected artifacts.
 
 use escrow_model::{CheckIndex, Criticality, CriticalityOrigin, Plan, Source};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     pub playbook: String,
-    /// The checks that start by themselves, in the order of the file.
+    /// The checks that start without being routed to, in file order.
     pub starts: Vec<String>,
     pub checks: Vec<CheckReport>,
-    /// None when nothing is promised.
+    /// `None` when no artifact is expected.
     pub artifacts: Option<ArtifactReport>,
 }
 
@@ -22,11 +22,11 @@ pub struct CheckReport {
     pub criticality: Criticality,
     pub criticality_origin: CriticalityOrigin,
     pub mutating: bool,
-    /// As `depends_on` has it: `a`, or `a|b`.
+    /// As written in `depends_on`: `a`, or `a|b`.
     pub depends_on: Vec<String>,
     /// The `forEach` checks whose items it runs for, outermost first.
     pub fan: Vec<String>,
-    /// Where it may send the run, as far as that is known before.
+    /// The checks that it can route to, as far as the file states them.
     pub routes_to: Vec<String>,
     pub timeout_ms: u64,
 }
@@ -35,9 +35,9 @@ pub struct CheckReport {
 pub struct ArtifactReport {
     pub required: usize,
     pub optional: usize,
-    /// Each of them, in the order in which they are verified.
+    /// The artifacts in the order of verification.
     pub expected: Vec<ExpectedReport>,
-    /// The lines that a person reads.
+    /// The summary for people.
     pub lines: Vec<String>,
 }
 
@@ -48,9 +48,9 @@ pub struct ExpectedReport {
     pub path: String,
     pub required: bool,
     pub source: Source,
-    /// Whose entry of the same id it has replaced.
+    /// The source of the entry with the same id that it replaced.
     pub replaces: Option<Source>,
-    /// The check that delivers it; none for the run as a whole.
+    /// The check that delivers it; `None` for the whole run.
     pub check: Option<String>,
     pub description: String,
 }
@@ -94,7 +94,7 @@ pub fn report(plan: &Plan) -> Report {
     }
 }
 
-/// A plan's contract was validated when it was read, so each line states what holds.
+/// Reading the playbook has validated the contract, so the lines state facts.
 fn artifacts(plan: &Plan) -> Option<ArtifactReport> {
     let expected = &plan.artifacts.expected;
     if expected.is_empty() {

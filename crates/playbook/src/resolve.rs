@@ -1,18 +1,18 @@
-//! What follows from what was written: who starts, fans, criticality, and what is unwise.
+//! Derives what the file implies: initial checks, fan-outs, criticality and artifacts. Reports risky constructs.
 //!
 //!   Draft ──cycles──starts──fans──criticality──▶ Check ──loops, safety, scope──▶ warnings
 //!
-//! **Invariant:** a plan that leaves here needs no second look: its dependencies have no cycle, every fan is
-//! one line, every default is filled in.
+//! **Invariant:** a plan without errors needs no further checks: its dependencies have no cycle, every fan is a
+//! single chain, and every default is filled in.
 
+mod artifacts;
 mod criticality;
 mod cycles;
 mod fans;
 mod graph;
 mod loops;
 mod nested;
-mod promises;
-mod reach;
+mod reachability;
 mod safety;
 mod scope;
 mod starts;
@@ -24,28 +24,28 @@ use crate::decode::Decoded;
 use crate::diagnostic::Diagnostics;
 use graph::Graph;
 
-/// The plan, finished. What is wrong or unwise is in `found`.
+/// Completes the plan. Errors and warnings go to `found`.
 pub(crate) fn resolve(
     decoded: Decoded,
     text: &str,
-    beside: &dyn ReferenceResolver,
+    references: &dyn ReferenceResolver,
     found: &mut Diagnostics,
 ) -> Plan {
     let Decoded { mut plan, mut drafts, uses } = decoded;
     let graph = Graph::of(&drafts);
     let order = cycles::order(&drafts, &graph, found);
-    let alive = starts::resolve(&mut drafts, &graph);
-    criticality::resolve(&mut drafts, &graph, beside);
+    let reachable = starts::resolve(&mut drafts, &graph);
+    criticality::resolve(&mut drafts, &graph, references);
     if let Some(order) = &order {
         fans::resolve(&mut drafts, &graph, order, found);
-        starts::check(&drafts, &graph, &alive, found);
+        starts::check(&drafts, &graph, &reachable, found);
         loops::check(&drafts, &graph, plan.safety, found);
     }
     let known = scope::Known { plan: &plan, drafts: &drafts, graph: &graph, fans: order.is_some() };
     scope::check(&known, &uses, text, found);
     safety::check(&drafts, plan.safety, found);
-    nested::check(&drafts, beside, plan.safety == Safety::Strict, found);
-    promises::resolve(&mut plan.artifacts, &mut drafts, beside, found);
+    nested::check(&drafts, references, plan.safety == Safety::Strict, found);
+    artifacts::resolve(&mut plan.artifacts, &mut drafts, references, found);
     plan.checks = drafts.into_iter().map(|draft| draft.check).collect();
     plan
 }

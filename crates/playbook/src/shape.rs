@@ -1,9 +1,8 @@
-//! Whether the values of a file have the shapes that the tables of keys give them.
+//! Validates the YAML tree against the key tables.
 //!
-//!   Node + Table ──▶ unknown keys, wrong types, bad words, duplicates, all of them
+//!   Node + KeyTable ──▶ unknown keys, wrong types, disallowed words, duplicates
 //!
-//! **Invariant:** everything that is wrong with a shape is said here and nowhere else, so the decoder can
-//! pass over what it cannot use in silence.
+//! **Invariant:** malformed values are reported here and nowhere else, so the decoder can skip them silently.
 
 mod check;
 mod secrets;
@@ -16,49 +15,49 @@ use escrow_model::ProviderSpec;
 
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
-use crate::foreign::{self, Level};
-use crate::keys::{self, Shape, Table};
+use crate::foreign_keys::{self, Level};
+use crate::keys::{self, KeyTable, Shape};
 use crate::suggest::{did_you_mean, nearest};
 use crate::yaml::{Entry, Node};
 
-/// Judges a whole file against the tables.
-pub(crate) fn judge(file: &Node, catalog: &[ProviderSpec], found: &mut Diagnostics) {
-    let mut judge = Judge { catalog, found };
-    judge.map(file, &keys::FILE, file.span.clone());
+/// Validates a playbook.
+pub(crate) fn validate(file: &Node, catalog: &[ProviderSpec], found: &mut Diagnostics) {
+    let mut validator = ShapeValidator { catalog, found };
+    validator.map(file, &keys::FILE, file.span.clone());
 }
 
-/// Judges a check that stands for something else in the file.
-pub(crate) fn judge_check(entry: &Entry, catalog: &[ProviderSpec], found: &mut Diagnostics) {
-    Judge { catalog, found }.check(entry);
+/// Validates a check that was synthesised from other keys of the file.
+pub(crate) fn validate_check(entry: &Entry, catalog: &[ProviderSpec], found: &mut Diagnostics) {
+    ShapeValidator { catalog, found }.check(entry);
 }
 
-/// Judges the front matter of an agent profile.
-pub(crate) fn judge_profile(front: &Node, found: &mut Diagnostics) {
-    Judge { catalog: &[], found }.map(front, &keys::PROFILE, front.span.clone());
+/// Validates the front matter of an agent profile.
+pub(crate) fn validate_profile(front: &Node, found: &mut Diagnostics) {
+    ShapeValidator { catalog: &[], found }.map(front, &keys::PROFILE, front.span.clone());
 }
 
-/// Judges a file of rules: a list of them, or a map that has one.
-pub(crate) fn judge_rules(file: &Node, found: &mut Diagnostics) {
-    let mut judge = Judge { catalog: &[], found };
+/// Validates a rules file: a list of rules, or a map with `rules`.
+pub(crate) fn validate_rules(file: &Node, found: &mut Diagnostics) {
+    let mut validator = ShapeValidator { catalog: &[], found };
     match file.list() {
-        Some(items) => judge.rules(items),
-        None => judge.map(file, &keys::RULES, file.span.clone()),
+        Some(items) => validator.rules(items),
+        None => validator.map(file, &keys::RULES, file.span.clone()),
     }
 }
 
-struct Judge<'a> {
+struct ShapeValidator<'a> {
     catalog: &'a [ProviderSpec],
     found: &'a mut Diagnostics,
 }
 
-impl Judge<'_> {
-    /// A map with the keys of a table. `owner` is what a missing key is missing from.
-    fn map(&mut self, node: &Node, table: &Table, owner: Range<usize>) {
+impl ShapeValidator<'_> {
+    /// A map with the keys of a table. A missing key is reported at `owner`.
+    fn map(&mut self, node: &Node, table: &KeyTable, owner: Range<usize>) {
         let Some(entries) = node.map() else {
             let what = table.what;
             let help = (table.what == "`retry`").then(|| "write `retry: { max: 2 }`".to_owned());
             self.found.push(
-                Problem::new("E0105", node.span.clone(), format!("{what} is a map of keys"))
+                Problem::new("E0105", node.span.clone(), format!("{what} must be a map"))
                     .label(format!("this is {}", node.describe()))
                     .maybe_help(help),
             );
@@ -75,9 +74,9 @@ impl Judge<'_> {
         }
     }
 
-    fn missing(&mut self, name: &str, table: &Table, owner: Range<usize>) {
+    fn missing(&mut self, name: &str, table: &KeyTable, owner: Range<usize>) {
         let help = match name {
-            "to" => "name the check to go to, or write `to: null` to stop".to_owned(),
+            "to" => "name the target check, or write `to: null` to stop".to_owned(),
             _ => format!("add `{name}: …`"),
         };
         self.found.push(
@@ -90,7 +89,7 @@ impl Judge<'_> {
     fn unknown_key<'k>(
         &mut self,
         entry: &Entry,
-        table: &Table,
+        table: &KeyTable,
         known: impl Iterator<Item = &'k str> + Clone,
     ) {
         let name = &entry.key;
@@ -113,24 +112,24 @@ impl Judge<'_> {
         } else {
             None
         };
-        if let Some(help) = level.and_then(|level| foreign::replacement(name, level)) {
+        if let Some(help) = level.and_then(|level| foreign_keys::replacement(name, level)) {
             self.found.push(
                 Problem::new("E0104", entry.key_span.clone(), format!("`{name}` is a key of other engines"))
-                    .label("Escrow does not have it")
+                    .label("not supported by Escrow")
                     .help(help),
             );
             return;
         }
         let elsewhere = || {
             if name == "retry" && std::ptr::eq(table, &keys::ROUTING) {
-                return Some("only failures are retried: put it into `on_fail`".to_owned());
+                return Some("only failures are retried; put it into `on_fail`".to_owned());
             }
             (level == Some(Level::File) && keys::CHECK.keys.iter().any(|key| key.name == name))
-                .then(|| format!("`{name}` is a key of a check; does it stand too far to the left?"))
+                .then(|| format!("`{name}` is a key of a check; check the indentation"))
         };
         let help = elsewhere().or_else(|| did_you_mean(name, known.clone())).unwrap_or_else(|| {
             let all: Vec<String> = known.map(|key| format!("`{key}`")).collect();
-            format!("{} has {}", table.what, all.join(", "))
+            format!("the keys are {}", all.join(", "))
         });
         self.found.push(
             Problem::new("E0103", entry.key_span.clone(), format!("{} has no key `{name}`", table.what))
@@ -143,26 +142,26 @@ impl Judge<'_> {
         let node = &entry.value;
         let allows_null = matches!(shape, Shape::Any | Shape::TargetOrNull)
             || matches!(shape, Shape::Named(table) if std::ptr::eq(*table, &keys::CHECK));
-        if node.is_null() && self.found.tells_of_alias(&node.span) {
+        if node.is_null() && self.found.has_unresolved_alias_at(&node.span) {
             return;
         }
         if node.is_null() && !allows_null {
             self.found.push(
                 Problem::new("E0105", entry.key_span.clone(), format!("`{}` has no value", entry.key))
-                    .label("nothing follows")
-                    .help("give it a value, or remove the key"),
+                    .label("no value")
+                    .help("add a value, or remove the key"),
             );
             return;
         }
         match shape {
             Shape::Any => {}
             Shape::Text | Shape::Template => {
-                if node.written().is_none() {
+                if node.scalar_text().is_none() {
                     self.wrong(entry, "a string");
-                } else if node.written() == Some("")
+                } else if node.scalar_text() == Some("")
                     && !matches!(entry.key.as_str(), "description" | "default")
                 {
-                    self.wrong_saying(entry, "a string", "it is empty");
+                    self.wrong_because(entry, "a string", "empty");
                 }
             }
             Shape::Bool => self.bool(entry),
@@ -173,7 +172,7 @@ impl Judge<'_> {
                         Problem::new(
                             "E0121",
                             node.span.clone(),
-                            format!("`{}` must be a length of time", entry.key),
+                            format!("`{}` must be a duration", entry.key),
                         )
                         .label(why)
                         .help("write `500ms`, `30s`, `10m` or `1h30m`; a number is milliseconds"),
@@ -182,8 +181,8 @@ impl Judge<'_> {
             }
             Shape::Version => self.word(&entry.key, node, keys::VERSIONS),
             Shape::Word(words) => self.word(&entry.key, node, words),
-            Shape::Words(words) => self.each(entry, "a word, or a list of words", |judge, item| {
-                judge.word(&entry.key, item, words);
+            Shape::Words(words) => self.each(entry, "a word, or a list of words", |validator, item| {
+                validator.word(&entry.key, item, words);
             }),
             Shape::Expression => self.expression(entry, node),
             Shape::Expressions => match node.list() {
@@ -200,10 +199,10 @@ impl Judge<'_> {
                     self.wrong(entry, "a block of statements");
                 }
             }
-            Shape::Texts => self.each(entry, STRINGS, |judge, item| judge.name(entry, item, STRINGS)),
-            Shape::Events => self.each(entry, EVENT_LIST, |judge, item| {
-                judge.name(entry, item, EVENT_LIST);
-                judge.event(item);
+            Shape::Texts => self.each(entry, STRINGS, |validator, item| validator.name(entry, item, STRINGS)),
+            Shape::Events => self.each(entry, EVENT_LIST, |validator, item| {
+                validator.name(entry, item, EVENT_LIST);
+                validator.event(item);
             }),
             Shape::Event => {
                 self.name(entry, node, "an event");
@@ -211,7 +210,7 @@ impl Judge<'_> {
             }
             Shape::Provider => self.provider(entry),
             Shape::Needs | Shape::Targets => {
-                self.each(entry, CHECKS, |judge, item| judge.name(entry, item, CHECKS));
+                self.each(entry, CHECKS, |validator, item| validator.name(entry, item, CHECKS));
             }
             Shape::Target => self.name(entry, node, "the name of a check"),
             Shape::TargetOrNull => {
@@ -221,10 +220,10 @@ impl Judge<'_> {
             }
             Shape::Secrets => self.secrets(entry),
             Shape::SecretNames => {
-                self.each(entry, SECRET_NAMES, |judge, item| judge.name(entry, item, SECRET_NAMES));
+                self.each(entry, SECRET_NAMES, |validator, item| validator.name(entry, item, SECRET_NAMES));
             }
             Shape::ArtifactIds => {
-                self.each(entry, ARTIFACT_IDS, |judge, item| judge.name(entry, item, ARTIFACT_IDS));
+                self.each(entry, ARTIFACT_IDS, |validator, item| validator.name(entry, item, ARTIFACT_IDS));
             }
             Shape::Argv => self.argv(entry),
             Shape::Exec => self.exec(entry),
@@ -249,7 +248,7 @@ impl Judge<'_> {
                     self.rules(items);
                 }
                 None if node.string().is_some() => self.value(entry, &Shape::Text),
-                None => self.wrong(entry, "a list of rules, or the name of a file of them"),
+                None => self.wrong(entry, "a list of rules, or the name of a rules file"),
             },
             Shape::Params => {
                 if node.map().is_none() {
@@ -280,10 +279,10 @@ impl Judge<'_> {
 
     fn wrong(&mut self, entry: &Entry, expected: &str) {
         let label = format!("this is {}", entry.value.describe());
-        self.wrong_saying(entry, expected, &label);
+        self.wrong_because(entry, expected, &label);
     }
 
-    fn wrong_saying(&mut self, entry: &Entry, expected: &str, label: &str) {
+    fn wrong_because(&mut self, entry: &Entry, expected: &str, label: &str) {
         self.found.push(
             Problem::new("E0105", entry.value.span.clone(), format!("`{}` must be {expected}", entry.key))
                 .label(label),
@@ -315,8 +314,10 @@ impl Judge<'_> {
         let fits = number.as_u64().is_some_and(|value| (min..=max).contains(&value));
         if !fits {
             let bounds = match (min, max) {
-                (min, max) if max >= u64::from(u32::MAX) => format!("it must be a whole number from {min}"),
-                (min, max) => format!("it must be a whole number from {min} to {max}"),
+                (min, max) if max >= u64::from(u32::MAX) => {
+                    format!("expected a whole number of at least {min}")
+                }
+                (min, max) => format!("expected a whole number from {min} to {max}"),
             };
             self.found.push(
                 Problem::new("E0122", entry.value.span.clone(), format!("`{}` is out of range", entry.key))
@@ -327,11 +328,11 @@ impl Judge<'_> {
 
     fn word(&mut self, key: &str, node: &Node, words: &[&str]) {
         let listed = || words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-        match node.written() {
+        match node.scalar_text() {
             Some(text) if words.contains(&text) => {}
             Some(text) => self.found.push(
                 Problem::new("E0108", node.span.clone(), format!("`{key}` cannot be `{text}`"))
-                    .label(format!("it may be {}", listed()))
+                    .label(format!("expected one of {}", listed()))
                     .maybe_help(did_you_mean(text, words.iter().copied())),
             ),
             None => self.found.push(
@@ -341,24 +342,24 @@ impl Judge<'_> {
         }
     }
 
-    /// A list, or one item that stands for a list of one. Items must differ.
-    fn each(&mut self, entry: &Entry, expected: &str, mut judge_item: impl FnMut(&mut Self, &Node)) {
+    /// A list, or a single item. Items must differ.
+    fn each(&mut self, entry: &Entry, expected: &str, mut validate_item: impl FnMut(&mut Self, &Node)) {
         let Some(items) = entry.value.list() else {
             if entry.value.scalar().is_none() {
                 return self.wrong(entry, expected);
             }
-            return judge_item(self, &entry.value);
+            return validate_item(self, &entry.value);
         };
         self.not_empty(entry, items);
         let mut seen: BTreeMap<&str, &Range<usize>> = BTreeMap::new();
         for item in items {
-            judge_item(self, item);
-            let Some(text) = item.written() else { continue };
+            validate_item(self, item);
+            let Some(text) = item.scalar_text() else { continue };
             if let Some(first) = seen.get(text) {
                 self.found.push(
                     Problem::new("E0111", item.span.clone(), format!("`{}` lists `{text}` twice", entry.key))
-                        .label("the second")
-                        .also((*first).clone(), "the first")
+                        .label("second entry")
+                        .also((*first).clone(), "first entry")
                         .help("remove one of them"),
                 );
             } else {
@@ -380,13 +381,13 @@ impl Judge<'_> {
     fn name(&mut self, entry: &Entry, item: &Node, expected: &str) {
         match item.string() {
             Some("") => self.found.push(
-                Problem::new("E0105", item.span.clone(), format!("`{}` has an empty string", entry.key))
-                    .label("it is empty"),
+                Problem::new("E0105", item.span.clone(), format!("`{}` must not be empty", entry.key))
+                    .label("empty"),
             ),
             Some(_) => {}
             None => {
                 let help = item
-                    .written()
+                    .scalar_text()
                     .filter(|_| item.scalar().is_some())
                     .map(|text| format!("quote it: `\"{text}\"`"));
                 self.found.push(
@@ -410,18 +411,14 @@ impl Judge<'_> {
         }
     }
 
-    /// Events are free words, but one that is nearly a known one is probably a slip.
+    /// Any word can be an event. One that nearly matches a known event is probably misspelled.
     fn event(&mut self, item: &Node) {
         let Some(name) = item.string().filter(|name| !EVENTS.contains(name)) else { return };
         if let Some(near) = nearest(name, EVENTS.iter().copied()) {
             self.found.push(
-                Problem::new(
-                    "W0208",
-                    item.span.clone(),
-                    format!("`{name}` is not an event that Escrow knows"),
-                )
-                .label("an event of this name may never come")
-                .help(format!("did you mean `{near}`?")),
+                Problem::new("W0208", item.span.clone(), format!("unknown event `{name}`"))
+                    .label("this event may never occur")
+                    .help(format!("did you mean `{near}`?")),
             );
         }
     }
@@ -432,13 +429,13 @@ impl Judge<'_> {
             && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
         if !good {
             self.found.push(
-                Problem::new("E0128", span, format!("`{name}` cannot name an environment variable"))
-                    .label("letters, digits and `_`, and no digit first"),
+                Problem::new("E0128", span, format!("`{name}` is not a valid environment variable name"))
+                    .label("only letters, digits and `_` are allowed, and no digit first"),
             );
         } else if name.starts_with("ESCROW_") {
             self.found.push(
-                Problem::new("E0128", span, format!("`{name}` belongs to Escrow"))
-                    .label("names that start with `ESCROW_` are set by Escrow itself")
+                Problem::new("E0128", span, format!("`{name}` is reserved"))
+                    .label("Escrow sets the variables that start with `ESCROW_`")
                     .help("choose another name"),
             );
         }
@@ -457,7 +454,7 @@ impl Judge<'_> {
     }
 
     fn identifier(&mut self, entry: &Entry) {
-        let good = entry.value.written().is_some_and(|text| {
+        let good = entry.value.scalar_text().is_some_and(|text| {
             !text.is_empty()
                 && text.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
         });
@@ -468,27 +465,28 @@ impl Judge<'_> {
                     entry.value.span.clone(),
                     format!("`{}` is not an identifier", entry.key),
                 )
-                .label("letters, digits, `_` and `-`"),
+                .label("only letters, digits, `_` and `-` are allowed"),
             );
         }
     }
 
-    fn named(&mut self, entry: &Entry, table: &'static Table) {
+    fn named(&mut self, entry: &Entry, table: &'static KeyTable) {
         let node = &entry.value;
         if node.is_null() {
             return;
         }
         let Some(entries) = node.map() else {
             let help = node.list().is_some().then(|| {
-                format!(
-                    "write `{}:` and under it `name:` and the keys of {}, without `-`",
-                    entry.key, table.what
-                )
+                format!("below `{}:`, write a name and the keys of {}, without `-`", entry.key, table.what)
             });
             self.found.push(
-                Problem::new("E0105", node.span.clone(), format!("`{}` must be a map by name", entry.key))
-                    .label(format!("this is {}", node.describe()))
-                    .maybe_help(help),
+                Problem::new(
+                    "E0105",
+                    node.span.clone(),
+                    format!("`{}` must be a map from names to maps", entry.key),
+                )
+                .label(format!("this is {}", node.describe()))
+                .maybe_help(help),
             );
             return;
         };
@@ -508,7 +506,7 @@ const CHECKS: &str = "the name of a check, or a list of names";
 const ARTIFACT_IDS: &str = "the id of an artifact, or a list of ids";
 const SECRET_NAMES: &str = "the name of a secret, or a list of names";
 
-/// Events that triggers and command lines use. Others may be used; these are the ones a slip is measured by.
+/// Known events. Others are allowed; these serve to detect misspellings.
 const EVENTS: &[&str] = &[
     "pr_opened",
     "pr_updated",

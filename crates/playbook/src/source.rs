@@ -1,6 +1,6 @@
-//! Expressions, blocks, templates and scripts inside of YAML values: parsed, with every error at its place.
+//! Parses the expressions, blocks, templates and scripts inside YAML values, and records the names that they read.
 //!
-//! **Invariant:** the only file that knows how the expression room reports errors and reads.
+//! **Invariant:** the only file that converts spans and errors of the expression and template parsers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,40 +11,39 @@ use escrow_model::{Block, Expression, Shell, Text};
 use escrow_template::{Read, ShellErrorKind, ShellScript, Step, Template};
 
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::yaml::{Node, place_within};
+use crate::yaml::{Node, span_within};
 
-/// When a source is evaluated: that decides which names it may read.
+/// When a source is evaluated, which decides the names that it can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Before the provider: there is no `output` yet.
-    Before,
-    /// After the provider.
-    After,
+    /// `output` does not exist yet.
+    BeforeProvider,
+    AfterProvider,
 }
 
-/// A source of the file, and what it reads.
+/// An expression, block, template or script of the file, with the names that it reads.
 #[derive(Debug)]
 pub(crate) struct Use {
-    /// The check that it belongs to, by place; none for the file's own.
+    /// The index of its check; `None` for keys of the file.
     pub(crate) check: Option<usize>,
     pub(crate) key: String,
     pub(crate) node: Rc<Node>,
     pub(crate) stage: Stage,
     pub(crate) mentions: Vec<Mention>,
-    /// The truth of an expression that reads nothing.
+    /// The truth value of an expression that reads nothing.
     pub(crate) constant: Option<bool>,
 }
 
-/// A free name with the members read of it, as far as they are literal.
+/// A free name with the literal member path that follows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mention {
     pub(crate) path: Vec<String>,
     pub(crate) span: Range<usize>,
-    /// Behind `typeof`, where a missing name does no harm.
+    /// Operand of `typeof`, where an unknown name is allowed.
     pub(crate) guarded: bool,
 }
 
-/// Parses sources and remembers what they read.
+/// Parses sources and records what they read.
 pub(crate) struct Sources<'t> {
     pub(crate) text: &'t str,
     pub(crate) found: &'t mut Diagnostics,
@@ -55,36 +54,37 @@ pub(crate) struct Sources<'t> {
 
 impl Sources<'_> {
     pub(crate) fn expression(&mut self, key: &str, node: &Rc<Node>, stage: Stage) -> Option<Expression> {
-        let text = node.string().or_else(|| node.bool().and(node.written()))?;
+        let text = node.string().or_else(|| node.bool().and(node.scalar_text()))?;
         if text.trim().is_empty() {
             self.found.push(
-                Problem::new("E0113", node.span.clone(), format!("`{key}` is not an expression"))
-                    .label("it is empty"),
+                Problem::new("E0113", node.span.clone(), format!("`{key}` is not a valid expression"))
+                    .label("empty"),
             );
             return None;
         }
-        // Two nested blocks of statements, to the message; nobody means that.
+        // `{{ … }}` parses as nested blocks, and is never meant so.
         if text.trim().starts_with("{{") && text.trim().ends_with("}}") {
             let bare = text.trim().trim_start_matches('{').trim_end_matches('}').trim();
-            let problem = Problem::new("E0113", node.span.clone(), format!("`{key}` is not an expression"));
+            let problem =
+                Problem::new("E0113", node.span.clone(), format!("`{key}` is not a valid expression"));
             self.found
-                .push(problem.label("this is a template").help(format!("write `{bare}`, without braces")));
+                .push(problem.label("this is a template").help(format!("write `{bare}` without braces")));
             return None;
         }
         match Program::expression(text) {
             Ok(program) => {
                 for (span, help) in writes(&program) {
-                    let message = format!("`{key}` changes what it should only read");
-                    self.refuse("E0115", message, node, &span, "this writes", Some(help.to_owned()));
+                    let message = format!("`{key}` has a side effect");
+                    self.report("E0115", message, node, &span, "this changes a value", Some(help.to_owned()));
                 }
-                self.refuse_missing(key, node, &program);
-                self.remember(key, node, stage, reads_of_program(&program), constant(&program));
+                self.report_missing_functions(key, node, &program);
+                self.record(key, node, stage, reads_of_program(&program), constant(&program));
                 Some(Expression::new(text, program))
             }
             Err(error) => {
-                self.refuse(
+                self.report(
                     "E0113",
-                    format!("`{key}` is not an expression"),
+                    format!("`{key}` is not a valid expression"),
                     node,
                     &error.span,
                     &error.message,
@@ -96,64 +96,64 @@ impl Sources<'_> {
     }
 
     pub(crate) fn block(&mut self, key: &str, node: &Rc<Node>, stage: Stage) -> Option<Block> {
-        let text = node.written()?;
+        let text = node.scalar_text()?;
         match Program::block(text) {
             Ok(program) => {
-                self.refuse_missing(key, node, &program);
-                self.remember(key, node, stage, reads_of_program(&program), None);
+                self.report_missing_functions(key, node, &program);
+                self.record(key, node, stage, reads_of_program(&program), None);
                 Some(Block::new(text, program))
             }
             Err(error) => {
-                let message = format!("`{key}` is not a block of statements");
-                let help = "statements are written as in JavaScript: `if (output.ok) { return 'next'; }`";
+                let message = format!("`{key}` is not a valid block of statements");
+                let help = "statements use JavaScript syntax: `if (output.ok) { return 'next'; }`";
                 let help = error.help.or_else(|| Some(help.to_owned()));
-                self.refuse("E0113", message, node, &error.span, &error.message, help);
+                self.report("E0113", message, node, &error.span, &error.message, help);
                 None
             }
         }
     }
 
     pub(crate) fn template(&mut self, key: &str, node: &Rc<Node>) -> Option<Text> {
-        self.template_text(key, node, node.written()?)
+        self.template_text(key, node, node.scalar_text()?)
     }
 
-    /// A template whose text is not quite what stands in the file.
+    /// A template whose text differs from the file, because it was expanded.
     pub(crate) fn template_text(&mut self, key: &str, node: &Rc<Node>, text: &str) -> Option<Text> {
         match Template::parse(text) {
             Ok(template) => {
-                self.remember(key, node, Stage::Before, reads_of_template(template.reads()), None);
+                self.record(key, node, Stage::BeforeProvider, reads_of_template(template.reads()), None);
                 Some(Text::new(text, template))
             }
             Err(error) => {
-                let message = format!("`{key}` is not a template");
-                self.refuse("E0118", message, node, &error.span, &error.message, error.help);
+                let message = format!("`{key}` is not a valid template");
+                self.report("E0118", message, node, &error.span, &error.message, error.help);
                 None
             }
         }
     }
 
     pub(crate) fn shell(&mut self, key: &str, node: &Rc<Node>) -> Option<Shell> {
-        let text = node.written()?;
+        let text = node.scalar_text()?;
         match ShellScript::parse(text) {
             Ok(script) => {
-                self.remember(key, node, Stage::Before, reads_of_template(script.reads()), None);
+                self.record(key, node, Stage::BeforeProvider, reads_of_template(script.reads()), None);
                 Some(Shell::new(text, script))
             }
             Err(errors) => {
                 for error in errors {
                     let (code, message) = match error.kind {
-                        ShellErrorKind::Template => ("E0118", format!("`{key}` is not a template")),
+                        ShellErrorKind::Template => ("E0118", format!("`{key}` is not a valid template")),
                         _ => ("E0119", format!("`{key}` cannot be run safely")),
                     };
                     let help = Some(error.help).filter(|help| !help.is_empty());
-                    self.refuse(code, message, node, &error.span, &error.message, help);
+                    self.report(code, message, node, &error.span, &error.message, help);
                 }
                 None
             }
         }
     }
 
-    fn remember(
+    fn record(
         &mut self,
         key: &str,
         node: &Rc<Node>,
@@ -171,36 +171,36 @@ impl Sources<'_> {
         });
     }
 
-    /// Standard functions that there are not: no evaluation could ever succeed.
-    fn refuse_missing(&mut self, key: &str, node: &Node, program: &Program) {
+    /// Reports calls of standard functions that Escrow does not provide.
+    fn report_missing_functions(&mut self, key: &str, node: &Node, program: &Program) {
         for call in &program.reads().missing {
             let help = match call.name.as_str() {
                 "Math.random" => {
-                    "expressions have no chance, so that a replay decides the same; let a check print a number, and read its output"
+                    "expressions are deterministic, so that a replay decides the same; let a check print a number, and read its output"
                 }
-                _ => "`docs/expressions.md` lists the functions that there are",
+                _ => "`docs/expressions.md` lists all functions",
             };
-            let message = format!("`{key}` calls a function that does not exist");
-            let label = format!("nothing is called `{}`", call.name);
-            self.refuse("E0114", message, node, &call.span, &label, Some(help.to_owned()));
+            let message = format!("`{key}` calls an unknown function");
+            let label = format!("no function `{}`", call.name);
+            self.report("E0114", message, node, &call.span, &label, Some(help.to_owned()));
         }
     }
 
-    fn refuse(
+    fn report(
         &mut self,
         code: &'static str,
         message: String,
         node: &Node,
-        span: &Range<usize>,
+        range: &Range<usize>,
         label: &str,
         help: Option<String>,
     ) {
-        let place = place_within(self.text, node, span);
-        self.found.push(Problem::new(code, place, message).label(label).maybe_help(help));
+        let span = span_within(self.text, node, range);
+        self.found.push(Problem::new(code, span, message).label(label).maybe_help(help));
     }
 }
 
-/// Every name once per place, with the longest literal path that starts there.
+/// The names that a program reads, each with the longest literal path at its position.
 fn reads_of_program(program: &Program) -> Vec<Mention> {
     let reads = program.reads();
     let paths = reads.paths.iter().map(|path| (path.span.start, path));
@@ -234,21 +234,21 @@ fn reads_of_template(reads: &[Read]) -> Vec<Mention> {
         .collect()
 }
 
-/// The truth of an expression that reads nothing.
+/// The truth value of an expression that reads nothing.
 fn constant(program: &Program) -> Option<bool> {
     Some(program.constant()?.is_truthy())
 }
 
-/// Where an expression writes, and what to do instead.
+/// The spans where an expression changes a value, with the help for each.
 fn writes(program: &Program) -> Vec<(Range<usize>, &'static str)> {
-    const MEMORY: &str = "expressions only read; write with a check of `type: memory`, or in a `script`";
-    const ASSIGNMENT: &str = "`=` assigns, and what was assigned counts as true; compare with `===`";
+    const MEMORY: &str = "expressions are read-only; write with a check of `type: memory` or in a `script`";
+    const ASSIGNMENT: &str = "`=` assigns; compare with `===`";
     let effects = program.reads().effects.iter();
     effects
         .filter_map(|effect| match effect.name.as_str() {
             Reads::CHANGE => {
-                let behind = program.source().get(effect.span.end..)?;
-                let end = effect.span.end + assignment(behind).unwrap_or(0);
+                let rest = program.source().get(effect.span.end..)?;
+                let end = effect.span.end + assignment(rest).unwrap_or(0);
                 Some((effect.span.start..end, ASSIGNMENT))
             }
             name if name.starts_with("memory") => Some((effect.span.clone(), MEMORY)),
@@ -257,7 +257,7 @@ fn writes(program: &Program) -> Vec<(Range<usize>, &'static str)> {
         .collect()
 }
 
-/// How far an assignment operator reaches into the text, if it starts with one.
+/// The length of the assignment operator at the start of the text, with leading white space.
 fn assignment(text: &str) -> Option<usize> {
     let operator = text.trim_start();
     let length = ["=", "+=", "-=", "*=", "/=", "%=", "||=", "&&=", "??=", "++", "--"]

@@ -1,6 +1,6 @@
-//! "Did you mean": the nearest word, if one is near enough to be meant.
+//! Suggestions for misspelled words: the nearest candidate within a small edit distance.
 
-/// The candidate that `word` most probably stands for.
+/// The candidate that `word` most likely misspells.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     if length > 60 {
@@ -28,8 +28,8 @@ pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = 
     nearest(word, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
 }
 
-/// The same, or which ones there are: `the checks are …`.
-pub(crate) fn near_or_all<'a>(
+/// A suggestion, or the list of known names: `the checks are …`.
+pub(crate) fn suggest_or_list<'a>(
     word: &str,
     known: impl Iterator<Item = &'a str> + Clone,
     what: &str,
@@ -44,10 +44,10 @@ pub(crate) fn near_or_all<'a>(
     })
 }
 
-/// How many names a help lists.
+/// How many names a help text lists.
 const LISTED_MAX: usize = 8;
 
-/// `dependsOn`, `depends-on` and `depends_on` are one word to a person.
+/// `dependsOn`, `depends-on` and `depends_on` compare as equal.
 fn fold(word: &str) -> String {
     word.chars().filter(|letter| !matches!(letter, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_words_are_found_and_far_ones_are_not() {
+    fn close_misspellings_are_suggested_and_other_words_are_not() {
         let keys = ["depends_on", "guarantee", "if", "on"];
         assert_eq!(nearest("depend_on", keys), Some("depends_on"));
         assert_eq!(nearest("dependsOn", keys), Some("depends_on"));

@@ -1,12 +1,12 @@
-//! A file of playbook tests: what the world answers, and what must come of it.
+//! Reads files of playbook tests: scripted answers of providers, and the expected result.
 //!
-//!   text ──yaml──▶ Node ──read──▶ TestFile ──judge (with the plan)──▶ problems, or nothing
+//!   text ──yaml──▶ Node ──read──▶ TestFile ──validate (against the plan)──▶ diagnostics
 //!
-//! **Invariant:** every problem has its line. A test that cannot be understood is never a test that passes.
+//! **Invariant:** every problem has its line. A test with errors never passes.
 
 mod fields;
-mod judge;
 mod read;
+mod validate;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,12 +17,12 @@ use serde_json::{Map, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::yaml;
 
-/// What a text came to.
+/// The result of reading a test file.
 #[derive(Debug)]
 pub struct TestReading {
-    /// There when nothing is wrong.
+    /// `None` when there are errors.
     pub file: Option<TestFile>,
-    /// By place.
+    /// By check_ref.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -31,12 +31,12 @@ pub struct TestReading {
 pub struct TestFile {
     /// Relative to the folder of the test file.
     pub playbook: String,
-    /// Where `playbook` stands.
+    /// The span of the value of `playbook`.
     pub playbook_span: Range<usize>,
     pub tests: Vec<TestCase>,
 }
 
-/// One test: how the run is asked for, what the world does, what is expected.
+/// One test: how the run is started, what providers and people answer, and the expected result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestCase {
     pub name: String,
@@ -45,15 +45,15 @@ pub struct TestCase {
     pub payload: Map<String, Value>,
     pub inputs: Vec<TestInput>,
     pub env: BTreeMap<String, String>,
-    pub only: Vec<Place>,
+    pub only: Vec<CheckRef>,
     pub tags: Vec<String>,
     pub exclude_tags: Vec<String>,
     pub safe_mode: bool,
-    /// Checks that ran and that nobody expected fail the test.
+    /// Whether an unexpected check that ran fails the test.
     pub strict: bool,
-    pub answers: Vec<(Place, Answers)>,
+    pub answers: Vec<(CheckRef, Answers)>,
     pub messages: Vec<TestMessage>,
-    /// What lies in the artifact directory at the end. Without it, the artifact contract is no part of the test.
+    /// The content of the artifact directory at the end. `None` leaves the artifact contract out of the test.
     pub artifacts: Option<Vec<TestArtifact>>,
     pub expect: Expectation,
 }
@@ -67,55 +67,55 @@ pub struct TestInput {
 
 /// A check, or one item of it: `each`, `each[1]`, `each[1][0]`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct CheckRef {
     pub check: String,
-    /// The root scope stands for the check and all its items.
+    /// The root scope means the check and all its items.
     pub scope: ScopePath,
     pub span: Range<usize>,
 }
 
-/// What a check's provider says.
+/// The scripted answers of a check's provider.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answers {
-    /// To every attempt.
+    /// The same answer for every attempt.
     Always(TestAnswer),
-    /// To successive attempts. One more than these fails the test.
+    /// One answer per attempt. A further attempt fails the test.
     InTurn(Vec<TestAnswer>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TestAnswer {
     pub output: Value,
-    /// 0 when nothing else is said.
+    /// Default: 0.
     pub exit: i32,
     pub stderr: String,
-    /// Ended by a signal: nobody knows whether an effect happened.
+    /// The signal that ended it, which leaves the effect unknown.
     pub signal: Option<String>,
-    /// Still running when its time was up: nobody knows either.
+    /// Whether it exceeded its time limit, which leaves the effect unknown.
     pub timeout: bool,
     pub takes_ms: u64,
-    /// Lines that it wrote to `$ESCROW_ENV`.
+    /// The variables that it wrote to `$ESCROW_ENV`.
     pub env: BTreeMap<String, String>,
-    /// What `reconcile` answers about it.
+    /// The answer of `reconcile`.
     pub reconcile: Option<Box<TestAnswer>>,
 }
 
-/// What a person sends, or how long nobody does anything.
+/// A message that a person sends, or a period without messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestMessage {
-    /// Since the start of the run. Without it, when nothing else happens any more.
+    /// Time since the start of the run. `None` sends it when the run is idle.
     pub after_ms: Option<u64>,
     pub act: MessageAct,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessageAct {
-    Approve(Place),
-    Deny(Place),
-    Answer(Place, String),
-    Assume(Place, Assumption),
+    Approve(CheckRef),
+    Deny(CheckRef),
+    Answer(CheckRef, String),
+    Assume(CheckRef, Assumption),
     Cancel,
-    /// No message at all: this time passes.
+    /// No message: virtual time passes.
     Wait {
         ms: u64,
     },
@@ -129,18 +129,18 @@ pub struct TestArtifact {
     pub content: Option<Value>,
 }
 
-/// What must have come of it. What is not said is not compared.
+/// The expected result. Absent parts are not compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expectation {
-    /// A status or a reason.
+    /// A run status or a reason code.
     pub run: Option<String>,
-    pub checks: Vec<(Place, ExpectedCheck)>,
-    /// Every route that was taken, in order.
+    pub checks: Vec<(CheckRef, ExpectedCheck)>,
+    /// All routes taken, in order.
     pub routes: Option<Vec<String>>,
-    pub issues: Vec<(Place, Vec<String>)>,
-    /// Ids of artifacts that were promised and not delivered.
+    pub issues: Vec<(CheckRef, Vec<String>)>,
+    /// The ids of expected artifacts that are missing.
     pub missing: Option<Vec<String>>,
-    /// Codes.
+    /// Warning codes.
     pub warnings: Option<Vec<String>>,
 }
 
@@ -152,7 +152,7 @@ pub struct ExpectedCheck {
     pub output: Option<Value>,
 }
 
-/// Reads a test file. What it says about checks is judged later, by `TestFile::judge`.
+/// Reads a test file. `TestFile::validate` compares it with the playbook.
 pub fn read_tests(text: &str, file: &str) -> TestReading {
     let mut found = Diagnostics::default();
     let read = match yaml::parse(text, &mut found) {
@@ -169,10 +169,10 @@ pub fn read_tests(text: &str, file: &str) -> TestReading {
 }
 
 impl TestFile {
-    /// What does not fit the playbook: names of checks, items, inputs and artifacts that it does not have.
-    pub fn judge(&self, plan: &Plan, text: &str, file: &str) -> Vec<Diagnostic> {
+    /// Reports checks, items, inputs and artifacts that the playbook does not have.
+    pub fn validate(&self, plan: &Plan, text: &str, file: &str) -> Vec<Diagnostic> {
         let mut found = Diagnostics::default();
-        judge::judge(self, plan, &mut found);
+        validate::validate(self, plan, &mut found);
         found.finish(text, file)
     }
 }

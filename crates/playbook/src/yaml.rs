@@ -1,16 +1,16 @@
-//! YAML text as a tree whose every node knows its place.
+//! Parses YAML into a tree whose nodes carry their spans.
 //!
 //!   text ──granit-parser──▶ events ──build──▶ Node ──(shape, decode)──▶ …
 //!
-//! **Invariant:** reading ends, whatever the text: its size, its depth and what its aliases expand to are
-//! bounded. Nothing here knows what a playbook is.
+//! **Invariant:** size, depth and alias expansion are limited, so parsing any text terminates. This module does not
+//! know what a playbook is.
 
 mod build;
 mod node;
-mod place;
 mod scalar;
+mod span;
 
 pub use build::TEXT_BYTES_MAX;
 pub(crate) use build::parse;
 pub(crate) use node::{Content, Entry, Node};
-pub(crate) use place::place_within;
+pub(crate) use span::span_within;

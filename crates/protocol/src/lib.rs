@@ -1,27 +1,35 @@
-//! The lifecycle wire: what is said between a harness, the work it does and the clients that care.
+//! The lifecycle wire between AI harnesses and the clients of their events, as data and pure functions.
 //!
 //! ```text
 //!  DispatchEnvelope ──read──▶ validate ──▶ route ──▶ negotiate ──▶ callback ──▶ receipt ──▶ ledger
-//!                                           │           │            ▲ done by the caller     ▲ kept by the caller
-//!                                        registry    manifest        └ what it did, as data   └ a trait
+//!                                           │           │            │                        │
+//!                                        registry    manifest   run by the caller,       a trait that the
+//!                                                               returned as data         caller implements
 //! ```
 //!
-//! **Invariant:** nothing here has a clock, a file, a process, a thread or a random number. What the world has to
-//! do is asked for through [`command::World`], so that the same bytes always get the same answer.
+//! Speaks `lifeloop.v0.2`, `v0.3` and `v0.4`, byte-compatible with `lifeloop-cli` 0.9.0. The command line of that
+//! program is not here but in `escrow lifecycle`.
+//!
+//! **Invariant:** no clock, no file, no process, no thread, no random number. The same bytes always get the same
+//! answer.
 
-pub mod callback;
-pub mod command;
-pub mod conformance;
-pub mod dispatch;
+// The documents and their words.
 pub mod envelope;
 pub mod manifest;
-pub mod negotiation;
-pub mod receipt;
-pub mod routing;
-#[cfg(feature = "schema")]
-pub mod schema;
-pub mod stream;
-pub mod telemetry;
 pub mod validation;
 pub mod version;
 pub mod vocabulary;
+
+// From an event to its receipts.
+pub mod callback;
+pub mod dispatch;
+pub mod negotiation;
+pub mod receipt;
+pub mod routing;
+pub mod stream;
+
+// Beside the events.
+pub mod conformance;
+#[cfg(feature = "schema")]
+pub mod schema;
+pub mod telemetry;

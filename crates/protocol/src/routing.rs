@@ -1,6 +1,6 @@
-//! Finds the adapter that a valid request speaks for.
+//! Finds the adapter that a valid request names.
 //!
-//! **Invariant:** versions are compared exactly, and an adapter is only reached in a mode it declares.
+//! **Invariant:** versions are compared exactly, and the mode must be one that the adapter declares.
 
 use crate::envelope::CallbackRequest;
 use crate::manifest::{AdapterEntry, Registry};
@@ -15,7 +15,7 @@ pub enum RouteError {
         "adapter `{adapter_id}` is registered at version `{registered}`, request asked for `{requested}`"
     )]
     VersionMismatch { adapter_id: String, registered: String, requested: String },
-    // The names of the variants, not the words of the wire, are what has always been printed here.
+    // Release 0.9.0 prints the names of the variants here, not the words of the wire.
     #[error(
         "adapter `{adapter_id}` does not declare integration mode {requested:?} (declared: {declared:?})"
     )]

@@ -1,7 +1,7 @@
-//! JSON Schemas of the wire, generated from the types that read it.
+//! JSON Schemas of the wire, generated from its types.
 //!
-//! **Invariant:** a schema describes a document's shape in one version. What a document means (which fields may
-//! not be empty, what excludes what) stays with `validate`, so a schema accepts all that is valid and more.
+//! **Invariant:** a schema describes the shape of a document in one version. Meaning (fields that must not be empty,
+//! fields that exclude each other) is left to `validate`, so a schema accepts every valid document and more.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -15,7 +15,7 @@ use crate::envelope::{
 use crate::manifest::{self, AdapterManifest};
 use crate::version::WireVersion;
 
-/// The document that a schema describes, by its name on the wire, and the schema.
+/// Every schema of a version, with the name of its document.
 pub fn schemas(version: WireVersion) -> Vec<(&'static str, Value)> {
     let (dispatch, response, payload) = match version {
         WireVersion::V0_2 => (
@@ -48,7 +48,7 @@ fn schema<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>()
 }
 
-/// Pins the version wherever a document names it, and gives the schema a name of its own.
+/// Pins the version wherever the document names it, and sets the schema's id.
 fn finished(name: &str, schema: Schema, version: WireVersion) -> Value {
     let mut schema = schema.to_value();
     pin_version(&mut schema, version);

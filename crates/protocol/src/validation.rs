@@ -1,11 +1,11 @@
-//! Why an envelope that could be read is still refused.
+//! Validation errors of well-formed documents.
 //!
-//! **Invariant:** the first broken rule wins, in the order the fields are listed on the wire, so that two
-//! implementations refuse the same document with the same sentence.
+//! **Invariant:** the first broken rule is reported, in the order of the fields on the wire, so that two implementations
+//! refuse a document with the same message.
 
 use serde::{Deserialize, Serialize};
 
-/// The one rule an envelope broke.
+/// The rule that a document breaks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "detail")]
 pub enum ValidationError {

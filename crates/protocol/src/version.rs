@@ -1,13 +1,13 @@
-//! The versions of the wire, and which one an envelope speaks.
+//! The versions of the wire.
 //!
-//! **Invariant:** an envelope chooses its version by its own `schema_version`, everything inside it must carry
-//! the same string, and the answer carries it too. Versions are never mixed and never upgraded on the way.
+//! **Invariant:** the outermost `schema_version` chooses the version. Everything inside carries the same string, and so
+//! does the answer. Versions are never mixed and never upgraded.
 
 use std::fmt;
 
 use crate::validation::ValidationError;
 
-/// A version of the wire that is understood here, oldest first.
+/// A supported version of the wire, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WireVersion {
     V0_2,
@@ -15,7 +15,7 @@ pub enum WireVersion {
     V0_4,
 }
 
-/// The version spoken when nobody chose one, and the one named as expected when the choice is unknown.
+/// The default version, and the one that errors name as expected when a document names an unknown one.
 pub const CURRENT: WireVersion = WireVersion::V0_4;
 
 impl WireVersion {
@@ -33,18 +33,18 @@ impl WireVersion {
         Self::ALL.iter().copied().find(|version| version.as_str() == text)
     }
 
-    /// The version an outermost envelope chose, or the mismatch it is told about.
+    /// The version that an outermost envelope names, or the mismatch.
     pub fn chosen_by(schema_version: &str) -> Result<Self, ValidationError> {
         Self::parse(schema_version).ok_or_else(|| mismatch(CURRENT, schema_version))
     }
 
-    /// Holds an inner envelope to the version its outer envelope chose.
+    /// Checks the version of an inner envelope against that of the outer one.
     pub fn require(self, schema_version: &str) -> Result<(), ValidationError> {
         if schema_version == self.as_str() { Ok(()) } else { Err(mismatch(self, schema_version)) }
     }
 
-    /// Whether this version's rules refuse the empty digests, messages and receipt identities, and the receipts
-    /// that are their own parent, which earlier versions let pass. What was legal in its version stays legal.
+    /// Whether this version refuses empty digests, messages and receipt ids, and receipts that are their own parent.
+    /// Earlier versions accept them, and documents of those versions stay valid.
     pub const fn refuses_empty_details(self) -> bool {
         match self {
             Self::V0_2 | Self::V0_3 => false,
@@ -52,7 +52,7 @@ impl WireVersion {
         }
     }
 
-    /// Whether evidence of a manifest has to say something.
+    /// Whether evidence in a manifest must not be empty.
     pub const fn refuses_empty_evidence(self) -> bool {
         match self {
             Self::V0_2 => false,

@@ -60,7 +60,6 @@ unavailable   no     no          no     no      no";
         let mut words = line.split_whitespace();
         let have = SupportState::parse(words.next().unwrap()).unwrap();
         for (want, expected) in wanted.iter().zip(words) {
-            // Whoever wants `unavailable` wants nothing; only what is there at all can be asked.
             assert_eq!(have.satisfies(*want), expected == "yes", "{have} for {want}");
         }
     }

@@ -38,7 +38,7 @@ fn a_question_is_a_request_with_the_events_name_and_its_answer_settles_it() {
     assert_eq!(settled.id, id);
     assert_eq!(settled.outcome.unwrap().status, ReceiptStatus::Delivered);
     assert_eq!(stream.hear(answer.to_string().as_bytes()).unwrap(), Heard::Unexpected, "only once");
-    assert_eq!(stream.next_deadline_ms(), None);
+    assert!(stream.expire(u64::MAX).is_empty(), "no question is open");
 }
 
 #[test]

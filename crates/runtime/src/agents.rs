@@ -1,48 +1,48 @@
-//! Finds agents: Markdown profiles in `.escrow/agents/`, as `NAME.md` or `NAME/NAME.md`.
+//! Finds agent profiles: Markdown files in `.escrow/agents/`, as `NAME.md` or `NAME/NAME.md`.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use escrow_playbook::{FoundAgent, read_profile};
+use escrow_playbook::{AgentLookup, read_profile};
 
-/// More than a profile may have, so that reading tells.
+/// Above the size limit of a profile, so that the reader reports the size.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// How many names are listed to somebody who named one that there is not.
+/// How many known names the error for an unknown agent lists.
 const LISTED_MAX: usize = 50;
 
-/// The profile of an agent: the nearest `.escrow/agents/` that has it, upward from each of these folders in turn.
-pub fn find(name: &str, from: &[&Path]) -> FoundAgent {
+/// The profile of an agent, from the nearest `.escrow/agents/` that has it, upward from each folder in turn.
+pub fn find(name: &str, from: &[&Path]) -> AgentLookup {
     if is_name(name) {
         for folder in folders(from) {
             let places = [folder.join(format!("{name}.md")), folder.join(name).join(format!("{name}.md"))];
-            // ReferenceResolver each other they are two opinions about one agent; the plain file is the nearer one.
+            // When both exist, `NAME.md` wins over `NAME/NAME.md`.
             if let Some(path) = places.into_iter().find(|path| path.is_file()) {
                 return read(&path, name);
             }
         }
     }
-    FoundAgent::Unknown { known: names(from) }
+    AgentLookup::Unknown { known: names(from) }
 }
 
-fn read(path: &Path, name: &str) -> FoundAgent {
+fn read(path: &Path, name: &str) -> AgentLookup {
     let file = path.display().to_string();
     let mut bytes = Vec::new();
-    // What cannot be read is told as what is not text: with the file's name.
+    // A read error becomes the content, so that it is reported as an invalid profile under the file's name.
     let opened = fs::File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes));
     if let Err(error) = opened {
         bytes = format!("{error}").into_bytes();
     }
     let reading = read_profile(&bytes, &file, name);
     match reading.profile {
-        Some(profile) => FoundAgent::Profile(Box::new(profile)),
-        None => FoundAgent::Broken { file, diagnostics: reading.diagnostics },
+        Some(profile) => AgentLookup::Found(Box::new(profile)),
+        None => AgentLookup::Invalid { file, diagnostics: reading.diagnostics },
     }
 }
 
-/// Every agent that `find` would find, in order.
+/// The names of all agents that `find` can return, sorted.
 pub fn names(from: &[&Path]) -> Vec<String> {
     let mut names = BTreeSet::new();
     for folder in folders(from) {
@@ -60,7 +60,7 @@ pub fn names(from: &[&Path]) -> Vec<String> {
     names.into_iter().take(LISTED_MAX).collect()
 }
 
-/// `.escrow/agents` of each folder and of those above it, each once.
+/// `.escrow/agents` of each folder and of its ancestors, without duplicates.
 fn folders(from: &[&Path]) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = Vec::new();
     for start in from {
@@ -75,11 +75,11 @@ fn folders(from: &[&Path]) -> Vec<PathBuf> {
     folders
 }
 
-/// Messages, digits, `_` and `-`: nothing that could lead elsewhere.
+/// Letters, digits, `_` and `-`: a name cannot contain a path.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 128
-        && name.chars().all(|message| message.is_alphanumeric() || matches!(message, '_' | '-'))
+        && name.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '-'))
 }
 
 #[cfg(test)]
@@ -101,14 +101,16 @@ mod tests {
         write("project/.escrow/agents/no name.md", "");
         write("secret.md", "---\n---\n");
         let project = root.path().join("project");
-        let FoundAgent::Profile(plain) = find("plain", &[&project]) else { panic!("it is there") };
+        let AgentLookup::Found(plain) = find("plain", &[&project]) else { panic!("it is there") };
         assert_eq!(plain.description, "near");
-        assert!(matches!(find("nested", &[&project]), FoundAgent::Profile(_)));
-        let FoundAgent::Broken { file, diagnostics } = find("bad", &[&project]) else { panic!("it is bad") };
+        assert!(matches!(find("nested", &[&project]), AgentLookup::Found(_)));
+        let AgentLookup::Invalid { file, diagnostics } = find("bad", &[&project]) else {
+            panic!("it is bad")
+        };
         assert!(file.ends_with("bad.md"));
         assert_eq!((diagnostics[0].code, diagnostics[0].line), ("E0103", 2));
         for name in ["../../secret", "secret", "", "a/b", "no name", "."] {
-            let FoundAgent::Unknown { known } = find(name, &[&project]) else { panic!("{name}") };
+            let AgentLookup::Unknown { known } = find(name, &[&project]) else { panic!("{name}") };
             assert_eq!(known, ["bad", "nested", "plain"], "{name}");
         }
     }

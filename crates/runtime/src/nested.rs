@@ -237,7 +237,7 @@ impl Nest {
             .map_err(|error| ProviderFault::logical("secret", error.to_string()))
     }
 
-    /// ReferenceResolver the playbook that names it, then where commands run, then among the project's playbooks.
+    /// Searched in the folder of the playbook that names it, then where commands run, then in the project's playbooks.
     fn read(&self, name: &str) -> Result<(PathBuf, Plan), ProviderFault> {
         let directory = &self.surroundings.directory;
         let beside = self.parent.file.as_deref().and_then(|file| Path::new(file).parent());

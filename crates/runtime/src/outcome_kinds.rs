@@ -1,4 +1,4 @@
-//! The outcome kinds that a project declares: JSON Schemas in `.escrow/outcomes/`, a file each.
+//! Finds the custom outcome kinds of a project: JSON Schemas in `.escrow/outcomes/`, one file each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::playbook_file::read_text;
 
-/// A schema may be this long.
+/// The size limit of a schema.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// The nearest `.escrow/outcomes/` of each of these places and those above them.
+/// The nearest `.escrow/outcomes/` of each folder, searching upward.
 pub fn projects<'a>(places: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for place in places {
@@ -24,7 +24,7 @@ pub fn projects<'a>(places: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
     found
 }
 
-/// The schema of a kind, from the first folder that has it; or why its file cannot be read.
+/// The schema of a kind, from the first folder that has it, or why its file cannot be read.
 pub fn find(name: &str, folders: &[PathBuf]) -> Option<Result<Value, String>> {
     if !is_kind_name(name) {
         return None;
@@ -33,18 +33,18 @@ pub fn find(name: &str, folders: &[PathBuf]) -> Option<Result<Value, String>> {
         folders.iter().map(|folder| folder.join(format!("{name}.json"))).find(|path| path.is_file())?;
     let text = read_text(&path, BYTES_MAX).map_err(|why| format!("{}: {why}", path.display()));
     Some(text.and_then(|text| {
-        serde_json::from_str(&text).map_err(|error| format!("{} is not JSON: {error}", path.display()))
+        serde_json::from_str(&text).map_err(|error| format!("{} is not valid JSON: {error}", path.display()))
     }))
 }
 
-/// The kinds that these folders declare, by name.
+/// The names of the kinds that these folders declare, sorted.
 pub fn names(folders: &[PathBuf]) -> Vec<String> {
     let mut names: Vec<String> = folders
         .iter()
         .filter_map(|folder| fs::read_dir(folder).ok())
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".json")?.to_owned()))
-        // A kind that Escrow knows by itself is not declared again.
+        // A file cannot redefine a built-in kind.
         .filter(|name| is_kind_name(name) && outcome::Kind::find(name).is_none())
         .collect();
     names.sort_unstable();

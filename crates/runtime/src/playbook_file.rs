@@ -1,5 +1,5 @@
-//! Reads playbooks from files, with a look at what stands beside them: playbooks that they nest, agents, rules, and
-//! the outcome kinds of the project.
+//! Reads playbook files and resolves what they refer to: nested playbooks, agents, rules files and custom outcome
+//! kinds.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, Inputs, Plan};
 use escrow_playbook::{
-    Diagnostic, FoundAgent, Reading, ReferenceResolver, RulesText, Severity, TEXT_BYTES_MAX, read_agent,
-    read_bytes_with,
+    AgentLookup, Diagnostic, Reading, ReferenceResolver, RulesFile, Severity, TEXT_BYTES_MAX, read_agent,
 };
 use serde_json::Value;
 
@@ -18,75 +17,75 @@ use crate::agents;
 use crate::catalog::catalog;
 use crate::outcome_kinds;
 
-/// Reads the playbook whose file has these bytes. What it nests is looked for beside it, then in `directory`,
-/// then among the playbooks of the project there.
+/// Reads a playbook from the bytes of its file. Nested playbooks are searched in the folder of the file, then in
+/// `directory`, then in the project's `.escrow/playbooks/` there.
 pub fn read(path: &Path, bytes: &[u8], directory: &Path) -> Reading {
-    Look { directory, known: RefCell::default() }.read(path, bytes)
+    PlaybookLoader { directory, known: RefCell::default() }.read(path, bytes)
 }
 
-/// The playbook that one task for an agent stands for.
+/// The playbook of one check that gives a task to an agent.
 pub fn of_agent(name: &str, directory: &Path) -> Reading {
-    let look = Look { directory, known: RefCell::default() };
-    read_agent(name, &catalog(), &look.beside(None))
+    let loader = PlaybookLoader { directory, known: RefCell::default() };
+    read_agent(name, &catalog(), &loader.references(None))
 }
 
-/// The file that a nested playbook's name stands for, with its bytes.
-pub(crate) fn find(name: &str, beside: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
+/// The file that the name of a nested playbook refers to, with its bytes.
+pub(crate) fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
     let project = directory.join(".escrow/playbooks");
-    [beside, Some(directory), Some(&project)].into_iter().flatten().find_map(|place| {
-        let path = place.join(name);
+    [folder, Some(directory), Some(&project)].into_iter().flatten().find_map(|folder| {
+        let path = folder.join(name);
         read_bytes(&path).ok().map(|bytes| (path, bytes))
     })
 }
 
-/// What stands in a file that should be a playbook or its tests: as much as may stand there, and one byte more when
-/// there is more.
+/// The bytes of a playbook or test file, cut one byte beyond the size limit so that the reader can report it.
 pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// How many nested files are looked at.
+/// How many nested files are read.
 const FILES_MAX: usize = 50;
 
-struct Look<'a> {
+/// Reads a playbook and the playbooks that it nests, each file once.
+struct PlaybookLoader<'a> {
     directory: &'a Path,
-    /// Each file is read once. One that is being read changes nothing by nesting itself.
+    /// A file that is still being read is present with defaults, so a playbook that nests itself ends the search.
     known: RefCell<BTreeMap<PathBuf, Nested>>,
 }
 
-impl Look<'_> {
-    fn beside<'b>(&'b self, beside: Option<&'b Path>) -> Neighbours<'b> {
-        Neighbours { look: self, beside }
+impl PlaybookLoader<'_> {
+    fn references<'b>(&'b self, folder: Option<&'b Path>) -> FileReferences<'b> {
+        FileReferences { loader: self, folder }
     }
 
     fn read(&self, path: &Path, bytes: &[u8]) -> Reading {
-        let beside = self.beside(path.parent());
-        read_bytes_with(bytes, &path.display().to_string(), &catalog(), &beside)
+        let references = self.references(path.parent());
+        escrow_playbook::read_bytes(bytes, &path.display().to_string(), &catalog(), &references)
     }
 
-    /// What cannot be read may do anything, and promises nothing.
-    fn nested(&self, name: &str, beside: Option<&Path>) -> Nested {
-        let anything = |trouble| Nested { changes: true, trouble, ..Nested::default() };
-        let Some((path, bytes)) = find(name, beside, self.directory) else {
-            return anything(Some(format!("there is no file `{name}`")));
+    /// A nested playbook that cannot be read counts as mutating and expects no artifacts.
+    fn nested(&self, name: &str, folder: Option<&Path>) -> Nested {
+        let unreadable = |error| Nested { is_mutating: true, error, ..Nested::default() };
+        let Some((path, bytes)) = find(name, folder, self.directory) else {
+            return unreadable(Some(format!("file `{name}` not found")));
         };
         let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         if let Some(known) = self.known.borrow().get(&identity) {
             return known.clone();
         }
         if self.known.borrow().len() >= FILES_MAX {
-            return anything(None);
+            return unreadable(None);
         }
         self.known.borrow_mut().insert(identity.clone(), Nested::default());
         let reading = self.read(&path, &bytes);
         let nested = match reading.plan {
-            None => anything(first_problem(&reading.diagnostics)),
+            None => unreadable(first_problem(&reading.diagnostics)),
             Some(plan) => Nested {
-                changes: plan.checks.iter().any(|check| check.mutating),
-                artifacts: promises(&plan),
-                trouble: None,
+                is_mutating: plan.checks.iter().any(|check| check.mutating),
+                artifacts: visible_artifacts(&plan),
+                error: None,
                 inputs: Some(plan.inputs),
             },
         };
@@ -95,57 +94,57 @@ impl Look<'_> {
     }
 }
 
-/// `line 3: a check needs `type` (E0106)`, of a file that cannot be run.
+/// The first error of a file, as in `line 3: a check needs `type` (E0106)`.
 pub(crate) fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
     let first = diagnostics.iter().find(|one| one.severity == Severity::Error)?;
     Some(format!("line {}: {} ({})", first.line, first.message, first.code))
 }
 
-/// What a nested run promises to the one around it. What its items deliver only it can know, and outcomes are its
-/// own: it verifies those itself.
-fn promises(plan: &Plan) -> Vec<ExpectedArtifact> {
+/// The artifacts that a nested run promises to its parent. Artifacts of fan-out items are known only to the nested
+/// run, and it verifies outcome kinds itself.
+fn visible_artifacts(plan: &Plan) -> Vec<ExpectedArtifact> {
     let is_of_items = |one: &&ExpectedArtifact| {
         let check = one.check.as_deref().and_then(|check| plan.find(check));
         check.is_some_and(|check| !plan.check(check).fan.is_empty())
     };
-    let promised = plan.artifacts.expected.iter().filter(|one| !is_of_items(one));
-    promised.map(|one| ExpectedArtifact { kind: None, ..one.clone() }).collect()
+    let visible = plan.artifacts.expected.iter().filter(|one| !is_of_items(one));
+    visible.map(|one| ExpectedArtifact { kind: None, ..one.clone() }).collect()
 }
 
-/// What is known of a nested playbook before it runs.
+/// What is known about a nested playbook before it runs.
 #[derive(Clone, Debug, Default)]
 struct Nested {
-    changes: bool,
+    is_mutating: bool,
     artifacts: Vec<ExpectedArtifact>,
-    trouble: Option<String>,
+    error: Option<String>,
     inputs: Option<Inputs>,
 }
 
-/// What stands beside one of the files.
-struct Neighbours<'a> {
-    look: &'a Look<'a>,
-    beside: Option<&'a Path>,
+/// Resolves the references of one file. `folder` is where it is stored.
+struct FileReferences<'a> {
+    loader: &'a PlaybookLoader<'a>,
+    folder: Option<&'a Path>,
 }
 
-impl ReferenceResolver for Neighbours<'_> {
-    fn changes_the_world(&self, playbook: &str) -> bool {
-        self.look.nested(playbook, self.beside).changes
+impl ReferenceResolver for FileReferences<'_> {
+    fn nested_is_mutating(&self, playbook: &str) -> bool {
+        self.loader.nested(playbook, self.folder).is_mutating
     }
 
-    fn trouble(&self, playbook: &str) -> Option<String> {
-        self.look.nested(playbook, self.beside).trouble
+    fn nested_error(&self, playbook: &str) -> Option<String> {
+        self.loader.nested(playbook, self.folder).error
     }
 
-    fn inputs(&self, playbook: &str) -> Option<Inputs> {
-        self.look.nested(playbook, self.beside).inputs
+    fn nested_inputs(&self, playbook: &str) -> Option<Inputs> {
+        self.loader.nested(playbook, self.folder).inputs
     }
 
-    fn promises(&self, playbook: &str) -> Vec<ExpectedArtifact> {
-        self.look.nested(playbook, self.beside).artifacts
+    fn nested_artifacts(&self, playbook: &str) -> Vec<ExpectedArtifact> {
+        self.loader.nested(playbook, self.folder).artifacts
     }
 
-    fn agent(&self, name: &str) -> FoundAgent {
-        let from: Vec<&Path> = self.beside.into_iter().chain([self.look.directory]).collect();
+    fn agent(&self, name: &str) -> AgentLookup {
+        let from: Vec<&Path> = self.folder.into_iter().chain([self.loader.directory]).collect();
         agents::find(name, &from)
     }
 
@@ -153,36 +152,38 @@ impl ReferenceResolver for Neighbours<'_> {
         outcome_kinds::find(name, &self.projects())
     }
 
-    fn outcome_kinds(&self) -> Vec<String> {
+    fn outcome_kind_names(&self) -> Vec<String> {
         outcome_kinds::names(&self.projects())
     }
 
-    fn rules(&self, name: &str) -> Option<RulesText> {
-        find_rules(name, self.beside, self.look.directory)
+    fn rules_file(&self, name: &str) -> Option<RulesFile> {
+        find_rules(name, self.folder, self.loader.directory)
     }
 }
 
-impl Neighbours<'_> {
+impl FileReferences<'_> {
     fn projects(&self) -> Vec<PathBuf> {
-        outcome_kinds::projects([Some(self.look.directory), self.beside].into_iter().flatten())
+        outcome_kinds::projects([Some(self.loader.directory), self.folder].into_iter().flatten())
     }
 }
 
-/// A file of rules may be this long.
+/// The size limit of a rules file.
 const RULES_BYTES_MAX: u64 = 16 << 20;
 
-/// The file of rules that a name stands for: beside the playbook, in `directory`, or in `.escrow/rules/`.
-pub fn find_rules(name: &str, beside: Option<&Path>, directory: &Path) -> Option<RulesText> {
+/// The rules file that a name refers to: in the folder of the playbook, in `directory`, or in `.escrow/rules/`.
+pub fn find_rules(name: &str, folder: Option<&Path>, directory: &Path) -> Option<RulesFile> {
     let above = directory.ancestors().map(|above| above.join(".escrow/rules")).find(|folder| folder.is_dir());
-    let path = [beside, Some(directory), above.as_deref()]
+    let path = [folder, Some(directory), above.as_deref()]
         .into_iter()
         .flatten()
-        .flat_map(|place| ["", ".yaml", ".yml", ".json"].map(|ending| place.join(format!("{name}{ending}"))))
+        .flat_map(|folder| {
+            ["", ".yaml", ".yml", ".json"].map(|ending| folder.join(format!("{name}{ending}")))
+        })
         .find(|path| path.is_file())?;
-    Some(RulesText { file: path.display().to_string(), text: read_text(&path, RULES_BYTES_MAX) })
+    Some(RulesFile { file: path.display().to_string(), text: read_text(&path, RULES_BYTES_MAX) })
 }
 
-/// The whole of a file that is text and not too long.
+/// The text of a file that is UTF-8 and not longer than `bytes_max`.
 pub fn read_text(path: impl AsRef<Path>, bytes_max: u64) -> Result<String, String> {
     let mut text = String::new();
     let file = fs::File::open(path).map_err(|error| error.to_string())?;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_engine::Run;
-use escrow_model::{Answer, Entry, Facts, Message, Millis, Plan, RunOptions, ScopePath, Sighting};
+use escrow_model::{Answer, Entry, Facts, Message, Millis, Plan, RunOptions, ScopedCheck, Sighting};
 
 pub use case::rehearsal_of;
 pub use compare::{Difference, differences};
@@ -31,7 +31,7 @@ pub struct Rehearsal {
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     /// By check and scope. The root scope answers for the items that have no answer of their own.
-    pub replies: BTreeMap<(String, ScopePath), Replies>,
+    pub replies: BTreeMap<ScopedCheck, Replies>,
     pub messages: Vec<ScriptedMessage>,
     /// What lies in the artifact directory when somebody looks.
     pub sightings: Vec<Sighting>,
@@ -69,18 +69,16 @@ pub struct ScriptedMessage {
 
 #[derive(Clone, Debug)]
 pub enum Act {
-    /// Of what waits at a place, whatever its id.
-    Approve(Place),
-    Deny(Place),
-    Answer(Place, String),
+    /// Of what waits at this check and scope, whatever its id.
+    Approve(ScopedCheck),
+    Deny(ScopedCheck),
+    Answer(ScopedCheck, String),
     Send(Message),
     /// Nobody does anything for so long.
     Wait {
         ms: u64,
     },
 }
-
-pub type Place = (String, ScopePath);
 
 /// What a rehearsal came to.
 #[derive(Debug)]

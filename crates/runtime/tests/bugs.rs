@@ -69,7 +69,12 @@ fn a_provider_that_panics_is_noticed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().display().to_string();
     let text = "checks: {a: {type: command, exec: 'true'}}";
-    let reading = escrow_playbook::read(text, "p.yaml", &escrow_runtime::catalog::catalog());
+    let reading = escrow_playbook::read(
+        text,
+        "p.yaml",
+        &escrow_runtime::catalog::catalog(),
+        &escrow_playbook::NoReferences,
+    );
     let id = RunId::new(1, 2);
     let options = RunOptions { parallelism: 2, ..RunOptions::new(id.clone(), path.clone(), path) };
     let plan = Arc::new(reading.plan.expect("it is good"));

@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
-use escrow_model::{Criticality, Ending, Entry, Event, Message, Plan, ScopePath, Verdict, WaitKind};
+use escrow_model::{Criticality, Ending, Entry, Event, Message, Plan, ScopedCheck, Verdict, WaitKind};
 use escrow_store::{MessageId, Verification};
 use escrow_testkit::{Options, Reader, Stage, Weather, document};
 use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::people::Posted;
-
-type Place = (String, ScopePath);
 
 /// Reads the journal as an auditor would who trusts nobody.
 pub(crate) fn judge(
@@ -60,17 +58,17 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
             spec.criticality == Criticality::External && !spec.idempotent
         })
     };
-    let mut open: BTreeSet<Place> = BTreeSet::new();
-    let mut cut_off: BTreeSet<Place> = BTreeSet::new();
-    let mut unknown: BTreeMap<Place, bool> = BTreeMap::new();
-    let mut confirmed: BTreeSet<Place> = BTreeSet::new();
-    let mut kept: BTreeSet<Place> = BTreeSet::new();
+    let mut open: BTreeSet<ScopedCheck> = BTreeSet::new();
+    let mut cut_off: BTreeSet<ScopedCheck> = BTreeSet::new();
+    let mut unknown: BTreeMap<ScopedCheck, bool> = BTreeMap::new();
+    let mut confirmed: BTreeSet<ScopedCheck> = BTreeSet::new();
+    let mut kept: BTreeSet<ScopedCheck> = BTreeSet::new();
     for entry in journal {
-        let place = match &entry.event {
+        let location = match &entry.event {
             Event::AttemptStarted { check, scope, .. }
             | Event::AttemptAnswered { check, scope, .. }
             | Event::CheckJudged { check, scope, .. }
-            | Event::WaitStarted { check, scope, .. } => (check.clone(), scope.clone()),
+            | Event::WaitStarted { check, scope, .. } => ScopedCheck::new(check, scope),
             // What a route re-runs was meant to be repeated.
             Event::Routed { .. } => {
                 confirmed.clear();
@@ -82,20 +80,20 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                 continue;
             }
             Event::MessageDelivered { message: Message::Assume { check, scope, .. }, refused: None } => {
-                let place = (check.clone(), scope.clone());
-                unknown.remove(&place);
-                kept.remove(&place);
+                let location = ScopedCheck::new(check, scope);
+                unknown.remove(&location);
+                kept.remove(&location);
                 continue;
             }
             // Somebody looks, and finds out or does not; then a person is asked.
             Event::ReconcileStarted { check, scope, .. } => {
-                unknown.insert((check.clone(), scope.clone()), true);
+                unknown.insert(ScopedCheck::new(check, scope), true);
                 continue;
             }
             Event::Reconciled { check, scope, finding: Some(_), .. } => {
-                let place = (check.clone(), scope.clone());
-                unknown.remove(&place);
-                kept.remove(&place);
+                let location = ScopedCheck::new(check, scope);
+                unknown.remove(&location);
+                kept.remove(&location);
                 continue;
             }
             Event::RunResumed {} => {
@@ -104,42 +102,42 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
             }
             _ => continue,
         };
-        if !careful(&place.0) {
+        if !careful(&location.check) {
             continue;
         }
         match &entry.event {
             Event::AttemptStarted { .. } => {
-                if unknown.contains_key(&place) || cut_off.contains(&place) {
-                    return Err(format!("{place:?} is tried again though nobody knows what it did"));
+                if unknown.contains_key(&location) || cut_off.contains(&location) {
+                    return Err(format!("{location} is tried again though nobody knows what it did"));
                 }
-                if kept.contains(&place) {
-                    return Err(format!("{place:?} was confirmed, and is done again with what failed"));
+                if kept.contains(&location) {
+                    return Err(format!("{location} was confirmed, and is done again with what failed"));
                 }
-                open.insert(place);
+                open.insert(location);
             }
             Event::AttemptAnswered { answer, .. } => {
-                open.remove(&place);
+                open.remove(&location);
                 let says_unknown = matches!(&answer.ending, Ending::Fault(fault) if fault.effect_unknown);
-                if cut_off.remove(&place) && !says_unknown {
-                    return Err(format!("{place:?} was cut off and is not unknown"));
+                if cut_off.remove(&location) && !says_unknown {
+                    return Err(format!("{location} was cut off and is not unknown"));
                 }
                 if says_unknown {
-                    unknown.insert(place, false);
+                    unknown.insert(location, false);
                 }
             }
-            Event::CheckJudged { verdict: Verdict::Succeeded, .. } => drop(confirmed.insert(place)),
-            Event::CheckJudged { verdict: Verdict::Failed, .. } => drop(confirmed.remove(&place)),
+            Event::CheckJudged { verdict: Verdict::Succeeded, .. } => drop(confirmed.insert(location)),
+            Event::CheckJudged { verdict: Verdict::Failed, .. } => drop(confirmed.remove(&location)),
             Event::WaitStarted { kind: WaitKind::UnknownEffect, .. } => {
-                unknown.insert(place, true);
+                unknown.insert(location, true);
             }
             _ => {}
         }
     }
-    if let Some((place, _)) = unknown.iter().find(|(_, asked)| !**asked) {
-        return Err(format!("the effect of {place:?} is unknown and nobody was asked"));
+    if let Some((location, _)) = unknown.iter().find(|(_, asked)| !**asked) {
+        return Err(format!("the effect of {location} is unknown and nobody was asked"));
     }
     match cut_off.first() {
-        Some(place) => Err(format!("{place:?} was cut off and nobody said so")),
+        Some(location) => Err(format!("{location} was cut off and nobody said so")),
         None => Ok(()),
     }
 }

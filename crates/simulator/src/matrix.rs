@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Answer, Assumption, ExpectedArtifact, Facts, Message, Plan, ProviderFault, RunOptions, ScopePath,
+    Answer, Assumption, ExpectedArtifact, Facts, Message, Plan, ProviderFault, RunOptions, ScopedCheck,
     Sighting, WaitKind,
 };
 use escrow_runtime::redaction::Redactor;
@@ -29,7 +29,7 @@ pub struct Recorded {
     pub options: RunOptions,
     pub facts: Facts,
     /// By check and scope: the answers to the first attempt, the second, and so on.
-    pub answers: BTreeMap<(String, ScopePath), Vec<Answer>>,
+    pub answers: BTreeMap<ScopedCheck, Vec<Answer>>,
     pub seen: Vec<Sighting>,
 }
 
@@ -42,7 +42,7 @@ pub struct Rest {
 }
 
 /// Attempts that were cut off do not use up an answer.
-type Lost = Arc<Mutex<BTreeMap<(String, ScopePath), u32>>>;
+type Lost = Arc<Mutex<BTreeMap<ScopedCheck, u32>>>;
 
 impl Recorded {
     /// Drives the run until it ends or waits for a person; killed once, at a commit, before it is written or after.
@@ -76,9 +76,9 @@ impl Recorded {
                     audit(&memory, &ledger, &run)?;
                     return Ok(Rest { run, cut_off, commits: disk.commits() });
                 };
-                cut_off.push(wait.0.clone());
+                cut_off.push(wait.check.clone());
                 *lost.lock().unwrap_or_else(PoisonError::into_inner).entry(wait.clone()).or_default() += 1;
-                let (check, scope) = wait;
+                let ScopedCheck { check, scope } = wait;
                 let message = Message::Assume { check, scope, assumption: Assumption::Retry, by: None };
                 memory.send(id, &message, "a person").map_err(|error| error.to_string())?;
             }
@@ -112,7 +112,7 @@ impl Recorded {
     fn answers(&self, lost: &Lost) -> Answers {
         let (recorded, lost) = (self.answers.clone(), Arc::clone(lost));
         let reply = move |ask: &Ask<'_>| {
-            let place = (ask.check.to_owned(), ask.scope.clone());
+            let place = ScopedCheck::new(ask.check, ask.scope);
             let cut_off =
                 lost.lock().unwrap_or_else(PoisonError::into_inner).get(&place).copied().unwrap_or(0);
             let turn = usize::try_from(ask.attempt.saturating_sub(cut_off + 1)).unwrap_or(usize::MAX);
@@ -131,9 +131,9 @@ impl Recorded {
 }
 
 /// An effect that the kill made unknown, and not the record.
-fn lost_effect(run: &Run) -> Option<(String, ScopePath)> {
+fn lost_effect(run: &Run) -> Option<ScopedCheck> {
     let wait = run.waits().into_iter().find(|wait| wait.kind == WaitKind::UnknownEffect)?;
-    Some((wait.check, wait.scope))
+    Some(ScopedCheck { check: wait.check, scope: wait.scope })
 }
 
 fn audit(memory: &Arc<dyn Backing>, ledger: &Ledger, run: &Run) -> Result<(), String> {

@@ -4,26 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Assumption, CheckIndex, CheckStatus, Criticality, Ending, Entry, Event, Message, Plan, ScopePath, Verdict,
+    Assumption, CheckIndex, CheckStatus, Criticality, Ending, Entry, Event, Message, Plan, ScopePath,
+    ScopedCheck, Verdict,
 };
-
-type Place = (String, ScopePath);
 
 /// Reads a journal from its beginning and says what it breaks.
 #[derive(Default)]
 pub struct Reader {
-    running: BTreeSet<Place>,
+    running: BTreeSet<ScopedCheck>,
     /// Where `reconcile` looks.
-    looking: BTreeSet<Place>,
+    looking: BTreeSet<ScopedCheck>,
     /// External attempts that may have taken effect, and nobody has said so or otherwise.
-    unknown: BTreeSet<Place>,
-    violated: BTreeSet<Place>,
+    unknown: BTreeSet<ScopedCheck>,
+    violated: BTreeSet<ScopedCheck>,
     /// Retries of the last decision.
-    retries: BTreeMap<Place, u32>,
-    attempts: BTreeMap<Place, u32>,
-    retried: BTreeMap<Place, u32>,
+    retries: BTreeMap<ScopedCheck, u32>,
+    attempts: BTreeMap<ScopedCheck, u32>,
+    retried: BTreeMap<ScopedCheck, u32>,
     loops: BTreeMap<ScopePath, u32>,
-    verdicts: BTreeMap<Place, Verdict>,
+    verdicts: BTreeMap<ScopedCheck, Verdict>,
     routed: bool,
 }
 
@@ -34,7 +33,7 @@ impl Reader {
         for entry in journal {
             reader.entry(plan, &entry.event);
             let at_work = reader.running.iter().chain(&reader.looking);
-            let slots = at_work.filter(|(name, _)| needs_slot(plan, name)).count();
+            let slots = at_work.filter(|at| needs_slot(plan, &at.check)).count();
             assert!(slots <= limit as usize, "{slots} run at once, {limit} may");
         }
         reader.items_are_apart();
@@ -44,64 +43,64 @@ impl Reader {
     fn entry(&mut self, plan: &Plan, event: &Event) {
         match event {
             Event::AttemptStarted { check, scope, attempt, .. } => {
-                let place = (check.clone(), scope.clone());
-                self.contracts_are_kept(plan, &place);
-                self.groups_have_room(plan, &place);
-                assert!(!self.unknown.contains(&place), "{check}{scope} may have taken effect already");
-                let attempts = self.attempts.entry(place.clone()).or_default();
+                let location = ScopedCheck::new(check, scope);
+                self.contracts_are_kept(plan, &location);
+                self.groups_have_room(plan, &location);
+                assert!(!self.unknown.contains(&location), "{check}{scope} may have taken effect already");
+                let attempts = self.attempts.entry(location.clone()).or_default();
                 *attempts += 1;
                 assert_eq!(*attempts, *attempt, "attempts of {check}{scope} count up");
-                assert!(self.running.insert(place), "{check}{scope} runs twice at once");
+                assert!(self.running.insert(location), "{check}{scope} runs twice at once");
             }
             Event::AttemptAnswered { check, scope, answer, .. } => {
-                let place = (check.clone(), scope.clone());
-                assert!(self.running.remove(&place), "{check}{scope} was running");
+                let location = ScopedCheck::new(check, scope);
+                assert!(self.running.remove(&location), "{check}{scope} was running");
                 let spec = plan.check(plan.find(check).expect("it is in the plan"));
                 let at_risk = spec.criticality == Criticality::External && !spec.idempotent;
                 if at_risk && matches!(&answer.ending, Ending::Fault(fault) if fault.effect_unknown) {
-                    self.unknown.insert(place);
+                    self.unknown.insert(location);
                 }
             }
             Event::ReconcileStarted { check, scope, .. } => {
-                let place = (check.clone(), scope.clone());
-                assert!(self.unknown.contains(&place), "the effect of {check}{scope} is known");
-                assert!(self.looking.insert(place), "{check}{scope} is looked for twice");
+                let location = ScopedCheck::new(check, scope);
+                assert!(self.unknown.contains(&location), "the effect of {check}{scope} is known");
+                assert!(self.looking.insert(location), "{check}{scope} is looked for twice");
             }
             Event::Reconciled { check, scope, finding, .. } => {
-                let place = (check.clone(), scope.clone());
-                assert!(self.looking.remove(&place), "nobody looked for {check}{scope}");
+                let location = ScopedCheck::new(check, scope);
+                assert!(self.looking.remove(&location), "nobody looked for {check}{scope}");
                 if *finding == Some(Assumption::Retry) {
-                    self.unknown.remove(&place);
-                    *self.retried.entry(place).or_default() += 1;
+                    self.unknown.remove(&location);
+                    *self.retried.entry(location).or_default() += 1;
                 }
             }
             Event::CheckJudged { check, scope, verdict, violation, .. } => {
-                let place = (check.clone(), scope.clone());
-                self.unknown.remove(&place);
-                self.looking.remove(&place);
-                self.verdicts.insert(place.clone(), *verdict);
+                let location = ScopedCheck::new(check, scope);
+                self.unknown.remove(&location);
+                self.looking.remove(&location);
+                self.verdicts.insert(location.clone(), *verdict);
                 match verdict {
-                    Verdict::Succeeded => drop(self.violated.remove(&place)),
-                    Verdict::Failed if *violation => drop(self.violated.insert(place)),
+                    Verdict::Succeeded => drop(self.violated.remove(&location)),
+                    Verdict::Failed if *violation => drop(self.violated.insert(location)),
                     Verdict::Failed => {}
                 }
             }
             Event::RetryScheduled { check, scope, retry, .. } => {
-                let place = (check.clone(), scope.clone());
+                let location = ScopedCheck::new(check, scope);
                 let spec = plan.check(plan.find(check).expect("it is in the plan"));
                 let max = spec.retry.expect("what is retried says so").max;
                 assert!(*retry <= max, "{check}{scope} is retried more than {max} times");
-                self.retries.insert(place.clone(), *retry);
-                *self.retried.entry(place).or_default() += 1;
+                self.retries.insert(location.clone(), *retry);
+                *self.retried.entry(location).or_default() += 1;
             }
             Event::MessageDelivered {
                 message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
             } if *assumption == Assumption::Retry => {
-                let place = (check.clone(), scope.clone());
-                self.unknown.remove(&place);
-                self.looking.remove(&place);
-                *self.retried.entry(place).or_default() += 1;
+                let location = ScopedCheck::new(check, scope);
+                self.unknown.remove(&location);
+                self.looking.remove(&location);
+                *self.retried.entry(location).or_default() += 1;
             }
             Event::Routed { check, to_scope, again, .. } => {
                 self.routed = true;
@@ -119,17 +118,17 @@ impl Reader {
     }
 
     /// No external check starts behind an unremedied violation of something that it certainly depends on.
-    fn contracts_are_kept(&self, plan: &Plan, (name, scope): &Place) {
+    fn contracts_are_kept(&self, plan: &Plan, ScopedCheck { check: name, scope }: &ScopedCheck) {
         let check = plan.find(name).expect("it is in the plan");
         if plan.check(check).criticality != Criticality::External {
             return;
         }
         for dependency in certain_dependencies(plan, check) {
             let spec = plan.check(dependency);
-            let broken = self.violated.iter().find(|(violated, at)| {
-                *violated == spec.name
-                    && (self.has_item(plan, violated, at))
-                    && shares(plan, check, scope, dependency, at)
+            let broken = self.violated.iter().find(|violated| {
+                violated.check == spec.name
+                    && self.has_item(plan, &violated.check)
+                    && shares(plan, check, scope, dependency, &violated.scope)
             });
             assert!(broken.is_none(), "{name}{scope} starts behind {broken:?}");
         }
@@ -137,12 +136,12 @@ impl Reader {
 
     /// Items that a later pass no longer has do not count; whether they do is not told from entries alone, so
     /// only violations outside fan-outs, and of plans without routes, are held against a start.
-    fn has_item(&self, plan: &Plan, name: &str, _at: &ScopePath) -> bool {
+    fn has_item(&self, plan: &Plan, name: &str) -> bool {
         let check = plan.find(name).expect("it is in the plan");
         plan.check(check).fan.is_empty() || !self.routed
     }
 
-    fn groups_have_room(&self, plan: &Plan, (name, scope): &Place) {
+    fn groups_have_room(&self, plan: &Plan, ScopedCheck { check: name, scope }: &ScopedCheck) {
         let spec = plan.check(plan.find(name).expect("it is in the plan"));
         let (Some(parent), Some(above)) = (spec.fan.last(), scope.parent()) else { return };
         if !needs_slot(plan, name) {
@@ -152,14 +151,15 @@ impl Reader {
             let other = plan.check(plan.find(other).expect("it is in the plan"));
             other.fan.last() == Some(parent)
         };
-        let beside = |(other, at): &&Place| at.parent().as_ref() == Some(&above) && of_parent(other);
+        let beside =
+            |other: &&ScopedCheck| other.scope.parent().as_ref() == Some(&above) && of_parent(&other.check);
         match plan.check(*parent).concurrency {
             Some(limit) => {
                 let used = self.running.iter().filter(beside).count();
                 assert!(used < limit as usize, "{name}{scope} is more than the concurrency of {limit}");
             }
             None if spec.criticality == Criticality::External => {
-                let used = self.running.iter().filter(beside).filter(|(other, _)| other == name).count();
+                let used = self.running.iter().filter(beside).filter(|other| other.check == *name).count();
                 assert_eq!(used, 0, "items of the external {name} run one at a time");
             }
             None => {}
@@ -171,9 +171,9 @@ impl Reader {
         if self.routed {
             return;
         }
-        for (place, attempts) in &self.attempts {
-            let retried = self.retried.get(place).copied().unwrap_or(0);
-            assert!(*attempts <= 1 + retried, "{place:?} ran {attempts} times with {retried} retries");
+        for (location, attempts) in &self.attempts {
+            let retried = self.retried.get(location).copied().unwrap_or(0);
+            assert!(*attempts <= 1 + retried, "{location} ran {attempts} times with {retried} retries");
         }
     }
 
@@ -183,16 +183,16 @@ impl Reader {
             let of_check: BTreeMap<&ScopePath, &u32> = self
                 .attempts
                 .iter()
-                .filter(|((name, _), _)| *name == check.name)
-                .map(|((_, scope), attempts)| (scope, attempts))
+                .filter(|(at, _)| at.check == check.name)
+                .map(|(at, attempts)| (&at.scope, attempts))
                 .collect();
             let total: u32 = of_check.values().copied().sum();
             assert_eq!(shown.runs, total, "runs of {}", check.name);
             if !check.fan.is_empty() || !run.status().is_terminal() {
                 continue;
             }
-            let place = (check.name.clone(), ScopePath::root());
-            let expected = match self.verdicts.get(&place) {
+            let location = ScopedCheck::new(&check.name, &ScopePath::root());
+            let expected = match self.verdicts.get(&location) {
                 Some(Verdict::Succeeded) => CheckStatus::Succeeded,
                 Some(Verdict::Failed) => CheckStatus::Failed,
                 None => CheckStatus::Skipped,
@@ -227,7 +227,7 @@ fn certain_dependencies(plan: &Plan, check: CheckIndex) -> BTreeSet<CheckIndex> 
     found
 }
 
-/// Whether two places concern the same items.
+/// Whether two locations concern the same items.
 fn shares(plan: &Plan, one: CheckIndex, at: &ScopePath, other: CheckIndex, there: &ScopePath) -> bool {
     let (fan, other_fan) = (&plan.check(one).fan, &plan.check(other).fan);
     let depth = fan.iter().zip(other_fan).take_while(|(a, b)| a == b).count();

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use escrow_model::{ExpectedArtifact, Plan};
-use escrow_playbook::ReferenceResolver;
+use escrow_playbook::{NoReferences, ReferenceResolver};
 
 use crate::catalog;
 
@@ -20,7 +20,7 @@ pub fn plan(text: &str) -> Arc<Plan> {
 /// The same, or why it does not load.
 pub fn try_plan(text: &str) -> Result<Arc<Plan>, String> {
     let text = yaml(text);
-    let reading = escrow_playbook::read_beside(&text, "test.yaml", &catalog(), &Promising);
+    let reading = escrow_playbook::read(&text, "test.yaml", &catalog(), &Promising);
     reading.plan.map(Arc::new).ok_or_else(|| format!("{text}\n{:#?}", reading.diagnostics))
 }
 
@@ -28,12 +28,12 @@ pub fn try_plan(text: &str) -> Result<Arc<Plan>, String> {
 struct Promising;
 
 impl ReferenceResolver for Promising {
-    fn promises(&self, name: &str) -> Vec<ExpectedArtifact> {
+    fn nested_artifacts(&self, name: &str) -> Vec<ExpectedArtifact> {
         if name != "promises.yaml" {
             return Vec::new();
         }
         let text = "artifacts: {expected: [{id: notes, path: notes.md}]}\nchecks: {a: {type: noop}}";
-        let plan = escrow_playbook::read(text, name, &catalog()).plan.expect("it is good");
+        let plan = escrow_playbook::read(text, name, &catalog(), &NoReferences).plan.expect("it is good");
         plan.artifacts.expected
     }
 }

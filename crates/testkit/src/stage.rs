@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use escrow_engine::{Effect, Input, Run, Turn};
+use escrow_engine::{AttemptKey, Effect, Input, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Entry, Event, ExpectedArtifact, Facts, Message, Millis, Plan,
-    ProviderFault, Request, RunId, RunOptions, RunStatus, ScopePath, SeenFile, Sighting,
+    Answer, Assumption, Entry, Event, ExpectedArtifact, Facts, Message, Millis, Plan, ProviderFault, Request,
+    RunId, RunOptions, RunStatus, ScopePath, ScopedCheck, SeenFile, Sighting,
 };
 
 use crate::{Ask, Step, World};
@@ -38,10 +38,12 @@ impl Default for Options {
     }
 }
 
-type Running = (CheckIndex, ScopePath, u32, EffectKind);
-
-/// One that is done and is looked at.
-type Attempt = (CheckIndex, ScopePath, u32);
+/// An effect under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Running {
+    attempt: AttemptKey,
+    kind: EffectKind,
+}
 
 /// What the effect_runner is sent for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +64,7 @@ pub struct Stage<W> {
     /// Knows the journal and nothing else: what a replay after each turn would give.
     shadow: Option<Run>,
     /// What is to be looked at.
-    looks: VecDeque<(Vec<ExpectedArtifact>, Option<Attempt>)>,
+    looks: VecDeque<(Vec<ExpectedArtifact>, Option<AttemptKey>)>,
     /// Answers under way, by time and then by the place of their intent in the journal.
     coming: BTreeMap<(Millis, usize), (Running, Answer)>,
     /// Attempts that answer only when they are stopped.
@@ -139,7 +141,7 @@ impl<W: World> Stage<W> {
             let seen = sightings(&self.world.files(), &expected);
             self.input(match attempt {
                 None => Input::Seen(seen),
-                Some((check, scope, attempt)) => Input::SeenAt { check, scope, attempt, seen },
+                Some(attempt) => Input::SeenAt { attempt, seen },
             });
             return true;
         }
@@ -150,10 +152,10 @@ impl<W: World> Stage<W> {
         {
             let key = (*due, *number);
             self.now_ms = self.now_ms.max(*due);
-            let ((check, scope, attempt, kind), answer) = self.coming.remove(&key).expect("it was just seen");
+            let (Running { attempt, kind }, answer) = self.coming.remove(&key).expect("it was just seen");
             self.input(match kind {
-                EffectKind::Attempt => Input::Answered { check, scope, attempt, answer },
-                EffectKind::Reconcile => Input::Reconciled { check, scope, attempt, answer },
+                EffectKind::Attempt => Input::Answered { attempt, answer },
+                EffectKind::Reconcile => Input::Reconciled { attempt, answer },
             });
             return true;
         }
@@ -178,7 +180,7 @@ impl<W: World> Stage<W> {
                 self.message(Message::Answer { id, text: text.clone(), by: None });
             }
             Step::Assume(place, word) => {
-                let (check, scope) = parse_place(place);
+                let ScopedCheck { check, scope } = parse_place(place);
                 let assumption = match word.as_str() {
                     "done" => Assumption::Done,
                     "failed" => Assumption::Failed,
@@ -246,16 +248,15 @@ impl<W: World> Stage<W> {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Perform { check, scope, attempt, request } => {
-                self.ask((check, scope, attempt, EffectKind::Attempt), &request);
+            Effect::Perform { attempt, request } => {
+                self.ask(Running { attempt, kind: EffectKind::Attempt }, &request);
             }
-            Effect::Reconcile { check, scope, attempt, request } => {
-                self.ask((check, scope, attempt, EffectKind::Reconcile), &request);
+            Effect::Reconcile { attempt, request } => {
+                self.ask(Running { attempt, kind: EffectKind::Reconcile }, &request);
             }
-            Effect::Stop { check, scope, attempt } => {
-                let is_stopped = |one: &Running| (&one.0, &one.1, &one.2) == (&check, &scope, &attempt);
+            Effect::Stop { attempt } => {
                 let mut coming = self.coming.values().map(|(one, _)| one).chain(&self.silent);
-                let Some(running) = coming.find(|one| is_stopped(one)).cloned() else { return };
+                let Some(running) = coming.find(|one| one.attempt == attempt).cloned() else { return };
                 self.silent.retain(|one| *one != running);
                 self.coming.retain(|_, (one, _)| *one != running);
                 let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
@@ -267,11 +268,11 @@ impl<W: World> Stage<W> {
 
     fn ask(&mut self, running: Running, request: &Request) {
         let plan = Arc::clone(self.run.plan_of());
-        let (check, scope, attempt, kind) = &running;
+        let Running { attempt, kind } = &running;
         let ask = Ask {
-            check: &plan.check(*check).name,
-            scope,
-            attempt: *attempt,
+            check: &plan.check(attempt.check).name,
+            scope: &attempt.scope,
+            attempt: attempt.number,
             request,
             reconcile: *kind == EffectKind::Reconcile,
         };
@@ -288,14 +289,14 @@ impl<W: World> Stage<W> {
     }
 
     /// Where the journal has the intent, so that the order of answers outlives a crash.
-    fn intent_of(&self, (index, place, number, kind): &Running) -> usize {
-        let name = &self.run.plan_of().check(*index).name;
+    fn intent_of(&self, Running { attempt: key, kind }: &Running) -> usize {
+        let name = &self.run.plan_of().check(key.check).name;
         let is_intent = |entry: &Entry| match &entry.event {
             Event::AttemptStarted { check, scope, attempt, .. } if *kind == EffectKind::Attempt => {
-                attempt == number && scope == place && check == name
+                *attempt == key.number && *scope == key.scope && check == name
             }
             Event::ReconcileStarted { check, scope, attempt, .. } if *kind == EffectKind::Reconcile => {
-                attempt == number && scope == place && check == name
+                *attempt == key.number && *scope == key.scope && check == name
             }
             _ => false,
         };
@@ -308,7 +309,7 @@ impl<W: World> Stage<W> {
     }
 
     fn wait_of(&self, place: &str) -> String {
-        let (check, scope) = parse_place(place);
+        let ScopedCheck { check, scope } = parse_place(place);
         let waits = self.run.waits();
         let wait = waits.iter().find(|wait| wait.check == check && wait.scope == scope);
         // A message for something that does not wait is refused, and tests may want that.
@@ -350,9 +351,9 @@ pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<
 }
 
 /// `each[2]` as a name and a scope.
-fn parse_place(place: &str) -> (String, ScopePath) {
+fn parse_place(place: &str) -> ScopedCheck {
     let (name, indices) = place.split_once('[').map_or((place, ""), |(name, rest)| (name, rest));
     let indices = indices.split(['[', ']']).filter(|index| !index.is_empty());
     let indices = indices.map(|index| index.parse().expect("an index is a number")).collect();
-    (name.to_owned(), ScopePath::new(indices))
+    ScopedCheck { check: name.to_owned(), scope: ScopePath::new(indices) }
 }

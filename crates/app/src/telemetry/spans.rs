@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Ending, Millis, Reason, RunStatus, Verdict, WaitKind, hex};
+use escrow_model::{Ending, Millis, Reason, RunStatus, ScopedCheck, Verdict, WaitKind, hex};
 use escrow_runtime::telemetry::Parent;
 use sha2::{Digest, Sha256};
 
@@ -58,12 +58,10 @@ pub(super) struct Spans {
     run: Option<Span>,
     /// How often the run was reopened. Each pass is another span.
     passes: u32,
-    /// By check and scope.
-    attempts: BTreeMap<String, Span>,
+    attempts: BTreeMap<ScopedCheck, Span>,
     /// By the id of the wait.
     waits: BTreeMap<String, Span>,
-    /// By check and scope.
-    reconciles: BTreeMap<String, Span>,
+    reconciles: BTreeMap<ScopedCheck, Span>,
     pub(super) finished: Vec<Span>,
 }
 
@@ -110,10 +108,10 @@ impl Spans {
                     ("escrow.external", Attribute::Flag(*external)),
                 ];
                 let opened = self.below(*of, &format!("#{attempt}"), at, attributes);
-                self.attempts.insert(of.to_string(), opened);
+                self.attempts.insert(of.scoped_check(), opened);
             }
             What::AttemptAnswered { of, answer, .. } => {
-                if let Some(open) = self.attempts.get_mut(&of.to_string()) {
+                if let Some(open) = self.attempts.get_mut(&of.scoped_check()) {
                     open.end = at;
                     if let Ending::Fault(fault) = &answer.ending {
                         open.attributes.push(("escrow.fault", text(&fault.code)));
@@ -174,10 +172,10 @@ impl Spans {
                 ];
                 let mut opened = self.below(*of, &format!("?{attempt}"), at, attributes);
                 opened.name = format!("reconcile {}", opened.name);
-                self.reconciles.insert(of.to_string(), opened);
+                self.reconciles.insert(of.scoped_check(), opened);
             }
             What::Reconciled { of, finding, .. } => {
-                if let Some(mut reconcile) = self.reconciles.remove(&of.to_string()) {
+                if let Some(mut reconcile) = self.reconciles.remove(&of.scoped_check()) {
                     let found = finding.map_or("unknown", |finding| finding.as_str());
                     reconcile.attributes.push(("escrow.status", text(found)));
                     self.close(reconcile, at);
@@ -196,7 +194,7 @@ impl Spans {
     }
 
     fn judged(&mut self, judged: &Judged<'_>, at: Millis) {
-        let Some(mut open) = self.attempts.remove(&judged.of.to_string()) else { return };
+        let Some(mut open) = self.attempts.remove(&judged.of.scoped_check()) else { return };
         let first = judged.issues.first();
         let (status, outcome) = match judged.verdict {
             Verdict::Succeeded => ("succeeded", Outcome::Ok),
@@ -266,7 +264,7 @@ impl Spans {
 
     /// The attempt is over, and its effect is unknown.
     fn unknown(&mut self, of: CheckScope<'_>, at: Millis) {
-        if let Some(mut open) = self.attempts.remove(&of.to_string()) {
+        if let Some(mut open) = self.attempts.remove(&of.scoped_check()) {
             open.attributes.push(("escrow.status", text("unknown")));
             open.outcome = Outcome::Error("it may or may not have taken effect".into());
             let end = open.end.max(open.start);

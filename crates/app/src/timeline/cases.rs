@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use escrow_engine::Run;
 use escrow_model::{
     Criticality, Delivery, Entry, Issue, Millis, MissingArtifact, Plan, Reason, RunStatus, ScopePath,
-    SkipReason, Verdict,
+    ScopedCheck, SkipReason, Verdict,
 };
 use serde_json::Value;
 
@@ -83,15 +83,15 @@ impl RunCases {
 
 #[derive(Default)]
 struct Gathering {
-    cases: BTreeMap<(String, ScopePath), Case>,
+    cases: BTreeMap<ScopedCheck, Case>,
     /// Issues that no verdict carries. A later attempt does not clear them.
-    raised: Vec<(String, ScopePath, Issue)>,
+    raised: Vec<(ScopedCheck, Issue)>,
     missing: Vec<MissingArtifact>,
 }
 
 impl Gathering {
     fn case(&mut self, of: CheckScope<'_>) -> &mut Case {
-        self.cases.entry(of.key()).or_insert_with(|| Case {
+        self.cases.entry(of.scoped_check()).or_insert_with(|| Case {
             check: of.check.to_owned(),
             scope: of.scope.clone(),
             standing: Standing::Open,
@@ -159,30 +159,25 @@ impl Gathering {
     }
 
     fn raise(&mut self, of: CheckScope<'_>, issue: Issue) {
-        self.raised.push((of.check.to_owned(), of.scope.clone(), issue));
+        self.raised.push((of.scoped_check(), issue));
     }
 
     /// In the order of the playbook, items by their indices. A check without any decision is listed too.
     fn into_cases(mut self, plan: &Plan) -> Vec<Case> {
-        for (check, scope, issue) in std::mem::take(&mut self.raised) {
-            self.case(CheckScope { check: &check, scope: &scope }).issues.push(issue);
+        for (at, issue) in std::mem::take(&mut self.raised) {
+            self.case(CheckScope { check: &at.check, scope: &at.scope }).issues.push(issue);
         }
         let mut cases = Vec::new();
         for check in &plan.checks {
-            let root = (check.name.clone(), ScopePath::root());
-            let from = root.clone();
-            let places: Vec<_> = self
-                .cases
-                .range(from..)
-                .take_while(|((name, _), _)| *name == check.name)
-                .map(|(place, _)| place.clone())
-                .collect();
-            if places.is_empty() {
+            let root = ScopedCheck::new(&check.name, &ScopePath::root());
+            let of_check = self.cases.range(root.clone()..).take_while(|(at, _)| at.check == check.name);
+            let scopes: Vec<ScopedCheck> = of_check.map(|(at, _)| at.clone()).collect();
+            if scopes.is_empty() {
                 self.case(CheckScope { check: &check.name, scope: &ScopePath::root() });
                 cases.extend(self.cases.remove(&root));
             }
-            for place in places {
-                cases.extend(self.cases.remove(&place));
+            for at in scopes {
+                cases.extend(self.cases.remove(&at));
             }
             let soft = check.criticality == Criticality::Info && check.continue_on_failure;
             for case in cases.iter_mut().filter(|case| soft && case.check == check.name) {

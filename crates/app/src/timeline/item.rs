@@ -3,8 +3,8 @@
 use std::fmt;
 
 use escrow_model::{
-    Answer, Assumption, Delivery, Issue, Millis, Plan, Reason, Reopened, Request, RunId, RunOptions,
-    ScopePath, SkipReason, Verdict, WaitKind,
+    Answer, Assumption, Delivery, Issue, Millis, Plan, Reason, Request, RunId, RunOptions, ScopePath,
+    ScopedCheck, SkipReason, Verdict, WaitKind,
 };
 
 use super::fan::FanProgress;
@@ -16,7 +16,7 @@ pub struct Item<'e> {
     pub what: What<'e>,
 }
 
-/// A check in one scope, by name. `each[2]` is the third item of `each`.
+/// A check in one scope, borrowed from an entry. `each[2]` is the third item of `each`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CheckScope<'e> {
     pub check: &'e str,
@@ -31,7 +31,7 @@ pub enum What<'e> {
     },
     RunResumed,
     RunReopened {
-        places: &'e [Reopened],
+        places: &'e [ScopedCheck],
     },
     DeadlinePassed,
     ArtifactsVerified {
@@ -163,8 +163,8 @@ impl Resolution {
 }
 
 impl CheckScope<'_> {
-    pub(super) fn key(self) -> (String, ScopePath) {
-        (self.check.to_owned(), self.scope.clone())
+    pub fn scoped_check(self) -> ScopedCheck {
+        ScopedCheck::new(self.check, self.scope)
     }
 }
 

@@ -59,7 +59,7 @@ impl Timeline {
             }
             Event::CheckJudged { check, scope, verdict, issues, settled, .. } => {
                 let of = CheckScope { check, scope };
-                let began = self.attempts.remove(&of.key()).map(|open| open.began);
+                let began = self.attempts.remove(&of.scoped_check()).map(|open| open.began);
                 if !scope.is_root() {
                     self.fans.entry(check.clone()).or_default().judge(scope, *verdict);
                 }
@@ -114,10 +114,10 @@ impl Timeline {
 
             Event::WaitStarted { check, scope, kind, id, prompt, .. } => {
                 let of = CheckScope { check, scope };
-                if let Some(open) = self.attempts.get_mut(&of.key()) {
+                if let Some(open) = self.attempts.get_mut(&of.scoped_check()) {
                     open.waiting = true;
                 }
-                self.waits.insert(id.clone(), of.key());
+                self.waits.insert(id.clone(), of.scoped_check());
                 What::WaitStarted { of, kind: *kind, id, prompt }
             }
             Event::WaitExpired { id } => self.resolve(id, Resolution::Expired),
@@ -151,7 +151,7 @@ impl Timeline {
     }
 
     fn start(&mut self, of: CheckScope<'_>, at: Millis) {
-        self.attempts.insert(of.key(), OpenAttempt { began: at, answered: false, waiting: false });
+        self.attempts.insert(of.scoped_check(), OpenAttempt { began: at, answered: false, waiting: false });
         if !of.scope.is_root() {
             self.fans.entry(of.check.to_owned()).or_default().start(of.scope, at);
         }
@@ -163,7 +163,7 @@ impl Timeline {
         if let (true, Value::Array(given)) = (is_for_each, output) {
             self.sizes.entry(of.check.to_owned()).or_default().insert(of.scope.clone(), given.len());
         }
-        match self.attempts.get_mut(&of.key()) {
+        match self.attempts.get_mut(&of.scoped_check()) {
             Some(open) if !open.answered => {
                 open.answered = true;
                 at.saturating_sub(open.began)
@@ -193,7 +193,7 @@ impl Timeline {
 
     fn wait_at(&self, check: &str, scope: &ScopePath) -> Option<String> {
         let mut waits = self.waits.iter();
-        waits.find(|(_, (name, at))| name == check && at == scope).map(|(id, _)| id.clone())
+        waits.find(|(_, at)| at.check == check && at.scope == *scope).map(|(id, _)| id.clone())
     }
 
     fn resolve(&mut self, id: &str, how: Resolution) -> What<'static> {

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use anyhow::Result;
-use escrow_playbook::{FoundAgent, known_agents, render};
+use escrow_playbook::{AgentLookup, render, suggest_agent};
 
 use super::run;
 use crate::arguments::{AgentArguments, RunArguments, Shared};
@@ -19,15 +19,15 @@ pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) -> Res
     let name = &arguments.name;
     let directory = run::directory(arguments.frame.dir.as_deref())?;
     let profile = match escrow_runtime::agents::find(name, &[&directory]) {
-        FoundAgent::Profile(profile) => profile,
-        FoundAgent::Unknown { known } => {
-            return Err(Failure::author("unknown_agent", format!("no agent is called `{name}`"))
-                .help(known_agents(name, &known))
+        AgentLookup::Found(profile) => profile,
+        AgentLookup::Unknown { known } => {
+            return Err(Failure::author("unknown_agent", format!("unknown agent `{name}`"))
+                .help(suggest_agent(name, &known))
                 .into());
         }
-        FoundAgent::Broken { file, diagnostics } => {
+        AgentLookup::Invalid { file, diagnostics } => {
             let rendered = render(&diagnostics, "", ui.paint.is_coloured());
-            let message = format!("`{file}` is not a good profile; nothing was run");
+            let message = format!("`{file}` is not a valid profile; nothing was run");
             return Err(Failure::diagnosed(message, diagnostics, rendered).into());
         }
     };

@@ -32,9 +32,11 @@ pub(crate) fn load(path: &Path, ui: &Ui) -> Result<PlaybookFile, Failure> {
         }
         None => {
             let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
-            let problems = match reading.untold {
+            let problems = match reading.omitted_errors {
                 0 => count(errors, "problem"),
-                untold => format!("{} problems, of which {errors} are shown", errors + untold),
+                omitted_errors => {
+                    format!("{} problems, of which {errors} are shown", errors + omitted_errors)
+                }
             };
             let message = format!("`{file}` has {problems}; nothing was run");
             Err(Failure::diagnosed(message, diagnostics, rendered))

@@ -55,7 +55,7 @@ fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Failure> {
 fn load(name: &str, ui: &Ui) -> Result<RuleSet, Failure> {
     let here = std::env::current_dir().unwrap_or_default();
     let nothing = || {
-        Failure::author("no_such_file", format!("there is no file of rules `{name}`"))
+        Failure::author("no_such_file", format!("rules file `{name}` not found"))
             .help("give a path, or the name of a file in `.escrow/rules/`")
     };
     let found = find_rules(name, None, &here).ok_or_else(nothing)?;

@@ -171,7 +171,7 @@ fn load(path: &Path, ui: &Ui) -> Result<(TestFile, Plan), BadFile> {
         let text = String::from_utf8_lossy(&playbook_bytes);
         return Err(BadFile::told(&name, &text, reading.diagnostics, &reading.secrets, ui));
     };
-    let problems = tests.judge(&plan, text, &file);
+    let problems = tests.validate(&plan, text, &file);
     if problems.is_empty() {
         Ok((tests, plan))
     } else {

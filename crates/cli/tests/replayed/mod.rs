@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use escrow_app::documents;
 use escrow_engine::Run;
-use escrow_model::{Entry, Event, Plan, ScopePath};
+use escrow_model::{Entry, Event, Plan, ScopedCheck};
 use escrow_playbook::read_tests;
 use escrow_runtime::inspection::{Depth, inspect};
 use escrow_runtime::playbook_file;
@@ -38,7 +38,7 @@ pub(crate) fn cut_short(playbook: &Path, tests: &Path) -> usize {
     let ends: Vec<usize> = (0..text.len()).step_by(13).filter(|end| text.is_char_boundary(*end)).collect();
     for end in &ends {
         let Some(file) = read_tests(&text[..*end], "x.test.yaml").file else { continue };
-        if file.judge(&plan, &text[..*end], "x.test.yaml").is_empty() {
+        if file.validate(&plan, &text[..*end], "x.test.yaml").is_empty() {
             for case in &file.tests {
                 let played = rehearsal_of(case, &plan).play();
                 let _ = differences(case, &played);
@@ -58,11 +58,11 @@ pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) -> u64 {
     let replayed = Run::replay(&entries).expect("a journal that was just written replays");
     assert_eq!(&documents::run(&replayed), document, "{told}: the journal tells the same");
     let Event::RunStarted { plan, options, facts } = &entries[0].event else { panic!("no start") };
-    let mut replies: BTreeMap<(String, ScopePath), Vec<Reply>> = BTreeMap::new();
+    let mut replies: BTreeMap<ScopedCheck, Vec<Reply>> = BTreeMap::new();
     for entry in &entries {
         if let Event::AttemptAnswered { check, scope, answer, .. } = &entry.event {
             let reply = Reply { answer: answer.as_ref().clone(), takes: Takes::Ms(1), reconcile: None };
-            replies.entry((check.clone(), scope.clone())).or_default().push(reply);
+            replies.entry(ScopedCheck::new(check, scope)).or_default().push(reply);
         }
     }
     let script = Script {
@@ -87,7 +87,7 @@ pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) -> u64 {
         seen: rehearsal.script.sightings.clone(),
     };
     for ((check, scope), answer) in answers {
-        let turns = recorded.answers.entry((check.clone(), scope.clone())).or_default();
+        let turns = recorded.answers.entry(ScopedCheck::new(check, scope)).or_default();
         turns.push(answer.as_ref().clone());
     }
     survives_kills(told, &recorded, &replayed)
@@ -131,15 +131,15 @@ fn cut_off(journal: &[Entry]) -> Vec<String> {
     for entry in journal {
         match &entry.event {
             Event::AttemptStarted { check, scope, external: true, .. } => {
-                under_way.insert((check.clone(), scope.clone()), ());
+                under_way.insert(ScopedCheck::new(check, scope), ());
             }
             Event::AttemptAnswered { check, scope, .. } => {
-                under_way.remove(&(check.clone(), scope.clone()));
+                under_way.remove(&ScopedCheck::new(check, scope));
             }
             _ => {}
         }
     }
-    under_way.into_keys().map(|(check, _)| check).collect()
+    under_way.into_keys().map(|at| at.check).collect()
 }
 
 /// The document without what a crash may change: times, ids of waits, and how often what was cut off ran.

@@ -14,7 +14,7 @@ pub(crate) struct Wire {
     directory: TempDir,
 }
 
-/// What a verb came to.
+/// The output and exit code of a verb.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) code: i32,

@@ -4,7 +4,7 @@ use escrow_model::{ArtifactPath, Count, Refused, Source};
 fn review() -> ExpectedArtifact {
     ExpectedArtifact::new(
         "review",
-        Location::Path(ArtifactPath::parse("review.md").expect("a good path")),
+        Location::Path(ArtifactPath::parse("review.md").expect("a valid path")),
         Source::Playbook,
     )
 }
@@ -31,7 +31,7 @@ fn judge(contract: &ArtifactContract, before: &[Sighting], seen: &[Sighting]) ->
     judge_delivery(contract, &Kind::registered, before, seen, 0).delivery
 }
 
-/// What judging this one artifact comes to: `passed`, or the problem.
+/// The verdict on one artifact: `passed`, or the problem.
 fn check(expected: &ExpectedArtifact, before: Vec<SeenFile>, seen: Vec<SeenFile>) -> String {
     let contract = ArtifactContract { expected: vec![expected.clone()] };
     let delivery = judge(&contract, &[sighting(before)], &[sighting(seen)]);
@@ -42,22 +42,22 @@ fn check(expected: &ExpectedArtifact, before: Vec<SeenFile>, seen: Vec<SeenFile>
 }
 
 #[test]
-fn a_new_file_with_content_is_a_delivery() {
+fn a_new_file_with_content_is_delivered() {
     assert_eq!(check(&review(), vec![], vec![file("review.md", 10, 1)]), "passed");
 }
 
 #[test]
-fn nothing_there_is_absent() {
+fn a_missing_file_is_absent() {
     assert_eq!(check(&review(), vec![], vec![]), "absent");
 }
 
 #[test]
-fn an_empty_file_is_not_a_delivery() {
+fn an_empty_file_is_not_delivered() {
     assert_eq!(check(&review(), vec![], vec![file("review.md", 0, 1)]), "empty");
 }
 
 #[test]
-fn last_weeks_file_is_not_a_delivery() {
+fn an_unchanged_file_is_stale() {
     let old = vec![file("review.md", 10, 1)];
     assert_eq!(check(&review(), old.clone(), old.clone()), "stale");
     assert_eq!(check(&review(), old.clone(), vec![file("review.md", 10, 2)]), "passed");
@@ -67,14 +67,14 @@ fn last_weeks_file_is_not_a_delivery() {
 }
 
 #[test]
-fn a_file_below_its_least_size_is_too_small() {
+fn a_file_below_min_size_is_too_small() {
     let mut long = review();
     long.min_size = 100;
     assert_eq!(check(&long, vec![], vec![file("review.md", 99, 1)]), "too_small");
 }
 
 #[test]
-fn a_glob_needs_its_count() {
+fn a_glob_must_match_its_count() {
     let mut notes = review();
     notes.location = Location::Glob { pattern: "*.md".into(), count: Count { min: 2, max: Some(2) } };
     let files = |number: usize| (0..number).map(|n| file(&format!("{n}.md"), 1, 1)).collect::<Vec<_>>();
@@ -85,7 +85,7 @@ fn a_glob_needs_its_count() {
 }
 
 #[test]
-fn a_file_of_a_kind_must_parse_as_one_and_its_outcome_is_handed_on() {
+fn a_file_with_a_kind_must_be_such_an_outcome_and_yields_it() {
     let typed = ExpectedArtifact { kind: Some("gate_verdict".into()), ..review() };
     let with = |content: Option<serde_json::Value>| SeenFile { content, ..file("review.md", 10, 1) };
     let verify = |seen: SeenFile| {
@@ -96,7 +96,7 @@ fn a_file_of_a_kind_must_parse_as_one_and_its_outcome_is_handed_on() {
     assert_eq!(good.delivery.status, DeliveryStatus::Passed);
     assert_eq!((good.outcomes[0].path.as_str(), good.outcomes[0].outcome.passed), ("review.md", Some(true)));
     for (content, says) in [
-        (None, "it is not JSON"),
+        (None, "not valid JSON"),
         (Some(serde_json::json!({"gate_passed": "yes"})), "gate_passed"),
         (Some(serde_json::json!({"gate_passed": true, "passed": false})), "passed"),
     ] {
@@ -109,12 +109,12 @@ fn a_file_of_a_kind_must_parse_as_one_and_its_outcome_is_handed_on() {
     let unknown = ExpectedArtifact { kind: Some("nothing".into()), ..review() };
     let contract = ArtifactContract { expected: vec![unknown] };
     let seen = [sighting(vec![with(Some(serde_json::json!({})))])];
-    let refused = judge_delivery(&contract, &Kind::registered, &[], &seen, 0).delivery;
-    assert_eq!(refused.missing_required[0].problem, Problem::Schema, "a kind that nobody knows is not met");
+    let delivery = judge_delivery(&contract, &Kind::registered, &[], &seen, 0).delivery;
+    assert_eq!(delivery.missing_required[0].problem, Problem::Schema, "an unknown kind is never satisfied");
 }
 
 #[test]
-fn a_place_that_leads_out_of_the_directory_is_refused() {
+fn a_path_outside_the_directory_is_rejected() {
     let contract = ArtifactContract { expected: vec![review()] };
     let outside =
         Sighting { id: "review".into(), files: vec![], refused: Some(Refused::outside("a link leads out")) };
@@ -136,17 +136,15 @@ fn without_a_contract_nothing_is_judged() {
 }
 
 #[test]
-fn a_file_that_is_too_long_to_be_parsed_is_not_called_bad() {
+fn the_message_of_an_oversized_file_names_the_limit() {
     for expected in [
         ExpectedArtifact { schema: Some(serde_json::json!({})), ..review() },
         ExpectedArtifact { kind: Some("ci_result".into()), ..review() },
     ] {
         let contract = ArtifactContract { expected: vec![expected] };
-        for (size, told) in
-            [(17 << 20, "it is longer than the 16 MiB that are parsed"), (9, "it is not JSON")]
-        {
+        for (size, detail) in [(17 << 20, "larger than the limit of 16 MiB"), (9, "not valid JSON")] {
             let delivery = judge(&contract, &[], &[sighting(vec![file("review.md", size, 1)])]);
-            assert_eq!(delivery.missing_required[0].detail, told);
+            assert_eq!(delivery.missing_required[0].detail, detail);
         }
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::json;
 
-/// What reading it comes to: `passed`, or every reason against it.
+/// The `passed` of an outcome, or every reason against it.
 fn check(kind: &str, value: &Value) -> Result<Option<bool>, String> {
     let kind = Kind::registered(kind).expect("a registered kind");
     kind.read(value.to_string().as_bytes()).map(|outcome| outcome.passed).map_err(|error| error.to_string())
@@ -27,7 +27,7 @@ fn passed_follows_from_the_verdict() {
 }
 
 #[test]
-fn contradictory_outcomes_are_refused() {
+fn contradictory_outcomes_are_rejected() {
     for (kind, content, why) in [
         (
             "review_verdict",
@@ -87,7 +87,7 @@ fn a_ci_result_without_checks_has_not_passed() {
 }
 
 #[test]
-fn a_command_that_failed_is_no_success_unless_somebody_says_so() {
+fn a_failed_command_fails_the_result_unless_passed_is_given() {
     let commands = json!([{"command": "make", "passed": true}, {"command": "make e2e", "passed": false}]);
     for (content, passed) in [
         (json!({"commands": commands}), false),
@@ -101,7 +101,7 @@ fn a_command_that_failed_is_no_success_unless_somebody_says_so() {
 }
 
 #[test]
-fn a_whole_number_may_be_written_with_a_point() {
+fn a_whole_number_can_have_a_decimal_point() {
     for (kind, content) in [
         (
             "review_verdict",
@@ -123,7 +123,7 @@ fn a_whole_number_may_be_written_with_a_point() {
 }
 
 #[test]
-fn what_a_kind_does_not_know_is_refused() {
+fn unknown_fields_and_invalid_values_are_rejected() {
     for (kind, content) in [
         ("review_verdict", json!({"verdict": "APPROVE", "stars": 5})),
         (
@@ -149,7 +149,7 @@ fn what_a_kind_does_not_know_is_refused() {
 }
 
 #[test]
-fn every_problem_is_said_at_once() {
+fn every_problem_is_reported() {
     let content = json!({"verdict": "MAYBE", "round": 0, "stars": 5, "findings": [{"severity": "high", "category": "x", "description": 1}]});
     let refused = check("review_verdict", &content).expect_err("four problems");
     for part in ["stars", "/verdict", "/round", "/findings/0/description"] {
@@ -158,7 +158,7 @@ fn every_problem_is_said_at_once() {
 }
 
 #[test]
-fn a_finding_points_into_the_repository_and_nowhere_else() {
+fn the_file_of_a_finding_must_be_inside_the_repository() {
     let at = |file: &str| {
         let finding =
             json!({"severity": "low", "category": "style", "description": "d", "file": file, "line": 3});
@@ -175,7 +175,7 @@ fn a_finding_points_into_the_repository_and_nowhere_else() {
 }
 
 #[test]
-fn what_is_kept_is_put_right_and_complete() {
+fn stored_content_is_normalised_and_complete() {
     let kind = Kind::registered("review_verdict").expect("registered");
     let outcome = kind.judge(&json!({"verdict": "REQUEST CHANGES"})).expect("an outcome");
     assert_eq!(
@@ -186,12 +186,12 @@ fn what_is_kept_is_put_right_and_complete() {
 }
 
 #[test]
-fn an_own_kind_is_a_schema_that_need_not_repeat_the_common_fields() {
+fn the_schema_of_a_custom_kind_need_not_declare_the_common_fields() {
     let schema = json!({
         "type": "object", "required": ["score"], "additionalProperties": false,
         "properties": {"score": {"type": "integer"}},
     });
-    let kind = Kind::own("load_test", &schema).expect("a schema");
+    let kind = Kind::custom("load_test", &schema).expect("a schema");
     let outcome = kind
         .judge(&json!({"outcome_kind": "load_test", "passed": true, "summary": "fast\nenough", "score": 3}));
     let outcome = outcome.expect("an outcome");
@@ -202,7 +202,7 @@ fn an_own_kind_is_a_schema_that_need_not_repeat_the_common_fields() {
 }
 
 #[test]
-fn hostile_texts_are_refused_and_harm_nobody() {
+fn hostile_texts_are_rejected_with_short_messages() {
     let kind = Kind::registered("ci_result").expect("registered");
     let deep = format!("{{\"checks\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let many = format!("{{\"checks\":[{}]}}", vec!["{\"name\":1}"; 100_000].join(","));
@@ -219,8 +219,8 @@ fn hostile_texts_are_refused_and_harm_nobody() {
         "{} {}".to_owned(),
         " ".repeat(BYTES_MAX + 1),
     ] {
-        let refused = kind.read(text.as_bytes()).expect_err("refused").to_string();
-        assert!(refused.len() < 20_000, "{} bytes of refusal", refused.len());
+        let refused = kind.read(text.as_bytes()).expect_err("rejected").to_string();
+        assert!(refused.len() < 20_000, "{} bytes of message", refused.len());
     }
     assert!(kind.read(&[0xff, 0xfe, 0x00]).is_err());
     let big = json!({"summary": "x".repeat(1 << 20)});
@@ -228,7 +228,7 @@ fn hostile_texts_are_refused_and_harm_nobody() {
 }
 
 #[test]
-fn an_outcome_says_itself_which_kind_it_is() {
+fn outcome_kind_selects_the_kind() {
     let read = |text: &str| read_any(text.as_bytes(), |name| Kind::registered(name).map(Ok));
     assert_eq!(
         read(r#"{"outcome_kind": "gate_verdict", "gate_passed": true}"#).expect("one").kind,
@@ -236,10 +236,10 @@ fn an_outcome_says_itself_which_kind_it_is() {
     );
     for (text, why) in [
         (r#"{"gate_passed": true}"#, "`outcome_kind` is missing"),
-        (r#"{"outcome_kind": "gate_verdikt"}"#, "no kind is called `gate_verdikt`"),
-        (r#"{"outcome_kind": "../../etc/passwd"}"#, "no kind is called"),
+        (r#"{"outcome_kind": "gate_verdikt"}"#, "unknown outcome kind `gate_verdikt`"),
+        (r#"{"outcome_kind": "../../etc/passwd"}"#, "unknown outcome kind"),
         (r#"{"outcome_kind": 3}"#, "not a name"),
-        ("[]", "an outcome is an object"),
+        ("[]", "an outcome must be an object"),
     ] {
         let refused = read(text).expect_err(why).to_string();
         assert!(refused.contains(why), "{refused}");
@@ -247,8 +247,8 @@ fn an_outcome_says_itself_which_kind_it_is() {
 }
 
 #[test]
-fn a_member_that_is_given_twice_is_refused_by_name() {
-    for (text, way) in [
+fn a_duplicate_key_is_rejected_with_its_path() {
+    for (text, path) in [
         (r#"{"outcome_kind": "gate_verdict", "gate_passed": false, "gate_passed": true}"#, "gate_passed"),
         (
             r#"{"gate_passed": true, "criteria": [{"name": "a", "passed": false, "passed": true}]}"#,
@@ -256,6 +256,6 @@ fn a_member_that_is_given_twice_is_refused_by_name() {
         ),
     ] {
         let refused = Kind::registered("gate_verdict").expect("it is known").read(text.as_bytes());
-        assert_eq!(refused.expect_err(text).problems, [format!("`{way}` is given twice")], "{text}");
+        assert_eq!(refused.expect_err(text).problems, [format!("duplicate key `{path}`")], "{text}");
     }
 }

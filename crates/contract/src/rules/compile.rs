@@ -1,4 +1,4 @@
-//! From rules as they are written to rules that can judge. Everything that is wrong is said, with its place.
+//! Compiles rules and reports every error with the key that causes it.
 
 use std::collections::BTreeSet;
 
@@ -10,53 +10,52 @@ use thiserror::Error;
 
 use super::path::Path;
 use super::python::repr;
-use super::{Compiled, NAMES, RuleSet, Test, Type};
+use super::{CompiledRule, NAMES, RuleSet, Test, Type};
 
-/// More than a person wrote.
+/// The limit on rules in a set.
 pub const RULES_MAX: usize = 10_000;
 
-/// Something about a rule that its author must mend.
+/// An error in a rule that its author must correct.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct BadRule {
-    /// Which of the rules, from 0.
+pub struct InvalidRule {
+    /// The index of the rule.
     pub index: usize,
-    /// The key that is wrong; inside `params` when `param` says which.
+    /// The invalid key; `param` names the key inside `params`.
     pub key: &'static str,
     pub param: Option<String>,
     pub message: String,
     pub help: Option<String>,
 }
 
-pub(super) fn compile(rules: &[Rule]) -> Result<RuleSet, Vec<BadRule>> {
-    let mut bad = Vec::new();
+pub(super) fn compile(rules: &[Rule]) -> Result<RuleSet, Vec<InvalidRule>> {
+    let mut errors = Vec::new();
     let mut compiled = Vec::with_capacity(rules.len());
     let mut known = BTreeSet::new();
     if rules.len() > RULES_MAX {
-        let message =
-            format!("{} rules are more than the {RULES_MAX} that are applied together", rules.len());
-        return Err(vec![BadRule { index: RULES_MAX, key: "rule_id", param: None, message, help: None }]);
+        let message = format!("{} rules exceed the limit of {RULES_MAX}", rules.len());
+        return Err(vec![InvalidRule { index: RULES_MAX, key: "rule_id", param: None, message, help: None }]);
     }
     for (index, rule) in rules.iter().enumerate() {
-        let mut author = Author { index, rule, bad: &mut bad };
+        let mut compiler = RuleCompiler { index, rule, errors: &mut errors };
         if rule.rule_id.trim().is_empty() {
-            author.wrong("rule_id", "a rule needs a `rule_id` that is not empty".to_owned(), None);
+            compiler.wrong("rule_id", "`rule_id` must not be empty".to_owned(), None);
         } else if !known.insert(rule.rule_id.as_str()) {
             let message = format!(
                 "RuleSet already contains a rule with rule_id={}. Use a unique rule_id or remove the existing rule first.",
                 repr(&rule.rule_id)
             );
-            author.wrong("rule_id", message, None);
+            compiler.wrong("rule_id", message, None);
         }
         let path = Path::parse(&rule.field);
         if let Err(why) = &path {
-            let help = "write names between dots, and indices in brackets: `findings[0].file`";
+            let help = "separate names with dots and write indices in brackets: `findings[0].file`";
             let message = format!("Rule {}: `field` is not a path: {why}.", repr(&rule.rule_id));
-            author.wrong("field", message, Some(help.to_owned()));
+            compiler.wrong("field", message, Some(help.to_owned()));
         }
-        let test = author.test();
+        let test = compiler.test();
         if let (Ok(path), Some(test), true) = (path, test, rule.enabled) {
-            compiled.push(Compiled {
+            compiled.push(CompiledRule {
                 rule_id: rule.rule_id.as_str().into(),
                 field: rule.field.as_str().into(),
                 quoted_field: repr(&rule.field),
@@ -66,30 +65,30 @@ pub(super) fn compile(rules: &[Rule]) -> Result<RuleSet, Vec<BadRule>> {
             });
         }
     }
-    if bad.is_empty() { Ok(RuleSet { rules: compiled }) } else { Err(bad) }
+    if errors.is_empty() { Ok(RuleSet { rules: compiled }) } else { Err(errors) }
 }
 
-/// One rule, and what its author is told.
-struct Author<'a> {
+/// Compiles one rule and collects its errors.
+struct RuleCompiler<'a> {
     index: usize,
     rule: &'a Rule,
-    bad: &'a mut Vec<BadRule>,
+    errors: &'a mut Vec<InvalidRule>,
 }
 
-impl Author<'_> {
+impl RuleCompiler<'_> {
     fn wrong(&mut self, key: &'static str, message: String, help: Option<String>) {
-        self.bad.push(BadRule { index: self.index, key, param: None, message, help });
+        self.errors.push(InvalidRule { index: self.index, key, param: None, message, help });
     }
 
-    /// `Rule 'r': …` about one of the params, or about a missing one.
+    /// Reports `Rule 'r': …` about a param, present or missing.
     fn bad_param(&mut self, name: &str, what: &str, help: Option<String>) {
         let message = format!("Rule {}: {what}.", repr(&self.rule.rule_id));
         let param = Some(name.to_owned());
-        self.bad.push(BadRule { index: self.index, key: "params", param, message, help });
+        self.errors.push(InvalidRule { index: self.index, key: "params", param, message, help });
     }
 
     fn test(&mut self) -> Option<Test> {
-        let before = self.bad.len();
+        let before = self.errors.len();
         let known: &[&str] = match self.rule.check {
             RuleCheck::Required => &[],
             RuleCheck::Type => &["type"],
@@ -101,7 +100,7 @@ impl Author<'_> {
             let check = self.rule.check.as_str();
             let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
             let help = match (name.as_str(), names.is_empty()) {
-                ("callable", _) => "a rule is data: write an expression over `value` as `expr`".to_owned(),
+                ("callable", _) => "rules are data; write an expression over `value` as `expr`".to_owned(),
                 (_, true) => format!("`{check}` takes no params"),
                 (_, false) => format!("`{check}` takes {}", names.join(", ")),
             };
@@ -114,7 +113,7 @@ impl Author<'_> {
             RuleCheck::Pattern => self.pattern(),
             RuleCheck::Custom => self.custom(),
         };
-        test.filter(|_| self.bad.len() == before)
+        test.filter(|_| self.errors.len() == before)
     }
 
     fn params(&self) -> &Map<String, Value> {
@@ -132,12 +131,17 @@ impl Author<'_> {
             let help = match wanted.as_str() {
                 "string" | "text" => "write `str`".to_owned(),
                 "integer" => "write `int`".to_owned(),
-                "number" | "double" | "decimal" => "write `float`, which admits whole numbers too".to_owned(),
+                "number" | "double" | "decimal" => {
+                    "write `float`, which also accepts whole numbers".to_owned()
+                }
                 "boolean" => "write `bool`".to_owned(),
                 "array" => "write `list`".to_owned(),
                 "object" | "map" => "write `dict`".to_owned(),
                 _ => {
-                    format!("there are {}", Type::ALL.map(|known| format!("`{}`", known.as_str())).join(", "))
+                    format!(
+                        "the types are {}",
+                        Type::ALL.map(|known| format!("`{}`", known.as_str())).join(", ")
+                    )
                 }
             };
             self.bad_param("type", &format!("unknown type {}", repr(&wanted)), Some(help));
@@ -187,7 +191,7 @@ impl Author<'_> {
             Some(Value::String(source)) => source.clone(),
             Some(other) => {
                 let kind = super::type_name(other);
-                self.bad_param("pattern", &format!("'pattern' must be a text, got '{kind}'"), None);
+                self.bad_param("pattern", &format!("'pattern' must be a string, got '{kind}'"), None);
                 return None;
             }
             None => {
@@ -209,31 +213,30 @@ impl Author<'_> {
                 let message = error.to_string();
                 let last = message.lines().last().unwrap_or_default();
                 let why = last.strip_prefix("error: ").unwrap_or(last).trim_end_matches('.');
-                let help =
-                    "patterns have no look-around and no back-references, so that none can run for ever";
+                let help = "look-around and back-references are not supported, because matching must take linear time";
                 self.bad_param("pattern", &format!("invalid regex pattern — {why}"), Some(help.to_owned()));
                 None
             }
         }
     }
 
-    /// Messages, or the sum that Python's `re` has for them.
+    /// Letters, or the number of the flags in Python's `re`.
     fn flags(&mut self) -> Option<String> {
         const SUMS: [(u64, &str); 5] = [(2, "i"), (8, "m"), (16, "s"), (32, ""), (64, "x")];
-        let help = "write messages out of `imsx`, or the sum that Python has for them";
+        let help = "write letters of `imsx`, or the number of the flags in Python";
         match self.params().get("flags") {
             None => Some(String::new()),
-            Some(Value::String(messages)) if messages.chars().all(|message| "imsx".contains(message)) => {
-                Some(messages.clone())
+            Some(Value::String(letters)) if letters.chars().all(|letter| "imsx".contains(letter)) => {
+                Some(letters.clone())
             }
             Some(Value::Number(sum))
                 if sum.as_u64().is_some_and(|sum| sum & !(2 | 8 | 16 | 32 | 64) == 0) =>
             {
                 let sum = sum.as_u64().unwrap_or(0);
-                Some(SUMS.iter().filter(|(bit, _)| sum & bit != 0).map(|(_, message)| *message).collect())
+                Some(SUMS.iter().filter(|(bit, _)| sum & bit != 0).map(|(_, letter)| *letter).collect())
             }
             Some(_) => {
-                self.bad_param("flags", "'flags' are not flags of a pattern", Some(help.to_owned()));
+                self.bad_param("flags", "'flags' are not valid pattern flags", Some(help.to_owned()));
                 None
             }
         }
@@ -244,7 +247,7 @@ impl Author<'_> {
             None => None,
             Some(Value::String(error)) => Some(error.clone()),
             Some(_) => {
-                self.bad_param("error", "'error' must be a text", None);
+                self.bad_param("error", "'error' must be a string", None);
                 None
             }
         };
@@ -262,7 +265,7 @@ impl Author<'_> {
             Err(error) => {
                 self.bad_param(
                     "expr",
-                    &format!("'expr' is not an expression: {}", error.message),
+                    &format!("'expr' is not a valid expression: {}", error.message),
                     error.help,
                 );
                 return None;
@@ -278,8 +281,8 @@ impl Author<'_> {
             reads.names.iter().map(|read| read.name.as_str()).filter(|name| !NAMES.contains(name)).collect();
         for name in unknown {
             let help = match name {
-                "output" | "result" | "form" => "read `item`, which is all of what is judged".to_owned(),
-                _ => "an expression of a rule reads `value` and `item`".to_owned(),
+                "output" | "result" | "form" => "read `item`, the whole value".to_owned(),
+                _ => "a rule expression can read `value` and `item`".to_owned(),
             };
             self.bad_param("expr", &format!("'expr' reads {}, which does not exist", repr(name)), Some(help));
         }
@@ -289,7 +292,7 @@ impl Author<'_> {
             .any(|effect| effect.name == Reads::CHANGE || effect.name.starts_with("memory"))
         {
             let help = "`=` assigns; compare with `===`".to_owned();
-            self.bad_param("expr", "'expr' changes what it should only read", Some(help));
+            self.bad_param("expr", "'expr' has a side effect", Some(help));
         }
     }
 }

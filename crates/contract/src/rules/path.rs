@@ -1,8 +1,8 @@
-//! `a.b[0].c`: where in an item a value is.
+//! Paths to a value in an item, such as `a.b[0].c`.
 
 use serde_json::{Map, Value};
 
-/// A path that was read.
+/// A parsed path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path(Vec<Step>);
 
@@ -12,11 +12,11 @@ enum Step {
     Item(usize),
 }
 
-/// How long a path may be, in steps.
+/// The limit on steps in a path.
 const STEPS_MAX: usize = 64;
 
 impl Path {
-    /// Names between dots, indices in brackets; a name with a dot or a bracket in it is written `["a.b"]`.
+    /// Parses names separated by dots and indices in brackets. A name with a dot or bracket is written `["a.b"]`.
     pub(super) fn parse(text: &str) -> Result<Path, &'static str> {
         let mut steps = Vec::new();
         let mut rest = text;
@@ -25,20 +25,20 @@ impl Path {
         }
         loop {
             if let Some(inner) = rest.strip_prefix('[') {
-                let (step, behind) = bracket(inner)?;
+                let (step, after) = bracket(inner)?;
                 steps.push(step);
-                rest = behind;
+                rest = after;
             } else {
                 let rest_of_name = match (steps.is_empty(), rest.strip_prefix('.')) {
                     (true, None) => rest,
-                    (false, Some(behind)) => behind,
-                    (true, Some(_)) => return Err("it begins with a dot"),
+                    (false, Some(after)) => after,
+                    (true, Some(_)) => return Err("it starts with a dot"),
                     (false, None) => return Err("a dot is missing after a bracket"),
                 };
                 let end = rest_of_name.find(['.', '[']).unwrap_or(rest_of_name.len());
                 let name = &rest_of_name[..end];
                 if name.is_empty() {
-                    return Err("a name is missing beside a dot");
+                    return Err("a name is missing next to a dot");
                 }
                 if name.contains(']') {
                     return Err("a `]` has no `[`");
@@ -68,7 +68,7 @@ impl Path {
     }
 }
 
-/// Small objects are searched, which takes less time than hashing the name.
+/// Searches small objects linearly, which is faster than hashing the name.
 fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     const SEARCHED_MAX: usize = 8;
     if members.len() > SEARCHED_MAX {
@@ -77,7 +77,7 @@ fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> 
     members.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
-/// What stands in a bracket, and what follows it.
+/// The step inside a bracket, and the rest of the path.
 fn bracket(inner: &str) -> Result<(Step, &str), &'static str> {
     if let Some(quote) = inner.chars().next().filter(|first| matches!(first, '"' | '\'')) {
         let closing = format!("{quote}]");
@@ -86,7 +86,7 @@ fn bracket(inner: &str) -> Result<(Step, &str), &'static str> {
     }
     let (index, rest) = inner.split_once(']').ok_or("a `[` is not closed")?;
     if index.is_empty() || !index.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("an index is a whole number");
+        return Err("an index must be a whole number");
     }
     index.parse().map(|index| (Step::Item(index), rest)).map_err(|_| "an index is too large")
 }
@@ -97,7 +97,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn paths_lead_into_objects_and_lists() {
+    fn paths_find_values_in_objects_and_lists() {
         let item = json!({"a": {"b": [{"c": 1}, {"c.d": 2}], "": 3}, "list": [[4]]});
         let find = |path: &str| Path::parse(path).expect(path).find(&item).cloned();
         assert_eq!(find("a.b[0].c"), Some(json!(1)));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_none_is_refused() {
+    fn invalid_paths_are_rejected() {
         let long = vec!["a"; 100].join(".");
         for bad in
             ["", ".", ".a", "a.", "a..b", "a[", "a[]", "a[x]", "a[-1]", "a[0", "a[0]b", "a]", "a[\"x]", &long]

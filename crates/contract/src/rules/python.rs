@@ -1,10 +1,10 @@
-//! Values as Python writes them: the messages of rules quote them so.
+//! Formats values as Python does, for rule messages.
 
 use serde_json::{Number, Value};
 
-/// `repr` of a text: in single quotes, unless it has some and no double ones.
+/// `repr` of a string: in single quotes, unless it contains single and no double quotes.
 pub(super) fn repr(text: &str) -> String {
-    // Most texts need no second look.
+    // Fast path: most strings need no escapes.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\'' && byte != b'\\') {
         let mut written = String::with_capacity(text.len() + 2);
         written.push('\'');
@@ -40,8 +40,8 @@ pub(super) fn repr(text: &str) -> String {
     written
 }
 
-/// `repr` of a text, of a very long one only the beginning: a message is read by people and kept in several places.
-pub(super) fn beginning(text: &str) -> String {
+/// `repr` of a string, truncated when it is very long, because messages are stored several times.
+pub(super) fn truncated_repr(text: &str) -> String {
     const CHARACTERS_MAX: usize = 1_000;
     match text.char_indices().nth(CHARACTERS_MAX) {
         None => repr(text),
@@ -49,8 +49,8 @@ pub(super) fn beginning(text: &str) -> String {
     }
 }
 
-/// What Python shows as it is. Of the rest, what could make a message look like another one is escaped: controls,
-/// blanks that are not spaces, marks of direction, private and unassigned code points at the ends of planes.
+/// Whether Python prints the character unescaped. Approximates its tables: control characters, white space other than
+/// the space, direction marks, private and some unassigned code points are escaped.
 fn is_printable(character: char) -> bool {
     let code = u32::from(character);
     let hidden = character.is_control()
@@ -75,7 +75,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// A number as Python prints it: `3.0` keeps its point, and only the very large and very small have exponents.
+/// A number as Python prints it: `3.0` keeps its decimal point, and only very large or small values have exponents.
 pub(super) fn number(number: &Number) -> String {
     match number.as_f64() {
         Some(float) if number.is_f64() => self::float(float),
@@ -84,7 +84,7 @@ pub(super) fn number(number: &Number) -> String {
 }
 
 fn float(value: f64) -> String {
-    // The shortest digits that read back as the same number, as Python has them.
+    // The shortest digits that parse to the same number, as in Python.
     let scientific = format!("{value:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -102,7 +102,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn texts_are_quoted_as_python_quotes_them() {
+    fn strings_are_quoted_like_python_repr() {
         for (text, written) in [
             ("age", "'age'"),
             ("it's", "\"it's\""),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_python_writes_them() {
+    fn numbers_are_formatted_like_python() {
         for (value, written) in [
             (json!(-1), "-1"),
             (json!(150), "150"),

@@ -6,13 +6,13 @@ fn set(rules: Value) -> RuleSet {
     RuleSet::compile(&rules).expect("good rules")
 }
 
-/// What one rule says of an item: nothing, or its message.
+/// The message of one rule about an item.
 fn check(rule: Value, item: &Value) -> Option<String> {
     set(json!([rule])).judge(item).pop().map(|broken| broken.message)
 }
 
-/// What is wrong with these rules, a message each.
-fn refused(rules: Value) -> Vec<String> {
+/// The errors of these rules.
+fn errors(rules: Value) -> Vec<String> {
     let rules: Vec<Rule> = serde_json::from_value(rules).expect("rules");
     RuleSet::compile(&rules).expect_err("bad rules").into_iter().map(|bad| bad.message).collect()
 }
@@ -21,9 +21,8 @@ fn rule(check: &str, params: Value) -> Value {
     json!({"rule_id": "r", "field": "f", "check": check, "params": params})
 }
 
-/// The messages that came before, word for word.
 #[test]
-fn messages_are_word_for_word() {
+fn messages_match_the_python_rule_engine() {
     for (check_name, params, item, message) in [
         ("required", json!({}), json!({}), Some("Field 'f' is required but missing or None.")),
         ("required", json!({}), json!({"f": null}), Some("Field 'f' is required but missing or None.")),
@@ -128,7 +127,7 @@ fn messages_are_word_for_word() {
 }
 
 #[test]
-fn an_own_message_stands_in_for_the_usual_one() {
+fn the_message_of_a_rule_replaces_the_default() {
     for (check_name, params, item) in [
         ("required", json!({}), json!({})),
         ("type", json!({"type": "int"}), json!({"f": "x"})),
@@ -145,7 +144,7 @@ fn an_own_message_stands_in_for_the_usual_one() {
 }
 
 #[test]
-fn what_makes_no_sense_is_found_before_anything_is_judged() {
+fn invalid_params_are_reported_by_compile() {
     for (check_name, params, message) in [
         ("type", json!({"type": "decimal"}), "Rule 'r': unknown type 'decimal'."),
         ("type", json!({"type": 3}), "Rule 'r': unknown type '3'."),
@@ -155,10 +154,10 @@ fn what_makes_no_sense_is_found_before_anything_is_judged() {
         ("range", json!({"min": 2, "max": 1}), "Rule 'r': no number is at least 2 and at most 1."),
         ("range", json!({"mim": 2}), "Rule 'r': a 'range' check has no param 'mim'."),
         ("pattern", json!({}), "Rule 'r': 'pattern' check requires params['pattern']."),
-        ("pattern", json!({"pattern": null}), "Rule 'r': 'pattern' must be a text, got 'NoneType'."),
+        ("pattern", json!({"pattern": null}), "Rule 'r': 'pattern' must be a string, got 'NoneType'."),
         ("pattern", json!({"pattern": "("}), "Rule 'r': invalid regex pattern — unclosed group."),
-        ("pattern", json!({"pattern": "a", "flags": "q"}), "Rule 'r': 'flags' are not flags of a pattern."),
-        ("pattern", json!({"pattern": "a", "flags": 4}), "Rule 'r': 'flags' are not flags of a pattern."),
+        ("pattern", json!({"pattern": "a", "flags": "q"}), "Rule 'r': 'flags' are not valid pattern flags."),
+        ("pattern", json!({"pattern": "a", "flags": 4}), "Rule 'r': 'flags' are not valid pattern flags."),
         (
             "pattern",
             json!({"pattern": "a", "max_length": -1}),
@@ -167,18 +166,18 @@ fn what_makes_no_sense_is_found_before_anything_is_judged() {
         ("custom", json!({}), "Rule 'r': 'custom' check requires params['expr']."),
         ("custom", json!({"expr": ""}), "Rule 'r': 'custom' check requires params['expr']."),
         ("custom", json!({"expr": "valu > 1"}), "Rule 'r': 'expr' reads 'valu', which does not exist."),
-        ("custom", json!({"expr": "value.a = 1"}), "Rule 'r': 'expr' changes what it should only read."),
+        ("custom", json!({"expr": "value.a = 1"}), "Rule 'r': 'expr' has a side effect."),
         ("required", json!({"x": 1}), "Rule 'r': a 'required' check has no param 'x'."),
     ] {
-        assert_eq!(refused(json!([rule(check_name, params.clone())])), [message], "{check_name} {params}");
+        assert_eq!(errors(json!([rule(check_name, params.clone())])), [message], "{check_name} {params}");
     }
-    let look_ahead = refused(json!([rule("pattern", json!({"pattern": "(?=a)b"}))]));
+    let look_ahead = errors(json!([rule("pattern", json!({"pattern": "(?=a)b"}))]));
     assert!(look_ahead[0].starts_with("Rule 'r': invalid regex pattern — look-around"), "{look_ahead:?}");
 }
 
 #[test]
-fn a_rule_id_is_used_once() {
-    let twice = refused(json!([rule("required", json!({})), rule("type", json!({}))]));
+fn a_duplicate_rule_id_is_rejected() {
+    let twice = errors(json!([rule("required", json!({})), rule("type", json!({}))]));
     assert_eq!(
         twice,
         [
@@ -188,16 +187,16 @@ fn a_rule_id_is_used_once() {
 }
 
 #[test]
-fn all_problems_of_all_rules_are_said_at_once() {
-    let bad = refused(json!([
+fn all_errors_of_all_rules_are_reported() {
+    let found = errors(json!([
         {"rule_id": "a", "field": "x..y", "check": "type", "params": {"type": "decimal"}},
         {"rule_id": "a", "field": "", "check": "pattern", "params": {"pattern": "(", "flags": "q"}},
     ]));
-    assert_eq!(bad.len(), 6, "{bad:?}");
+    assert_eq!(found.len(), 6, "{found:?}");
 }
 
 #[test]
-fn rules_speak_in_order_and_none_stops_the_others() {
+fn all_rules_are_evaluated_in_order() {
     let rules = set(json!([
         {"rule_id": "z", "field": "a", "check": "required"},
         {"rule_id": "off", "field": "a", "check": "required", "enabled": false},
@@ -205,28 +204,28 @@ fn rules_speak_in_order_and_none_stops_the_others() {
         {"rule_id": "a", "field": "a", "check": "custom", "params": {"expr": "false"}},
     ]));
     let broken = rules.judge(&json!({"n": [0, {"x": 4}]}));
-    let said: Vec<_> = broken.iter().map(|one| (&*one.rule_id, &*one.field, one.check.as_str())).collect();
-    assert_eq!(said, [("z", "a", "required"), ("b", "n[1].x", "range"), ("a", "a", "custom")]);
+    let found: Vec<_> = broken.iter().map(|one| (&*one.rule_id, &*one.field, one.check.as_str())).collect();
+    assert_eq!(found, [("z", "a", "required"), ("b", "n[1].x", "range"), ("a", "a", "custom")]);
     assert_eq!(broken[1].message, "Field 'n[1].x' = 4 exceeds maximum 3.");
     assert!(!rules.admits(&json!({})) && rules.len() == 3);
 }
 
 #[test]
-fn a_disabled_rule_must_still_make_sense() {
+fn a_disabled_rule_must_still_compile() {
     let mut rule = rule("pattern", json!({"pattern": "("}));
     rule["enabled"] = json!(false);
-    assert_eq!(refused(json!([rule])).len(), 1);
+    assert_eq!(errors(json!([rule])).len(), 1);
 }
 
 #[test]
-fn a_boolean_is_no_number() {
+fn a_boolean_is_not_a_number() {
     assert!(check(rule("range", json!({"min": 1})), &json!({"f": true})).is_some());
     assert!(check(rule("type", json!({"type": "int"})), &json!({"f": true})).is_some());
     assert!(check(rule("type", json!({"type": "float"})), &json!({"f": false})).is_some());
 }
 
 #[test]
-fn nan_is_within_no_range() {
+fn nan_is_out_of_every_range() {
     // JSON has no NaN: neither a bound nor a value can be one.
     assert!(serde_json::from_str::<Value>("{\"f\": NaN}").is_err());
     assert!(Number::from_f64(f64::NAN).is_none());
@@ -243,26 +242,26 @@ fn whole_numbers_are_compared_exactly() {
 }
 
 #[test]
-fn a_pattern_that_would_backtrack_for_ever_takes_no_time() {
+fn patterns_run_in_linear_time() {
     let rules = set(json!([rule("pattern", json!({"pattern": "(a+)+$"}))]));
     let text = format!("{}b", "a".repeat(1 << 20));
     assert_eq!(rules.judge(&json!({"f": text})).len(), 1);
     assert_eq!(
-        refused(json!([rule("pattern", json!({"pattern": "(a{1000}){1000}"}))])).len(),
+        errors(json!([rule("pattern", json!({"pattern": "(a{1000}){1000}"}))])).len(),
         1,
         "too large to build"
     );
 }
 
 #[test]
-fn an_expression_that_never_ends_is_stopped() {
+fn an_infinite_loop_exhausts_the_budget() {
     let rules = set(json!([rule("custom", json!({"expr": "while (true) {}; value"}))]));
     let message = rules.judge(&json!({"f": 1})).pop().expect("broken").message;
     assert!(message.starts_with("Rule 'r': custom check raised BudgetError"), "{message}");
 }
 
 #[test]
-fn items_of_any_shape_are_judged() {
+fn items_of_any_type_are_judged() {
     let rules = set(json!([rule("required", json!({})), {"rule_id": "s", "field": "f[0]", "check": "type"}]));
     for item in [json!(null), json!(3), json!("f"), json!([{"f": 1}]), json!({"f": 3})] {
         assert!(rules.judge(&item).len() <= 1);
@@ -270,7 +269,7 @@ fn items_of_any_shape_are_judged() {
 }
 
 #[test]
-fn a_very_long_text_is_quoted_by_its_beginning() {
+fn a_very_long_string_is_truncated_in_messages() {
     let pattern = rule("pattern", json!({"pattern": "^z"}));
     let message = check(pattern.clone(), &json!({"f": "é".repeat(5_000_000)})).expect("no match");
     assert!(message.len() < 3_000, "{} bytes", message.len());

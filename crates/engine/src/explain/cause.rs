@@ -8,13 +8,13 @@ use escrow_model::{
 
 use super::path::decisive;
 use super::{Book, Cause, Evaluation};
+use crate::location::Location;
 use crate::run::{ReplayError, Run};
-use crate::state::Place;
 use crate::view::{BUDGET, View};
 
 impl Book<'_> {
     /// The entry that the run's reason goes back to, and the check that it is about.
-    pub(super) fn run_cause(&self) -> Option<(usize, Option<Place>)> {
+    pub(super) fn run_cause(&self) -> Option<(usize, Option<Location>)> {
         let (ended, reason) = self.reason()?;
         if let Event::RunOverridden { .. } = self.entries[ended].event {
             return Some((ended, None));
@@ -46,7 +46,7 @@ impl Book<'_> {
                 let decided = self.decision(check, &ScopePath::root(), ended);
                 let Some(decided) = decided else { return of_run(None) };
                 let scope = super::scope_of(&self.entries[decided].event).cloned().unwrap_or_default();
-                Some((decided, Some((check, scope))))
+                Some((decided, Some(Location { check, scope })))
             }
         }
     }

@@ -7,16 +7,20 @@ use escrow_model::{CheckIndex, Event, Issue, ScopePath, Severity, SkipReason, Ve
 use super::{Book, Link};
 use crate::gate::Gate;
 use crate::graph::scope_toward;
+use crate::location::Location;
 use crate::run::{ReplayError, Run};
-use crate::state::Place;
 
 /// Longer paths than this are cut; a plan has no circles, but a journal may be anybody's.
 const LINKS_MAX: usize = 64;
 
 impl Book<'_> {
-    /// The links from a place to its cause, and the entry of the cause.
-    pub(super) fn path(&self, place: &Place, decided: usize) -> Result<(Vec<Link>, usize), ReplayError> {
-        let mut links = vec![self.link(place, decided)];
+    /// The links from a location to its cause, and the entry of the cause.
+    pub(super) fn path(
+        &self,
+        location: &Location,
+        decided: usize,
+    ) -> Result<(Vec<Link>, usize), ReplayError> {
+        let mut links = vec![self.link(location, decided)];
         let Event::CheckSkipped { reason, .. } = &self.entries[decided].event else {
             return Ok((links, decided));
         };
@@ -29,7 +33,7 @@ impl Book<'_> {
         }
         // What stood then: the same state serves the whole path, because all of it had settled.
         let then = self.before(decided)?;
-        let mut at = (place.clone(), decided);
+        let mut at = (location.clone(), decided);
         while let Event::CheckSkipped { reason, .. } = &self.entries[at.1].event
             && links.len() < LINKS_MAX
         {
@@ -41,9 +45,9 @@ impl Book<'_> {
             };
             let mut moved = false;
             for step in steps {
-                let Some(entry) = self.decision(step.0, &step.1, at.1) else { break };
+                let Some(entry) = self.decision(step.check, &step.scope, at.1) else { break };
                 let scope = super::scope_of(&self.entries[entry].event).cloned().unwrap_or_default();
-                at = ((step.0, scope), entry);
+                at = (Location::new(step.check, scope), entry);
                 links.push(self.link(&at.0, entry));
                 moved = true;
             }
@@ -54,7 +58,7 @@ impl Book<'_> {
         Ok((links, at.1))
     }
 
-    fn link(&self, (check, scope): &Place, entry: usize) -> Link {
+    fn link(&self, Location { check, scope }: &Location, entry: usize) -> Link {
         let (came_to, code, detail) = match &self.entries[entry].event {
             Event::CheckSkipped { reason, detail, .. } => {
                 ("skipped", reason.as_str().to_owned(), detail.clone())
@@ -76,38 +80,39 @@ impl Book<'_> {
     }
 
     /// Every check between the blocked one and the one that broke its contract, by the shortest way.
-    fn to_blocker(&self, then: &Run, (check, scope): &Place) -> Vec<Place> {
+    fn to_blocker(&self, then: &Run, Location { check, scope }: &Location) -> Vec<Location> {
         let cell = then.cell(*check, scope);
         let Some(blocker) = then.blocking_violation(*check, scope, cell) else { return Vec::new() };
         let plan = &then.state.plan;
-        let mut came_from: BTreeMap<CheckIndex, Place> = BTreeMap::new();
-        let mut open = VecDeque::from([(*check, scope.clone())]);
-        while let Some((at, at_scope)) = open.pop_front() {
-            if at == blocker {
-                let mut steps = vec![(at, at_scope)];
-                while let Some(before) = steps.last().and_then(|(step, _)| came_from.get(step)).cloned() {
+        let mut came_from: BTreeMap<CheckIndex, Location> = BTreeMap::new();
+        let mut open = VecDeque::from([Location::new(*check, scope.clone())]);
+        while let Some(at) = open.pop_front() {
+            if at.check == blocker {
+                let mut steps = vec![at];
+                while let Some(before) = steps.last().and_then(|step| came_from.get(&step.check)).cloned() {
                     steps.push(before);
                 }
                 steps.pop(); // the blocked check itself
                 steps.reverse();
                 return steps;
             }
-            let spec = plan.check(at);
+            let spec = plan.check(at.check);
             let needed = spec.needs.iter().flat_map(|need| &need.any_of).copied();
-            let routed = then.cell(at, &at_scope).and_then(|cell| cell.calling.routed_from.as_ref());
-            for next in needed.chain(routed.map(|(source, _)| *source)) {
+            let routed = then.cell(at.check, &at.scope).and_then(|cell| cell.calling.routed_from.as_ref());
+            for next in needed.chain(routed.map(|source| source.check)) {
                 if next != *check && !came_from.contains_key(&next) {
-                    came_from.insert(next, (at, at_scope.clone()));
-                    open.push_back((next, scope_toward(&spec.fan, &at_scope, &plan.check(next).fan)));
+                    came_from.insert(next, at.clone());
+                    let toward = scope_toward(&spec.fan, &at.scope, &plan.check(next).fan);
+                    open.push_back(Location::new(next, toward));
                 }
             }
         }
-        vec![(blocker, ScopePath::root())]
+        vec![Location::new(blocker, ScopePath::root())]
     }
 }
 
 /// The dependency that did not succeed.
-fn dependency(then: &Run, (check, scope): &Place) -> Option<Place> {
+fn dependency(then: &Run, Location { check, scope }: &Location) -> Option<Location> {
     let plan = &then.state.plan;
     let spec = plan.check(*check);
     let shut = match then.gate(*check, scope, then.cell(*check, scope)) {
@@ -116,12 +121,12 @@ fn dependency(then: &Run, (check, scope): &Place) -> Option<Place> {
     };
     // The items of a group could not be known, because their parent did not succeed.
     let dependency = shut.or_else(|| spec.fan.get(scope.depth()).copied())?;
-    Some((dependency, scope_toward(&spec.fan, scope, &plan.check(dependency).fan)))
+    Some(Location::new(dependency, scope_toward(&spec.fan, scope, &plan.check(dependency).fan)))
 }
 
-fn parent(then: &Run, (check, scope): &Place) -> Option<Place> {
+fn parent(then: &Run, Location { check, scope }: &Location) -> Option<Location> {
     let parent = then.state.plan.check(*check).fan.get(scope.depth()).copied()?;
-    Some((parent, scope.clone()))
+    Some(Location::new(parent, scope.clone()))
 }
 
 /// The issue that made the verdict.

@@ -2,26 +2,44 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use escrow_model::{Answer, Delivery, Ending, Entry, Event, Message, Millis, ReasonCode, Request, ScopePath};
+use escrow_model::{
+    Answer, Delivery, Ending, Entry, Event, Message, Millis, ReasonCode, Request, ScopePath, ScopedCheck,
+};
 
 use crate::overridden::Override;
 
-type Asked = (String, ScopePath);
+/// An attempt as the journal names it: unlike an `AttemptKey`, it means the same under another plan.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RecordedAttempt {
+    pub(super) check: String,
+    pub(super) scope: ScopePath,
+    pub(super) number: u32,
+}
+
+impl RecordedAttempt {
+    fn location(&self) -> ScopedCheck {
+        ScopedCheck::new(&self.check, &self.scope)
+    }
+}
+
+fn key(check: &str, scope: &ScopePath, number: u32) -> RecordedAttempt {
+    RecordedAttempt { check: check.to_owned(), scope: scope.clone(), number }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    pub(super) attempts: BTreeMap<(String, ScopePath, u32), RecordedAsk>,
+    pub(super) attempts: BTreeMap<RecordedAttempt, RecordedAsk>,
     /// What `reconcile` was asked about the effects of attempts.
-    pub(super) reconciles: BTreeMap<(String, ScopePath, u32), RecordedAsk>,
+    pub(super) reconciles: BTreeMap<RecordedAttempt, RecordedAsk>,
     /// For each time that people were asked about a check: what came of it.
-    pub(super) messages: BTreeMap<Asked, VecDeque<Response>>,
+    pub(super) messages: BTreeMap<ScopedCheck, VecDeque<Response>>,
     pub(super) cancellations: Vec<(Moment, Message)>,
     /// Where time itself led on: the first retry or deadline of each such moment.
     pub(super) wakes: BTreeMap<Millis, usize>,
     /// What people did with the run after it had ended.
     pub(super) afterwards: VecDeque<(Millis, Afterwards)>,
     /// What attempts had delivered when they were done.
-    pub(super) inspections: BTreeMap<(String, ScopePath, u32), Look>,
+    pub(super) inspections: BTreeMap<RecordedAttempt, Look>,
     /// The last look at the artifacts.
     pub(super) delivery: Option<Look>,
 }
@@ -135,29 +153,29 @@ impl Record {
             let moment = Moment { at: entry.at, entry: index };
             match &entry.event {
                 Event::AttemptStarted { check, scope, attempt, request, .. } => {
-                    let key = (check.clone(), scope.clone(), *attempt);
+                    let key = key(check, scope, *attempt);
                     record.attempts.insert(key, RecordedAsk::new(request, entry.at));
                 }
                 Event::ReconcileStarted { check, scope, attempt, request } => {
-                    let key = (check.clone(), scope.clone(), *attempt);
-                    open.looks.insert((check.clone(), scope.clone()), *attempt);
+                    let key = key(check, scope, *attempt);
+                    open.looks.insert(key.location(), key.number);
                     record.reconciles.insert(key, RecordedAsk::new(request, entry.at));
                 }
                 Event::Reconciled { check, scope, attempt, answer, .. } => {
-                    let key = (check.clone(), scope.clone(), *attempt);
-                    open.looks.remove(&(check.clone(), scope.clone()));
+                    let key = key(check, scope, *attempt);
+                    open.looks.remove(&key.location());
                     if let Some(asked) = record.reconciles.get_mut(&key) {
                         asked.take(answer, moment);
                     }
                 }
                 Event::AttemptAnswered { check, scope, attempt, answer } => {
-                    let key = (check.clone(), scope.clone(), *attempt);
+                    let key = key(check, scope, *attempt);
                     if let Some(asked) = record.attempts.get_mut(&key) {
                         asked.take(answer, moment);
                     }
                 }
                 Event::WaitStarted { check, scope, id, .. } => {
-                    let asked = (check.clone(), scope.clone());
+                    let asked = ScopedCheck::new(check, scope);
                     let times = record.messages.entry(asked.clone()).or_default();
                     times.push_back(Response::None);
                     open.waits.insert(id, Wait { asked, time: times.len() - 1, at: entry.at });
@@ -188,7 +206,7 @@ impl Record {
                     record.afterwards.push_back((entry.at, Afterwards::Overridden { about, word }));
                 }
                 Event::CheckInspected { check, scope, attempt, delivery } => {
-                    let key = (check.clone(), scope.clone(), *attempt);
+                    let key = key(check, scope, *attempt);
                     let answered_at =
                         record.attempts.get(&key).map_or(entry.at, |asked| asked.started_at + asked.took_ms);
                     let took_ms = entry.at.saturating_sub(answered_at);
@@ -217,9 +235,9 @@ impl Record {
         let wait = match message {
             Message::Approve { id, .. } | Message::Deny { id, .. } => open.waits.get(id.as_str()),
             Message::Assume { check, scope, .. } => {
-                let asked = (check.clone(), scope.clone());
+                let asked = ScopedCheck::new(check, scope);
                 if let Some(attempt) = open.looks.remove(&asked)
-                    && let Some(look) = self.reconciles.get_mut(&(asked.0.clone(), asked.1.clone(), attempt))
+                    && let Some(look) = self.reconciles.get_mut(&key(check, scope, attempt))
                 {
                     look.overruled = Some(said(look.started_at));
                     return;
@@ -250,12 +268,12 @@ impl Record {
 #[derive(Default)]
 struct Open<'a> {
     waits: BTreeMap<&'a str, Wait>,
-    looks: BTreeMap<Asked, u32>,
+    looks: BTreeMap<ScopedCheck, u32>,
 }
 
 /// The how manieth time that somebody was asked about a place, and when.
 struct Wait {
-    asked: Asked,
+    asked: ScopedCheck,
     time: usize,
     at: Millis,
 }

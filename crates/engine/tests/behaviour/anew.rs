@@ -1,6 +1,6 @@
 //! What a route or a new driver finds of fan-outs and nested runs.
 
-use escrow_engine::Input;
+use escrow_engine::{AttemptKey, Input};
 use escrow_model::{Message, Reason, ReasonCode, RunId, ScopePath};
 use escrow_testkit::{Options, Script, Stage, document, plan, tells};
 
@@ -43,7 +43,8 @@ fn nested() -> Stage<Script> {
     let reason =
         Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
     let child = RunId::new(1, 2);
-    stage.input(Input::NestedWaits { check, scope: ScopePath::root(), attempt: 1, child, reason });
+    let attempt = AttemptKey { check, scope: ScopePath::root(), number: 1 };
+    stage.input(Input::NestedWaits { attempt, child, reason });
     stage
 }
 
@@ -86,7 +87,7 @@ fn a_nested_run_that_another_process_holds_is_not_waited_for() {
     stage.message(Message::Cancel { by: None, system: false });
     let reason =
         Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
-    let (scope, child) = (ScopePath::root(), RunId::new(1, 2));
-    stage.input(Input::NestedWaits { check, scope, attempt: 1, child, reason });
+    let attempt = AttemptKey { check, scope: ScopePath::root(), number: 1 };
+    stage.input(Input::NestedWaits { attempt, child: RunId::new(1, 2), reason });
     assert_eq!(stage.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
 }

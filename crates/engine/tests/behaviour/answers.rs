@@ -1,6 +1,6 @@
 //! Answers that come twice, late or to something else; and what the journal says of an attempt.
 
-use escrow_engine::Input;
+use escrow_engine::{AttemptKey, Input};
 use escrow_model::{Answer, Assumption, Event, Message, ScopePath};
 use escrow_testkit::{Options, Script, Stage, document, plan, play};
 use serde_json::json;
@@ -14,11 +14,11 @@ fn stage(text: &str, script: &[&str]) -> Stage<Script> {
 }
 
 /// Hands an answer in, and tells whether the journal took notice.
-fn is_noticed(stage: &mut Stage<Script>, check: &str, attempt: u32) -> bool {
+fn is_noticed(stage: &mut Stage<Script>, check: &str, number: u32) -> bool {
     let entries = stage.journal.len();
     let check = stage.run.plan_of().find(check).expect("it is in the plan");
-    let (scope, answer) = (ScopePath::root(), Answer::done(json!("again")));
-    stage.input(Input::Answered { check, scope, attempt, answer });
+    let attempt = AttemptKey { check, scope: ScopePath::root(), number };
+    stage.input(Input::Answered { attempt, answer: Answer::done(json!("again")) });
     stage.journal.len() > entries
 }
 

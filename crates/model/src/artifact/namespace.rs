@@ -63,8 +63,9 @@ impl ExpectedArtifact {
 /// The part of the artifact directory that belongs to a check, and the namespace of its ids: its name where that
 /// is safe in a path, and what is nearest to it otherwise.
 pub fn folder_of(check: &str) -> String {
-    let is_safe = |message: char| message.is_alphanumeric() || matches!(message, '-' | '_' | '.');
-    let safe: String = check.chars().map(|message| if is_safe(message) { message } else { '_' }).collect();
+    let is_safe = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_' | '.');
+    let safe: String =
+        check.chars().map(|character| if is_safe(character) { character } else { '_' }).collect();
     if safe == check && !check.starts_with('.') && check.len() <= FOLDER_BYTES_MAX {
         return safe;
     }

@@ -8,7 +8,7 @@ pub struct Card {
     /// `REQUEST CHANGES`, `GATE VERDICT: REJECT`, `CI RESULT: PASSED`.
     pub title: String,
     pub tone: Tone,
-    /// ReferenceResolver the title: who, and how long it took.
+    /// Next to the title: the source, and how long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,
     pub blocks: Vec<Block>,

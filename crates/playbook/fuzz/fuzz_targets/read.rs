@@ -1,9 +1,9 @@
-//! Any bytes are answered: no panic, no plan with errors, every place inside the text.
+//! Reads any bytes as a playbook: no panic, no plan with errors, every span inside the text.
 
 #![no_main]
 
 use escrow_model::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
-use escrow_playbook::{Severity, read_bytes, render, report};
+use escrow_playbook::{NoReferences, Severity, read_bytes, render, report};
 use libfuzzer_sys::fuzz_target;
 
 const CATALOG: &[ProviderSpec] = &[
@@ -29,7 +29,7 @@ const CATALOG: &[ProviderSpec] = &[
 ];
 
 fuzz_target!(|bytes: &[u8]| {
-    let reading = read_bytes(bytes, "fuzz.yaml", CATALOG);
+    let reading = read_bytes(bytes, "fuzz.yaml", CATALOG, &NoReferences);
     let errors = reading.diagnostics.iter().any(|found| found.severity == Severity::Error);
     assert_eq!(reading.plan.is_some(), !errors);
     if let Ok(text) = std::str::from_utf8(bytes) {

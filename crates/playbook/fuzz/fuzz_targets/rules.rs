@@ -1,6 +1,6 @@
-//! Any bytes are answered as rules and as outcomes: no panic, and what was taken judges anything.
+//! Reads any bytes as rules and outcomes: no panic, and valid rules judge any item.
 //!
-//! The text up to the first NUL is a file of rules, the rest is what they judge and what an outcome may be.
+//! The bytes up to the first NUL are a rules file; the rest is the item and the outcome.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! `agent`: whose profile the run, or one check of it, follows.
+//! Decodes `agent` of the file and of checks, and applies the agent's profile.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,17 +8,16 @@ use escrow_model::{Check, Field, Home, KeyKind, KeySpec, Mutates, ProviderSpec, 
 use escrow_template::Template;
 
 use super::Decoder;
-use crate::beside::{FoundAgent, ReferenceResolver};
 use crate::diagnostic::{Diagnostics, Problem};
-
 use crate::profile::AgentProfile;
+use crate::references::{AgentLookup, ReferenceResolver};
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Node};
 
-/// `type: agent`. Nobody performs it: the profile says who does.
-pub const AGENT: ProviderSpec = ProviderSpec {
+/// `type: agent`. No provider implements it: the profile turns the check into a `command` check.
+pub const AGENT_PROVIDER: ProviderSpec = ProviderSpec {
     name: "agent",
-    summary: "gives a task to an agent, as its profile says",
+    summary: "gives a task to an agent, as defined by its profile",
     keys: &[
         KeySpec { name: "agent", kind: KeyKind::Plain, required: false },
         KeySpec { name: "prompt", kind: KeyKind::Text, required: true },
@@ -28,21 +27,25 @@ pub const AGENT: ProviderSpec = ProviderSpec {
     timeout_ms: 30 * 60 * 1000,
 };
 
-/// The profiles that were asked for, each once.
+/// Looks up agent profiles, each at most once.
 pub(super) struct Agents<'t> {
-    beside: &'t dyn ReferenceResolver,
+    references: &'t dyn ReferenceResolver,
     known: BTreeMap<String, Option<Rc<AgentProfile>>>,
-    /// `agent` at the top of the file.
-    pub(super) of_the_run: Option<Rc<AgentProfile>>,
+    /// The profile of `agent` at the top level of the file.
+    pub(super) run_profile: Option<Rc<AgentProfile>>,
 }
 
 impl<'t> Agents<'t> {
-    pub(super) fn of(root: &Node, beside: &'t dyn ReferenceResolver, found: &mut Diagnostics) -> Agents<'t> {
-        let mut agents = Agents { beside, known: BTreeMap::new(), of_the_run: None };
+    pub(super) fn of(
+        root: &Node,
+        references: &'t dyn ReferenceResolver,
+        found: &mut Diagnostics,
+    ) -> Agents<'t> {
+        let mut agents = Agents { references, known: BTreeMap::new(), run_profile: None };
         if let Some(node) = root.get("agent")
-            && let Some(name) = node.written()
+            && let Some(name) = node.scalar_text()
         {
-            agents.of_the_run = agents.find(name, node.span.clone(), found);
+            agents.run_profile = agents.find(name, node.span.clone(), found);
         }
         agents
     }
@@ -56,21 +59,21 @@ impl<'t> Agents<'t> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
         }
-        let profile = match self.beside.agent(name) {
-            FoundAgent::Profile(profile) => Some(Rc::from(profile)),
-            FoundAgent::Broken { file, diagnostics } => {
+        let profile = match self.references.agent(name) {
+            AgentLookup::Found(profile) => Some(Rc::from(profile)),
+            AgentLookup::Invalid { file, diagnostics } => {
                 found.push(
-                    Problem::new("E0162", span, format!("the profile of `{name}` is not good"))
+                    Problem::new("E0162", span, format!("the profile of agent `{name}` is invalid"))
                         .label(format!("see `{file}`")),
                 );
-                found.add(&diagnostics);
+                found.add_from_other_file(&diagnostics);
                 None
             }
-            FoundAgent::Unknown { known } => {
+            AgentLookup::Unknown { known } => {
                 found.push(
-                    Problem::new("E0161", span, format!("no agent is called `{name}`"))
-                        .label("it has no profile")
-                        .help(known_agents(name, &known)),
+                    Problem::new("E0161", span, format!("unknown agent `{name}`"))
+                        .label("no profile found")
+                        .help(suggest_agent(name, &known)),
                 );
                 None
             }
@@ -80,11 +83,11 @@ impl<'t> Agents<'t> {
     }
 }
 
-/// What to say to somebody who named an agent that there is not.
-pub fn known_agents(name: &str, known: &[String]) -> String {
+/// The help for an unknown agent: a suggestion, the known names, or where to put the profile.
+pub fn suggest_agent(name: &str, known: &[String]) -> String {
     did_you_mean(name, known.iter().map(String::as_str)).unwrap_or_else(|| {
         if known.is_empty() {
-            return format!("write its profile to `.escrow/agents/{name}.md`");
+            return format!("create its profile `.escrow/agents/{name}.md`");
         }
         let listed: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
         format!("the agents are {}", listed.join(", "))
@@ -92,20 +95,20 @@ pub fn known_agents(name: &str, known: &[String]) -> String {
 }
 
 impl Decoder<'_> {
-    /// Makes a check of `type: agent` a check of whoever its profile says. What the profile promises is the
-    /// check's own, unless the profile is that of the whole run.
-    pub(super) fn follow_profile(&mut self, entry: &Entry, check: &mut Check) -> Option<Rc<AgentProfile>> {
+    /// Turns a check of `type: agent` into a check of its profile's command. Returns the profile when the check names
+    /// the agent itself; its artifacts then belong to the check, not to the run.
+    pub(super) fn apply_profile(&mut self, entry: &Entry, check: &mut Check) -> Option<Rc<AgentProfile>> {
         let own = entry.value.entry("agent");
         let (profile, span) = match own {
             Some(own) => {
-                let name = own.value.written()?;
+                let name = own.value.scalar_text()?;
                 let span = own.value.span.clone();
                 (self.agents.find(name, span.clone(), self.sources.found)?, span)
             }
-            None => match &self.agents.of_the_run {
+            None => match &self.agents.run_profile {
                 Some(profile) => (Rc::clone(profile), entry.key_span.clone()),
                 None => {
-                    self.no_agent(entry);
+                    self.report_missing_agent(entry);
                     return None;
                 }
             },
@@ -125,48 +128,48 @@ impl Decoder<'_> {
         env.extend(std::mem::take(&mut check.env));
         check.env = env;
         if entry.value.entry("timeout").is_none() {
-            check.timeout_ms = profile.timeout_ms.unwrap_or(AGENT.timeout_ms);
+            check.timeout_ms = profile.timeout_ms.unwrap_or(AGENT_PROVIDER.timeout_ms);
         }
         check.own_folder = own.is_some();
         if own.is_some() {
-            self.profile_kinds(&profile, &span);
+            self.add_profile_kinds(&profile, &span);
         }
         own.map(|_| profile)
     }
 
-    /// The outcome kinds of what a profile promises join the plan, as those of the file do.
-    pub(super) fn profile_kinds(&mut self, profile: &AgentProfile, span: &Range<usize>) {
+    /// Adds the outcome kinds of a profile's artifacts to the plan.
+    pub(super) fn add_profile_kinds(&mut self, profile: &AgentProfile, span: &Range<usize>) {
         for kind in profile.artifacts.expected.iter().filter_map(|one| one.kind.as_ref()) {
             self.kind(&Rc::new(Node::text_at(span.clone(), kind.clone())));
         }
     }
 
-    fn no_agent(&mut self, entry: &Entry) {
-        // A name that is not good was told where it stands.
-        if self.names_an_agent {
+    fn report_missing_agent(&mut self, entry: &Entry) {
+        // An invalid `agent` of the file was already reported.
+        if self.run_names_agent {
             return;
         }
         self.found().push(
             Problem::new("E0106", entry.key_span.clone(), "an `agent` check needs `agent`")
                 .label("`agent` is missing")
-                .help("name it here, or once for all at the top of the file"),
+                .help("add `agent` here, or at the top level of the file"),
         );
     }
 }
 
 fn cannot_run(profile: &AgentProfile, span: Range<usize>) -> Problem {
     let name = &profile.name;
-    let problem = Problem::new("E0163", span, format!("the agent `{name}` cannot be run by this version"))
+    let problem = Problem::new("E0163", span, format!("agent `{name}` cannot be run by this version"))
         .label("its profile has no `command`");
     match &profile.harness {
         Some(harness) => problem.help(format!(
-            "this version does not drive the harness `{harness}`; a `command` that starts it does: it reads the prompt from its input"
+            "this version cannot start the harness `{harness}`; add a `command` that starts it and reads the prompt from standard input"
         )),
-        None => problem.help("write `command` into the profile: a program that reads the prompt from its input"),
+        None => problem.help("add `command` to the profile: a program that reads the prompt from standard input"),
     }
 }
 
-/// The prompt below what the agent is told before every task.
+/// The template of the instructions followed by the prompt. Only the prompt can insert values.
 pub(crate) fn with_instructions(instructions: &str, prompt: &str) -> Option<Text> {
     let source = if instructions.is_empty() {
         prompt.to_owned()
@@ -176,14 +179,14 @@ pub(crate) fn with_instructions(instructions: &str, prompt: &str) -> Option<Text
     Template::parse(&source).ok().map(|template| Text::new(&source, template))
 }
 
-/// A template that says exactly this.
+/// A template that renders to exactly this text.
 fn verbatim(text: &str) -> String {
     let mut source = String::with_capacity(text.len());
-    let mut messages = text.chars().peekable();
-    while let Some(message) = messages.next() {
-        match (message, messages.peek()) {
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (character, characters.peek()) {
             ('{', Some('{' | '%' | '#')) => source.push_str("{{ \"{\" }}"),
-            _ => source.push(message),
+            _ => source.push(character),
         }
     }
     source

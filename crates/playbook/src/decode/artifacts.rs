@@ -1,4 +1,4 @@
-//! `artifacts.expected`: the files that a run promises.
+//! Decodes `artifacts.expected`, the artifact contract of a file or a profile.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,32 +14,32 @@ pub(crate) fn decode(node: Option<&Rc<Node>>, source: Source, found: &mut Diagno
     let listed =
         node.and_then(|node| node.get("expected")).and_then(|expected| expected.list()).unwrap_or_default();
     let mut seen: BTreeMap<&str, std::ops::Range<usize>> = BTreeMap::new();
-    let mut places: BTreeMap<String, std::ops::Range<usize>> = BTreeMap::new();
+    let mut spans: BTreeMap<String, std::ops::Range<usize>> = BTreeMap::new();
     let mut expected = Vec::new();
     for item in listed {
         if let Some(id) = item.get("id")
-            && let Some(text) = id.written()
+            && let Some(text) = id.scalar_text()
         {
             if let Some(first) = seen.get(text) {
                 found.push(
-                    Problem::new("E0125", id.span.clone(), format!("two artifacts are called `{text}`"))
-                        .label("the second")
-                        .also(first.clone(), "the first")
-                        .help("an id is what reasons and merges refer to; give each artifact its own"),
+                    Problem::new("E0125", id.span.clone(), format!("duplicate artifact id `{text}`"))
+                        .label("second artifact")
+                        .also(first.clone(), "first artifact")
+                        .help("give each artifact its own id"),
                 );
             } else {
                 seen.insert(text, id.span.clone());
             }
         }
         let Some(artifact) = artifact(item, source, found) else { continue };
-        let place =
+        let span =
             item.get("path").or(item.get("glob")).map_or_else(|| item.span.clone(), |node| node.span.clone());
-        if let Some(first) = places.insert(artifact.location.label().to_owned(), place.clone()) {
+        if let Some(first) = spans.insert(artifact.location.label().to_owned(), span.clone()) {
             found.push(
-                Problem::new("W0221", place, "two artifacts are one file")
-                    .label("the second")
-                    .also(first, "the first")
-                    .help("give each its own path, or expect it once"),
+                Problem::new("W0221", span, "two artifacts have the same path")
+                    .label("second artifact")
+                    .also(first, "first artifact")
+                    .help("give each artifact its own path, or remove one"),
             );
         }
         expected.push(artifact);
@@ -47,7 +47,7 @@ pub(crate) fn decode(node: Option<&Rc<Node>>, source: Source, found: &mut Diagno
     ArtifactContract { expected }
 }
 
-/// The playbook's entries over the defaults of its agent: by id, and whole. What is replaced keeps its place.
+/// Merges the playbook's entries over the agent's defaults, by id. A replaced entry keeps its position.
 pub(super) fn merge(defaults: &ArtifactContract, own: ArtifactContract) -> ArtifactContract {
     let mut merged = defaults.clone();
     for mut entry in own.expected {
@@ -65,7 +65,7 @@ pub(super) fn merge(defaults: &ArtifactContract, own: ArtifactContract) -> Artif
 fn artifact(item: &Node, source: Source, found: &mut Diagnostics) -> Option<ExpectedArtifact> {
     item.map()?;
     let location = location(item, found);
-    let text = |key: &str| item.get(key).and_then(|node| node.written()).map(str::to_owned);
+    let text = |key: &str| item.get(key).and_then(|node| node.scalar_text()).map(str::to_owned);
     let flag = |key: &str| item.get(key).and_then(|node| node.bool());
     let schema = item.get("schema").filter(|schema| schema.map().is_some());
     if let Some(schema) = schema {
@@ -74,17 +74,17 @@ fn artifact(item: &Node, source: Source, found: &mut Diagnostics) -> Option<Expe
     if let Some(node) = item.get("mime_type") {
         check_mime_type(node, found);
     }
-    let unless_said = ExpectedArtifact::new(text("id")?, location?, source);
+    let default = ExpectedArtifact::new(text("id")?, location?, source);
     let min_size = item.get("min_size").and_then(|node| node.number()).and_then(serde_json::Number::as_u64);
     Some(ExpectedArtifact {
-        required: flag("required").unwrap_or(unless_said.required),
+        required: flag("required").unwrap_or(default.required),
         description: text("description").unwrap_or_default(),
-        min_size: min_size.unwrap_or(unless_said.min_size),
-        fresh: flag("fresh").unwrap_or(unless_said.fresh),
+        min_size: min_size.unwrap_or(default.min_size),
+        fresh: flag("fresh").unwrap_or(default.fresh),
         mime_type: text("mime_type"),
         schema: schema.map(|schema| schema.json()),
         kind: text("kind"),
-        ..unless_said
+        ..default
     })
 }
 
@@ -92,29 +92,29 @@ fn location(item: &Node, found: &mut Diagnostics) -> Option<Location> {
     match (item.entry("path"), item.entry("glob")) {
         (Some(path), Some(glob)) => {
             found.push(
-                Problem::new("E0127", glob.key_span.clone(), "an artifact has `path` or `glob`, not both")
-                    .label("this one")
-                    .also(path.key_span.clone(), "and this one"),
+                Problem::new("E0127", glob.key_span.clone(), "`path` and `glob` are mutually exclusive")
+                    .label("second location")
+                    .also(path.key_span.clone(), "first location"),
             );
             None
         }
         (None, None) => {
             found.push(
                 Problem::new("E0127", item.span.clone(), "an artifact needs `path` or `glob`")
-                    .label("where is it?")
-                    .help("`path: review.md` is one file, `glob: \"notes/*.md\"` is several; both relative to `$ESCROW_ARTIFACTS`"),
+                    .label("the location is missing")
+                    .help("`path: review.md` names one file, `glob: \"notes/*.md\"` several; both are relative to `$ESCROW_ARTIFACTS`"),
             );
             None
         }
         (Some(path), None) => {
             if let Some(count) = item.entry("count") {
                 found.push(
-                    Problem::new("E0127", count.key_span.clone(), "`count` goes with `glob`")
-                        .label("`path` is exactly one file")
-                        .also(path.key_span.clone(), "because of this"),
+                    Problem::new("E0127", count.key_span.clone(), "`count` requires `glob`")
+                        .label("`path` names exactly one file")
+                        .also(path.key_span.clone(), "`path` is given here"),
                 );
             }
-            let text = path.value.written().filter(|text| !text.is_empty())?;
+            let text = path.value.scalar_text().filter(|text| !text.is_empty())?;
             match ArtifactPath::parse(text) {
                 Ok(path) => Some(Location::Path(path)),
                 Err(error) => {
@@ -127,23 +127,27 @@ fn location(item: &Node, found: &mut Diagnostics) -> Option<Location> {
                         }
                     };
                     found.push(
-                        Problem::new("E0126", path.value.span.clone(), "an artifact cannot be there")
-                            .label(error.to_string())
-                            .help(help),
+                        Problem::new(
+                            "E0126",
+                            path.value.span.clone(),
+                            format!("invalid artifact path `{text}`"),
+                        )
+                        .label(error.to_string())
+                        .help(help),
                     );
                     None
                 }
             }
         }
         (None, Some(glob)) => {
-            pattern(item, glob.value.written().filter(|text| !text.is_empty())?, &glob.value, found)
+            pattern(item, glob.value.scalar_text().filter(|text| !text.is_empty())?, &glob.value, found)
         }
     }
 }
 
-/// What has no slash is no type, and no file would ever be of it.
+/// Reports a media type without the form `type/subtype`, which no file would match.
 fn check_mime_type(node: &Node, found: &mut Diagnostics) {
-    let Some(text) = node.written() else { return };
+    let Some(text) = node.scalar_text() else { return };
     let essence = text.split(';').next().unwrap_or_default().trim();
     let is_word = |word: &str| {
         !word.is_empty()
@@ -152,8 +156,8 @@ fn check_mime_type(node: &Node, found: &mut Diagnostics) {
     if !essence.split_once('/').is_some_and(|(kind, name)| is_word(kind) && is_word(name)) {
         found.push(
             Problem::new("E0105", node.span.clone(), "`mime_type` must be a media type")
-                .label("it has the form `type/subtype`")
-                .help("such as `text/markdown`, `application/json` or `image/png`"),
+                .label("expected the form `type/subtype`")
+                .help("write, for example, `text/markdown`, `application/json` or `image/png`"),
         );
     }
 }
@@ -161,7 +165,7 @@ fn check_mime_type(node: &Node, found: &mut Diagnostics) {
 fn pattern(item: &Node, text: &str, node: &Node, found: &mut Diagnostics) -> Option<Location> {
     if let Err(error) = ArtifactPath::check_pattern(text) {
         found.push(
-            Problem::new("E0126", node.span.clone(), "an artifact cannot be there")
+            Problem::new("E0126", node.span.clone(), format!("invalid artifact pattern `{text}`"))
                 .label(error.to_string())
                 .help("write a pattern relative to the artifact directory, such as `notes/*.md`"),
         );
@@ -169,9 +173,9 @@ fn pattern(item: &Node, text: &str, node: &Node, found: &mut Diagnostics) -> Opt
     }
     if let Err(error) = globset::Glob::new(text) {
         found.push(
-            Problem::new("E0126", node.span.clone(), "an artifact cannot be there")
+            Problem::new("E0126", node.span.clone(), format!("invalid artifact pattern `{text}`"))
                 .label(error.kind().to_string())
-                .help("`*` is any part of a name, `**` any folders, `?` one character, `[ab]` and `{a,b}` one of several"),
+                .help("`*` matches part of a name, `**` any folders, `?` one character, `[ab]` and `{a,b}` one of several"),
         );
         return None;
     }
@@ -182,7 +186,7 @@ fn pattern(item: &Node, text: &str, node: &Node, found: &mut Diagnostics) -> Opt
         && min > max
     {
         found.push(
-            Problem::new("E0122", bounds.span.clone(), "`count` can never be met")
+            Problem::new("E0122", bounds.span.clone(), "`count` cannot be satisfied")
                 .label(format!("at least {min} and at most {max}")),
         );
     }

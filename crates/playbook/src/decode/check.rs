@@ -1,4 +1,4 @@
-//! One check.
+//! Decodes one check.
 
 use std::rc::Rc;
 
@@ -7,16 +7,16 @@ use escrow_model::{
 };
 use serde_json::Value;
 
-use super::agents::AGENT;
+use super::agents::AGENT_PROVIDER;
 use super::schema::check_schema;
 use super::{Decoder, Draft, Fanout, count, fields, items, routing, texts};
 use crate::diagnostic::Problem;
 use crate::duration;
 use crate::source::Stage;
-use crate::yaml::{Entry, Node, place_within};
+use crate::yaml::{Entry, Node, span_within};
 
-/// Stands in for a provider that there is not, so that all else about the check can be looked at.
-const NO_PROVIDER: ProviderSpec = ProviderSpec {
+/// Replaces an unknown provider, so that the rest of the check can be decoded.
+const UNKNOWN_PROVIDER: ProviderSpec = ProviderSpec {
     name: "",
     summary: "",
     keys: &[],
@@ -25,27 +25,29 @@ const NO_PROVIDER: ProviderSpec = ProviderSpec {
     timeout_ms: 0,
 };
 
-pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> Draft {
+pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> Draft {
     let node = &entry.value;
-    decoder.sources.check = Some(place);
+    decoder.sources.check = Some(index);
     let needs = node.get("depends_on").map(|node| decoder.needs(node)).unwrap_or_default();
     let on_success = decoder.routing(node.get("on_success"));
     let on_fail = decoder.routing(node.get("on_fail"));
     let on_finish = decoder.routing(node.get("on_finish"));
-    let condition = node.get("if").and_then(|node| decoder.sources.expression("if", node, Stage::Before));
-    let assume = decoder.expressions("assume", node, Stage::Before);
-    let guarantee = decoder.expressions("guarantee", node, Stage::After);
-    let fail_if =
-        node.get("fail_if").and_then(|node| decoder.sources.expression("fail_if", node, Stage::After));
+    let condition =
+        node.get("if").and_then(|node| decoder.sources.expression("if", node, Stage::BeforeProvider));
+    let assume = decoder.expressions("assume", node, Stage::BeforeProvider);
+    let guarantee = decoder.expressions("guarantee", node, Stage::AfterProvider);
+    let fail_if = node
+        .get("fail_if")
+        .and_then(|node| decoder.sources.expression("fail_if", node, Stage::AfterProvider));
     let schema = decoder.schema(node);
     let rules = decoder.rules(node);
     let outcome = node.get("outcome").and_then(|node| decoder.kind(node));
     let env = decoder.environment(node.get("env"));
     let reconcile = decoder.reconcile(node);
     decoder.conflicts(node);
-    let provider = decoder.provider(node).unwrap_or(NO_PROVIDER);
+    let provider = decoder.provider(node).unwrap_or(UNKNOWN_PROVIDER);
     let fields = fields::decode(decoder, node, &provider);
-    let secrets = decoder.asked_for(node, &provider);
+    let secrets = decoder.secret_names(node, &provider);
     decoder.sources.check = None;
 
     let flag = |key: &str| node.get(key).and_then(|node| node.bool());
@@ -95,9 +97,10 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, place: usize, entry: &Entry) -> 
         secrets,
         fields,
     };
-    let profile = if provider.name == AGENT.name { decoder.follow_profile(entry, &mut check) } else { None };
+    let profile =
+        if provider.name == AGENT_PROVIDER.name { decoder.apply_profile(entry, &mut check) } else { None };
     Draft {
-        promises: profile.map(|profile| profile.artifacts.expected.clone()).unwrap_or_default(),
+        profile_artifacts: profile.map(|profile| profile.artifacts.expected.clone()).unwrap_or_default(),
         check,
         entry: entry.clone(),
         provider,
@@ -139,16 +142,16 @@ impl Decoder<'_> {
             for part in text.split('|') {
                 let name = part.trim();
                 let start = offset + (part.len() - part.trim_start().len());
-                let span = place_within(self.sources.text, item, &(start..start + name.len()));
+                let span = span_within(self.sources.text, item, &(start..start + name.len()));
                 offset += part.len() + 1;
                 if name.is_empty() {
                     self.found().push(
                         Problem::new(
                             "E0131",
                             item.span.clone(),
-                            "`depends_on` has an alternative without a name",
+                            "`depends_on` has an empty alternative",
                         )
-                        .label("a `|` stands between two names")
+                        .label("`|` separates two names")
                         .help("write `'a|b'` for any of `a` and `b`; separate entries must all be satisfied"),
                     );
                     continue;
@@ -160,7 +163,7 @@ impl Decoder<'_> {
                 if any_of.contains(&index) {
                     self.found().push(
                         Problem::new("E0111", span, format!("`depends_on` lists `{name}` twice"))
-                            .label("the second"),
+                            .label("second entry"),
                     );
                 } else {
                     any_of.push(index);
@@ -181,10 +184,10 @@ impl Decoder<'_> {
             let shadowed = new.filter(|new| new.value.map().is_some());
             self.found().push(match shadowed {
                 Some(new) => problem
-                    .label("it is ignored")
-                    .also(new.key_span.clone(), "`schema` is validated")
+                    .label("ignored")
+                    .also(new.key_span.clone(), "`schema` takes precedence")
                     .help("remove it"),
-                None => problem.label("it is read as `schema`").help("write `schema`"),
+                None => problem.label("read as `schema`").help("write `schema`"),
             });
         }
         for entry in [old, new].into_iter().flatten().filter(|entry| entry.value.map().is_some()) {
@@ -200,26 +203,30 @@ impl Decoder<'_> {
         validated.map(|entry| entry.value.json())
     }
 
-    /// Keys that exclude each other, and keys that mean nothing without another.
+    /// Reports conflicting keys, and keys that have no effect without another key.
     fn conflicts(&mut self, check: &Node) {
         if let (Some(critical), Some(criticality)) = (check.entry("critical"), check.entry("criticality")) {
             self.found().push(
                 Problem::new(
                     "E0130",
                     critical.key_span.clone(),
-                    "`critical` and `criticality` say the same thing",
+                    "`critical` and `criticality` are mutually exclusive",
                 )
-                .label("this one")
-                .also(criticality.key_span.clone(), "and this one")
-                .help("keep `criticality`, which says more"),
+                .label("`critical` is given here")
+                .also(criticality.key_span.clone(), "`criticality` is given here")
+                .help("keep `criticality`, which is more precise"),
             );
         }
         let retry = check.get("on_fail").is_some_and(|on_fail| on_fail.entry("retry").is_some());
         let for_each = check.get("forEach").and_then(|node| node.bool()) == Some(true);
         for (key, useful, why) in [
-            ("assume_mode", check.entry("assume").is_some(), "there is no `assume`"),
-            ("retry_on", retry, "there is no `on_fail.retry`, and nothing is retried without it"),
-            ("concurrency", for_each, "it bounds the items of a `forEach` check, and this is none"),
+            ("assume_mode", check.entry("assume").is_some(), "the check has no `assume`"),
+            ("retry_on", retry, "the check has no `on_fail.retry`, so nothing is retried"),
+            (
+                "concurrency",
+                for_each,
+                "it limits the items of a `forEach` check, and this check has no `forEach`",
+            ),
         ] {
             if let (false, Some(entry)) = (useful, check.entry(key)) {
                 self.found().push(

@@ -1,4 +1,4 @@
-//! The provider's own keys, as its catalog entry says they are written.
+//! Decodes the provider's keys, as its catalog entry declares them.
 
 use std::rc::Rc;
 
@@ -33,9 +33,9 @@ impl Decoder<'_> {
             KeyKind::Tree | KeyKind::Inputs => Some(Field::Tree(self.tree(name, node)?)),
             KeyKind::Exec if node.list().is_some() => Some(Field::Argv(self.field_texts(name, node))),
             KeyKind::Exec => self.sources.shell(name, node).map(Field::Shell),
-            KeyKind::Block => self.sources.block(name, node, Stage::Before).map(Field::Block),
+            KeyKind::Block => self.sources.block(name, node, Stage::BeforeProvider).map(Field::Block),
             KeyKind::Word(_) | KeyKind::Plain => {
-                Some(Field::Plain(Value::String(node.written()?.to_owned())))
+                Some(Field::Plain(Value::String(node.scalar_text()?.to_owned())))
             }
             KeyKind::Bool | KeyKind::Number => Some(Field::Plain(node.json())),
         }

@@ -1,4 +1,4 @@
-//! The top of a playbook.
+//! Decodes the top level of a playbook.
 
 use std::rc::Rc;
 
@@ -16,15 +16,15 @@ use crate::source::Sources;
 use crate::suggest::nearest;
 use crate::yaml::{Entry, Node};
 
-/// More than a person wrote; how they follow from one another is looked at pair by pair.
+/// The limit on checks. Reachability is computed for all pairs of them.
 const CHECKS_MAX: usize = 10_000;
 
-/// Decodes a file whose top is a map.
+/// Decodes a file whose root is a map.
 pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Option<Decoded> {
-    let File { text, name: file, catalog, beside } = file;
-    let agents = Agents::of(root, beside, found);
+    let File { text, name: file, catalog, references } = file;
+    let agents = Agents::of(root, references, found);
     let has_harnesses = catalog.iter().any(|provider| provider.name == "ai");
-    let is_command = agents.of_the_run.as_ref().is_some_and(|profile| profile.command.is_some());
+    let is_command = agents.run_profile.as_ref().is_some_and(|profile| profile.command.is_some());
     let prompted = prompt::as_check(root, is_command || !has_harnesses, found);
     let entries: &[Entry] = match &prompted {
         Some(prompted) => std::slice::from_ref(&prompted.check),
@@ -36,13 +36,13 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
     if let Some(beyond) = entries.get(CHECKS_MAX) {
         found.push(
             Problem::new("E0134", beyond.key_span.clone(), "the playbook has too many checks")
-                .label(format!("at most {CHECKS_MAX} are read"))
-                .help("run the same check for many items with `forEach`"),
+                .label(format!("the limit is {CHECKS_MAX}"))
+                .help("use `forEach` to run a check for many items"),
         );
         return None;
     }
     if let Some(prompted) = &prompted {
-        shape::judge_check(&prompted.check, catalog, found);
+        shape::validate_check(&prompted.check, catalog, found);
     }
     let sources = Sources { text, found, uses: Vec::new(), check: None };
     let mut decoder = Decoder {
@@ -50,32 +50,32 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
         catalog,
         names: Names::of(entries),
         secrets: Secrets::of(root),
-        beside,
+        references,
         kinds: IndexMap::new(),
         agents,
-        names_an_agent: root.entry("agent").is_some(),
+        run_names_agent: root.entry("agent").is_some(),
     };
     let artifacts = artifacts::decode(root.get("artifacts"), Source::Playbook, decoder.found());
     decoder.artifact_kinds(root);
-    let artifacts = match (decoder.agents.of_the_run.clone(), root.get("agent")) {
+    let artifacts = match (decoder.agents.run_profile.clone(), root.get("agent")) {
         (Some(profile), Some(node)) => {
-            decoder.profile_kinds(&profile, &node.span);
+            decoder.add_profile_kinds(&profile, &node.span);
             artifacts::merge(&profile.artifacts, artifacts)
         }
         (_, _) => artifacts,
     };
     let mut inputs = inputs::decode(root.get("inputs"), decoder.found());
     for name in prompted.iter().flat_map(|prompted| &prompted.inputs) {
-        inputs.entry(name.clone()).or_insert_with(inputs::named_in_a_prompt);
+        inputs.entry(name.clone()).or_insert_with(inputs::required_text);
     }
     let env = decoder.environment(root.get("env"));
-    decoder.secrets.collide(root.get("env"), decoder.sources.found);
+    decoder.secrets.report_env_conflicts(root.get("env"), decoder.sources.found);
     let drafts: Vec<_> =
-        entries.iter().enumerate().map(|(place, entry)| check::decode(&mut decoder, place, entry)).collect();
+        entries.iter().enumerate().map(|(index, entry)| check::decode(&mut decoder, index, entry)).collect();
     let plan = Plan {
         name: root
             .get("name")
-            .and_then(|name| name.written())
+            .and_then(|name| name.scalar_text())
             .filter(|name| !name.is_empty())
             .map_or_else(|| stem(file), str::to_owned),
         inputs,
@@ -98,28 +98,28 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
 
 fn no_checks(root: &Node, found: &mut Diagnostics) {
     match root.entry("checks") {
-        // A wrong shape was reported; a replaced key (`steps`) has its own message.
+        // A wrong type was already reported, and a foreign key such as `steps` has its own message.
         Some(checks) if !checks.value.is_null() && checks.value.map().is_none() => {}
         Some(checks) => found.push(
             Problem::new("E0138", checks.key_span.clone(), "the playbook has no checks")
-                .label("nothing to run")
+                .label("no check to run")
                 .help("add a check: `hello: { type: command, exec: \"echo hello\" }`"),
         ),
-        None if root.map().unwrap_or_default().iter().any(|entry| meant_as_checks(&entry.key)) => {}
+        None if root.map().unwrap_or_default().iter().any(|entry| hints_at_checks(&entry.key)) => {}
         None => found.push(
             Problem::new("E0138", root.span.start..root.span.start, "the playbook has no checks")
                 .label("`checks` is missing")
-                .help("add `checks:`, or a `prompt:` for one agent"),
+                .help("add `checks:`, or `prompt:` for a single agent"),
         ),
     }
 }
 
-/// A key whose own message already says where the checks are.
-fn meant_as_checks(key: &str) -> bool {
+/// A key whose own diagnostic already covers the missing checks.
+fn hints_at_checks(key: &str) -> bool {
     ["steps", "tasks", "jobs", "prompt"].contains(&key) || nearest(key, ["checks"]).is_some()
 }
 
-/// What a playbook without a name is called: its file, without what every playbook's file has.
+/// The default name of a playbook: its file name without the extension.
 fn stem(file: &str) -> String {
     let base = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let stem = [".playbook.yaml", ".playbook.yml", ".yaml", ".yml"]
@@ -130,7 +130,7 @@ fn stem(file: &str) -> String {
 }
 
 impl Decoder<'_> {
-    /// Files of a kind must parse as one, so the kind must be known before anything runs.
+    /// Looks up the outcome kinds of artifacts, so that unknown kinds are reported before the run.
     fn artifact_kinds(&mut self, root: &Node) {
         let expected = root.get("artifacts").and_then(|artifacts| artifacts.get("expected"));
         for item in expected.and_then(|expected| expected.list()).unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! `inputs`: what a run may be given.
+//! Decodes `inputs`.
 
 use std::rc::Rc;
 
@@ -26,12 +26,12 @@ pub(super) fn decode(node: Option<&Rc<Node>>, found: &mut Diagnostics) -> IndexM
                 && !kind.admits(value)
             {
                 let quoted = (kind == InputKind::String && node.scalar().is_some())
-                    .then(|| format!("quote it: `\"{}\"`", node.written().unwrap_or_default()));
+                    .then(|| format!("quote it: `\"{}\"`", node.scalar_text().unwrap_or_default()));
                 found.push(
                     Problem::new(
                         "E0139",
                         node.span.clone(),
-                        format!("the default of `{}` does not fit its type", entry.key),
+                        format!("the default of `{}` does not match its type", entry.key),
                     )
                     .label(format!("this is {}; the type is `{}`", node.describe(), kind.as_str()))
                     .maybe_help(quoted),
@@ -40,17 +40,17 @@ pub(super) fn decode(node: Option<&Rc<Node>>, found: &mut Diagnostics) -> IndexM
             if let (true, Some(node)) = (required && default.is_some(), input.entry("required")) {
                 found.push(
                     Problem::new("W0211", node.key_span.clone(), "`required` has no effect")
-                        .label("the input has a default, so it is never missing"),
+                        .label("an input with a default is never missing"),
                 );
             }
             let description =
-                input.get("description").and_then(|text| text.written()).unwrap_or_default().to_owned();
+                input.get("description").and_then(|text| text.scalar_text()).unwrap_or_default().to_owned();
             (entry.key.clone(), Input { kind, default, required, description })
         })
         .collect()
 }
 
-/// What `{target}` in a prompt declares by itself.
-pub(super) fn named_in_a_prompt() -> Input {
+/// The input that `{target}` in a prompt declares implicitly.
+pub(super) fn required_text() -> Input {
     Input { kind: InputKind::String, default: None, required: true, description: String::new() }
 }

@@ -1,4 +1,4 @@
-//! Names of outcome kinds, and rules: what a check holds its output to beyond its own lines.
+//! Decodes references to outcome kinds and to rules.
 
 use std::rc::Rc;
 
@@ -12,29 +12,29 @@ use crate::rules::{self, read_rules};
 use crate::suggest::did_you_mean;
 use crate::yaml::Node;
 
-/// Layouts of other engines that say how an output is shown, and ask nothing of it.
+/// Names of layouts from other engines. They describe presentation and do not constrain the output.
 const LAYOUTS: &[&str] = &["code-review", "issue-assistant", "overview", "markdown", "plain", "text", "json"];
 
-/// Whether a `schema` that is a name only says how the output is shown.
+/// Whether a `schema` name is a layout.
 pub(crate) fn is_layout(name: &str) -> bool {
     LAYOUTS.contains(&name)
 }
 
 impl Decoder<'_> {
-    /// The outcome kind that a value names. An own kind joins the plan, so that it is judged the same anywhere.
+    /// The outcome kind that a value names. The schema of a custom kind becomes part of the plan.
     pub(super) fn kind(&mut self, node: &Rc<Node>) -> Option<String> {
-        let name = node.written().filter(|name| !name.is_empty())?.to_owned();
+        let name = node.scalar_text().filter(|name| !name.is_empty())?.to_owned();
         if Kind::registered(&name).is_some() || self.kinds.contains_key(&name) {
             return Some(name);
         }
-        let stands_there = if is_kind_name(&name) { self.beside.outcome_kind(&name) } else { None };
-        let trouble = match stands_there {
+        let declared = if is_kind_name(&name) { self.references.outcome_kind(&name) } else { None };
+        let reason = match declared {
             None => {
                 self.unknown_kind(&name, node);
                 return None;
             }
             Some(Err(why)) => why,
-            Some(Ok(schema)) => match Kind::own(&name, &schema) {
+            Some(Ok(schema)) => match Kind::custom(&name, &schema) {
                 Ok(_) => {
                     self.kinds.insert(name.clone(), schema);
                     return Some(name);
@@ -43,54 +43,54 @@ impl Decoder<'_> {
             },
         };
         self.found().push(
-            Problem::new("E0154", node.span.clone(), format!("the kind `{name}` cannot be used"))
-                .label(trouble)
-                .help(format!("`.escrow/outcomes/{name}.json` is a JSON Schema (2020-12)")),
+            Problem::new("E0154", node.span.clone(), format!("outcome kind `{name}` is invalid"))
+                .label(reason)
+                .help(format!("`.escrow/outcomes/{name}.json` must be a JSON Schema (2020-12)")),
         );
         None
     }
 
     fn unknown_kind(&mut self, name: &str, node: &Node) {
-        let own = self.beside.outcome_kinds();
-        let known = || KINDS.iter().map(|kind| kind.name).chain(own.iter().map(String::as_str));
+        let custom = self.references.outcome_kind_names();
+        let known = || KINDS.iter().map(|kind| kind.name).chain(custom.iter().map(String::as_str));
         let help = did_you_mean(name, known()).unwrap_or_else(|| {
             let all: Vec<String> = known().map(|name| format!("`{name}`")).collect();
-            let own = if is_kind_name(name) {
+            let file = if is_kind_name(name) {
                 format!("`.escrow/outcomes/{name}.json`")
             } else {
-                "`.escrow/outcomes/<kind>.json`, its name in lower-case letters, digits and `_`".to_owned()
+                "`.escrow/outcomes/<kind>.json`, named in lower-case letters, digits and `_`".to_owned()
             };
-            format!("there are {}; an own kind is a JSON Schema in {own}", all.join(", "))
+            format!("the kinds are {}; a custom kind is a JSON Schema in {file}", all.join(", "))
         });
         self.found().push(
-            Problem::new("E0153", node.span.clone(), format!("no outcome kind is called `{name}`"))
-                .label("unknown kind")
+            Problem::new("E0153", node.span.clone(), format!("unknown outcome kind `{name}`"))
+                .label("no such kind")
                 .help(help),
         );
     }
 
-    /// `schema: NAME`: an outcome kind whose shape the output must have, or a layout that asks nothing of it.
+    /// `schema: NAME`: an outcome kind that the output must match, or a layout.
     pub(super) fn card(&mut self, node: &Rc<Node>) -> Option<String> {
         let name = node.string()?;
         if is_layout(name) { Some(name.to_owned()) } else { self.kind(node) }
     }
 
-    /// The rules of a check, inline or from the file that it names.
+    /// The rules of a check, inline or from a rules file.
     pub(super) fn rules(&mut self, check: &Node) -> Vec<Rule> {
         let Some(entry) = check.entry("rules") else { return Vec::new() };
         if let Some(items) = entry.value.list() {
             return rules::decode(items, self.found()).unwrap_or_default();
         }
         let Some(name) = entry.value.string().filter(|name| !name.is_empty()) else { return Vec::new() };
-        let Some(found) = self.beside.rules(name) else {
+        let Some(found) = self.references.rules_file(name) else {
             self.found().push(
-                Problem::new("E0152", entry.value.span.clone(), format!("there is no file of rules `{name}`"))
+                Problem::new("E0152", entry.value.span.clone(), format!("rules file `{name}` not found"))
                     .label("no such file")
-                    .help("a file beside the playbook, or a name in `.escrow/rules/`; or write the rules here, as a list"),
+                    .help("name a file in the folder of the playbook or in `.escrow/rules/`, or write the rules here as a list"),
             );
             return Vec::new();
         };
-        let trouble = match found.text.as_deref() {
+        let (label, help) = match found.text.as_deref() {
             Err(why) => (why.to_string(), None),
             Ok(text) => {
                 let reading = read_rules(text, &found.file);
@@ -106,14 +106,14 @@ impl Decoder<'_> {
                 let more = if more > 0 { format!("; {more} more") } else { String::new() };
                 (
                     format!("{first}{more}"),
-                    Some(format!("`escrow rules check {}` shows every problem at its line", found.file)),
+                    Some(format!("`escrow rules check {}` lists every problem with its line", found.file)),
                 )
             }
         };
         self.found().push(
-            Problem::new("E0152", entry.value.span.clone(), format!("the rules of `{name}` cannot be used"))
-                .label(trouble.0)
-                .maybe_help(trouble.1),
+            Problem::new("E0152", entry.value.span.clone(), format!("rules file `{name}` is invalid"))
+                .label(label)
+                .maybe_help(help),
         );
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! A playbook with a `prompt` and no `checks`: one agent, called `main`.
+//! Expands a playbook with `prompt` instead of `checks` into one check called `main`.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -6,31 +6,31 @@ use std::rc::Rc;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::yaml::{Entry, Node};
 
-/// The check that the file stands for, written as if it stood under `checks`.
-pub(super) struct Prompted {
+/// The synthesised check, in the form of an entry under `checks`.
+pub(super) struct PromptCheck {
     pub(super) check: Entry,
     /// The inputs that the prompt names in single braces.
     pub(super) inputs: Vec<String>,
 }
 
-/// With an agent that is a program, it is a check of that agent; else one of a harness.
-pub(super) fn as_check(root: &Node, prefers_agent: bool, found: &mut Diagnostics) -> Option<Prompted> {
+/// The check of `prompt`: of `type: agent` when the file's agent runs a command, of `type: ai` otherwise.
+pub(super) fn as_check(root: &Node, prefers_agent: bool, found: &mut Diagnostics) -> Option<PromptCheck> {
     let Some(prompt) = root.entry("prompt") else {
         if let Some(entry) = root.entry("model") {
             found.push(
                 Problem::new("W0211", entry.key_span.clone(), "`model` has no effect")
-                    .label("it belongs to a playbook with `prompt`")
-                    .help("say it on the `ai` check it is meant for"),
+                    .label("it applies only to a playbook with `prompt`")
+                    .help("set it on the `ai` check"),
             );
         }
         return None;
     };
     if let Some(checks) = root.entry("checks") {
         found.push(
-            Problem::new("E0130", prompt.key_span.clone(), "a playbook has `prompt` or `checks`, not both")
-                .label("this one")
-                .also(checks.key_span.clone(), "and this one")
-                .help("make the prompt a check: `main: { type: ai, prompt: … }`"),
+            Problem::new("E0130", prompt.key_span.clone(), "`prompt` and `checks` are mutually exclusive")
+                .label("`prompt` is given here")
+                .also(checks.key_span.clone(), "`checks` is given here")
+                .help("turn the prompt into a check: `main: { type: ai, prompt: … }`"),
         );
         return None;
     }
@@ -38,19 +38,19 @@ pub(super) fn as_check(root: &Node, prefers_agent: bool, found: &mut Diagnostics
     let is_agent = prefers_agent && root.entry("agent").is_some();
     let mut entries = vec![entry("type", &span, if is_agent { "agent" } else { "ai" }, &span)];
     let mut inputs = Vec::new();
-    if let Some(text) = prompt.value.written() {
-        let value = Node::text_at(prompt.value.span.clone(), inserted(text, &mut inputs));
+    if let Some(text) = prompt.value.scalar_text() {
+        let value = Node::text_at(prompt.value.span.clone(), expand_inputs(text, &mut inputs));
         entries.push(Entry { key: "prompt".to_owned(), key_span: span.clone(), value: Rc::new(value) });
     }
     if is_agent {
         if let Some(model) = root.entry("model") {
             found.push(
                 Problem::new("W0211", model.key_span.clone(), "`model` has no effect")
-                    .label("the agent is a program of its own"),
+                    .label("the agent runs its own command"),
             );
         }
     } else if let Some(model) = root.entry("model")
-        && let Some(text) = model.value.written()
+        && let Some(text) = model.value.scalar_text()
     {
         let at = model.value.span.clone();
         match text.split_once('/') {
@@ -66,7 +66,7 @@ pub(super) fn as_check(root: &Node, prefers_agent: bool, found: &mut Diagnostics
     }
     let body = Node::map_at(prompt.value.span.clone(), entries);
     let check = Entry { key: "main".to_owned(), key_span: span, value: Rc::new(body) };
-    Some(Prompted { check, inputs })
+    Some(PromptCheck { check, inputs })
 }
 
 fn entry(key: &str, key_span: &Range<usize>, text: &str, span: &Range<usize>) -> Entry {
@@ -74,8 +74,8 @@ fn entry(key: &str, key_span: &Range<usize>, text: &str, span: &Range<usize>) ->
     Entry { key: key.to_owned(), key_span: key_span.clone(), value }
 }
 
-/// `{target}` is the input `target`. Braces that hold anything but one name stay as they are.
-fn inserted(text: &str, inputs: &mut Vec<String>) -> String {
+/// Replaces `{target}` by the input `target`. Braces around anything but a single name are kept.
+fn expand_inputs(text: &str, inputs: &mut Vec<String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('{') {
@@ -101,14 +101,14 @@ fn inserted(text: &str, inputs: &mut Vec<String>) -> String {
 }
 
 fn is_name(text: &str) -> bool {
-    let mut letters = text.chars();
-    letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    let mut characters = text.chars();
+    characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && characters.all(|next| next.is_ascii_alphanumeric() || next == '_')
 }
 
 #[cfg(test)]
 mod tests {
-    use super::inserted;
+    use super::expand_inputs;
 
     #[test]
     fn single_braces_round_a_name_are_inputs() {
@@ -119,7 +119,7 @@ mod tests {
             ("{{a}}", "{{a}}", vec![]),
         ] {
             let mut inputs = Vec::new();
-            assert_eq!(inserted(text, &mut inputs), expected);
+            assert_eq!(expand_inputs(text, &mut inputs), expected);
             assert_eq!(inputs, named);
         }
     }

@@ -1,4 +1,4 @@
-//! `reconcile`: a command, or a map of one and how its answer is read.
+//! Decodes `reconcile`: a command, or a map with the command and the expressions that read its output.
 
 use std::rc::Rc;
 
@@ -31,6 +31,6 @@ impl Decoder<'_> {
     }
 
     fn answer(&mut self, key: &str, reconcile: &Rc<Node>) -> Option<Expression> {
-        self.sources.expression(key, reconcile.get(key)?, Stage::After)
+        self.sources.expression(key, reconcile.get(key)?, Stage::AfterProvider)
     }
 }

@@ -1,4 +1,4 @@
-//! `on_success`, `on_fail`, `on_finish`, and the retry that `on_fail` may have.
+//! Decodes `on_success`, `on_fail` and `on_finish`, and `retry` of `on_fail`.
 
 use std::rc::Rc;
 
@@ -12,13 +12,13 @@ use crate::yaml::Node;
 /// The default delay before a retry.
 const BACKOFF_DELAY_MS: u64 = 1_000;
 
-/// What `on_fail.retry` says; `max` depends on the criticality when it says nothing.
-pub(super) struct RetryWritten {
+/// `on_fail.retry` as written. The default of `max` depends on the criticality, which is not known yet.
+pub(super) struct DeclaredRetry {
     pub(super) max: Option<u32>,
     pub(super) backoff: Backoff,
 }
 
-pub(super) fn retry(check: &Node) -> Option<RetryWritten> {
+pub(super) fn retry(check: &Node) -> Option<DeclaredRetry> {
     let retry = check.get("on_fail")?.get("retry")?;
     retry.map()?;
     let backoff = retry.get("backoff");
@@ -31,7 +31,7 @@ pub(super) fn retry(check: &Node) -> Option<RetryWritten> {
         .and_then(|delay| delay.number())
         .and_then(serde_json::Number::as_u64)
         .unwrap_or(BACKOFF_DELAY_MS);
-    Some(RetryWritten { max: count(retry.get("max")), backoff: Backoff { mode, delay_ms } })
+    Some(DeclaredRetry { max: count(retry.get("max")), backoff: Backoff { mode, delay_ms } })
 }
 
 impl Decoder<'_> {
@@ -47,9 +47,13 @@ impl Decoder<'_> {
         let transitions = node.get("transitions").and_then(|list| list.list()).unwrap_or_default();
         let routing = Routing {
             run,
-            run_js: node.get("run_js").and_then(|block| self.sources.block("run_js", block, Stage::After)),
+            run_js: node
+                .get("run_js")
+                .and_then(|block| self.sources.block("run_js", block, Stage::AfterProvider)),
             transitions: transitions.iter().filter_map(|item| self.transition(item)).collect(),
-            goto_js: node.get("goto_js").and_then(|block| self.sources.block("goto_js", block, Stage::After)),
+            goto_js: node
+                .get("goto_js")
+                .and_then(|block| self.sources.block("goto_js", block, Stage::AfterProvider)),
             goto: node.get("goto").and_then(|target| self.target("goto", target)),
             goto_event: text(node.get("goto_event")),
         };
@@ -58,14 +62,15 @@ impl Decoder<'_> {
         if let (false, Some(event)) = (routes, node.entry("goto_event")) {
             self.found().push(
                 Problem::new("W0211", event.key_span.clone(), "`goto_event` has no effect")
-                    .label("nothing here routes to a check"),
+                    .label("this block does not route to a check"),
             );
         }
         routing
     }
 
     fn transition(&mut self, item: &Rc<Node>) -> Option<Transition> {
-        let when = item.get("when").and_then(|when| self.sources.expression("when", when, Stage::After));
+        let when =
+            item.get("when").and_then(|when| self.sources.expression("when", when, Stage::AfterProvider));
         let to = item.get("to").filter(|to| !to.is_null()).map(|to| self.target("to", to));
         let to = match to {
             Some(None) => return None,

@@ -1,4 +1,4 @@
-//! Declared secrets, and the names by which checks ask for them.
+//! Decodes declared secrets and the `secrets` of checks.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -10,11 +10,11 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::suggest::did_you_mean;
 use crate::yaml::Node;
 
-/// Every declared secret, with where its name stands.
+/// The declared secrets, with the spans of their names.
 #[derive(Default)]
 pub(super) struct Secrets {
     pub(super) declared: Vec<Secret>,
-    places: Vec<Range<usize>>,
+    spans: Vec<Range<usize>>,
 }
 
 impl Secrets {
@@ -38,34 +38,34 @@ impl Secrets {
         secrets
     }
 
-    fn add(&mut self, secret: Secret, place: Range<usize>) {
+    fn add(&mut self, secret: Secret, span: Range<usize>) {
         self.declared.push(secret);
-        self.places.push(place);
+        self.spans.push(span);
     }
 
-    fn place_of(&self, name: &str) -> Option<Range<usize>> {
+    fn span_of(&self, name: &str) -> Option<Range<usize>> {
         let at = self.declared.iter().position(|secret| secret.name == name)?;
-        self.places.get(at).cloned()
+        self.spans.get(at).cloned()
     }
 
-    /// `env:` beside a secret of the same name: one of the two would be lost.
-    pub(super) fn collide(&self, env: Option<&Rc<Node>>, found: &mut Diagnostics) {
+    /// Reports variables of `env` with the name of a secret: one would hide the other.
+    pub(super) fn report_env_conflicts(&self, env: Option<&Rc<Node>>, found: &mut Diagnostics) {
         for entry in env.and_then(|env| env.map()).unwrap_or_default() {
-            if let Some(place) = self.place_of(&entry.key) {
-                let message = format!("`{}` is a secret and a variable of `env`", entry.key);
+            if let Some(span) = self.span_of(&entry.key) {
+                let message = format!("`{}` is both a secret and a variable of `env`", entry.key);
                 found.push(
                     Problem::new("E0130", entry.key_span.clone(), message)
-                        .label("this one")
-                        .also(place, "and this one")
-                        .help("give one of them another name"),
+                        .label("the variable is set here")
+                        .also(span, "the secret is declared here")
+                        .help("rename one of them"),
                 );
             }
         }
     }
 }
 
-/// The secrets that a file declares, although the rest of it is no YAML: its block `secrets:`, read by itself.
-pub(crate) fn declared_in(text: &str) -> Vec<Secret> {
+/// The secrets of a file that is not valid YAML as a whole, from its `secrets:` block alone.
+pub(crate) fn declared_secrets(text: &str) -> Vec<Secret> {
     let begins = |line: &&str| line.starts_with("secrets:");
     let belongs = |line: &&str| line.is_empty() || line.starts_with([' ', '\t', '-', '#', '\r']);
     let mut lines = text.lines().skip_while(|line| !begins(line));
@@ -76,7 +76,7 @@ pub(crate) fn declared_in(text: &str) -> Vec<Secret> {
 }
 
 fn source(node: &Node) -> Option<SecretSource> {
-    let text = |key: &str| node.get(key).and_then(|node| node.written()).map(str::to_owned);
+    let text = |key: &str| node.get(key).and_then(|node| node.scalar_text()).map(str::to_owned);
     if let Some(variable) = text("env") {
         return Some(SecretSource::Env(variable));
     }
@@ -84,31 +84,32 @@ fn source(node: &Node) -> Option<SecretSource> {
         return Some(SecretSource::File(path));
     }
     let words = node.get("command")?.list()?;
-    let words: Vec<String> = words.iter().filter_map(|word| word.written()).map(str::to_owned).collect();
+    let words: Vec<String> = words.iter().filter_map(|word| word.scalar_text()).map(str::to_owned).collect();
     (!words.is_empty()).then_some(SecretSource::Command(words))
 }
 
 impl Decoder<'_> {
     /// `secrets:` of a check.
-    pub(super) fn asked_for(&mut self, check: &Node, provider: &ProviderSpec) -> Vec<String> {
-        self.secrets.collide(check.get("env"), self.sources.found);
+    pub(super) fn secret_names(&mut self, check: &Node, provider: &ProviderSpec) -> Vec<String> {
+        self.secrets.report_env_conflicts(check.get("env"), self.sources.found);
         let Some(entry) = check.entry("secrets") else { return Vec::new() };
         if !provider.name.is_empty() && provider.home != Home::EffectRunner {
             self.found().push(
                 Problem::new("W0211", entry.key_span.clone(), "`secrets` has no effect")
-                    .label(format!("a `{}` check starts no program that could use them", provider.name)),
+                    .label(format!("a `{}` check runs no program that could use them", provider.name)),
             );
         }
         let mut names = Vec::new();
         for item in items(&entry.value) {
             let Some(name) = item.string().filter(|name| !name.is_empty()) else { continue };
-            if self.secrets.place_of(name).is_none() {
+            if self.secrets.span_of(name).is_none() {
                 let declared = self.secrets.declared.iter().map(|secret| secret.name.as_str());
-                let help = did_you_mean(name, declared)
-                    .unwrap_or_else(|| format!("declare it at the top of the file: `secrets: [{name}]`"));
+                let help = did_you_mean(name, declared).unwrap_or_else(|| {
+                    format!("declare it at the top level of the file: `secrets: [{name}]`")
+                });
                 self.found().push(
-                    Problem::new("E0145", item.span.clone(), format!("no secret is called `{name}`"))
-                        .label("it is not declared")
+                    Problem::new("E0145", item.span.clone(), format!("undeclared secret `{name}`"))
+                        .label("not declared")
                         .help(help),
                 );
                 continue;

@@ -1,35 +1,39 @@
-//! The front matter of an agent profile.
+//! The keys of an agent profile's front matter.
 
-use super::{ARTIFACTS, COUNT, Shape, Table, key};
+use super::{ARTIFACTS, COUNT, KeyTable, Shape, key};
 
-pub(crate) static PROFILE: Table = Table {
+pub(crate) static PROFILE: KeyTable = KeyTable {
     what: "an agent profile",
     keys: &[
-        key("name", Shape::Identifier, "What the agent is called; as its file."),
-        key("description", Shape::Text, "What it is good at, for people."),
-        key("command", Shape::Exec, "The program that is the agent; it reads the prompt from its input."),
-        key("harness", Shape::Word(HARNESSES), "The AI program that is the agent."),
+        key("name", Shape::Identifier, "The name of the agent; must match its file."),
+        key("description", Shape::Text, "A description for people."),
+        key(
+            "command",
+            Shape::Exec,
+            "The program that runs the agent. It reads the prompt from standard input.",
+        ),
+        key("harness", Shape::Word(HARNESSES), "The AI program that runs the agent."),
         key("model", Shape::Text, "The model of the harness, or `harness/model`."),
-        key("permission", Shape::Word(&["read", "edit", "full"]), "What the harness may do."),
-        key("budget", Shape::Map(&BUDGET), "How much the harness may use."),
-        key("auth", Shape::Word(&["key", "login"]), "How the harness proves who it is."),
-        key("timeout", Shape::Duration, "How long one attempt may take."),
-        key("env", Shape::Environment, "Environment variables; values are templates."),
+        key("permission", Shape::Word(&["read", "edit", "full"]), "The permissions of the harness."),
+        key("budget", Shape::Map(&BUDGET), "The spending limits of the harness."),
+        key("auth", Shape::Word(&["key", "login"]), "How the harness authenticates."),
+        key("timeout", Shape::Duration, "The time limit of one attempt."),
+        key("env", Shape::Environment, "Environment variables. Values are templates."),
         key(
             "artifact_defaults",
             Shape::Map(&ARTIFACTS),
-            "The files that it delivers unless a playbook says otherwise.",
+            "The artifacts that it delivers by default. A playbook can override them.",
         ),
     ],
 };
 
 const HARNESSES: &[&str] = &["claude", "codex", "gemini", "opencode", "copilot", "qwen"];
 
-pub(crate) static BUDGET: Table = Table {
+pub(crate) static BUDGET: KeyTable = KeyTable {
     what: "`budget`",
     keys: &[
         key("usd", Shape::Any, "US dollars."),
-        key("turns", COUNT, "Turns of the conversation."),
-        key("tokens", COUNT, "Tokens, in and out."),
+        key("turns", COUNT, "The number of turns."),
+        key("tokens", COUNT, "Input and output tokens."),
     ],
 };

@@ -1,4 +1,4 @@
-//! The risk that each check carries, where that was said, and the defaults that follow from it.
+//! Derives the criticality of each check, and the defaults that depend on it.
 
 use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, Routing};
 use serde_json::Value;
@@ -10,20 +10,20 @@ use crate::decode::Draft;
 const RETRIES: u32 = 3;
 const RETRIES_CRITICAL: u32 = 2;
 
-pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, beside: &dyn ReferenceResolver) {
-    // First what a check says or is by itself, then what it is because of what stands behind it.
+pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, references: &dyn ReferenceResolver) {
+    // First the criticality of each check by itself, then what follows from the checks after it.
     for draft in drafts.iter_mut() {
-        let mutates = mutates(draft, beside);
+        let mutates = mutates(draft, references);
         let (criticality, origin) = stated(draft, own(draft, mutates));
         draft.check.criticality = criticality;
         draft.check.criticality_origin = origin;
         draft.check.mutating = mutates || criticality == Criticality::External;
     }
     let guarding = before_external(drafts, graph);
-    for (place, draft) in drafts.iter_mut().enumerate() {
+    for (index, draft) in drafts.iter_mut().enumerate() {
         let judges = !draft.check.guarantee.is_empty() || draft.check.fail_if.is_some();
         let inferred = draft.check.criticality_origin == CriticalityOrigin::Default;
-        if inferred && judges && guarding[place] {
+        if inferred && judges && guarding[index] {
             draft.check.criticality = Criticality::Policy;
             draft.check.criticality_origin = CriticalityOrigin::GuardsExternal;
         }
@@ -34,7 +34,7 @@ pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, beside: &dyn Referenc
     }
 }
 
-/// What the check says itself, in its keys or its tags; else what was inferred.
+/// The criticality from keys or tags; otherwise the inferred one.
 fn stated(draft: &Draft, inferred: (Criticality, CriticalityOrigin)) -> (Criticality, CriticalityOrigin) {
     if let Some(criticality) = draft.criticality {
         return (criticality, CriticalityOrigin::Declared);
@@ -65,19 +65,19 @@ fn own(draft: &Draft, mutates: bool) -> (Criticality, CriticalityOrigin) {
     }
 }
 
-fn mutates(draft: &Draft, beside: &dyn ReferenceResolver) -> bool {
+fn mutates(draft: &Draft, references: &dyn ReferenceResolver) -> bool {
     match draft.provider.mutates {
         Mutates::Never => false,
         Mutates::Always => true,
         Mutates::AsNested => match draft.check.fields.get("playbook") {
-            Some(Field::Plain(Value::String(file))) => beside.changes_the_world(file),
+            Some(Field::Plain(Value::String(file))) => references.nested_is_mutating(file),
             Some(_) | None => false,
         },
         Mutates::UnlessKeyIs { key, words, default } => {
             let word = match draft.check.fields.get(key) {
                 None => Some(default),
                 Some(Field::Plain(Value::String(word))) => Some(word.as_str()),
-                // What is only known at run time may change the world.
+                // A value known only at run time may be mutating.
                 Some(_) => None,
             };
             !word.is_some_and(|word| words.iter().any(|safe| safe.eq_ignore_ascii_case(word)))
@@ -85,14 +85,14 @@ fn mutates(draft: &Draft, beside: &dyn ReferenceResolver) -> bool {
     }
 }
 
-/// The checks that some external check depends on, or is routed to from, directly or not.
+/// The checks that lead to an external check by dependencies or routes, directly or indirectly.
 fn before_external(drafts: &[Draft], graph: &Graph) -> Vec<bool> {
     let mut before = vec![false; graph.count()];
     let mut open: Vec<usize> = (0..graph.count())
-        .filter(|place| drafts[*place].check.criticality == Criticality::External)
+        .filter(|index| drafts[*index].check.criticality == Criticality::External)
         .collect();
-    while let Some(place) = open.pop() {
-        let leading = graph.needs[place].iter().copied().chain(graph.sources(place).map(|route| route.from));
+    while let Some(index) = open.pop() {
+        let leading = graph.needs[index].iter().copied().chain(graph.sources(index).map(|route| route.from));
         for source in leading {
             if !std::mem::replace(&mut before[source], true) {
                 open.push(source);

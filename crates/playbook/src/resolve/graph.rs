@@ -1,4 +1,4 @@
-//! Who needs whom and who routes to whom, by place.
+//! The graph of dependencies and routes between checks, by index.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,7 +6,7 @@ use escrow_model::{CheckIndex, Routing};
 
 use crate::decode::Draft;
 
-/// Which block a route stands in.
+/// The routing block of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Success,
@@ -22,15 +22,15 @@ pub(super) struct Route {
 }
 
 pub(super) struct Graph {
-    /// What each check depends on, alternatives included, each once.
+    /// The dependencies of each check, including alternatives, without duplicates.
     pub(super) needs: Vec<Vec<usize>>,
-    /// The same, each group satisfied by any of its members.
+    /// The dependencies in groups; any member satisfies its group.
     pub(super) groups: Vec<Vec<Vec<usize>>>,
     pub(super) dependents: Vec<Vec<usize>>,
     pub(super) routes: Vec<Route>,
     pub(super) routes_from: Vec<Vec<usize>>,
     pub(super) routes_to: Vec<Vec<usize>>,
-    /// Some route is only known at run time.
+    /// Whether a route is computed at run time.
     pub(super) dynamic: bool,
 }
 
@@ -46,7 +46,7 @@ impl Graph {
             routes_to: vec![Vec::new(); count],
             dynamic: false,
         };
-        for (place, draft) in drafts.iter().enumerate() {
+        for (index, draft) in drafts.iter().enumerate() {
             let groups: Vec<Vec<usize>> = draft
                 .check
                 .needs
@@ -54,16 +54,16 @@ impl Graph {
                 .map(|need| need.any_of.iter().map(|index| index.place()).collect())
                 .collect();
             let mut needs: Vec<usize> = groups.iter().flatten().copied().collect();
-            graph.groups[place] = groups;
+            graph.groups[index] = groups;
             needs.sort_unstable();
             needs.dedup();
             for need in &needs {
-                graph.dependents[*need].push(place);
+                graph.dependents[*need].push(index);
             }
-            graph.needs[place] = needs;
-            graph.add_routes(place, &draft.check.on_success, When::Success);
-            graph.add_routes(place, &draft.check.on_fail, When::Fail);
-            graph.add_routes(place, &draft.check.on_finish, When::Finish);
+            graph.needs[index] = needs;
+            graph.add_routes(index, &draft.check.on_success, When::Success);
+            graph.add_routes(index, &draft.check.on_fail, When::Fail);
+            graph.add_routes(index, &draft.check.on_finish, When::Finish);
         }
         graph
     }
@@ -91,9 +91,9 @@ impl Graph {
     }
 }
 
-/// The strongly connected components of a graph, each sorted, in no promised order.
+/// The strongly connected components of a graph, each sorted. A component comes after its successors.
 pub(super) fn components(count: usize, successors: impl Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
-    // Tarjan, with a stack of its own: a playbook may be one chain of thousands of checks.
+    // Tarjan's algorithm with an explicit stack: a playbook can be a chain of thousands of checks.
     const UNSEEN: usize = usize::MAX;
     let mut index = vec![UNSEEN; count];
     let mut low = vec![0; count];
@@ -148,16 +148,16 @@ pub(super) fn components(count: usize, successors: impl Fn(usize) -> Vec<usize>)
     found
 }
 
-/// A shortest way from the first member of a component back to it, through the component.
-pub(super) fn way_round(component: &[usize], successors: impl Fn(usize) -> Vec<usize>) -> Vec<usize> {
+/// A shortest cycle through the first member of a component.
+pub(super) fn shortest_cycle(component: &[usize], successors: impl Fn(usize) -> Vec<usize>) -> Vec<usize> {
     let start = component[0];
     let mut before: BTreeMap<usize, usize> = BTreeMap::new();
     let mut open = VecDeque::from([start]);
-    while let Some(place) = open.pop_front() {
-        for next in successors(place) {
+    while let Some(index) = open.pop_front() {
+        for next in successors(index) {
             if next == start {
-                let mut way = vec![place];
-                let mut at = place;
+                let mut way = vec![index];
+                let mut at = index;
                 while let Some(previous) = before.get(&at) {
                     way.push(*previous);
                     at = *previous;
@@ -166,7 +166,7 @@ pub(super) fn way_round(component: &[usize], successors: impl Fn(usize) -> Vec<u
                 return way;
             }
             if component.binary_search(&next).is_ok() && !before.contains_key(&next) {
-                before.insert(next, place);
+                before.insert(next, index);
                 open.push_back(next);
             }
         }

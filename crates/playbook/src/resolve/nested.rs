@@ -1,5 +1,4 @@
-//! The playbooks that checks nest, as far as they are known before anything runs: that each can be read, and that it is
-//! given what it declares.
+//! Checks that nested playbooks can be read and receive the inputs that they declare.
 
 use escrow_model::{Field, Input, Inputs, Mutates, Tree};
 use indexmap::IndexMap;
@@ -8,19 +7,28 @@ use serde_json::Value;
 use crate::ReferenceResolver;
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::suggest::near_or_all;
+use crate::suggest::suggest_or_list;
 
-/// Warnings: an earlier check may still write the file. Errors where nothing may be left to chance.
-pub(super) fn check(drafts: &[Draft], beside: &dyn ReferenceResolver, strict: bool, found: &mut Diagnostics) {
+/// These are warnings, because an earlier check may still create the file; under `safety: strict` they are errors.
+pub(super) fn check(
+    drafts: &[Draft],
+    references: &dyn ReferenceResolver,
+    strict: bool,
+    found: &mut Diagnostics,
+) {
     for draft in drafts {
         let Some(file) = file_of(draft) else { continue };
-        if let Some(trouble) = beside.trouble(file) {
+        if let Some(reason) = references.nested_error(file) {
             found.push(
-                Problem::new("W0213", draft.span_of("playbook"), format!("`{file}` cannot be run"))
-                    .label(trouble)
-                    .error_if(strict),
+                Problem::new(
+                    "W0213",
+                    draft.span_of("playbook"),
+                    format!("nested playbook `{file}` cannot be run"),
+                )
+                .label(reason)
+                .error_if(strict),
             );
-        } else if let Some(declared) = beside.inputs(file) {
+        } else if let Some(declared) = references.nested_inputs(file) {
             for problem in wrong_inputs(draft, file, &declared) {
                 found.push(problem.error_if(strict));
             }
@@ -28,7 +36,7 @@ pub(super) fn check(drafts: &[Draft], beside: &dyn ReferenceResolver, strict: bo
     }
 }
 
-/// The playbook that a check nests.
+/// The name of the nested playbook of a check.
 pub(super) fn file_of(draft: &Draft) -> Option<&str> {
     match (draft.provider.mutates, draft.check.fields.get("playbook")) {
         (Mutates::AsNested, Some(Field::Plain(Value::String(file)))) => Some(file),
@@ -37,11 +45,11 @@ pub(super) fn file_of(draft: &Draft) -> Option<&str> {
 }
 
 fn wrong_inputs(draft: &Draft, file: &str, declared: &Inputs) -> Vec<Problem> {
-    let nothing = IndexMap::new();
+    let empty = IndexMap::new();
     let given = match draft.check.fields.get("with") {
         Some(Field::Tree(Tree::Map(given))) => given,
-        None => &nothing,
-        // A template may give anything.
+        None => &empty,
+        // A template can render to any inputs.
         Some(_) => return Vec::new(),
     };
     let mut problems = Vec::new();
@@ -53,13 +61,13 @@ fn wrong_inputs(draft: &Draft, file: &str, declared: &Inputs) -> Vec<Problem> {
                 let known = declared.keys().map(String::as_str);
                 problems.push(
                     Problem::new("W0214", span, format!("`{file}` has no input `{name}`"))
-                        .label("unknown input")
-                        .help(near_or_all(name, known, "inputs")),
+                        .label("no such input")
+                        .help(suggest_or_list(name, known, "inputs")),
                 );
             }
             Some(input) if !may_be(value, input) => problems.push(
-                Problem::new("W0214", span, format!("`{name}` of `{file}` is something else"))
-                    .label(format!("it must be {}", input.kind.with_article())),
+                Problem::new("W0214", span, format!("input `{name}` of `{file}` has the wrong type"))
+                    .label(format!("expected {}", input.kind.with_article())),
             ),
             Some(_) => {}
         }
@@ -67,8 +75,8 @@ fn wrong_inputs(draft: &Draft, file: &str, declared: &Inputs) -> Vec<Problem> {
     for (name, input) in declared {
         if input.required && input.default.is_none() && !given.contains_key(name) {
             problems.push(
-                Problem::new("W0214", draft.span_of("with"), format!("`{file}` needs `{name}`"))
-                    .label("it is not given")
+                Problem::new("W0214", draft.span_of("with"), format!("`{file}` requires the input `{name}`"))
+                    .label("the input is missing")
                     .help(format!("add `{name}: …` to `with`")),
             );
         }
@@ -76,7 +84,7 @@ fn wrong_inputs(draft: &Draft, file: &str, declared: &Inputs) -> Vec<Problem> {
     problems
 }
 
-/// Whether the value, once it is rendered, may be of the declared type.
+/// Whether the rendered value can have the declared type.
 fn may_be(value: &Tree, input: &Input) -> bool {
     match value {
         Tree::Text(_) => true,

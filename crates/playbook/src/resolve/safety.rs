@@ -1,4 +1,4 @@
-//! Risky checks without the contracts that their risk asks for. Under `safety: strict` these are errors.
+//! Reports risky checks that lack a contract. Under `safety: strict` these are errors.
 
 use escrow_model::{Check, Criticality, CriticalityOrigin, Safety};
 use serde_json::Value;
@@ -12,25 +12,25 @@ pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
         let check = &draft.check;
         let name = &check.name;
         let gated = check.condition.is_some() || !check.assume.is_empty();
-        let judged = !check.guarantee.is_empty() || check.schema.as_ref().is_some_and(asks_something);
+        let judged = !check.guarantee.is_empty() || check.schema.as_ref().is_some_and(constrains_output);
         let why = origin(check.criticality_origin);
         match check.criticality {
             Criticality::External if !(gated && judged) => {
                 let (lacks, help) = match (gated, judged) {
                     (false, false) => (
                         "neither a precondition nor a guarantee",
-                        "add `assume` (or `if`) for what must hold before it acts, and `guarantee` (or `schema`) for what it must have done",
+                        "add `assume` (or `if`) for what must be true before it runs, and `guarantee` (or `schema`) for its result",
                     ),
                     (false, true) => {
-                        ("no precondition", "add `assume` (or `if`) for what must hold before it acts")
+                        ("no precondition", "add `assume` (or `if`) for what must be true before it runs")
                     }
-                    (true, _) => ("no guarantee", "add `guarantee` (or `schema`) for what it must have done"),
+                    (true, _) => ("no guarantee", "add `guarantee` (or `schema`) for its result"),
                 };
                 found.push(
                     Problem::new(
                         "W0201",
                         draft.entry.key_span.clone(),
-                        format!("`{name}` acts on the world with {lacks}"),
+                        format!("external check `{name}` has {lacks}"),
                     )
                     .label(format!("`external`, {why}"))
                     .help(help)
@@ -41,15 +41,15 @@ pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
                 Problem::new(
                     "W0202",
                     draft.entry.key_span.clone(),
-                    format!("`{name}` decides for others without a guarantee"),
+                    format!("`{name}` decides what runs next and has no guarantee"),
                 )
                 .label(format!("`{}`, {why}", check.criticality.as_str()))
-                .help("add `guarantee` (or `schema`) for what its output must be")
+                .help("add `guarantee` (or `schema`) for its output")
                 .error_if(strict),
             ),
             Criticality::External | Criticality::Internal | Criticality::Policy | Criticality::Info => {}
         }
-        if let Some(why) = reconciles_nothing(check)
+        if let Some(why) = unused_reconcile_reason(check)
             && let Some(entry) = draft.entry.value.entry("reconcile")
         {
             found.push(Problem::new("W0211", entry.key_span.clone(), "`reconcile` has no effect").label(why));
@@ -59,9 +59,9 @@ pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
                 Problem::new(
                     "W0203",
                     draft.entry.key_span.clone(),
-                    format!("`{name}` does not say how risky it is"),
+                    format!("`{name}` does not declare its criticality"),
                 )
-                .label(format!("`{}` changes the world, so it is taken for `external`", check.provider))
+                .label(format!("`{}` changes the outside world, so `external` is assumed", check.provider))
                 .help("add `criticality: external`")
                 .error_if(strict),
             );
@@ -69,12 +69,12 @@ pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
     }
 }
 
-/// Why nobody ever asks `reconcile`.
-fn reconciles_nothing(check: &Check) -> Option<&'static str> {
+/// Why `reconcile` is never used.
+fn unused_reconcile_reason(check: &Check) -> Option<&'static str> {
     if check.criticality != Criticality::External {
         Some("only the effects of an `external` check can be unknown")
     } else if check.idempotent {
-        Some("an `idempotent` check is simply repeated")
+        Some("an `idempotent` check is repeated instead")
     } else {
         None
     }
@@ -82,16 +82,16 @@ fn reconciles_nothing(check: &Check) -> Option<&'static str> {
 
 fn origin(origin: CriticalityOrigin) -> &'static str {
     match origin {
-        CriticalityOrigin::Declared => "as it says",
+        CriticalityOrigin::Declared => "as declared",
         CriticalityOrigin::Tag => "by its tags",
-        CriticalityOrigin::MutatingProvider => "because its provider changes the world",
+        CriticalityOrigin::MutatingProvider => "because its provider changes the outside world",
         CriticalityOrigin::DrivesRouting => "because it fans out or routes",
-        CriticalityOrigin::GuardsExternal => "because an external check stands behind it",
+        CriticalityOrigin::GuardsExternal => "because an external check follows it",
         CriticalityOrigin::Default => "by default",
     }
 }
 
-/// A JSON Schema and an outcome kind ask something of the output; a layout does not.
-fn asks_something(schema: &Value) -> bool {
+/// A JSON Schema or an outcome kind constrains the output; a layout does not.
+fn constrains_output(schema: &Value) -> bool {
     schema.as_str().is_none_or(|name| !crate::decode::is_layout(name))
 }

@@ -1,4 +1,4 @@
-//! Whether every name that a source reads is there when it is read.
+//! Checks that every name in an expression or template exists when it is evaluated.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,14 +6,14 @@ use std::ops::Range;
 use escrow_model::Plan;
 
 use super::graph::Graph;
-use super::reach::Reach;
+use super::reachability::Reachability;
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::source::{Mention, Stage, Use};
 use crate::suggest::did_you_mean;
-use crate::yaml::place_within;
+use crate::yaml::span_within;
 
-/// What every source may read.
+/// The names that every source can read.
 const NAMES: &[&str] = &[
     "event",
     "env",
@@ -31,16 +31,16 @@ const NAMES: &[&str] = &[
     "item",
 ];
 
-/// What only sources behind the provider may read.
+/// The names that only sources after the provider can read.
 const NAMES_AFTER: &[&str] = &["output", "result"];
 
-/// Names of other engines, with what to read instead.
+/// Names of other engines, with their replacements.
 const FOREIGN_NAMES: &[(&str, &str)] = &[
     ("files", "read `filesChanged`"),
     ("fileCount", "read `filesCount`"),
     ("pr", "read `event`"),
     ("github", "read `event`"),
-    ("error", "read `result`, which is the whole record of the attempt"),
+    ("error", "read `result`, the record of the attempt"),
     ("stdout", "read `output`"),
     ("stderr", "read `output.stderr`"),
     ("exitCode", "read `output.exitCode`"),
@@ -53,68 +53,69 @@ const FOREIGN_NAMES: &[(&str, &str)] = &[
     ("args", "read `inputs`"),
     ("params", "read `inputs`"),
     ("vars", "read `inputs` or `env`"),
-    ("secrets", "no expression sees a secret; a command that has `secrets: [NAME]` reads it as `$NAME`"),
+    ("secrets", "expressions cannot read secrets; a command with `secrets: [NAME]` reads it as `$NAME`"),
     ("process", "read `env`"),
     ("trigger", "read `event`"),
     ("loop", "read `item`"),
     (
         "Date",
-        "expressions have no clock, so that a replay decides the same; let a check print the time, and read its output",
+        "expressions are deterministic, so that a replay decides the same; let a check print the time, and read its output",
     ),
     ("console", "call `log(…)`"),
     ("fetch", "call it in a check of `type: http`, and read its output"),
     (
         "require",
-        "expressions load nothing; run the program in a check of `type: command`, and read its output",
+        "expressions cannot load modules; run the program in a check of `type: command`, and read its output",
     ),
 ];
 
-/// Objects whose members are checks.
+/// Objects with one member per check.
 const BY_CHECK: &[&str] = &["outputs", "outputs_history", "outputs_raw"];
 
-/// What there is to read.
+/// The plan so far, as the context of validation.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     pub(super) plan: &'a Plan,
     pub(super) drafts: &'a [Draft],
     pub(super) graph: &'a Graph,
-    /// Fans are resolved; they are not when dependencies go in a circle.
+    /// Whether fans are resolved. They are not when dependencies have a cycle.
     pub(super) fans: bool,
 }
 
 pub(super) fn check(known: &Known<'_>, uses: &[Use], text: &str, found: &mut Diagnostics) {
     let Known { plan, drafts, graph, fans } = *known;
-    let places: BTreeMap<&str, usize> =
-        drafts.iter().enumerate().map(|(place, draft)| (draft.check.name.as_str(), place)).collect();
-    let mut judge = Judge { plan, drafts, graph, fans, places, ways: None, text, found };
+    let indices: BTreeMap<&str, usize> =
+        drafts.iter().enumerate().map(|(index, draft)| (draft.check.name.as_str(), index)).collect();
+    let mut validator =
+        ScopeValidator { plan, drafts, graph, fans, indices, reachability: None, text, found };
     for used in uses {
-        judge.constant(used);
+        validator.constant(used);
         for mention in &used.mentions {
-            judge.mention(used, mention);
+            validator.mention(used, mention);
         }
     }
 }
 
-struct Judge<'a> {
+struct ScopeValidator<'a> {
     plan: &'a Plan,
     drafts: &'a [Draft],
     graph: &'a Graph,
     fans: bool,
-    places: BTreeMap<&'a str, usize>,
-    /// Who runs because of whom; looked at only when it matters.
-    ways: Option<Reach>,
+    indices: BTreeMap<&'a str, usize>,
+    /// Reachability by dependents and routes, computed on first use.
+    reachability: Option<Reachability>,
     text: &'a str,
     found: &'a mut Diagnostics,
 }
 
-impl Judge<'_> {
+impl ScopeValidator<'_> {
     fn mention(&mut self, used: &Use, mention: &Mention) {
         let Some(name) = mention.path.first().map(String::as_str) else { return };
-        let span = place_within(self.text, &used.node, &mention.span);
+        let span = span_within(self.text, &used.node, &mention.span);
         let start = mention.span.start;
-        let name_span = place_within(self.text, &used.node, &(start..start + name.len()));
+        let name_span = span_within(self.text, &used.node, &(start..start + name.len()));
         if NAMES_AFTER.contains(&name) {
-            if used.stage == Stage::Before {
+            if used.stage == Stage::BeforeProvider {
                 self.too_early(used, name, name_span);
             }
         } else if name == "item" {
@@ -129,7 +130,7 @@ impl Judge<'_> {
     }
 
     fn unknown(&mut self, used: &Use, name: &str, span: Range<usize>) {
-        let after = if used.stage == Stage::After { NAMES_AFTER } else { &[] };
+        let after = if used.stage == Stage::AfterProvider { NAMES_AFTER } else { &[] };
         let known = NAMES.iter().chain(after).copied().chain(escrow_expr::helper_names());
         let help = FOREIGN_NAMES
             .iter()
@@ -137,15 +138,17 @@ impl Judge<'_> {
             .map(|(_, help)| (*help).to_owned())
             .or_else(|| did_you_mean(name, known))
             .or_else(|| {
-                self.places.contains_key(name).then(|| format!("the output of the check is `outputs.{name}`"))
+                self.indices
+                    .contains_key(name)
+                    .then(|| format!("read the output of the check as `outputs.{name}`"))
             })
             .unwrap_or_else(|| {
                 let all: Vec<String> = NAMES.iter().chain(after).map(|name| format!("`{name}`")).collect();
-                format!("there are {}", all.join(", "))
+                format!("the names are {}", all.join(", "))
             });
         self.found.push(
-            Problem::new("E0114", span, format!("`{}` reads a name that does not exist", used.key))
-                .label(format!("nothing is called `{name}`"))
+            Problem::new("E0114", span, format!("`{}` reads an unknown name", used.key))
+                .label(format!("no name `{name}`"))
                 .help(help),
         );
     }
@@ -154,29 +157,29 @@ impl Judge<'_> {
         let help = match used.key.as_str() {
             "assume" | "if" => {
                 format!(
-                    "say what the output must be in `guarantee`; `{}` may read `outputs.<check>` of a dependency",
+                    "test the output in `guarantee`; `{}` can read `outputs.<check>` of a dependency",
                     used.key
                 )
             }
             _ => "read `outputs.<check>` of a dependency".to_owned(),
         };
         self.found.push(
-            Problem::new("E0116", span, format!("`{}` reads `{name}` before there is one", used.key))
-                .label("it is evaluated before the provider runs")
+            Problem::new("E0116", span, format!("`{}` reads `{name}` before the provider has run", used.key))
+                .label("evaluated before the provider runs")
                 .help(help),
         );
     }
 
     fn item(&mut self, used: &Use, span: Range<usize>) {
-        if !self.fans || used.check.is_some_and(|place| !self.drafts[place].check.fan.is_empty()) {
+        if !self.fans || used.check.is_some_and(|index| !self.drafts[index].check.fan.is_empty()) {
             return;
         }
         let label = match used.check {
-            Some(place) => format!("`{}` runs once, not for each item", self.drafts[place].check.name),
-            None => "the file's own values belong to no item".to_owned(),
+            Some(index) => format!("`{}` runs once, not for each item", self.drafts[index].check.name),
+            None => "keys of the file are evaluated once".to_owned(),
         };
         self.found.push(
-            Problem::new("E0117", span, format!("`{}` reads `item` where there is none", used.key))
+            Problem::new("E0117", span, format!("`{}` reads `item` outside a fan-out", used.key))
                 .label(label)
                 .help("a check runs for each item when it directly depends on a check with `forEach: true`, or has `fanout: map`"),
         );
@@ -184,16 +187,16 @@ impl Judge<'_> {
 
     fn member(&mut self, used: &Use, name: &str, member: &str, span: Range<usize>) {
         if BY_CHECK.contains(&name) {
-            match self.places.get(member).copied() {
+            match self.indices.get(member).copied() {
                 None => self.no_such_output(name, member, span),
-                Some(place) => self.unrelated(used, name, place, span),
+                Some(index) => self.check_order(used, name, index, span),
             }
         } else if name == "inputs" && !self.plan.inputs.contains_key(member) {
             let help = did_you_mean(member, self.plan.inputs.keys().map(String::as_str))
                 .unwrap_or_else(|| format!("declare it: `inputs: {{ {member}: {{ type: string }} }}`"));
             self.found.push(
-                Problem::new("W0210", span, format!("no input is called `{member}`"))
-                    .label("it is always undefined")
+                Problem::new("W0210", span, format!("undeclared input `{member}`"))
+                    .label("always undefined")
                     .help(help),
             );
         }
@@ -203,28 +206,28 @@ impl Judge<'_> {
         let help = match (name, member) {
             ("outputs", "history") => Some("write `outputs_history`".to_owned()),
             _ if self.found.is_full_of_warnings() => None,
-            _ if let Some(whole) = self.cut_at_minus(member) => {
-                Some(format!("`-` is a minus here: write `{name}['{whole}']`"))
+            _ if let Some(whole) = self.name_cut_at_minus(member) => {
+                Some(format!("`-` means minus here; write `{name}['{whole}']`"))
             }
             _ => did_you_mean(member, self.drafts.iter().map(|draft| draft.check.name.as_str())),
         };
         self.found.push(
-            Problem::new("W0209", span, format!("no check is called `{member}`"))
-                .label("it is always undefined")
+            Problem::new("W0209", span, format!("unknown check `{member}`"))
+                .label("always undefined")
                 .maybe_help(help),
         );
     }
 
-    /// The check whose name the language cuts at its first `-`: `outputs.my-check` is `outputs.my` minus `check`.
-    fn cut_at_minus(&self, member: &str) -> Option<&str> {
+    /// The check whose name the parser cut at its first `-`: `outputs.my-check` means `outputs.my` minus `check`.
+    fn name_cut_at_minus(&self, member: &str) -> Option<&str> {
         let mut names = self.drafts.iter().map(|draft| draft.check.name.as_str());
         names.find(|name| name.split('-').next() == Some(member))
     }
 
-    /// Reading a check that runs whenever it likes gives one answer today and another tomorrow.
-    fn unrelated(&mut self, used: &Use, name: &str, other: usize, span: Range<usize>) {
-        let Some(place) = used.check else { return };
-        if place == other || self.is_related(place, other) {
+    /// Reports reading the output of a check that has no order relative to this one.
+    fn check_order(&mut self, used: &Use, name: &str, other: usize, span: Range<usize>) {
+        let Some(index) = used.check else { return };
+        if index == other || self.is_related(index, other) {
             return;
         }
         let other = &self.drafts[other].check.name;
@@ -232,40 +235,40 @@ impl Judge<'_> {
             Problem::new(
                 "W0212",
                 span,
-                format!("`{}` does not wait for `{other}`", self.drafts[place].check.name),
+                format!("`{}` does not wait for `{other}`", self.drafts[index].check.name),
             )
-            .label(format!("whether `{name}` has it is a matter of luck"))
+            .label(format!("`{name}` may or may not contain it"))
             .help(format!("add `{other}` to `depends_on`")),
         );
     }
 
-    fn is_related(&mut self, place: usize, other: usize) -> bool {
-        // What may be routed to at run time may stand anywhere.
+    fn is_related(&mut self, index: usize, other: usize) -> bool {
+        // A route computed at run time can lead anywhere.
         if self.graph.dynamic {
             return true;
         }
         let graph = self.graph;
-        let ways = self.ways.get_or_insert_with(|| {
-            Reach::of(graph.count(), |at| {
+        let reachability = self.reachability.get_or_insert_with(|| {
+            Reachability::of(graph.count(), |at| {
                 graph.dependents[at].iter().copied().chain(graph.targets(at)).collect()
             })
         });
-        ways.leads(place, other) || ways.leads(other, place)
+        reachability.reaches(index, other) || reachability.reaches(other, index)
     }
 
-    /// A condition whose answer is known before the run is a slip, or a check that someone switched off.
+    /// Reports a condition with a constant value: a mistake, or a check that was switched off.
     fn constant(&mut self, used: &Use) {
         let Some(value) = used.constant else { return };
-        let name = used.check.map(|place| self.drafts[place].check.name.as_str()).unwrap_or_default();
-        // `when: "true"` is how one writes "otherwise".
+        let name = used.check.map(|index| self.drafts[index].check.name.as_str()).unwrap_or_default();
+        // `when: "true"` means "otherwise".
         if used.key == "when" && value {
             return;
         }
         let label = match (used.key.as_str(), value) {
             ("if" | "assume", false) => "the check never runs",
-            ("if" | "assume" | "guarantee", true) | ("fail_if" | "when", false) => "it has no effect",
+            ("if" | "assume" | "guarantee", true) | ("fail_if" | "when", false) => "no effect",
             ("guarantee", false) | ("fail_if", true) => "the check always fails",
-            _ => "it reads nothing that could change",
+            _ => "reads nothing that can change",
         };
         self.found.push(
             Problem::new(

@@ -1,56 +1,55 @@
-//! Who starts by itself, and who waits to be routed to.
+//! Derives which checks start without being routed to.
 //!
-//! A check that another one routes to waits, unless one that routes to it depends on it, or it routes to
-//! itself. A ring that would then never start starts at its first check in the file that no `on_fail` leads
-//! to. `start` overrides.
+//! A check that others route to waits for a route, unless one of them depends on it or it routes to itself. A cycle
+//! that would never start begins at its first check in the file that no `on_fail` leads to. `start` overrides this.
 
 use super::graph::{Graph, When, components};
-use super::reach::Reach;
+use super::reachability::Reachability;
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
 
-/// Resolves who starts, and says who can be reached from there.
+/// Sets `starts` of every check. Returns which checks are reachable from the initial ones.
 pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph) -> Vec<bool> {
-    let behind = Reach::of(graph.count(), |place| graph.dependents[place].clone());
+    let after = Reachability::of(graph.count(), |index| graph.dependents[index].clone());
     let mut starts: Vec<bool> = drafts
         .iter()
         .enumerate()
-        .map(|(place, draft)| draft.start.unwrap_or_else(|| by_itself(place, graph, &behind)))
+        .map(|(index, draft)| draft.start.unwrap_or_else(|| starts_by_default(index, graph, &after)))
         .collect();
     let overridden: Vec<bool> = drafts.iter().map(|draft| draft.start.is_some()).collect();
-    let alive = wake_rings(&mut starts, &overridden, graph);
-    for (place, draft) in drafts.iter_mut().enumerate() {
-        draft.check.starts = starts[place];
+    let reachable = start_idle_cycles(&mut starts, &overridden, graph);
+    for (index, draft) in drafts.iter_mut().enumerate() {
+        draft.check.starts = starts[index];
     }
-    alive
+    reachable
 }
 
-/// Warns of checks that nothing leads to.
-pub(super) fn check(drafts: &[Draft], graph: &Graph, alive: &[bool], found: &mut Diagnostics) {
-    // What a block computes at run time may route anywhere.
+/// Warns about unreachable checks.
+pub(super) fn check(drafts: &[Draft], graph: &Graph, reachable: &[bool], found: &mut Diagnostics) {
+    // A route computed at run time can lead anywhere.
     if graph.dynamic {
         return;
     }
-    for (place, _) in alive.iter().enumerate().filter(|(_, alive)| !**alive) {
-        never_starts(place, drafts, graph, found);
+    for (index, _) in reachable.iter().enumerate().filter(|(_, reachable)| !**reachable) {
+        report_unreachable(index, drafts, graph, found);
     }
 }
 
-fn by_itself(place: usize, graph: &Graph, behind: &Reach) -> bool {
-    let mut sources = graph.sources(place).peekable();
+fn starts_by_default(index: usize, graph: &Graph, after: &Reachability) -> bool {
+    let mut sources = graph.sources(index).peekable();
     if sources.peek().is_none() {
         return true;
     }
-    sources.any(|route| route.from == place || behind.leads(place, route.from))
+    sources.any(|route| route.from == index || after.reaches(index, route.from))
 }
 
-/// Starts one check of every ring that nothing else leads into; says who can be reached in the end.
-fn wake_rings(starts: &mut [bool], overridden: &[bool], graph: &Graph) -> Vec<bool> {
+/// Starts one check of every cycle that nothing else leads into. Returns which checks are then reachable.
+fn start_idle_cycles(starts: &mut [bool], overridden: &[bool], graph: &Graph) -> Vec<bool> {
     loop {
-        let alive = reachable(starts, graph);
-        let firsts = sleeping_rings(starts, overridden, &alive, graph);
+        let reachable = reachable_from(starts, graph);
+        let firsts = idle_cycle_entries(starts, overridden, &reachable, graph);
         if firsts.is_empty() {
-            return alive;
+            return reachable;
         }
         for first in firsts {
             starts[first] = true;
@@ -58,82 +57,78 @@ fn wake_rings(starts: &mut [bool], overridden: &[bool], graph: &Graph) -> Vec<bo
     }
 }
 
-/// A check is reached when it starts or is routed to by one that is reached, and so is what it depends on.
-fn reachable(starts: &[bool], graph: &Graph) -> Vec<bool> {
-    let mut alive = vec![false; graph.count()];
+/// A check is reachable when it starts or a reachable check routes to it, and its dependencies are reachable.
+fn reachable_from(starts: &[bool], graph: &Graph) -> Vec<bool> {
+    let mut reachable = vec![false; graph.count()];
     let mut open: Vec<usize> = (0..graph.count()).collect();
-    while let Some(place) = open.pop() {
-        if alive[place] {
+    while let Some(index) = open.pop() {
+        if reachable[index] {
             continue;
         }
-        let called = starts[place] || graph.sources(place).any(|route| alive[route.from]);
-        // A route to its own source satisfies a dependency on it, and that source is then reached already.
-        if called && graph.groups[place].iter().all(|group| group.iter().any(|need| alive[*need])) {
-            alive[place] = true;
-            open.extend(graph.targets(place));
-            open.extend(graph.dependents[place].iter().copied());
+        let called = starts[index] || graph.sources(index).any(|route| reachable[route.from]);
+        // A route from a dependency satisfies the dependency, and its source is then already reachable.
+        if called && graph.groups[index].iter().all(|group| group.iter().any(|need| reachable[*need])) {
+            reachable[index] = true;
+            open.extend(graph.targets(index));
+            open.extend(graph.dependents[index].iter().copied());
         }
     }
-    alive
+    reachable
 }
 
-/// The checks at which the rings that sleep, and that nothing else leads into, may start.
-fn sleeping_rings(starts: &[bool], overridden: &[bool], alive: &[bool], graph: &Graph) -> Vec<usize> {
-    let leads_to = |place: usize| -> Vec<usize> {
-        if alive[place] {
+/// The first eligible check of every unreachable cycle that nothing else leads into.
+fn idle_cycle_entries(starts: &[bool], overridden: &[bool], reachable: &[bool], graph: &Graph) -> Vec<usize> {
+    let leads_to = |index: usize| -> Vec<usize> {
+        if reachable[index] {
             return Vec::new();
         }
         graph
-            .targets(place)
-            .chain(graph.dependents[place].iter().copied())
-            .filter(|next| !alive[*next])
+            .targets(index)
+            .chain(graph.dependents[index].iter().copied())
+            .filter(|next| !reachable[*next])
             .collect()
     };
-    let rings = components(graph.count(), leads_to);
-    let mut ring_of = vec![0; graph.count()];
-    for (number, ring) in rings.iter().enumerate() {
-        for place in ring {
-            ring_of[*place] = number;
+    let cycles = components(graph.count(), leads_to);
+    let mut cycle_of = vec![0; graph.count()];
+    for (number, cycle) in cycles.iter().enumerate() {
+        for index in cycle {
+            cycle_of[*index] = number;
         }
     }
-    let mut entered = vec![false; rings.len()];
-    for place in 0..graph.count() {
-        for next in leads_to(place) {
-            entered[ring_of[next]] |= ring_of[next] != ring_of[place];
+    let mut entered = vec![false; cycles.len()];
+    for index in 0..graph.count() {
+        for next in leads_to(index) {
+            entered[cycle_of[next]] |= cycle_of[next] != cycle_of[index];
         }
     }
-    rings
+    cycles
         .iter()
         .enumerate()
-        .filter(|(number, ring)| ring.len() > 1 && !entered[*number])
-        .filter_map(|(_, ring)| {
-            ring.iter().copied().find(|place| {
-                let waits = !alive[*place] && !starts[*place] && !overridden[*place];
-                waits && graph.sources(*place).all(|route| route.when != When::Fail)
+        .filter(|(number, cycle)| cycle.len() > 1 && !entered[*number])
+        .filter_map(|(_, cycle)| {
+            cycle.iter().copied().find(|index| {
+                let waits = !reachable[*index] && !starts[*index] && !overridden[*index];
+                waits && graph.sources(*index).all(|route| route.when != When::Fail)
             })
         })
         .collect()
 }
 
-fn never_starts(place: usize, drafts: &[Draft], graph: &Graph, found: &mut Diagnostics) {
-    let starts = |place: usize| drafts[place].check.starts;
-    let draft = &drafts[place];
-    let label = if draft.start == Some(false) && graph.routes_to[place].is_empty() {
-        "`start: false`, and nothing routes to it".to_owned()
+fn report_unreachable(index: usize, drafts: &[Draft], graph: &Graph, found: &mut Diagnostics) {
+    let starts = |index: usize| drafts[index].check.starts;
+    let draft = &drafts[index];
+    let label = if draft.start == Some(false) && graph.routes_to[index].is_empty() {
+        "`start: false`, and no check routes to it".to_owned()
     } else if let Some(need) =
-        graph.needs[place].iter().find(|need| !starts(**need)).filter(|_| starts(place))
+        graph.needs[index].iter().find(|need| !starts(**need)).filter(|_| starts(index))
     {
-        format!("it depends on `{}`, which only runs when it is routed to", drafts[*need].check.name)
+        format!("it depends on `{}`, which runs only when routed to", drafts[*need].check.name)
     } else {
-        "whatever leads to it never starts either".to_owned()
+        "the checks that lead to it never start".to_owned()
     };
     found.push(
-        Problem::new(
-            "W0206",
-            draft.entry.key_span.clone(),
-            format!("`{}` can never start", draft.check.name),
-        )
-        .label(label)
-        .help("add `start: true` to the check that comes first"),
+        Problem::new("W0206", draft.entry.key_span.clone(), format!("`{}` is unreachable", draft.check.name))
+            .label(label)
+            .help("add `start: true` to the first check"),
     );
 }

@@ -1,16 +1,15 @@
-//! A check has our keys and its provider's.
+//! Validates a check: the common keys and those of its provider.
 
 use escrow_model::{KeyKind, KeySpec, ProviderSpec, turns_the_order};
 
-use super::Judge;
+use super::ShapeValidator;
 use crate::diagnostic::Problem;
-use crate::foreign::{self, Level};
+use crate::foreign_keys::{self, Level};
 use crate::keys::{self, Key, Shape};
 use crate::suggest::did_you_mean;
 use crate::yaml::Entry;
 
-impl Judge<'_> {
-    /// A check: our keys and its provider's.
+impl ShapeValidator<'_> {
     pub(super) fn check(&mut self, member: &Entry) {
         self.check_name(member);
         let Some(entries) = member.value.map() else {
@@ -27,12 +26,12 @@ impl Judge<'_> {
             match provider {
                 Some(provider) => match provider.keys.iter().find(|key| key.name == entry.key) {
                     Some(key) => self.provider_value(entry, key),
-                    None => self.foreign_to(entry, provider),
+                    None => self.unknown_provider_key(entry, provider),
                 },
-                // Whose key it is can only be said once the provider is known.
+                // The key may be valid; that depends on the missing provider.
                 None if self.catalog.iter().any(|any| any.keys.iter().any(|key| key.name == entry.key)) => {}
-                // Of an unknown provider it may be; a slip of one of ours, or a key of other engines, it is more likely.
-                None if provider_name.is_some() && !is_ours(&entry.key) => {}
+                // A key of an unknown provider cannot be judged, unless it resembles a common or foreign key.
+                None if provider_name.is_some() && !resembles_check_key(&entry.key) => {}
                 None => self.unknown_key(entry, &keys::CHECK, check_keys(None)),
             }
         }
@@ -41,7 +40,7 @@ impl Judge<'_> {
             None => {}
             Some(provider) => {
                 if provider.keys.iter().any(|key| key.name == "choices") {
-                    self.default_is_a_choice(member);
+                    self.check_default_choice(member);
                 }
                 for key in needed_by_operation(provider, member) {
                     self.missing_from(provider, key, member);
@@ -67,7 +66,7 @@ impl Judge<'_> {
     fn missing_type(&mut self, member: &Entry) {
         let entries = member.value.map().unwrap_or_default();
         if entries.iter().any(|entry| matches!(entry.key.as_str(), "run" | "uses")) {
-            // Keys of other engines, whose help says which type it is.
+            // The diagnostic of the foreign key already names the type.
             return;
         }
         let meant = self.catalog.iter().find(|provider| {
@@ -78,16 +77,16 @@ impl Judge<'_> {
                 .label("`type` is missing")
                 .help(match meant {
                     Some(provider) => format!("add `type: {}`", provider.name),
-                    None => format!("there are {}", self.provider_names()),
+                    None => format!("the providers are {}", self.provider_names()),
                 }),
         );
     }
 
-    /// A key that neither checks nor this provider have.
-    fn foreign_to(&mut self, entry: &Entry, provider: &ProviderSpec) {
+    /// A key that neither checks nor this provider accept.
+    fn unknown_provider_key(&mut self, entry: &Entry, provider: &ProviderSpec) {
         let owner = self.catalog.iter().find(|other| other.keys.iter().any(|key| key.name == entry.key));
         match owner {
-            Some(owner) if foreign::replacement(&entry.key, Level::Check).is_none() => self.found.push(
+            Some(owner) if foreign_keys::replacement(&entry.key, Level::Check).is_none() => self.found.push(
                 Problem::new(
                     "E0103",
                     entry.key_span.clone(),
@@ -103,19 +102,19 @@ impl Judge<'_> {
     fn check_name(&mut self, member: &Entry) {
         let name = &member.key;
         let trouble = if name.is_empty() {
-            Some("nobody could speak of it")
+            Some("the name is empty")
         } else if name.trim() != name {
-            Some("blanks around a name are easily lost")
+            Some("the name starts or ends with white space")
         } else if name.len() > 128 {
-            Some("at most 128 bytes")
+            Some("the name is longer than 128 bytes")
         } else if name.chars().any(char::is_control) {
-            Some("it has a control character")
+            Some("the name contains a control character")
         } else if name.contains(turns_the_order) {
-            Some("it has a character that turns the order of what is read")
+            Some("the name contains a character that changes the text direction")
         } else if name.contains('|') {
-            Some("`|` stands between alternatives in `depends_on`")
+            Some("`|` separates alternatives in `depends_on`")
         } else if name.contains(['[', ']', '=']) {
-            Some("`[`, `]` and `=` name items and answers at the command line")
+            Some("`[`, `]` and `=` have a meaning on the command line")
         } else {
             None
         };
@@ -124,7 +123,7 @@ impl Judge<'_> {
                 Problem::new(
                     "E0129",
                     member.key_span.clone(),
-                    format!("a check cannot be called `{}`", name.escape_debug()),
+                    format!("invalid check name `{}`", name.escape_debug()),
                 )
                 .label(why),
             );
@@ -156,9 +155,9 @@ impl Judge<'_> {
     pub(super) fn exec(&mut self, entry: &Entry) {
         let Some(items) = entry.value.list() else { return self.value(entry, &Shape::Text) };
         if items.is_empty() {
-            self.wrong_saying(entry, "a list with something in it", "it is empty");
+            self.wrong_because(entry, "a list that is not empty", "empty");
         }
-        for item in items.iter().filter(|item| item.written().is_none()) {
+        for item in items.iter().filter(|item| item.scalar_text().is_none()) {
             self.found.push(
                 Problem::new(
                     "E0105",
@@ -174,7 +173,7 @@ impl Judge<'_> {
         self.catalog.iter().map(|provider| format!("`{}`", provider.name)).collect::<Vec<_>>().join(", ")
     }
 
-    /// A template may come to a map.
+    /// A template can render to a map.
     fn inputs(&mut self, entry: &Entry) {
         let node = &entry.value;
         let rendered = node.string().is_some_and(|text| text.contains("{{"));
@@ -183,15 +182,15 @@ impl Judge<'_> {
         }
     }
 
-    /// Silence must not answer what no person may.
-    fn default_is_a_choice(&mut self, member: &Entry) {
+    /// The default answer of a prompt must be one of its choices.
+    fn check_default_choice(&mut self, member: &Entry) {
         let (Some(choices), Some(default)) = (member.value.entry("choices"), member.value.entry("default"))
         else {
             return;
         };
         let (Some(list), Some(word)) = (choices.value.list(), default.value.string()) else { return };
         let plain: Vec<&str> = list.iter().filter_map(|choice| choice.string()).collect();
-        // What templates come to is judged when they are rendered.
+        // Templates are validated when they are rendered.
         let rendered = plain.iter().chain([&word]).any(|text| text.contains("{{") || text.contains("{%"));
         if rendered || plain.len() < list.len() || plain.contains(&word) {
             return;
@@ -199,7 +198,7 @@ impl Judge<'_> {
         let listed = plain.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", ");
         self.found.push(
             Problem::new("E0108", default.value.span.clone(), format!("`default` cannot be `{word}`"))
-                .label(format!("the choices are {listed}"))
+                .label(format!("expected one of {listed}"))
                 .also(choices.key_span.clone(), "the choices")
                 .maybe_help(did_you_mean(word, plain)),
         );
@@ -216,16 +215,16 @@ impl Judge<'_> {
             .find(|(foreign, _)| *foreign == name)
             .map(|(_, help)| (*help).to_owned())
             .or_else(|| did_you_mean(name, names.clone()))
-            .unwrap_or_else(|| format!("there are {}", self.provider_names()));
+            .unwrap_or_else(|| format!("the providers are {}", self.provider_names()));
         self.found.push(
-            Problem::new("E0107", entry.value.span.clone(), format!("no provider is called `{name}`"))
-                .label("unknown provider")
+            Problem::new("E0107", entry.value.span.clone(), format!("unknown provider `{name}`"))
+                .label("no such provider")
                 .help(help),
         );
     }
 }
 
-/// What an operation cannot do without, where the provider as a whole can.
+/// The keys that the given `operation` requires in addition to those of its provider.
 fn needed_by_operation<'k>(provider: &ProviderSpec, member: &Entry) -> impl Iterator<Item = &'k str> {
     let operation = member.value.get("operation").and_then(|node| node.string());
     let needed: &[&str] = match operation {
@@ -236,17 +235,17 @@ fn needed_by_operation<'k>(provider: &ProviderSpec, member: &Entry) -> impl Iter
     needed.iter().copied().filter(|key| member.value.entry(key).is_none())
 }
 
-/// The names of all keys that a check of this provider may have.
+/// The names of all keys of a check with this provider.
 fn check_keys(provider: Option<&ProviderSpec>) -> impl Iterator<Item = &str> + Clone {
     let own = provider.map(|provider| provider.keys).unwrap_or_default();
     keys::CHECK.keys.iter().map(|key: &Key| key.name).chain(own.iter().map(|key| key.name))
 }
 
-fn is_ours(key: &str) -> bool {
-    foreign::replacement(key, Level::Check).is_some() || did_you_mean(key, check_keys(None)).is_some()
+fn resembles_check_key(key: &str) -> bool {
+    foreign_keys::replacement(key, Level::Check).is_some() || did_you_mean(key, check_keys(None)).is_some()
 }
 
-/// Providers of other engines, with ours.
+/// Providers of other engines, with their replacements.
 const FOREIGN_PROVIDERS: &[(&str, &str)] = &[
     ("shell", "write `type: command`"),
     ("bash", "write `type: command`"),

@@ -1,21 +1,21 @@
-//! `secrets:` at the top of a playbook: names of environment variables, or names with where each comes from.
+//! Validates `secrets:` of a playbook: a list of environment variables, or a map from names to sources.
 
 use std::ops::Range;
 
-use super::Judge;
+use super::ShapeValidator;
 use crate::diagnostic::Problem;
 use crate::keys;
 use crate::yaml::{Entry, Node};
 
 const SECRETS: &str = "a list of environment variables, or a map of names";
 
-impl Judge<'_> {
+impl ShapeValidator<'_> {
     pub(super) fn secrets(&mut self, entry: &Entry) {
         let Some(members) = entry.value.map() else {
-            return self.each(entry, SECRETS, |judge, item| {
-                judge.name(entry, item, SECRETS);
+            return self.each(entry, SECRETS, |validator, item| {
+                validator.name(entry, item, SECRETS);
                 if let Some(name) = item.string() {
-                    judge.secret_name(name, item.span.clone());
+                    validator.secret_name(name, item.span.clone());
                 }
             });
         };
@@ -34,7 +34,7 @@ impl Judge<'_> {
         let mut known =
             sources.iter().filter(|source| keys::SECRET.keys.iter().any(|key| key.name == source.key));
         match (known.next(), known.next()) {
-            // A key that there is not was reported.
+            // The unknown key was reported.
             (None, _) if !sources.is_empty() => {}
             (None, _) => self.found.push(
                 Problem::new(
@@ -42,17 +42,17 @@ impl Judge<'_> {
                     member.key_span.clone(),
                     "a secret needs one of `env`, `file` and `command`",
                 )
-                .label("nothing says where it comes from"),
+                .label("the source is missing"),
             ),
             (Some(first), Some(second)) => self.found.push(
                 Problem::new(
                     "E0130",
                     second.key_span.clone(),
-                    format!("`{}` and `{}` exclude each other", first.key, second.key),
+                    format!("`{}` and `{}` are mutually exclusive", first.key, second.key),
                 )
-                .label("the second place")
-                .also(first.key_span.clone(), "the first")
-                .help("a secret comes from one place"),
+                .label("second source")
+                .also(first.key_span.clone(), "first source")
+                .help("a secret has exactly one source"),
             ),
             (Some(only), None) => {
                 if let ("env", Some(variable)) = (only.key.as_str(), only.value.string()) {
@@ -65,26 +65,26 @@ impl Judge<'_> {
     fn no_source(&mut self, member: &Entry) {
         let name = &member.key;
         let (span, label) = if member.value.is_null() {
-            (member.key_span.clone(), "nothing follows".to_owned())
+            (member.key_span.clone(), "no value".to_owned())
         } else {
             (member.value.span.clone(), format!("this is {}", member.value.describe()))
         };
         self.found.push(
-            Problem::new("E0105", span, format!("`{name}` must say where the secret comes from"))
+            Problem::new("E0105", span, format!("`{name}` must name the source of the secret"))
                 .label(label)
                 .help(format!(
                     "write `{name}: {{ env: VARIABLE }}`, `{{ file: PATH }}` or `{{ command: [PROGRAM] }}`; \
-                     the value itself never stands in a playbook"
+                     a playbook never contains the value itself"
                 )),
         );
     }
 
-    /// The name of a variable that programs can do without: it is taken out of every environment.
+    /// A secret is removed from the environment of all other programs, so essential variables cannot be secrets.
     fn secret_name(&mut self, name: &str, span: Range<usize>) {
-        if INDISPENSABLE.contains(&name) {
+        if ESSENTIAL_VARIABLES.contains(&name) {
             self.found.push(
                 Problem::new("E0128", span, format!("`{name}` cannot be a secret"))
-                    .label("programs need it, and a secret is taken out of their environment")
+                    .label("programs need this variable, and secrets are removed from their environment")
                     .help("give the secret another name"),
             );
         } else {
@@ -96,7 +96,7 @@ impl Judge<'_> {
         let Some(words) = entry.value.list() else {
             let help = entry.value.string().map(|text| {
                 let words: Vec<&str> = text.split_whitespace().collect();
-                format!("write `{}: [{}]`; there is no shell", entry.key, words.join(", "))
+                format!("write `{}: [{}]`; no shell is involved", entry.key, words.join(", "))
             });
             self.found.push(
                 Problem::new(
@@ -109,15 +109,15 @@ impl Judge<'_> {
             );
             return;
         };
-        if words.first().is_none_or(|program| program.written() == Some("")) {
-            self.wrong_saying(entry, "a list that begins with a program", "it names no program");
+        if words.first().is_none_or(|program| program.scalar_text() == Some("")) {
+            self.wrong_because(entry, "a list that starts with a program", "the program is missing");
         }
-        for word in words.iter().filter(|word| word.written().is_none()) {
-            self.word_of_argv(entry, word);
+        for word in words.iter().filter(|word| word.scalar_text().is_none()) {
+            self.wrong_argument(entry, word);
         }
     }
 
-    fn word_of_argv(&mut self, entry: &Entry, word: &Node) {
+    fn wrong_argument(&mut self, entry: &Entry, word: &Node) {
         self.found.push(
             Problem::new("E0105", word.span.clone(), format!("`{}` must be a list of strings", entry.key))
                 .label(format!("this is {}", word.describe())),
@@ -125,6 +125,6 @@ impl Judge<'_> {
     }
 }
 
-/// What programs need to find their tools, their home and their language.
-const INDISPENSABLE: &[&str] =
+/// Variables that programs need to find their tools, home directory and locale.
+const ESSENTIAL_VARIABLES: &[&str] =
     &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE"];

@@ -1,4 +1,4 @@
-//! The values of a test file, each with a problem to tell when it is something else.
+//! Reads the values of a test file and reports those of the wrong type.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -6,24 +6,24 @@ use std::rc::Rc;
 use escrow_model::ScopePath;
 use serde_json::{Map, Value};
 
-use super::Place;
+use super::CheckRef;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Node};
 
-/// Walks the tree and collects what is wrong with it.
+/// Reads values and collects their problems.
 pub(super) struct Reader<'a> {
     pub(super) found: &'a mut Diagnostics,
 }
 
 impl Reader<'_> {
-    /// The entries of a map that has only these keys. `what` names it in messages.
+    /// The entries of a map with these keys. `what` names the map in messages.
     pub(super) fn map<'n>(&mut self, node: &'n Node, what: &str, keys: &[&str]) -> &'n [Entry] {
         let entries = self.any_map(node, what);
         for entry in entries.iter().filter(|entry| !keys.contains(&entry.key.as_str())) {
             let help = did_you_mean(&entry.key, keys.iter().copied())
-                .unwrap_or_else(|| format!("there are: {}", keys.join(", ")));
+                .unwrap_or_else(|| format!("the keys are {}", backticked(keys)));
             self.found.push(
                 Problem::new("E0103", entry.key_span.clone(), format!("{what} has no key `{}`", entry.key))
                     .label("unknown key")
@@ -36,7 +36,7 @@ impl Reader<'_> {
     /// The entries of a map whose keys are names.
     pub(super) fn any_map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
         node.map().unwrap_or_else(|| {
-            self.wrong(node, &format!("{what} is a map of keys"));
+            self.wrong(node, &format!("{what} must be a map"));
             &[]
         })
     }
@@ -48,7 +48,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn text(&mut self, entry: &Entry) -> Option<String> {
-        let text = entry.value.written().map(str::to_owned);
+        let text = entry.value.scalar_text().map(str::to_owned);
         if text.is_none() {
             self.wrong(&entry.value, &format!("`{}` must be a string", entry.key));
         }
@@ -84,7 +84,7 @@ impl Reader<'_> {
         match duration::milliseconds(&entry.value) {
             Ok(ms) => Some(ms),
             Err(why) => {
-                let message = format!("`{}` must be a length of time", entry.key);
+                let message = format!("`{}` must be a duration", entry.key);
                 self.found.push(
                     Problem::new("E0121", entry.value.span.clone(), message)
                         .label(why)
@@ -95,25 +95,25 @@ impl Reader<'_> {
         }
     }
 
-    /// A word of a list, or what it may be.
+    /// One of the given words.
     pub(super) fn word<T: Copy>(&mut self, node: &Node, key: &str, words: &[(&str, T)]) -> Option<T> {
         let listed: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let Some(text) = node.written() else {
-            self.wrong(node, &format!("`{key}` must be one of {}", listed.join(", ")));
+        let Some(text) = node.scalar_text() else {
+            self.wrong(node, &format!("`{key}` must be one of {}", backticked(&listed)));
             return None;
         };
         let known = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         if known.is_none() {
             self.found.push(
                 Problem::new("E0108", node.span.clone(), format!("`{key}` cannot be `{text}`"))
-                    .label(format!("it may be {}", listed.join(", ")))
+                    .label(format!("expected one of {}", backticked(&listed)))
                     .maybe_help(did_you_mean(text, listed.iter().copied())),
             );
         }
         known
     }
 
-    /// A list, or the one thing that stands for a list of one.
+    /// The items of a list. A single value counts as a list of one.
     pub(super) fn items<'n>(&mut self, node: &'n Rc<Node>) -> &'n [Rc<Node>] {
         node.list().unwrap_or(std::slice::from_ref(node))
     }
@@ -121,9 +121,9 @@ impl Reader<'_> {
     pub(super) fn texts(&mut self, entry: &Entry) -> Vec<String> {
         let mut texts = Vec::new();
         for item in self.items(&entry.value) {
-            match item.written() {
+            match item.scalar_text() {
                 Some(text) => texts.push(text.to_owned()),
-                None => self.wrong(item, &format!("`{}` is a list of strings", entry.key)),
+                None => self.wrong(item, &format!("`{}` must be a list of strings", entry.key)),
             }
         }
         texts
@@ -133,7 +133,7 @@ impl Reader<'_> {
         match entry.value.json() {
             Value::Object(object) => object,
             _ => {
-                self.wrong(&entry.value, &format!("`{}` is a map", entry.key));
+                self.wrong(&entry.value, &format!("`{}` must be a map", entry.key));
                 Map::new()
             }
         }
@@ -150,24 +150,24 @@ impl Reader<'_> {
         variables
     }
 
-    /// A check or an item, where a key names it.
-    pub(super) fn place_of_key(&mut self, entry: &Entry) -> Option<Place> {
-        self.place(&entry.key, entry.key_span.clone())
+    /// The check or item that a key names.
+    pub(super) fn check_ref_of_key(&mut self, entry: &Entry) -> Option<CheckRef> {
+        self.check_ref(&entry.key, entry.key_span.clone())
     }
 
-    /// A check or an item, where a value names it.
-    pub(super) fn place_of_value(&mut self, entry: &Entry) -> Option<Place> {
+    /// The check or item that a value names.
+    pub(super) fn check_ref_of_value(&mut self, entry: &Entry) -> Option<CheckRef> {
         let text = self.text(entry)?;
-        self.place(&text, entry.value.span.clone())
+        self.check_ref(&text, entry.value.span.clone())
     }
 
-    pub(super) fn place(&mut self, text: &str, span: std::ops::Range<usize>) -> Option<Place> {
-        match parse_place(text) {
-            Some((check, scope)) => Some(Place { check: check.to_owned(), scope, span }),
+    pub(super) fn check_ref(&mut self, text: &str, span: std::ops::Range<usize>) -> Option<CheckRef> {
+        match parse_check_ref(text) {
+            Some((check, scope)) => Some(CheckRef { check: check.to_owned(), scope, span }),
             None => {
                 self.found.push(
-                    Problem::new("E0105", span, format!("`{text}` names neither a check nor an item"))
-                        .label("an item is written `check[0]`, a nested one `check[0][2]`"),
+                    Problem::new("E0105", span, format!("invalid item `{text}`"))
+                        .label("write `check[0]`, or `check[0][2]` for a nested item"),
                 );
                 None
             }
@@ -175,7 +175,12 @@ impl Reader<'_> {
     }
 }
 
-fn parse_place(text: &str) -> Option<(&str, ScopePath)> {
+/// The words in backticks, separated by commas.
+pub(super) fn backticked(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn parse_check_ref(text: &str) -> Option<(&str, ScopePath)> {
     let Some(bracket) = text.find('[') else { return Some((text, ScopePath::root())) };
     let (check, mut rest) = text.split_at(bracket);
     let mut indices = Vec::new();

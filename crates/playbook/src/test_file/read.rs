@@ -1,8 +1,8 @@
-//! From the tree of a test file to its tests.
+//! Builds the tests from the YAML tree of a test file.
 
 use escrow_model::{Assumption, CheckStatus, ReasonCode, RunStatus, SkipReason};
 
-use super::fields::Reader;
+use super::fields::{Reader, backticked};
 use super::{
     Answers, Expectation, ExpectedCheck, MessageAct, TestAnswer, TestArtifact, TestCase, TestFile, TestInput,
     TestMessage,
@@ -43,8 +43,8 @@ const ASSUMPTIONS: &[(&str, Assumption)] =
 pub(super) fn empty(found: &mut Diagnostics) {
     found.push(
         Problem::new("E0109", 0..0, "the file is empty")
-            .label("nothing stands here")
-            .help("a test file has `playbook:` and `tests:`"),
+            .label("no content")
+            .help("a test file needs `playbook:` and `tests:`"),
     );
 }
 
@@ -66,8 +66,8 @@ pub(super) fn file(root: &Node, found: &mut Diagnostics) -> Option<TestFile> {
     let cases = reader.any_map(&tests.value, "`tests`");
     if cases.is_empty() {
         reader.found.push(
-            Problem::new("E0106", tests.key_span.clone(), "`tests` has no test")
-                .label("a file that tests nothing would always pass"),
+            Problem::new("E0106", tests.key_span.clone(), "`tests` is empty")
+                .label("an empty test file would always pass"),
         );
     }
     let tests = cases.iter().filter_map(|entry| reader.case(entry)).collect();
@@ -109,8 +109,8 @@ impl Reader<'_> {
                 "env" => case.env = self.variables(entry),
                 "only" => {
                     for item in self.items(&entry.value) {
-                        let place = item.written().map(str::to_owned);
-                        case.only.extend(place.and_then(|text| self.place(&text, item.span.clone())));
+                        let check_ref = item.scalar_text().map(str::to_owned);
+                        case.only.extend(check_ref.and_then(|text| self.check_ref(&text, item.span.clone())));
                     }
                 }
                 "tags" => case.tags = self.texts(entry),
@@ -119,10 +119,10 @@ impl Reader<'_> {
                 "strict" => case.strict = self.flag(entry).unwrap_or(true),
                 "answers" => {
                     for answers in self.any_map(&entry.value, "`answers`") {
-                        if let (Some(place), Some(given)) =
-                            (self.place_of_key(answers), self.answers(&answers.value))
+                        if let (Some(check_ref), Some(given)) =
+                            (self.check_ref_of_key(answers), self.answers(&answers.value))
                         {
-                            case.answers.push((place, given));
+                            case.answers.push((check_ref, given));
                         }
                     }
                 }
@@ -142,7 +142,7 @@ impl Reader<'_> {
         if entry.value.map().is_some() && entry.value.entry("expect").is_none() {
             self.found.push(
                 Problem::new("E0106", entry.key_span.clone(), "a test needs `expect`")
-                    .label("a test that expects nothing would always pass"),
+                    .label("a test without expectations would always pass"),
             );
         }
         Some(case)
@@ -171,7 +171,7 @@ impl Reader<'_> {
         self.one_answer(node, KEYS)
     }
 
-    /// What `reconcile` answers: a word that it prints, or an answer as any other.
+    /// The answer of `reconcile`: a word that it prints, or a full answer.
     fn reconcile(&mut self, node: &Node) -> TestAnswer {
         const KEYS: &[&str] = &["output", "exit", "stderr", "signal", "timeout", "takes"];
         match node.string() {
@@ -200,9 +200,13 @@ impl Reader<'_> {
             + usize::from(answer.timeout);
         if endings > 1 {
             self.found.push(
-                Problem::new("E0130", node.span.clone(), "an answer ends in one way")
-                    .label("give one of `exit`, `signal` and `timeout`")
-                    .help("several answers, one for each attempt, are a list"),
+                Problem::new(
+                    "E0130",
+                    node.span.clone(),
+                    "`exit`, `signal` and `timeout` are mutually exclusive",
+                )
+                .label("keep one of them")
+                .help("to answer several attempts differently, write a list of answers"),
             );
         }
         answer
@@ -217,29 +221,29 @@ impl Reader<'_> {
         let mut acts = entries.iter().filter(|entry| ACTS.contains(&entry.key.as_str()));
         let (Some(act), None) = (acts.next(), acts.next()) else {
             self.found.push(
-                Problem::new("E0130", node.span.clone(), "a message says one thing")
-                    .label(format!("give one of {}", ACTS.join(", ")))
-                    .help("a message is written `{ approve: CHECK }`; what is sent next is the next entry of the list"),
+                Problem::new("E0130", node.span.clone(), "a message needs exactly one action")
+                    .label(format!("use one of {}", backticked(ACTS)))
+                    .help("write each message as its own list entry, such as `{ approve: CHECK }`"),
             );
             return None;
         };
         let after_ms = node.entry("after").and_then(|entry| self.duration_ms(entry));
         let act = match act.key.as_str() {
-            "approve" => MessageAct::Approve(self.place_of_value(act)?),
-            "deny" => MessageAct::Deny(self.place_of_value(act)?),
+            "approve" => MessageAct::Approve(self.check_ref_of_value(act)?),
+            "deny" => MessageAct::Deny(self.check_ref_of_value(act)?),
             "answer" => {
                 let Some(text) = node.entry("text") else {
                     self.missing(node, "an answer", "text");
                     return None;
                 };
-                MessageAct::Answer(self.place_of_value(act)?, self.text(text)?)
+                MessageAct::Answer(self.check_ref_of_value(act)?, self.text(text)?)
             }
             "assume" => {
                 let Some(what) = node.entry("as") else {
                     self.missing(node, "an assumption", "as");
                     return None;
                 };
-                MessageAct::Assume(self.place_of_value(act)?, self.word(&what.value, "as", ASSUMPTIONS)?)
+                MessageAct::Assume(self.check_ref_of_value(act)?, self.word(&what.value, "as", ASSUMPTIONS)?)
             }
             "wait" => MessageAct::Wait { ms: self.duration_ms(act)? },
             _ => MessageAct::Cancel,
@@ -279,10 +283,10 @@ impl Reader<'_> {
                 "run" => expect.run = self.run_status(entry),
                 "checks" => {
                     for check in self.any_map(&entry.value, "`checks`") {
-                        if let (Some(place), Some(expected)) =
-                            (self.place_of_key(check), self.expected_check(check))
+                        if let (Some(check_ref), Some(expected)) =
+                            (self.check_ref_of_key(check), self.expected_check(check))
                         {
-                            expect.checks.push((place, expected));
+                            expect.checks.push((check_ref, expected));
                         }
                     }
                 }
@@ -292,8 +296,8 @@ impl Reader<'_> {
                 }
                 "issues" => {
                     for check in self.any_map(&entry.value, "`issues`") {
-                        if let Some(place) = self.place_of_key(check) {
-                            expect.issues.push((place, self.texts(check)));
+                        if let Some(check_ref) = self.check_ref_of_key(check) {
+                            expect.issues.push((check_ref, self.texts(check)));
                         }
                     }
                 }
@@ -313,8 +317,8 @@ impl Reader<'_> {
         let known = RunStatus::ALL.iter().map(|status| status.as_str());
         let known: Vec<&str> = known.chain(ReasonCode::ALL.iter().map(|code| code.as_str())).collect();
         self.found.push(
-            Problem::new("E0108", entry.value.span.clone(), format!("no run ends as `{text}`"))
-                .label("neither a status nor a reason")
+            Problem::new("E0108", entry.value.span.clone(), format!("unknown run status `{text}`"))
+                .label("neither a status nor a reason code")
                 .maybe_help(did_you_mean(&text, known)),
         );
         None
@@ -346,7 +350,7 @@ impl Reader<'_> {
     }
 }
 
-/// `a->b`, `a → b` and `a -> b` are one route.
+/// Normalises `a->b`, `a → b` and `a -> b`.
 fn tidy_route(route: &str) -> String {
     let parts: Vec<&str> = route.split("->").flat_map(|part| part.split('→')).map(str::trim).collect();
     parts.join(" -> ")
@@ -356,7 +360,7 @@ fn tidy_route(route: &str) -> String {
 mod tests {
     use super::super::read_tests;
 
-    /// The problems of a text, as `line:column code message`; each says what is there and what would help.
+    /// The problems of a text as `line:column code message`. Each has a label and a help.
     fn problems(text: &str) -> Vec<String> {
         let found = read_tests(text, "x.test.yaml").diagnostics;
         for one in &found {
@@ -366,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_of_a_test_file_is_told_with_its_line() {
+    fn every_problem_is_reported_with_its_line() {
         let text = "\
 playbook: a.yaml
 tests:
@@ -387,12 +391,12 @@ tests:
             [
                 "4:5 E0103 a test has no key `answer`",
                 "6:21 E0105 `exit` must be a number from 0 to 255",
-                "7:7 E0105 `each[x]` names neither a check nor an item",
-                "8:13 E0130 an answer ends in one way",
-                "9:15 E0130 a message says one thing",
-                "9:54 E0108 `as` cannot be `maybe`",
-                "9:62 E0106 an answer needs `text`",
-                "11:12 E0108 no run ends as `finished`",
+                "7:7 E0105 invalid item `each[x]`",
+                "8:13 E0130 `exit`, `signal` and `timeout` are mutually exclusive",
+                "9:16 E0130 a message needs exactly one action",
+                "9:55 E0108 `as` cannot be `maybe`",
+                "9:63 E0106 an answer needs `text`",
+                "11:12 E0108 unknown run status `finished`",
                 "12:23 E0108 `build` cannot be `broken`",
                 "12:47 E0108 `skipped` cannot be `because`",
                 "13:3 E0106 a test needs `expect`",
@@ -401,9 +405,9 @@ tests:
     }
 
     #[test]
-    fn a_file_that_tests_nothing_is_refused() {
+    fn a_file_without_tests_or_expectations_is_rejected() {
         assert_eq!(problems(""), ["1:1 E0109 the file is empty"]);
-        assert_eq!(problems("playbook: a.yaml\ntests: {}\n"), ["2:1 E0106 `tests` has no test"]);
+        assert_eq!(problems("playbook: a.yaml\ntests: {}\n"), ["2:1 E0106 `tests` is empty"]);
         assert_eq!(
             problems("tests: {a: {expect: {run: completed}}}"),
             ["1:1 E0106 a test file needs `playbook`"]
@@ -412,7 +416,7 @@ tests:
     }
 
     #[test]
-    fn a_good_file_has_no_problems() {
+    fn a_valid_file_has_no_problems() {
         let text = "\
 playbook: a.yaml
 tests:
@@ -424,7 +428,7 @@ tests:
     expect: {run: run.completed.ok, checks: {'each[0][1]': succeeded}, routes: ['a→b']}
 ";
         assert_eq!(problems(text), Vec::<String>::new());
-        let file = read_tests(text, "x").file.expect("a good file");
+        let file = read_tests(text, "x").file.expect("a valid file");
         let case = &file.tests[0];
         assert_eq!(case.expect.routes.as_deref(), Some(&["a -> b".to_owned()][..]));
         assert_eq!(case.expect.checks[0].0.scope.indices(), [0, 1]);

@@ -1,4 +1,4 @@
-//! Events to tree: anchors and aliases, merge keys, duplicate keys, limits.
+//! Builds the tree from parser events: anchors, aliases, merge keys, duplicate keys and limits.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,18 +10,18 @@ use super::node::{Content, Entry, Node, Scalar, ScalarValue};
 use super::scalar::resolve;
 use crate::diagnostic::{Diagnostics, Problem};
 
-/// More than any playbook that a person wrote.
+/// The size limit of a playbook.
 pub const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 const DEPTH_MAX: usize = 100;
-/// What aliases may add to the nodes that stand in the file.
+/// How many nodes aliases can add.
 const ALIASED_NODES_MAX: usize = 100_000;
 
-/// Reads the one document of a file. `None` when it cannot be read on from; what was found is in `found`.
+/// Parses the single document of a file. `None` when parsing stopped; the reason is in `found`.
 pub(crate) fn parse(text: &str, found: &mut Diagnostics) -> Option<Rc<Node>> {
     if text.len() > TEXT_BYTES_MAX {
         found.push(
             Problem::new("E0134", 0..0, "the file is too large")
-                .label(format!("at most {TEXT_BYTES_MAX} bytes are read")),
+                .label(format!("the limit is {TEXT_BYTES_MAX} bytes")),
         );
         return None;
     }
@@ -65,42 +65,42 @@ fn not_yaml(text: &str, at: usize, kind: &ErrorKind, info: &str) -> Problem {
             Some("indent with spaces; YAML forbids tabs there")
         }
         ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
-            Some("a quote that was opened before this line may not have been closed")
+            Some("a quote before this line may not be closed")
         }
         ErrorKind::UnknownQuotedScalarEscape => {
-            Some("inside double quotes `\\` starts an escape; use single quotes to keep it as it is")
+            Some("`\\` starts an escape inside double quotes; use single quotes to keep it")
         }
         ErrorKind::InvalidTrailingDoubleQuotedScalar => Some(
-            "the double quote before this place closed the string; write `\\\"` for a quote inside it, or use `|`",
+            "the preceding double quote closed the string; write `\\\"` for a quote inside it, or use `|`",
         ),
         ErrorKind::InvalidTrailingSingleQuotedScalar => {
-            Some("the single quote before this place closed the string; write `''` for a quote inside it")
+            Some("the preceding single quote closed the string; write `''` for a quote inside it")
         }
         ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => Some(
-            "a value that has `: ` in it must be quoted, and a key needs a blank behind its `:`; also look for a bracket left open above",
+            "quote a value that contains `: `, and put a space after the `:` of a key; also look for an unclosed bracket above",
         ),
         ErrorKind::UnexpectedEofFlowSequence | ErrorKind::ExpectedFlowSequenceSeparator => {
-            Some("a `[` was opened and not closed with `]`, or a comma is missing")
+            Some("a `[` is not closed, or a comma is missing")
         }
-        ErrorKind::UnexpectedEofFlowMapping | ErrorKind::ExpectedFlowMappingSeparator => Some(
-            "a `{` was opened and not closed with `}`, or a comma is missing; a template at the start of a value must be quoted",
-        ),
-        ErrorKind::SimpleKeyExpected => Some("every line of a map is `key: value`"),
-        ErrorKind::ExpectedBlockMappingKey => Some("keys of one map start in the same column"),
+        ErrorKind::UnexpectedEofFlowMapping | ErrorKind::ExpectedFlowMappingSeparator => {
+            Some("a `{` is not closed, or a comma is missing; quote a value that starts with a template")
+        }
+        ErrorKind::SimpleKeyExpected => Some("every line of a map has the form `key: value`"),
+        ErrorKind::ExpectedBlockMappingKey => Some("all keys of a map start in the same column"),
         _ => None,
     };
-    let problem = Problem::new("E0101", at..next_boundary(text, at), "the file is not YAML").label(info);
+    let problem = Problem::new("E0101", at..next_boundary(text, at), "invalid YAML").label(info);
     match help {
         Some(help) => problem.help(help),
         None => problem,
     }
 }
 
-/// The escape that double quotes do not know, in the string that starts at `at`.
+/// The position of the invalid escape in the double-quoted string that starts at `at`.
 fn bad_escape(text: &str, at: usize) -> usize {
     let mut rest = text.get(at..).unwrap_or("").char_indices();
-    while let Some((offset, message)) = rest.next() {
-        if message == '\\'
+    while let Some((offset, character)) = rest.next() {
+        if character == '\\'
             && !rest.next().is_some_and(|(_, next)| "0abtnvfre \"/\\N_LPxuU\t\r\n".contains(next))
         {
             return at + offset;
@@ -113,7 +113,7 @@ fn next_boundary(text: &str, at: usize) -> usize {
     text.get(at..).and_then(|rest| rest.chars().next()).map_or(at, |next| at + next.len_utf8())
 }
 
-/// The text cannot be read on from here; the problem is already noted.
+/// Parsing cannot continue; the problem has been reported.
 struct Stop;
 
 struct Builder<'t> {
@@ -140,7 +140,7 @@ enum OpenKind {
 enum Key {
     Named(String, Range<usize>),
     Merge,
-    /// A key that is no string: its value is read and dropped.
+    /// Not a string: its value is parsed and dropped.
     Unusable,
 }
 
@@ -152,18 +152,18 @@ impl Builder<'_> {
                 self.found.push(
                     Problem::new("E0133", range, "the file has more than one YAML document")
                         .label("a second document starts here")
-                        .help("put each playbook into a file of its own"),
+                        .help("put each playbook into its own file"),
                 );
                 Err(Stop)
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let value = self.scalar_value(&text, style, tag.as_deref(), &span);
-                // An absent value is reported as `~` at an empty place.
+                // The parser reports an absent value as `~` with an empty range.
                 let text =
                     if range.is_empty() && style == ScalarStyle::Plain { String::new() } else { text.into() };
                 let node = Rc::new(Node::new(range, Content::Scalar(Scalar { text, value, style })));
                 self.remember(anchor, &node);
-                self.place(node)
+                self.attach(node)
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.refuse_tag(tag.as_deref(), "seq", &span);
@@ -185,11 +185,13 @@ impl Builder<'_> {
             Event::Alias(id) => self.alias(id, range),
             Event::UnresolvedAlias(name) => {
                 self.found.push(
-                    Problem::new("E0135", range.clone(), format!("no anchor is called `{name}`"))
-                        .label("this alias refers to nothing")
-                        .help(format!("an anchor is written `&{name}` before the first value that is used again; a string that starts with `*` must be quoted")),
+                    Problem::new("E0135", range.clone(), format!("unknown anchor `{name}`"))
+                        .label("this alias has no anchor")
+                        .help(format!(
+                            "mark an earlier value with `&{name}`; quote a string that starts with `*`"
+                        )),
                 );
-                self.place(null_at(range))
+                self.attach(null_at(range))
             }
             _ => Ok(()),
         }
@@ -220,9 +222,9 @@ impl Builder<'_> {
         }
         let range = span.tag_span().and_then(|tag| tag.byte_range()).or(span.byte_range()).unwrap_or(0..0);
         self.found.push(
-            Problem::new("E0141", range, "YAML tags have no meaning in a playbook")
-                .label(format!("the tag `{}`", tag.original()))
-                .help("remove the tag; a string that starts with `!` must be quoted"),
+            Problem::new("E0141", range, format!("unsupported YAML tag `{}`", tag.original()))
+                .label("playbooks have no tags")
+                .help("remove the tag; quote a string that starts with `!`"),
         );
     }
 
@@ -239,11 +241,11 @@ impl Builder<'_> {
             OpenKind::List(items) => Content::List(items),
             OpenKind::Map { entries, seen, merges, .. } => Content::Map(self.merged(entries, seen, &merges)),
         };
-        // A block ends where the next token starts; what a person sees ends before the blanks.
+        // The parser ends a block at the next token; the visible block ends before the white space.
         let end = open.start + self.text.get(open.start..end).unwrap_or("").trim_end().len();
         let node = Rc::new(Node::new(open.start..end, content));
         self.remember(open.anchor, &node);
-        self.place(node)
+        self.attach(node)
     }
 
     fn remember(&mut self, anchor: usize, node: &Rc<Node>) {
@@ -259,32 +261,32 @@ impl Builder<'_> {
                 self.aliased = self.aliased.saturating_add(node.size);
                 if self.aliased > ALIASED_NODES_MAX {
                     self.found.push(
-                        Problem::new("E0134", range, "aliases expand to too much")
-                            .label(format!("more than {ALIASED_NODES_MAX} values by now")),
+                        Problem::new("E0134", range, "aliases expand to too many values")
+                            .label(format!("more than {ALIASED_NODES_MAX} values")),
                     );
                     return Err(Stop);
                 }
                 if self.open.len() + node.height > DEPTH_MAX {
                     self.found.push(
                         Problem::new("E0134", range, "the file is nested too deeply")
-                            .label(format!("more than {DEPTH_MAX} levels once the alias is expanded")),
+                            .label(format!("more than {DEPTH_MAX} levels after expanding the alias")),
                     );
                     return Err(Stop);
                 }
-                self.place(node)
+                self.attach(node)
             }
             Some(None) | None => {
                 self.found.push(
                     Problem::new("E0135", range, "a value contains itself")
-                        .label("this alias lies inside of what it refers to"),
+                        .label("this alias is inside its own anchor"),
                 );
                 Err(Stop)
             }
         }
     }
 
-    /// Puts a finished node where it belongs: key, value, item or document.
-    fn place(&mut self, node: Rc<Node>) -> Result<(), Stop> {
+    /// Adds a finished node to its parent as key, value or item, or makes it the root.
+    fn attach(&mut self, node: Rc<Node>) -> Result<(), Stop> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
             return Ok(());
@@ -301,9 +303,9 @@ impl Builder<'_> {
                 Some(Key::Named(name, key_span)) => {
                     if let Some(first) = seen.get(&name) {
                         self.found.push(
-                            Problem::new("E0110", key_span, format!("the key `{name}` stands here twice"))
-                                .label("the second")
-                                .also(first.clone(), "the first")
+                            Problem::new("E0110", key_span, format!("duplicate key `{name}`"))
+                                .label("second occurrence")
+                                .also(first.clone(), "first occurrence")
                                 .help("remove one of them"),
                         );
                     } else {
@@ -316,7 +318,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// `<<` brings in what the map does not say itself; of several, the first that says it wins.
+    /// `<<` adds the keys that the map does not have. Of several merged maps, the first with a key wins.
     fn merged(
         &mut self,
         mut entries: Vec<Entry>,
@@ -331,11 +333,11 @@ impl Builder<'_> {
             };
             let wrong = sources.iter().filter(|source| source.map().is_none());
             for wrong in wrong.chain(sources.is_empty().then_some(merge)) {
-                if self.found.tells_of_alias(&wrong.span) {
+                if self.found.has_unresolved_alias_at(&wrong.span) {
                     continue;
                 }
                 self.found.push(
-                    Problem::new("E0136", wrong.span.clone(), "`<<` merges maps")
+                    Problem::new("E0136", wrong.span.clone(), "`<<` must refer to a map")
                         .label(format!("this is {}", wrong.describe()))
                         .help("write `<<: *anchor`, or `<<: [*one, *two]`, where each anchor is on a map"),
                 );
@@ -361,7 +363,7 @@ fn as_key(node: &Rc<Node>, found: &mut Diagnostics) -> Key {
             found.push(
                 Problem::new("E0142", node.span.clone(), "a key must be a string")
                     .label(format!("this key is {}", node.describe()))
-                    .help("a value that starts with `{{` must be quoted"),
+                    .help("quote a value that starts with `{{`"),
             );
             Key::Unusable
         }

@@ -1,4 +1,4 @@
-//! The tree: maps in the order of the file, scalars with the text that was written.
+//! The YAML tree: maps in file order, scalars with their source text.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -11,9 +11,9 @@ use serde_json::{Map, Number, Value};
 pub(crate) struct Node {
     pub(crate) span: Range<usize>,
     pub(crate) content: Content,
-    /// How many nodes it stands for, itself and everything its aliases expand to included.
+    /// The number of nodes in this subtree, with aliases expanded.
     pub(super) size: usize,
-    /// How many levels lie below it.
+    /// The number of levels below it.
     pub(super) height: usize,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Content {
     Map(Vec<Entry>),
 }
 
-/// A scalar, decoded. `value` is what YAML 1.2 makes of it; `text` is what stands there.
+/// A decoded scalar: its text, and its value under the YAML 1.2 core schema.
 #[derive(Debug)]
 pub(crate) struct Scalar {
     pub(crate) text: String,
@@ -57,13 +57,13 @@ impl Node {
         Node { span, content, size, height }
     }
 
-    /// A string that stands for what was written at a place.
+    /// A synthesised string, attributed to a span of the file.
     pub(crate) fn text_at(span: Range<usize>, text: String) -> Node {
         let scalar = Scalar { text, value: ScalarValue::Text, style: ScalarStyle::Plain };
         Node::new(span, Content::Scalar(scalar))
     }
 
-    /// A map that stands for what was written at a place.
+    /// A synthesised map, attributed to a span of the file.
     pub(crate) fn map_at(span: Range<usize>, entries: Vec<Entry>) -> Node {
         Node::new(span, Content::Map(entries))
     }
@@ -75,13 +75,13 @@ impl Node {
         }
     }
 
-    /// The text of a string. Numbers and booleans are not strings; null is not one either.
+    /// The text of a string. Numbers, booleans and null are not strings.
     pub(crate) fn string(&self) -> Option<&str> {
         self.scalar().filter(|scalar| scalar.value == ScalarValue::Text).map(|scalar| scalar.text.as_str())
     }
 
-    /// The text of any scalar but null, as it was written.
-    pub(crate) fn written(&self) -> Option<&str> {
+    /// The text of any scalar except null, as written.
+    pub(crate) fn scalar_text(&self) -> Option<&str> {
         self.scalar().filter(|scalar| scalar.value != ScalarValue::Null).map(|scalar| scalar.text.as_str())
     }
 
@@ -125,13 +125,13 @@ impl Node {
         self.map()?.iter().find(|entry| entry.key == key)
     }
 
-    /// What it is, for messages: `a list`, `the number 3`.
+    /// A description for messages: `a list`, `the number 3`.
     pub(crate) fn describe(&self) -> String {
         match &self.content {
             Content::List(_) => "a list".to_owned(),
             Content::Map(_) => "a map".to_owned(),
             Content::Scalar(scalar) => match &scalar.value {
-                ScalarValue::Null => "nothing".to_owned(),
+                ScalarValue::Null => "null".to_owned(),
                 ScalarValue::Bool(value) => format!("the boolean `{value}`"),
                 ScalarValue::Number(_) => format!("the number `{}`", scalar.text),
                 ScalarValue::Text => "a string".to_owned(),

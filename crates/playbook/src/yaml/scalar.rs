@@ -1,4 +1,4 @@
-//! What YAML 1.2 (core schema) makes of a plain scalar. `on`, `yes` and `no` are strings.
+//! Resolves plain scalars by the YAML 1.2 core schema. `on`, `yes` and `no` are strings.
 
 use granit_parser::ScalarStyle;
 use serde_json::Number;
@@ -18,7 +18,7 @@ pub(super) fn resolve(text: &str, style: ScalarStyle) -> ScalarValue {
 }
 
 /// A decimal, octal (`0o`) or hexadecimal (`0x`) integer, or a float. Infinity and NaN stay strings: JSON
-/// lacks them.
+/// has no such values.
 fn number(text: &str) -> Option<Number> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if let Some(digits) = text.strip_prefix("0x") {
@@ -44,7 +44,7 @@ fn number(text: &str) -> Option<Number> {
     text.parse::<f64>().ok().and_then(Number::from_f64)
 }
 
-/// `from_str_radix` takes a sign, YAML does not.
+/// `from_str_radix` accepts a sign; YAML does not.
 fn plain_digits(digits: &str) -> Option<&str> {
     (!digits.starts_with(['+', '-'])).then_some(digits)
 }

@@ -1,18 +1,18 @@
-//! Agent profiles, and what a playbook makes of them.
+//! Agent profiles, and how playbooks apply them.
 
 use escrow_model::{Field, Plan, Source};
-use escrow_playbook::{read_agent, read_beside, read_profile, render, report};
+use escrow_playbook::{read, read_agent, read_profile, render, report};
 
 use crate::support::{CATALOG, Project, REVIEWER};
 
 fn plan(text: &str) -> Plan {
-    let reading = read_beside(text, "x.yaml", CATALOG, &Project);
+    let reading = read(text, "x.yaml", CATALOG, &Project);
     reading.plan.unwrap_or_else(|| panic!("{}", render(&reading.diagnostics, text, false)))
 }
 
-/// What a person is told, in one line per problem: code, file, line, message.
-fn told(text: &str) -> Vec<String> {
-    let reading = read_beside(text, "x.yaml", CATALOG, &Project);
+/// The diagnostics, one line each: code, file, line, message.
+fn diagnostics(text: &str) -> Vec<String> {
+    let reading = read(text, "x.yaml", CATALOG, &Project);
     let line =
         |one: &escrow_playbook::Diagnostic| format!("{} {}:{} {}", one.code, one.file, one.line, one.message);
     reading.diagnostics.iter().map(line).collect()
@@ -28,10 +28,10 @@ fn contract(plan: &Plan) -> Vec<String> {
 }
 
 #[test]
-fn a_profile_says_what_the_agent_is_and_what_it_delivers() {
+fn a_profile_describes_the_agent_and_its_artifacts() {
     let reading = read_profile(REVIEWER.as_bytes(), "reviewer.md", "reviewer");
     assert_eq!(reading.diagnostics, []);
-    let profile = reading.profile.expect("it is good");
+    let profile = reading.profile.expect("valid");
     assert_eq!((profile.name.as_str(), profile.description.as_str()), ("reviewer", "reviews changes"));
     assert!(matches!(&profile.command, Some(Field::Argv(words)) if words.len() == 3));
     assert_eq!(profile.timeout_ms, Some(300_000));
@@ -40,17 +40,17 @@ fn a_profile_says_what_the_agent_is_and_what_it_delivers() {
 }
 
 #[test]
-fn what_only_a_harness_needs_is_kept_for_it() {
+fn harness_keys_are_kept() {
     let text =
         "---\nmodel: claude/sonnet\npermission: edit\nauth: login\nbudget: { usd: 1.5, turns: 20 }\n---\n";
-    let profile = read_profile(text.as_bytes(), "a.md", "a").profile.expect("it is good");
+    let profile = read_profile(text.as_bytes(), "a.md", "a").profile.expect("valid");
     assert_eq!((profile.harness.as_deref(), profile.model.as_deref()), (Some("claude"), Some("sonnet")));
     assert_eq!((profile.permission.as_deref(), profile.auth.as_deref()), (Some("edit"), Some("login")));
     assert_eq!(profile.budget, Some(serde_json::json!({ "usd": 1.5, "turns": 20 })));
 }
 
 #[test]
-fn everything_that_is_wrong_with_a_profile_is_told_at_once_with_its_line() {
+fn every_problem_of_a_profile_is_reported_with_its_line() {
     for (text, expected) in [
         ("", &["E0164:1"][..]),
         ("# no front matter", &["E0164:1"]),
@@ -82,7 +82,7 @@ fn everything_that_is_wrong_with_a_profile_is_told_at_once_with_its_line() {
 }
 
 #[test]
-fn an_agent_of_the_run_brings_its_artifacts_and_the_playbook_replaces_by_id_in_place() {
+fn the_playbook_replaces_artifacts_of_the_run_agent_by_id() {
     let text = "
 agent: reviewer
 artifacts:
@@ -110,7 +110,7 @@ checks: { a: { type: noop } }
 }
 
 #[test]
-fn without_a_collision_the_check_says_so() {
+fn the_report_states_that_there_are_no_collisions() {
     let report =
         report(&plan("agent: reviewer\nchecks: { a: { type: noop } }")).artifacts.expect("a contract");
     assert_eq!(report.lines[3], "no id collisions with agent_profile defaults");
@@ -118,7 +118,7 @@ fn without_a_collision_the_check_says_so() {
 }
 
 #[test]
-fn an_agent_of_one_check_delivers_into_a_folder_of_its_own() {
+fn the_agent_of_a_check_delivers_into_the_folder_of_the_check() {
     let text = "
 artifacts: { expected: [{ id: notes, path: notes.md }, { id: second__report, path: elsewhere.md }] }
 checks:
@@ -147,7 +147,7 @@ checks:
 }
 
 #[test]
-fn what_an_agent_is_told_is_no_template_and_the_prompt_is_one() {
+fn the_prompt_is_a_template_and_the_instructions_are_not() {
     let plan = plan("checks: { a: { type: agent, agent: reviewer, prompt: 'on {{ event.name }}' } }");
     let Field::Text(stdin) = &plan.checks[0].fields["stdin"] else { panic!("text") };
     assert!(stdin.source().ends_with("\n\non {{ event.name }}"));
@@ -155,16 +155,16 @@ fn what_an_agent_is_told_is_no_template_and_the_prompt_is_one() {
 }
 
 #[test]
-fn a_nested_playbook_brings_what_it_promises_under_the_name_of_its_check() {
+fn artifacts_of_a_nested_playbook_are_prefixed_with_the_check() {
     let plan = plan("checks: { deploy: { type: playbook, playbook: nested.yaml } }");
     assert_eq!(contract(&plan), ["deploy__notes deploy/notes.md playbook"]);
     assert_eq!(plan.artifacts.expected[0].check.as_deref(), Some("deploy"));
 }
 
 #[test]
-fn an_agent_that_there_is_not_is_told_with_those_that_there_are() {
-    let reading = read_beside(
-        "agent: reveiwer\nchecks: { a: { type: agent, agent: nobody, prompt: x } }",
+fn an_unknown_agent_is_reported_with_suggestions() {
+    let reading = read(
+        "agent: reveiwer\nchecks: { a: { type: agent, agent: absent, prompt: x } }",
         "x.yaml",
         CATALOG,
         &Project,
@@ -179,39 +179,39 @@ fn an_agent_that_there_is_not_is_told_with_those_that_there_are() {
 }
 
 #[test]
-fn a_broken_profile_is_told_once_with_its_own_lines() {
+fn an_invalid_profile_is_reported_once_with_its_own_lines() {
     let text = "checks:\n  a: { type: agent, agent: broken, prompt: x }\n  b: { type: agent, agent: broken, prompt: x }\n";
     assert_eq!(
-        told(text),
+        diagnostics(text),
         [
-            "E0162 x.yaml:2 the profile of `broken` is not good",
+            "E0162 x.yaml:2 the profile of agent `broken` is invalid",
             "E0103 .escrow/agents/broken.md:2 an agent profile has no key `comand`",
-            "E0126 .escrow/agents/broken.md:3 an artifact cannot be there",
-            "E0125 .escrow/agents/broken.md:3 two artifacts are called `a`",
+            "E0126 .escrow/agents/broken.md:3 invalid artifact path `../a`",
+            "E0125 .escrow/agents/broken.md:3 duplicate artifact id `a`",
         ]
     );
-    let reading = read_beside(text, "x.yaml", CATALOG, &Project);
+    let reading = read(text, "x.yaml", CATALOG, &Project);
     let shown = render(&reading.diagnostics, text, false);
     assert!(shown.contains("2 | comand: x"), "{shown}");
     assert!(shown.contains("did you mean `command`?"), "{shown}");
 }
 
 #[test]
-fn an_agent_without_a_command_is_refused_clearly() {
+fn an_agent_without_a_command_is_rejected() {
     let reading = read_agent("thinker", CATALOG, &Project);
     assert_eq!(reading.diagnostics[0].code, "E0163");
     assert!(reading.diagnostics[0].help.as_deref().unwrap_or_default().contains("harness `claude`"));
     assert_eq!(
-        told("checks: { a: { type: agent, prompt: x } }"),
+        diagnostics("checks: { a: { type: agent, prompt: x } }"),
         ["E0106 x.yaml:1 an `agent` check needs `agent`"]
     );
 }
 
 #[test]
-fn one_task_for_an_agent_is_a_plan_of_one_check() {
+fn a_task_for_an_agent_is_a_plan_of_one_check() {
     let reading = read_agent("reviewer", CATALOG, &Project);
     assert_eq!(reading.diagnostics, []);
-    let plan = reading.plan.expect("it is good");
+    let plan = reading.plan.expect("valid");
     assert_eq!((plan.name.as_str(), plan.checks.len()), ("reviewer", 1));
     assert_eq!((plan.checks[0].name.as_str(), plan.checks[0].own_folder), ("main", false));
     assert_eq!(
@@ -221,7 +221,7 @@ fn one_task_for_an_agent_is_a_plan_of_one_check() {
 }
 
 #[test]
-fn a_prompt_with_an_agent_that_is_a_program_is_a_check_of_that_agent() {
+fn a_prompt_with_a_command_agent_is_a_check_of_that_agent() {
     let plan =
         plan("agent: reviewer\nprompt: Review {target}.\nartifacts: { expected: [{ id: x, path: x }] }");
     assert_eq!((plan.checks[0].name.as_str(), plan.checks[0].provider.as_str()), ("main", "command"));
@@ -230,13 +230,13 @@ fn a_prompt_with_an_agent_that_is_a_program_is_a_check_of_that_agent() {
 }
 
 #[test]
-fn an_artifact_that_is_not_expected_cannot_be_asked_of_a_check() {
+fn a_check_cannot_name_an_unknown_artifact() {
     let text = "
 artifacts: { expected: [{ id: review, path: review.md }] }
 checks: { a: { type: noop, artifacts: [reveiw] }, b: { type: noop, artifacts: zzz } }
 ";
     assert_eq!(
-        told(text),
-        ["E0166 x.yaml:3 no artifact is called `reveiw`", "E0166 x.yaml:3 no artifact is called `zzz`"]
+        diagnostics(text),
+        ["E0166 x.yaml:3 unknown artifact `reveiw`", "E0166 x.yaml:3 unknown artifact `zzz`"]
     );
 }

@@ -1,18 +1,18 @@
-//! Good playbooks, each beside what follows from it.
+//! Valid playbooks, each with a snapshot of what is derived from it.
 
 use crate::support;
 
 use std::fmt::Write;
 
-use escrow_playbook::{read, render};
+use escrow_playbook::{NoReferences, read, render};
 
 #[test]
-fn every_good_playbook_resolves_as_it_did() {
+fn valid_playbooks_resolve_to_their_snapshots() {
     support::check_directory("good", |text, name| {
-        let reading = read(text, name, support::CATALOG);
+        let reading = read(text, name, support::CATALOG, &NoReferences);
         let mut shown = String::new();
         let Some(plan) = &reading.plan else {
-            panic!("{name} is broken:\n{}", render(&reading.diagnostics, text, false))
+            panic!("{name} is invalid:\n{}", render(&reading.diagnostics, text, false))
         };
         for check in &plan.checks {
             let fan: Vec<&str> = check.fan.iter().map(|index| plan.check(*index).name.as_str()).collect();

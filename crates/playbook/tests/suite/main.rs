@@ -1,12 +1,12 @@
-//! What people are told about their playbooks, and what follows from good ones.
+//! Diagnostics of invalid playbooks, and what is derived from valid ones.
 
 #![expect(clippy::disallowed_methods, reason = "these tests read the files they are about")]
 
 mod agents;
-mod always;
 mod broken;
 mod good;
 mod pages;
 mod prompt;
+mod properties;
 mod reports;
 mod support;

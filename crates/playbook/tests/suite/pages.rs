@@ -1,4 +1,4 @@
-//! The pages about diagnostics: one per code, and their examples do what they say.
+//! The pages of docs/diagnostics: one per code, with working examples.
 
 use crate::support;
 
@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use escrow_playbook::{DIAGNOSTICS, Diagnostic, page, read_beside, read_bytes, read_profile, render};
+use escrow_playbook::{DIAGNOSTICS, Diagnostic, NoReferences, page, read_bytes, read_profile, render};
 
-/// The fenced examples of a page, in order: playbooks, or profiles of an agent.
+/// The fenced examples of a page: playbooks or agent profiles.
 fn examples(page: &str) -> Vec<String> {
     let fence = if is_about_profiles(page) { "```markdown\n" } else { "```yaml\n" };
     page.split(fence).skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
@@ -18,13 +18,13 @@ fn is_about_profiles(page: &str) -> bool {
     page.contains("```markdown\n")
 }
 
-/// What is said of an example, and whether it could be used.
+/// The diagnostics of an example, and whether it is valid.
 fn read(example: &str, page: &str) -> (Vec<Diagnostic>, bool) {
     if is_about_profiles(page) {
         let reading = read_profile(example.as_bytes(), "reviewer.md", "reviewer");
         return (reading.diagnostics, reading.profile.is_some());
     }
-    let reading = read_beside(example, "example.yaml", support::CATALOG, &support::Project);
+    let reading = escrow_playbook::read(example, "example.yaml", support::CATALOG, &support::Project);
     (reading.diagnostics, reading.plan.is_some())
 }
 
@@ -46,27 +46,27 @@ fn the_first_example_has_the_problem_and_the_last_one_has_none() {
     for known in DIAGNOSTICS {
         let page = page(known.code).expect("it has a page");
         let examples = examples(page);
-        // What is not UTF-8 cannot stand in a page.
+        // A page is UTF-8, so it cannot contain this example.
         if known.code != "E0137" {
             assert_eq!(examples.len(), 2, "{}", known.code);
             let (broken, _) = read(&examples[0], page);
             if !broken.iter().any(|found| found.code == known.code) {
-                let told = render(&broken, &examples[0], false);
-                wrong.push(format!("{} is not triggered:\n{told}", known.code));
+                let shown = render(&broken, &examples[0], false);
+                wrong.push(format!("{} is not triggered:\n{shown}", known.code));
             }
         }
-        let mended = examples.last().expect("it has an example");
-        let (found, is_good) = read(mended, page);
+        let fixed = examples.last().expect("it has an example");
+        let (found, is_good) = read(fixed, page);
         if !found.is_empty() || !is_good {
-            wrong.push(format!("{} is not mended:\n{}", known.code, render(&found, mended, false)));
+            wrong.push(format!("{} is not fixed:\n{}", known.code, render(&found, fixed, false)));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn bytes_that_are_no_text_are_refused_at_their_place() {
-    let reading = read_bytes(b"checks:\n  a: \xff\n", "x.yaml", support::CATALOG);
+fn invalid_utf8_is_reported_at_its_position() {
+    let reading = read_bytes(b"checks:\n  a: \xff\n", "x.yaml", support::CATALOG, &NoReferences);
     assert_eq!(reading.diagnostics[0].code, "E0137");
     assert_eq!((reading.diagnostics[0].line, reading.diagnostics[0].column), (2, 6));
 }

@@ -1,7 +1,7 @@
-//! A prompt is a playbook of one agent.
+//! Playbooks with `prompt` instead of `checks`.
 
 use escrow_model::Field;
-use escrow_playbook::read;
+use escrow_playbook::{NoReferences, read};
 
 use crate::support::AI;
 
@@ -17,9 +17,9 @@ artifacts:
 
 #[test]
 fn a_prompt_is_one_check_called_main() {
-    let reading = read(REVIEW, "code-review.playbook.yaml", &[AI]);
+    let reading = read(REVIEW, "code-review.playbook.yaml", &[AI], &NoReferences);
     assert_eq!(reading.diagnostics, []);
-    let plan = reading.plan.expect("it is good");
+    let plan = reading.plan.expect("valid");
     let check = &plan.checks[0];
     assert_eq!((check.name.as_str(), check.provider.as_str(), check.timeout_ms), ("main", "ai", 1_800_000));
     let Field::Text(prompt) = &check.fields["prompt"] else { panic!("a prompt is text") };
@@ -32,19 +32,19 @@ fn a_prompt_is_one_check_called_main() {
 }
 
 #[test]
-fn a_harness_that_there_is_not_is_said_where_the_model_is() {
-    let reading = read(&REVIEW.replace("claude/", "cloude/"), "x.yaml", &[AI]);
+fn an_unknown_harness_is_reported_at_the_model() {
+    let reading = read(&REVIEW.replace("claude/", "cloude/"), "x.yaml", &[AI], &NoReferences);
     let found = &reading.diagnostics[0];
     assert_eq!((found.code, found.line), ("E0108", 3));
     assert_eq!(found.help.as_deref(), Some("did you mean `claude`?"));
 }
 
 #[test]
-fn a_playbook_without_a_name_is_called_as_its_file() {
+fn the_default_name_is_the_file_name() {
     let text = "checks: { a: { type: ai, prompt: hi } }";
     for (file, name) in
         [("a/b/review.playbook.yaml", "review"), ("x.yml", "x"), ("plain", "plain"), (".yaml", "playbook")]
     {
-        assert_eq!(read(text, file, &[AI]).plan.expect("it is good").name, name);
+        assert_eq!(read(text, file, &[AI], &NoReferences).plan.expect("valid").name, name);
     }
 }

@@ -1,12 +1,12 @@
-//! What `escrow check` has to say about a good playbook.
+//! The report of `escrow check`.
 
-use escrow_playbook::{read, report};
+use escrow_playbook::{NoReferences, read, report};
 use serde_json::json;
 
 use crate::support::CATALOG;
 
 #[test]
-fn a_report_says_who_starts_what_is_risky_and_what_is_promised() {
+fn a_report_lists_starts_criticality_and_artifacts() {
     let text = "
 name: release
 artifacts:
@@ -15,13 +15,13 @@ artifacts:
     - { id: logs, glob: 'logs/*.txt', required: false }
 checks:
   list: { type: command, exec: ls, forEach: true, guarantee: output.length }
-  each: { type: command, exec: cat, depends_on: list, guarantee: result, on_fail: { goto: mend } }
-  mend: { type: noop }
-  done: { type: noop, depends_on: [list, 'each|mend'], fanout: reduce }
+  each: { type: command, exec: cat, depends_on: list, guarantee: result, on_fail: { goto: repair } }
+  repair: { type: noop }
+  done: { type: noop, depends_on: [list, 'each|repair'], fanout: reduce }
 ";
-    let reading = read(text, "x.yaml", CATALOG);
+    let reading = read(text, "x.yaml", CATALOG, &NoReferences);
     assert_eq!(reading.diagnostics, []);
-    let report = serde_json::to_value(report(&reading.plan.expect("it is good"))).expect("it is data");
+    let report = serde_json::to_value(report(&reading.plan.expect("valid"))).expect("it is data");
     assert_eq!(report["starts"], json!(["list", "each", "done"]));
     assert_eq!(
         report["artifacts"],
@@ -54,18 +54,18 @@ checks:
             "criticality": "info",
             "criticality_origin": "default",
             "mutating": false,
-            "depends_on": ["list", "each|mend"],
+            "depends_on": ["list", "each|repair"],
             "fan": [],
             "routes_to": [],
             "timeout_ms": 60_000,
         })
     );
     assert_eq!(report["checks"][2]["fan"], json!(["list"]));
-    assert_eq!(report["checks"][1]["routes_to"], json!(["mend"]));
+    assert_eq!(report["checks"][1]["routes_to"], json!(["repair"]));
 }
 
 #[test]
 fn nothing_is_said_about_artifacts_when_none_are_promised() {
-    let reading = read("checks: { a: { type: noop } }", "x.yaml", CATALOG);
-    assert!(report(&reading.plan.expect("it is good")).artifacts.is_none());
+    let reading = read("checks: { a: { type: noop } }", "x.yaml", CATALOG, &NoReferences);
+    assert!(report(&reading.plan.expect("valid")).artifacts.is_none());
 }

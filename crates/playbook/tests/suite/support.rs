@@ -1,10 +1,10 @@
-//! A catalog like the real one, and files whose readings are kept beside them.
+//! A catalog like the real one, a project of referenced files, and snapshot files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, Home, Inputs, KeyKind, KeySpec, Mutates, ProviderSpec};
-use escrow_playbook::{AGENT, FoundAgent, ReferenceResolver, read_profile};
+use escrow_playbook::{AGENT_PROVIDER, AgentLookup, NoReferences, ReferenceResolver, read_profile};
 use serde_json::{Value, json};
 
 const fn key(name: &'static str, kind: KeyKind) -> KeySpec {
@@ -99,11 +99,11 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         home: Home::EffectRunner,
         timeout_ms: 24 * 60 * MINUTE_MS,
     },
-    AGENT,
+    AGENT_PROVIDER,
 ];
 
-/// Files beside a playbook: three agents of which one is good, a nested playbook that promises a file, and an own
-/// kind that is no JSON Schema.
+/// The files that a playbook can refer to: three agents, one of them invalid, a nested playbook with an artifact, and
+/// a custom kind that is not a JSON Schema.
 pub(crate) struct Project;
 
 pub(crate) const REVIEWER: &str = "---
@@ -125,23 +125,23 @@ impl ReferenceResolver for Project {
         (name == "broken_kind").then(|| Ok(json!({"type": "objekt"})))
     }
 
-    fn trouble(&self, playbook: &str) -> Option<String> {
-        (playbook == "missing.yaml").then(|| format!("there is no file `{playbook}`"))
+    fn nested_error(&self, playbook: &str) -> Option<String> {
+        (playbook == "missing.yaml").then(|| format!("file `{playbook}` not found"))
     }
 
-    fn inputs(&self, playbook: &str) -> Option<Inputs> {
+    fn nested_inputs(&self, playbook: &str) -> Option<Inputs> {
         let text = "inputs: { target: { type: string } }\nchecks: { a: { type: noop } }";
-        let plan = escrow_playbook::read(text, playbook, CATALOG).plan.expect("it is good");
+        let plan = escrow_playbook::read(text, playbook, CATALOG, &NoReferences).plan.expect("valid");
         (playbook == "deploy.yaml").then_some(plan.inputs)
     }
 
-    fn promises(&self, _: &str) -> Vec<ExpectedArtifact> {
+    fn nested_artifacts(&self, _: &str) -> Vec<ExpectedArtifact> {
         let text = "artifacts: { expected: [{ id: notes, path: notes.md }] }\nchecks: { a: { type: noop } }";
-        let plan = escrow_playbook::read(text, "nested.yaml", CATALOG).plan.expect("it is good");
+        let plan = escrow_playbook::read(text, "nested.yaml", CATALOG, &NoReferences).plan.expect("valid");
         plan.artifacts.expected
     }
 
-    fn agent(&self, name: &str) -> FoundAgent {
+    fn agent(&self, name: &str) -> AgentLookup {
         let text = match name {
             "reviewer" => REVIEWER,
             "thinker" => "---\nmodel: claude/opus\n---\nThink.\n",
@@ -150,19 +150,19 @@ impl ReferenceResolver for Project {
             }
             _ => {
                 let known = ["broken", "reviewer", "thinker"].map(str::to_owned).to_vec();
-                return FoundAgent::Unknown { known };
+                return AgentLookup::Unknown { known };
             }
         };
         let file = format!(".escrow/agents/{name}.md");
         let reading = read_profile(text.as_bytes(), &file, name);
         match reading.profile {
-            Some(profile) => FoundAgent::Profile(Box::new(profile)),
-            None => FoundAgent::Broken { file, diagnostics: reading.diagnostics },
+            Some(profile) => AgentLookup::Found(Box::new(profile)),
+            None => AgentLookup::Invalid { file, diagnostics: reading.diagnostics },
         }
     }
 }
 
-/// The provider of agents, which a catalog may have.
+/// The `ai` provider, which is not in every catalog.
 pub(crate) const AI: ProviderSpec = ProviderSpec {
     name: "ai",
     summary: "asks an agent",
@@ -177,8 +177,8 @@ pub(crate) const AI: ProviderSpec = ProviderSpec {
     timeout_ms: 30 * MINUTE_MS,
 };
 
-/// Compares what is shown for every `.yaml` file in a directory of `tests` with the `.txt` beside it.
-/// `BLESS=1 cargo test` writes the `.txt` files anew.
+/// Compares the output for every `.yaml` file in a directory of `tests` with its `.txt` file.
+/// `BLESS=1 cargo test` updates the `.txt` files.
 pub(crate) fn check_directory(directory: &str, show: impl Fn(&str, &str) -> String) -> usize {
     let files = files_of(directory);
     let bless = std::env::var_os("BLESS").is_some();
@@ -187,11 +187,11 @@ pub(crate) fn check_directory(directory: &str, show: impl Fn(&str, &str) -> Stri
         let text = fs::read_to_string(path).expect("it can be read");
         let name = path.file_name().and_then(|name| name.to_str()).expect("a plain name");
         let shown = show(&text, name);
-        let beside = path.with_extension("txt");
+        let snapshot = path.with_extension("txt");
         if bless {
-            fs::write(&beside, &shown).expect("it can be written");
-        } else if fs::read_to_string(&beside).unwrap_or_default() != shown {
-            wrong.push(format!("--- {name} now reads\n{shown}"));
+            fs::write(&snapshot, &shown).expect("it can be written");
+        } else if fs::read_to_string(&snapshot).unwrap_or_default() != shown {
+            wrong.push(format!("--- {name} changed to\n{shown}"));
         }
     }
     assert!(wrong.is_empty(), "{}\n{} of {} files differ", wrong.join("\n"), wrong.len(), files.len());

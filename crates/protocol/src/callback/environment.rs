@@ -1,14 +1,14 @@
-//! Which of our variables a client's process may see.
+//! Which environment variables a client process may see.
 
 use std::ffi::{OsStr, OsString};
 
-/// What a client's process sees of our environment.
+/// The environment of a client process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Environment {
-    /// All of it, which is what compatible clients expect.
+    /// All variables, as release 0.9.0 passes them.
     #[default]
     Inherited,
-    /// Only what these rules let pass.
+    /// Only the variables that these rules allow.
     Only(Vec<EnvironmentRule>),
 }
 
@@ -22,12 +22,12 @@ impl Environment {
     }
 }
 
-/// One line of an allow-list.
+/// One entry of an allow-list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvironmentRule {
     /// This variable.
     Name(String),
-    /// Every variable whose name begins so.
+    /// Every variable whose name starts with this.
     Prefix(String),
 }
 
@@ -49,7 +49,7 @@ impl EnvironmentRule {
     }
 }
 
-/// The variables that pass. An empty list lets nothing pass.
+/// The allowed variables. An empty list allows none.
 pub fn allowed_environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     rules: &[EnvironmentRule],

@@ -1,4 +1,4 @@
-//! What a client's process meant.
+//! Interprets the end of a client process.
 
 use super::{CallbackEnd, Exit, Finished, STDOUT_LIMIT_BYTES};
 use crate::envelope::CallbackResponse;
@@ -6,7 +6,10 @@ use crate::validation::ValidationError;
 use crate::version::WireVersion;
 use crate::vocabulary::FailureClass;
 
-/// Why there is no response.
+/// The response of a client, or why there is none.
+pub type CallbackResult = Result<CallbackResponse, CallbackFailure>;
+
+/// Why a client gave no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallbackFailure {
     #[error("failed to spawn callback subprocess: {0}")]
@@ -44,13 +47,13 @@ impl CallbackFailure {
             | Self::Signalled { .. } => FailureClass::TransportError,
             Self::TimedOut => FailureClass::Timeout,
             Self::Garbage(_) | Self::Invalid(_) | Self::Notification => FailureClass::InvalidRequest,
-            // JSON-RPC's own codes for a message that was not understood.
+            // The JSON-RPC codes for a message that was not understood.
             Self::Declined { code: -32_700 | -32_602..=-32_600, .. } => FailureClass::InvalidRequest,
             Self::Declined { .. } => FailureClass::InternalError,
         }
     }
 
-    /// A name for machines, so that nobody has to read the sentence.
+    /// A stable name for machines.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NotStarted(_) => "callback_not_started",
@@ -67,8 +70,8 @@ impl CallbackFailure {
     }
 }
 
-/// The response, if what the process did amounts to one in the version it was asked in.
-pub fn interpret(end: CallbackEnd, version: WireVersion) -> Result<CallbackResponse, CallbackFailure> {
+/// The response of a process, if it ended well and answered in the version of its request.
+pub fn interpret(end: CallbackEnd, version: WireVersion) -> CallbackResult {
     match end {
         CallbackEnd::NotStarted(why) => Err(CallbackFailure::NotStarted(why)),
         CallbackEnd::TimedOut => Err(CallbackFailure::TimedOut),
@@ -80,10 +83,7 @@ pub fn interpret(end: CallbackEnd, version: WireVersion) -> Result<CallbackRespo
     }
 }
 
-fn interpret_finished(
-    finished: &Finished,
-    version: WireVersion,
-) -> Result<CallbackResponse, CallbackFailure> {
+fn interpret_finished(finished: &Finished, version: WireVersion) -> CallbackResult {
     match finished.exit {
         Exit::Code(0) => {}
         Exit::Code(code) => return Err(CallbackFailure::ExitCode { code, stderr: said(finished) }),
@@ -95,11 +95,11 @@ fn interpret_finished(
     }
 }
 
-fn read(stdout: &[u8], version: WireVersion) -> Result<CallbackResponse, CallbackFailure> {
+fn read(stdout: &[u8], version: WireVersion) -> CallbackResult {
     let garbage = |error: serde_json::Error| CallbackFailure::Garbage(error.to_string());
     let response = match std::str::from_utf8(stdout) {
         Ok(text) => CallbackResponse::read(text).map_err(garbage)?,
-        // Read as bytes only to be told where it goes wrong.
+        // Parsed as bytes only for the position of the error.
         Err(_) => serde_json::from_slice(stdout).map_err(garbage)?,
     };
     response.validate_as(version).map_err(CallbackFailure::Invalid)?;

@@ -1,17 +1,17 @@
-//! A client's process, seen as data: what it is to be given, what it did, and what that means.
+//! A client process as data: what to run, how it ended, and what that means.
 //!
 //! ```text
 //! DispatchEnvelope ─▶ Callback ─▶ (the caller runs it) ─▶ CallbackEnd ─▶ interpret ─┬─▶ CallbackResponse
 //!                                                                                   └─▶ CallbackFailure
 //! ```
 //!
-//! **Invariant:** whatever a process does ends in a response or in a failure with a class. An exit code that is
-//! not zero wins over anything that was printed.
+//! **Invariant:** every end of a process is a response or a failure with a class. A non-zero exit code wins over any
+//! output.
 
 mod environment;
 mod failure;
 mod process;
 
 pub use environment::{Environment, EnvironmentRule, allowed_environment};
-pub use failure::{CallbackFailure, interpret};
+pub use failure::{CallbackFailure, CallbackResult, interpret};
 pub use process::{Callback, CallbackEnd, Exit, Finished, STDERR_LIMIT_BYTES, STDOUT_LIMIT_BYTES};

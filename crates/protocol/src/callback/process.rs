@@ -1,42 +1,42 @@
-//! What a client's process is given, and what it did.
+//! A client process to run, and how it ended.
 
 use std::ffi::OsString;
 
 use super::Environment;
 
-/// More than this on standard output is a flood, and a failure.
+/// More output than this is a failure.
 pub const STDOUT_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
-/// More than this on standard error is cut, and says so.
+/// Standard error is cut at this size, with a note.
 pub const STDERR_LIMIT_BYTES: usize = 256 * 1024;
 
-/// One process to run: started, given its input, waited for and drained, all before one deadline.
+/// A process to run. Start, input, exit and draining share one deadline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Callback {
     pub program: OsString,
     pub arguments: Vec<OsString>,
-    /// One compact dispatch envelope. Nothing follows it.
+    /// One compact dispatch envelope, then the end of input.
     pub input: Vec<u8>,
     pub deadline_ms: u64,
     pub environment: Environment,
 }
 
-/// What came of running it.
+/// How the process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallbackEnd {
     /// It could not be started.
     NotStarted(String),
-    /// The deadline came first. The whole tree of processes has been ended.
+    /// The deadline passed. The whole process tree was killed.
     TimedOut,
     /// Its output could not be read.
     Unreadable(String),
-    /// It wrote more than [`STDOUT_LIMIT_BYTES`]. The whole tree of processes has been ended.
+    /// It wrote more than [`STDOUT_LIMIT_BYTES`]. The whole process tree was killed.
     Flooded,
-    /// It ended, and its output was read to the end.
+    /// It exited, and its output was read to the end.
     Finished(Finished),
 }
 
-/// A process that ended by itself.
+/// A process that exited by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     pub exit: Exit,
@@ -44,7 +44,7 @@ pub struct Finished {
     /// At most [`STDERR_LIMIT_BYTES`] of it.
     pub stderr: Vec<u8>,
     pub stderr_was_cut: bool,
-    /// Why the input could not be written, if it was not: a client may answer without listening.
+    /// Why the input could not be written. Not an error: a client may answer without reading.
     pub write_error: Option<String>,
 }
 

@@ -1,11 +1,11 @@
-//! One fixture, and what came of checking it.
+//! One fixture and the result of checking it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judge::judge;
 
-/// A document and what is claimed about it. Keys beyond these are remarks.
+/// A document and the claim about it. Other keys are comments.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Fixture {
     pub kind: String,
@@ -15,7 +15,7 @@ pub struct Fixture {
     pub data: Value,
 }
 
-/// What a fixture says of its document.
+/// What a fixture claims about its document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expectation {
@@ -24,7 +24,7 @@ pub enum Expectation {
 }
 
 crate::vocabulary::vocabulary! {
-    /// Whether the fixture was right.
+    /// Whether the claim holds.
     FixtureOutcome {
         ValidOk = "valid_ok",
         InvalidOk = "invalid_ok",
@@ -64,7 +64,7 @@ impl Fixture {
     }
 
     pub fn check(mut self, path: &str) -> FixtureRow {
-        // Which of several mistakes is named depends on the order of the keys; theirs was sorted.
+        // Which of several errors is reported depends on the order of keys; release 0.9.0 sorts them.
         self.data.sort_all_objects();
         let error = judge(&self.kind, self.data).err();
         let outcome = match (self.expect, &error, &self.expect_error) {

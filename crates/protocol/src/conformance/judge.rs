@@ -1,4 +1,4 @@
-//! Whether a document of some kind is valid, and the one sentence why not.
+//! Decides whether a document of a given kind is valid, with the error message if not.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -57,7 +57,7 @@ fn read_versioned<Current: DeserializeOwned, Older: DeserializeOwned + Into<Curr
     }
 }
 
-/// A kind of client, with one of the payloads it sends.
+/// A kind of client and one of its payloads.
 #[derive(Deserialize)]
 struct ClientClassFixture {
     client_id: String,
@@ -93,7 +93,7 @@ fn judge_client(client: &ClientClassFixture) -> Result<(), String> {
     Ok(())
 }
 
-/// What an outcome of negotiation comes down to.
+/// The classes of a negotiation outcome.
 #[derive(Deserialize)]
 struct CapabilityNegotiationFixture {
     outcome: NegotiationOutcome,
@@ -125,7 +125,7 @@ fn judge_negotiation(fixture: &CapabilityNegotiationFixture) -> Result<(), Strin
     }
 }
 
-/// What a failure class, or a failure of transport, comes down to.
+/// The classes of a failure, or of a transport failure.
 #[derive(Deserialize)]
 struct FailureMappingFixture {
     failure_class: FailureClass,

@@ -1,7 +1,7 @@
-//! Fixtures: small documents that say of themselves whether they are valid.
+//! Conformance fixtures: documents that declare whether they are valid.
 //!
-//! **Invariant:** a fixture is judged by the same functions as live traffic. There is no second reading of the
-//! rules here, except for the kinds that exist only as fixtures.
+//! **Invariant:** fixtures are checked by the functions that handle live traffic, except for the kinds that exist only
+//! as fixtures.
 
 mod fixture;
 mod judge;

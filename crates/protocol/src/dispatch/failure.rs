@@ -1,13 +1,13 @@
-//! A failure that nobody answered for, put in the words of an answer.
+//! Turns a failure without a response into a response.
 
 use crate::envelope::{CallbackResponse, Warning};
 use crate::version::WireVersion;
 use crate::vocabulary::FailureClass;
 
-/// More than this of a sentence is not needed to recognise a failure.
+/// Longer messages are cut: this much is enough to recognise a failure.
 const MESSAGE_LIMIT_BYTES: usize = 512;
 
-/// What the client would have said, had it been able to: failed, with the class's own retry posture.
+/// A failed response on behalf of the client, with the default retry class of the failure.
 pub fn failure_response(
     version: WireVersion,
     failure: FailureClass,

@@ -1,7 +1,7 @@
 //! Several clients of one event.
 //!
-//! **Invariant:** clients do not see each other. Each gets the same envelope and leaves its own receipt, in the
-//! order in which they were named.
+//! **Invariant:** clients do not see each other. Each gets the same envelope and a receipt of its own, in the order
+//! of the command line.
 
 use std::ffi::OsString;
 
@@ -16,7 +16,7 @@ pub struct Client {
     pub environment: Environment,
 }
 
-/// The id of one client's receipt when the caller chose one id for all.
+/// The receipt id of one client when the caller chose one id for all.
 pub fn receipt_id_for(chosen: &str, position: usize, clients: usize) -> String {
     if clients == 1 { chosen.to_owned() } else { format!("{chosen}.{}", position.saturating_add(1)) }
 }

@@ -1,7 +1,7 @@
-//! Lets an idempotency key through once.
+//! Admits an idempotency key once.
 //!
-//! **Invariant:** the key is taken before the callback runs. Whoever finds it used gets the receipt that is
-//! there, provided it is a receipt for the same request; whoever finds it in use is sent away.
+//! **Invariant:** the key is claimed before the callback runs. A retry of the same request gets the recorded receipt;
+//! a different request with the same key is a conflict; a key that is in use is refused.
 
 use crate::envelope::{CallbackRequest, LifecycleReceipt};
 use crate::receipt::{Claim, IdempotencyScope, Ledger, LedgerError, ReceiptContext};
@@ -9,22 +9,22 @@ use crate::receipt::{Claim, IdempotencyScope, Ledger, LedgerError, ReceiptContex
 /// Whether the callback may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gate {
-    /// It may. The scope is what to give back if nothing comes of it; a request without a key has none.
+    /// It may. The scope is to be released if no receipt is recorded; a request without a key has none.
     Open(Option<IdempotencyScope>),
-    /// It has run. This is its receipt.
+    /// It already ran. This is its receipt.
     Answered(Box<LifecycleReceipt>),
 }
 
 /// Why the callback may not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    #[error("idempotency_key `{key}` is being dispatched by somebody else until {until_epoch_s}")]
+    #[error("idempotency_key `{key}` is being dispatched by another process until {until_epoch_s}")]
     Busy { key: String, until_epoch_s: u64 },
     #[error(transparent)]
     Ledger(#[from] LedgerError),
 }
 
-/// Takes the key of a request, for as long as its callback may need.
+/// Claims the key of a request for `lease_s` seconds, the time its callback may need.
 pub fn enter(
     ledger: &mut dyn Ledger,
     request: &CallbackRequest,
@@ -47,7 +47,7 @@ pub fn enter(
     }
 }
 
-/// Whether a kept receipt is for this request, as far as the request determines its receipt.
+/// Whether a recorded receipt is for this request, as far as the request determines its receipt.
 fn answers(receipt: &LifecycleReceipt, request: &CallbackRequest, context: &ReceiptContext) -> bool {
     receipt.schema_version == request.schema_version
         && receipt.event == request.event

@@ -1,4 +1,4 @@
-//! One event on its way to its clients.
+//! Takes one event to its clients and back.
 //!
 //! ```text
 //! Dispatch::prepare ─┬─ blocked ───────────────────────────────▶ receipt(None)
@@ -6,8 +6,8 @@
 //!                                                              └─────▶ failure_receipt(…)
 //! ```
 //!
-//! **Invariant:** this is the only order in which things happen, whoever runs the processes and keeps the
-//! receipts. Nothing is sent to a client before validation, routing and negotiation have all let it pass.
+//! **Invariant:** a client is called only after validation, routing and negotiation have all succeeded. The caller
+//! runs the processes and records the receipts, but cannot change that order.
 
 mod declared;
 mod failure;

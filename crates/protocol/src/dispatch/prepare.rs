@@ -1,4 +1,4 @@
-//! From an envelope to a dispatch that may, or may not, be sent.
+//! Routes and negotiates an envelope: the result may be sent, or is blocked.
 
 use super::declared::undeclared_event;
 use crate::callback::Callback;
@@ -11,16 +11,16 @@ use crate::routing::{RouteError, route};
 use crate::version::WireVersion;
 use crate::vocabulary::{FailureClass, NegotiationOutcome, SupportState};
 
-/// How much is enforced.
+/// Which rules are enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rules {
-    /// What every version has always enforced.
+    /// Those of release 0.9.0.
     Compatible,
-    /// Also the requirements a request carries, and the events an adapter declares.
+    /// Also the capability requirements of the request and the declared events of the adapter.
     Extended,
 }
 
-/// An envelope that was understood, with the adapter it goes to and what was negotiated.
+/// A valid envelope with its adapter and the result of negotiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dispatch {
     pub envelope: DispatchEnvelope,
@@ -29,7 +29,7 @@ pub struct Dispatch {
     pub negotiation: Negotiation,
 }
 
-/// Why an envelope that was understood goes nowhere.
+/// Why a valid envelope cannot be dispatched.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     #[error(transparent)]
@@ -48,8 +48,8 @@ impl PrepareError {
 }
 
 impl Dispatch {
-    /// Routes and negotiates a valid envelope. `ledger` says whether receipts will be kept, which is then a
-    /// capability the adapter has.
+    /// Routes and negotiates a valid envelope. `ledger` says whether receipts are recorded, which counts as a
+    /// capability of the adapter.
     pub fn prepare(
         envelope: DispatchEnvelope,
         version: WireVersion,
@@ -92,7 +92,7 @@ impl Dispatch {
         })
     }
 
-    /// The receipt for what a client answered, or for a dispatch that was blocked.
+    /// The receipt for a client's response, or for a blocked dispatch.
     pub fn receipt(
         &self,
         response: Option<&CallbackResponse>,
@@ -102,7 +102,7 @@ impl Dispatch {
     }
 }
 
-/// Whether receipts are kept.
+/// Whether receipts are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LedgerPresence {
     Kept,

@@ -1,11 +1,11 @@
-//! A capability that is less than what was asked for.
+//! A capability below the requested level.
 
 use serde::{Deserialize, Serialize};
 
 use crate::validation::{ValidationError, require_non_empty};
 use crate::vocabulary::{RetryClass, SupportState};
 
-/// From what, to what, and how anybody knows.
+/// The capability, the levels before and after, and the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -6,8 +6,8 @@ use super::{CallbackRequest, PayloadEnvelope, read_versioned, v0_2};
 use crate::validation::ValidationError;
 use crate::version::WireVersion;
 
-/// What a client is sent. Payloads and the request's references to payloads are deliberately not compared: a
-/// reference may name what travels elsewhere.
+/// The document that a client receives. Payloads are deliberately not compared with the request's references to
+/// payloads: a reference may name a payload that travels elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -19,12 +19,12 @@ pub struct DispatchEnvelope {
 }
 
 impl DispatchEnvelope {
-    /// Reads the shape that the document's own version has.
+    /// Reads the shape of the document's own version.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         read_versioned::<Self, v0_2::DispatchEnvelope>(text)
     }
 
-    /// Checks everything inside against the version the envelope chose, and tells which one that was.
+    /// Validates everything inside against the version of the envelope, and returns that version.
     pub fn validate(&self) -> Result<WireVersion, ValidationError> {
         let version = WireVersion::chosen_by(&self.schema_version)?;
         self.request.validate_as(version)?;

@@ -1,11 +1,11 @@
-//! The frame an event happened in.
+//! The execution frame of an event.
 
 use serde::{Deserialize, Serialize};
 
 use crate::validation::{ValidationError, require_non_empty, require_non_empty_if_present};
 use crate::vocabulary::FrameClass;
 
-/// Names one execution frame, and the frame that called it if there is one.
+/// Names an execution frame and the frame that called it, if any.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,14 +1,14 @@
-//! The shapes of older versions, and the choice between them.
+//! The shapes of older versions, and which one a document has.
 //!
-//! **Invariant:** the current shape is tried first and decides alone unless the document itself names an older
-//! version. So a current document never pays for the older ones, and never gets one of their keys accepted.
+//! **Invariant:** the current shape is tried first, and its error stands unless the document names an older version.
+//! A current document never pays for the older shapes, and none of their keys is accepted in it.
 
 use serde::de::DeserializeOwned;
 
 use super::sniff::version_named_in;
 use crate::version::WireVersion;
 
-/// Reads the current shape, or the `v0.2` shape if that is what the document says it is.
+/// Reads the current shape, or the `v0.2` shape if the document names that version.
 pub(crate) fn read_versioned<Current, Older>(text: &str) -> Result<Current, serde_json::Error>
 where
     Current: DeserializeOwned,
@@ -20,7 +20,7 @@ where
     })
 }
 
-/// What `lifeloop.v0.2` looked like where it differs: payloads could say how to redact them.
+/// The shapes of `lifeloop.v0.2` that differ: payloads have a `redaction`.
 pub(crate) mod v0_2 {
     use serde::Deserialize;
 

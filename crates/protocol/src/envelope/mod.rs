@@ -1,4 +1,4 @@
-//! The documents on the wire, and how they are read.
+//! The documents on the wire: reading, validation, writing.
 //!
 //! ```text
 //! DispatchEnvelope ─┬─ CallbackRequest ── FrameContext, PayloadRef…
@@ -7,8 +7,8 @@
 //! LifecycleReceipt ─── PayloadReceipt…, CapabilityDegradation…, Warning…
 //! ```
 //!
-//! **Invariant:** `read` decides the shape, `validate` decides the meaning. Unknown keys are refused, keys are
-//! written in the order of the struct, what is absent stays absent, and free maps are written sorted.
+//! **Invariant:** `read` checks the shape, `validate` the meaning. Unknown keys are refused. Keys are written in the
+//! order of the struct, absent keys stay absent, and free maps are sorted.
 
 mod degradation;
 mod dispatch;

@@ -1,4 +1,4 @@
-//! A payload with its body, or with where the body is.
+//! A payload with its body, or with a reference to the body.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::validation::{ValidationError, require_non_empty, require_non_empty_if
 use crate::version::WireVersion;
 use crate::vocabulary::{PlacementClass, RequirementLevel};
 
-/// One alternative a client accepts. The first that can be had is taken.
+/// One placement that a client accepts. The first available one is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -16,9 +16,9 @@ pub struct AcceptablePlacement {
     pub requirement: RequirementLevel,
 }
 
-/// What a client wants placed, opaque to everyone between it and the harness.
+/// Content that a client wants placed. It is opaque to everything between the client and the harness.
 ///
-/// `redaction` exists in `lifeloop.v0.2` only: reading it in a later version is an unknown key.
+/// `redaction` exists in `lifeloop.v0.2` only; later versions refuse it as an unknown key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -48,7 +48,7 @@ pub struct PayloadEnvelope {
 }
 
 impl PayloadEnvelope {
-    /// The size that limits are held against: what is carried, not what is claimed.
+    /// The size that counts against limits: that of the carried body, not the claimed one.
     pub fn effective_byte_size(&self) -> u64 {
         self.body.as_ref().map_or(self.byte_size, |body| byte_count(body))
     }

@@ -1,4 +1,4 @@
-//! What became of one payload.
+//! The placement of one payload.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::validation::{ValidationError, require_non_empty, require_non_empty_if
 use crate::version::WireVersion;
 use crate::vocabulary::{PlacementClass, PlacementOutcome};
 
-/// Where one payload went, or would have gone.
+/// Where one payload was placed, or was to be placed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

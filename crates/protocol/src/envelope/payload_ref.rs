@@ -1,11 +1,11 @@
-//! A payload named, not carried.
+//! A reference to a payload.
 
 use serde::{Deserialize, Serialize};
 
 use crate::validation::{ValidationError, require_non_empty, require_non_empty_if_present};
 use crate::version::WireVersion;
 
-/// What a request says about a payload that travels beside it, or elsewhere.
+/// Names a payload that travels beside the request or elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,8 +1,8 @@
-//! How full a harness's context is, as somebody saw it.
+//! An observation of how full a harness's context is.
 
 use serde::{Deserialize, Serialize};
 
-/// One look at the budget of a context. Unknown figures are absent, never zero.
+/// One observation of a context's budget. Unknown figures are absent, never zero.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -25,7 +25,7 @@ pub struct PressureObservation {
     pub usage: TokenUsage,
 }
 
-/// Tokens by kind. A kind that is not mentioned was not used.
+/// Tokens by kind. An absent kind was not used.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

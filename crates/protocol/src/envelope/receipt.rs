@@ -1,7 +1,7 @@
-//! The bounded record that an operation leaves behind.
+//! The bounded record of one event at one client.
 //!
-//! **Invariant:** five keys must be there even when they are null, so that a reader can tell "there is none"
-//! from "nobody looked". What is written always carries them.
+//! **Invariant:** five keys are present even when they are null, so that a reader can tell "there is none" from "it was
+//! not recorded".
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
@@ -10,7 +10,7 @@ use crate::validation::{ValidationError, require_non_empty, require_non_empty_if
 use crate::version::WireVersion;
 use crate::vocabulary::{FailureClass, IntegrationMode, LifecycleEventKind, ReceiptStatus, RetryClass};
 
-/// The keys that must be there even when they are null.
+/// The keys that must be present even when they are null.
 pub(crate) const REQUIRED_NULLABLE: [&str; 5] =
     ["idempotency_key", "sequence", "parent_receipt_id", "failure_class", "retry_class"];
 
@@ -51,7 +51,7 @@ pub struct LifecycleReceipt {
 }
 
 impl LifecycleReceipt {
-    /// Reads the shape. The meaning is for [`validate`](Self::validate).
+    /// Reads the shape; [`validate`](Self::validate) checks the meaning.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for LifecycleReceipt {
     }
 }
 
-/// A receipt in which anything may be missing, so that all missing nullable keys can be named at once.
+/// A receipt in which any key may be absent, so that the error can name all missing nullable keys at once.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LifecycleReceiptWire {
@@ -199,7 +199,7 @@ impl LifecycleReceiptWire {
     }
 }
 
-/// `null` is an answer; only an absent key leaves the outer option empty.
+/// `null` is `Some(None)`; only an absent key is `None`.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! An event, as a client is told of it.
+//! The request that tells a client of an event.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ pub struct CallbackRequest {
 }
 
 impl CallbackRequest {
-    /// Reads the shape. The meaning is for [`validate`](Self::validate).
+    /// Reads the shape; [`validate`](Self::validate) checks the meaning.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }

@@ -1,4 +1,4 @@
-//! What a client answers.
+//! The response of a client.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::validation::{ValidationError, require_non_empty};
 use crate::version::WireVersion;
 use crate::vocabulary::{FailureClass, ReceiptStatus, RetryClass};
 
-/// A client's one answer to one event.
+/// The response of one client to one event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -27,7 +27,7 @@ pub struct CallbackResponse {
 }
 
 impl CallbackResponse {
-    /// The plain answer of a client that had nothing to add.
+    /// A response with a status and nothing else.
     pub fn ok(version: WireVersion, status: ReceiptStatus) -> Self {
         Self {
             schema_version: version.as_str().to_owned(),
@@ -49,12 +49,12 @@ impl CallbackResponse {
         }
     }
 
-    /// Reads the shape that the document's own version has.
+    /// Reads the shape of the document's own version.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         read_versioned::<Self, v0_2::CallbackResponse>(text)
     }
 
-    /// Reads the shape of the document's own version from a document that was read already.
+    /// Reads the shape of the document's own version from parsed JSON.
     pub fn from_value(value: serde_json::Value) -> Result<Self, serde_json::Error> {
         if value.get("schema_version").and_then(|name| name.as_str()) == Some(WireVersion::V0_2.as_str()) {
             return serde_json::from_value::<v0_2::CallbackResponse>(value).map(Into::into);

@@ -1,7 +1,6 @@
-//! Finds out which version a document names, whatever else is wrong with it.
+//! Finds the version that a document names, even if the document is malformed.
 //!
-//! **Invariant:** reading goes no further than the name. What follows may be broken; the reader of that version
-//! will say how.
+//! **Invariant:** reading stops at the name. Errors after it are reported by the reader of that version.
 
 use std::fmt;
 
@@ -9,11 +8,11 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use crate::version::WireVersion;
 
-/// The version named by a document's own key, or by its first value if it is written as a list.
+/// The version under the document's own key, or its first value if the document is a list.
 pub(crate) fn version_named_in(text: &str) -> Option<WireVersion> {
     let mut name = None;
     let mut reader = serde_json::Deserializer::from_str(text);
-    // The name is kept even if reading fails after it.
+    // The name stands even if reading fails after it.
     let _ = Sniff(&mut name).deserialize(&mut reader);
     name.and_then(|name| WireVersion::parse(&name))
 }

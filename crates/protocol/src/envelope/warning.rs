@@ -1,11 +1,11 @@
-//! Something worth saying that changes nothing.
+//! A remark that does not change the outcome.
 
 use serde::{Deserialize, Serialize};
 
 use crate::validation::{ValidationError, require_non_empty};
 use crate::version::WireVersion;
 
-/// A remark of a client, or of negotiation, that the receipt keeps.
+/// A remark by a client or by negotiation, recorded in the receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! One adapter's whole manifest.
+//! The manifest of one adapter.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,7 @@ use crate::vocabulary::{
     AdapterRole, FailureClass, IntegrationMode, LifecycleEventKind, ManifestPlacementClass, SupportState,
 };
 
-/// Everything an adapter claims. The fields that cannot be read are those that older versions had: see
-/// [`read`](Self::read).
+/// Everything an adapter claims. Fields that only older versions have are skipped by serde: see [`read`](Self::read).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -49,7 +48,7 @@ pub struct AdapterManifest {
 }
 
 impl AdapterManifest {
-    /// Reads the shape that the manifest's own version has.
+    /// Reads the shape of the manifest's own version.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<Self>(text).or_else(|error| match version_named_in(text) {
             Some(WireVersion::V0_2) => {
@@ -62,7 +61,7 @@ impl AdapterManifest {
         })
     }
 
-    /// Reads the shape that the manifest's own version has from a document that was read already.
+    /// Reads the shape of the manifest's own version from parsed JSON.
     pub fn from_value(value: serde_json::Value) -> Result<Self, serde_json::Error> {
         let version =
             value.get("contract_version").and_then(|name| name.as_str()).and_then(WireVersion::parse);
@@ -106,7 +105,7 @@ impl AdapterManifest {
         Ok(())
     }
 
-    /// How the adapter says an event comes about.
+    /// How the adapter claims to produce an event.
     pub fn event_support(&self, event: LifecycleEventKind) -> SupportState {
         self.lifecycle_events.get(&event).map_or(SupportState::Unavailable, |claim| claim.support)
     }

@@ -17,7 +17,7 @@ macro_rules! claim {
 }
 
 claim! {
-    /// How one event comes about, and in which modes. No modes means all of the manifest's.
+    /// How an event is produced, and in which modes. No modes means all modes of the manifest.
     EventClaim {
         support: SupportState,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -26,7 +26,7 @@ claim! {
 }
 
 claim! {
-    /// Whether payloads can be placed there, and how large they may be.
+    /// Whether payloads can be placed here, and up to which size.
     PlacementClaim {
         support: SupportState,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ claim! {
 }
 
 claim! {
-    /// Whether the adapter sees its context filling up.
+    /// Whether the adapter observes context pressure.
     ContextPressureClaim {
         support: SupportState,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ claim! {
 }
 
 claim! {
-    /// Who writes receipts, and whether they are kept.
+    /// Who writes receipts, and whether a ledger records them.
     ReceiptsClaim {
         native: bool,
         lifeloop_synthesized: bool,
@@ -53,7 +53,7 @@ claim! {
 }
 
 claim! {
-    /// Which names of the harness are known.
+    /// Which identifiers of the harness are known.
     SessionIdentityClaim {
         harness_session_id: SupportState,
         harness_run_id: SupportState,
@@ -62,7 +62,7 @@ claim! {
 }
 
 claim! {
-    /// How a context is begun anew, and how the work goes on in it.
+    /// How a context is reset, and how work continues in the new one.
     RenewalClaim {
         reset: RenewalReset,
         continuation: RenewalContinuation,
@@ -74,7 +74,7 @@ claim! {
 }
 
 claim! {
-    /// Who can begin a context anew.
+    /// What can reset a context.
     RenewalReset {
         native: SupportState,
         wrapper_mediated: SupportState,
@@ -83,7 +83,7 @@ claim! {
 }
 
 claim! {
-    /// Whether the new context is seen, and whether it can be given something.
+    /// Whether the new context is observed, and whether content can be delivered to it.
     RenewalContinuation {
         observation: SupportState,
         payload_delivery: SupportState,
@@ -91,14 +91,14 @@ claim! {
 }
 
 claim! {
-    /// A bare claim, until `v0.3`: renaming a session, asking for approval.
+    /// A claim without details, until `v0.3`: renaming a session, asking for approval.
     SupportClaim {
         support: SupportState,
     }
 }
 
 claim! {
-    /// Where figures come from, until `v0.3`.
+    /// A source of telemetry figures, until `v0.3`.
     TelemetrySource {
         source: String,
         support: SupportState,
@@ -106,7 +106,7 @@ claim! {
 }
 
 claim! {
-    /// A degradation that is always there, in `v0.2`.
+    /// A permanent degradation, in `v0.2`.
     KnownDegradation {
         capability: String,
         previous_support: SupportState,

@@ -1,9 +1,8 @@
-//! The manifests of older versions: the same claims, and a few that were later dropped.
+//! The manifests of older versions: the current claims and a few that were dropped later.
 //!
-//! **Invariant:** the structs are called what the current one is called, because their name is part of what a
-//! reader is told about a document that has another type altogether.
+//! **Invariant:** the structs have the name of the current one, because error messages contain it.
 
-/// Both older shapes have the same fields, but for those named in the call.
+/// Both older shapes have the same fields, except for those named in the call.
 macro_rules! older_manifest {
     ($($own:ident: $own_type:ty,)*) => {
         use std::collections::BTreeMap;

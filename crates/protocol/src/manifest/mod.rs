@@ -1,7 +1,7 @@
-//! What an adapter says it can do, and who is registered.
+//! The claims of adapters, and the registry of adapters.
 //!
-//! **Invariant:** a claim that is not made is unavailable. Nothing here looks at an installed harness: a
-//! manifest is data, and the registry is a table.
+//! **Invariant:** an absent claim means unavailable. Installed harnesses are never inspected: a manifest is data, and the
+//! registry is a table.
 
 mod adapter;
 mod claims;

@@ -1,4 +1,4 @@
-//! Who is registered, per version of the wire.
+//! The registered adapters, per version of the wire.
 
 use std::sync::LazyLock;
 
@@ -20,14 +20,14 @@ pub struct AdapterEntry {
     pub conformance: ConformanceLevel,
 }
 
-/// The adapters that one version of the wire knows, in the order they are listed.
+/// The adapters of one version of the wire, in listing order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Registry {
     entries: Vec<AdapterEntry>,
 }
 
 impl Registry {
-    /// The adapters that are known without being told.
+    /// The built-in adapters.
     pub fn builtin(version: WireVersion) -> &'static Self {
         static V0_2: LazyLock<Registry> =
             LazyLock::new(|| Registry::from_table(WireVersion::V0_2, BUILTIN_V0_2));
@@ -42,7 +42,7 @@ impl Registry {
         }
     }
 
-    /// This registry and further adapters. One that is already registered is replaced.
+    /// Adds adapters. One with the same id replaces the registered one.
     #[must_use]
     pub fn extended_with(mut self, further: impl IntoIterator<Item = AdapterEntry>) -> Self {
         for entry in further {

@@ -1,4 +1,4 @@
-//! Capabilities: what they are called, who wants them how much, and whether they are there.
+//! Capabilities: names, requirements of clients, and support by adapters.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use crate::envelope::{CallbackRequest, CapabilityDegradation, Warning};
 use crate::manifest::AdapterManifest;
 use crate::vocabulary::{LifecycleEventKind, NegotiationOutcome, RequirementLevel, SupportState};
 
-/// The key of a request's metadata that carries requirements. Metadata is opaque to everyone who does not look
-/// for it, so an envelope with requirements is still an envelope that every version accepts.
+/// The metadata key of a request that carries requirements. Metadata is opaque to the wire, so every version accepts an
+/// envelope with requirements.
 const METADATA_KEY: &str = "capability_requirements";
 
 macro_rules! capabilities {
     ($($variant:ident = $name:literal,)+) => {
-        /// Something an adapter can claim, other than a placement.
+        /// A capability that an adapter can claim, other than a placement.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum CapabilityKind {
             LifecycleEvent(LifecycleEventKind),
@@ -66,7 +66,7 @@ capabilities! {
 }
 
 impl CapabilityKind {
-    /// What the manifest says. A claim that is not made is unavailable.
+    /// The support that a manifest claims. An absent claim means unavailable.
     pub fn support_in(self, manifest: &AdapterManifest) -> SupportState {
         let identity = manifest.session_identity.as_ref();
         let renewal = manifest.renewal.as_ref();
@@ -95,7 +95,7 @@ impl CapabilityKind {
     }
 }
 
-/// A name that no capability has.
+/// An unknown capability name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown capability `{0}`")]
 pub struct UnknownCapability(String);
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for CapabilityKind {
     }
 }
 
-/// How much a client wants a capability, and how good it has to be.
+/// How much a client wants a capability, and at which level of support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CapabilityRequirement {
@@ -123,18 +123,18 @@ pub struct CapabilityRequirement {
     pub desired: SupportState,
 }
 
-/// A client that names no quality takes any that needs no person.
+/// Without a level of support, a client accepts any that needs no person.
 const fn anything_automatic() -> SupportState {
     SupportState::Partial
 }
 
-/// The requirements in a request's metadata could not be understood.
+/// The requirements in a request's metadata are malformed.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid callback request: metadata.{METADATA_KEY}: {0}")]
 pub struct RequirementError(#[from] serde_json::Error);
 
 impl CapabilityRequirement {
-    /// The requirements that a request carries.
+    /// The requirements in a request's metadata.
     pub fn carried_by(request: &CallbackRequest) -> Result<Vec<Self>, RequirementError> {
         match request.metadata.get(METADATA_KEY) {
             Some(value) => Ok(serde_json::from_value(value.clone())?),

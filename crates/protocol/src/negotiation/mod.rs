@@ -1,12 +1,12 @@
 //! Compares what a client wants with what an adapter claims.
 //!
 //! ```text
-//! requirements ─▶ capabilities ─┬─ blocked: payloads are not looked at
+//! requirements ─▶ capabilities ─┬─ blocked: payloads are not examined
 //!                               └─▶ placements ─▶ Negotiation { outcome, decisions, … }
 //! ```
 //!
-//! **Invariant:** the worst finding decides. A person's turn never hides a hard failure, and what was found is
-//! kept even when the dispatch is blocked, so that the receipt can tell.
+//! **Invariant:** the worst finding decides: a need for an operator never hides a hard failure. All findings are kept
+//! even when the dispatch is blocked, for the receipt.
 
 mod capability;
 mod placement;
@@ -18,11 +18,11 @@ use crate::envelope::{CapabilityDegradation, PayloadEnvelope, Warning};
 use crate::manifest::AdapterManifest;
 use crate::vocabulary::{FailureClass, NegotiationOutcome, RetryClass};
 
-/// What negotiation found.
+/// The result of negotiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Negotiation {
     pub outcome: NegotiationOutcome,
-    /// Set when a payload's placement, and not a capability, is what blocks.
+    /// Set when a placement, not a capability, blocks the dispatch.
     pub failure_class: Option<FailureClass>,
     pub decisions: Vec<PlacementDecision>,
     pub degradations: Vec<CapabilityDegradation>,
@@ -30,7 +30,7 @@ pub struct Negotiation {
 }
 
 impl Negotiation {
-    /// Nothing was asked for, and nothing was found.
+    /// No requirements and no findings.
     pub const fn nothing() -> Self {
         Self {
             outcome: NegotiationOutcome::Satisfied,
@@ -41,7 +41,7 @@ impl Negotiation {
         }
     }
 
-    /// The classes a blocked dispatch fails with.
+    /// The failure and retry class of a blocked dispatch.
     pub fn blocking_classes(&self) -> Option<(FailureClass, RetryClass)> {
         classes_for(self.outcome, self.failure_class)
     }
@@ -61,7 +61,7 @@ pub fn negotiate(
     found
 }
 
-/// The failure and retry class that an outcome comes down to; none when the dispatch goes ahead.
+/// The failure and retry class of an outcome; none if the dispatch is not blocked.
 pub fn classes_for(
     outcome: NegotiationOutcome,
     explicit: Option<FailureClass>,

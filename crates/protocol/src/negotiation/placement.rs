@@ -1,11 +1,11 @@
-//! Placements: the first alternative that can be had, per payload.
+//! Placements: the first available alternative, per payload.
 
 use super::Negotiation;
 use crate::envelope::{AcceptablePlacement, PayloadEnvelope, Warning};
 use crate::manifest::AdapterManifest;
 use crate::vocabulary::{FailureClass, NegotiationOutcome, PlacementClass, RequirementLevel, SupportState};
 
-/// What was decided about one payload, with what the receipt needs to name it.
+/// The decision about one payload, with the fields that its receipt needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacementDecision {
     pub payload_id: String,
@@ -15,7 +15,7 @@ pub struct PlacementDecision {
     pub verdict: PlacementVerdict,
 }
 
-/// Where a payload goes, or which alternative it was turned away from first.
+/// Where a payload is placed, or which alternative was refused first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlacementVerdict {
     Chosen(PlacementClass),
@@ -23,7 +23,7 @@ pub enum PlacementVerdict {
     Failed(PlacementClass),
 }
 
-/// Why one alternative is not to be had.
+/// Why an alternative is unavailable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rejection {
     Unsupported,
@@ -82,7 +82,7 @@ fn place(manifest: &AdapterManifest, payload: &PayloadEnvelope, found: &mut Nego
             !rejections.is_empty() && rejections.iter().all(|&rejection| rejection == Rejection::TooLarge);
         let failure =
             if all_too_large { FailureClass::PayloadTooLarge } else { FailureClass::PlacementUnavailable };
-        // The first hard failure names the class; a person's turn is only named when nothing harder was found.
+        // The first hard failure names the class; a need for an operator counts only without one.
         if found.failure_class.is_none_or(|known| known == FailureClass::OperatorRequired) {
             found.failure_class = Some(failure);
         }
@@ -106,7 +106,7 @@ fn reject(
     payload: &PayloadEnvelope,
     placement: PlacementClass,
 ) -> Option<Rejection> {
-    // A class without a claim is the receipt itself, which is always written.
+    // A placement without a claim is the receipt itself, which is always written.
     let claimed_as = placement.claimed_as()?;
     let Some(claim) = manifest.placement.get(&claimed_as) else {
         return Some(Rejection::Unsupported);

@@ -1,6 +1,6 @@
-//! Receipts hashed into a chain, so that a missing or changed one shows.
+//! Hashes receipts into a chain, so that a missing or changed one is noticed.
 //!
-//! **Invariant:** what is hashed is what is written: the compact JSON of the receipt, after the digest before it.
+//! **Invariant:** the hash covers the previous digest and the compact JSON of the receipt, exactly as written.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ use crate::envelope::LifecycleReceipt;
 pub struct ChainDigest([u8; 32]);
 
 impl ChainDigest {
-    /// A digest as it was kept.
+    /// A digest from storage.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The digest of a receipt as it was written, after the one before it.
+    /// The digest of a receipt's bytes, chained to the previous digest.
     #[must_use]
     pub fn after(previous: Option<&Self>, written: &[u8]) -> Self {
         let mut hasher = Sha256::new();
@@ -39,7 +39,7 @@ impl fmt::Display for ChainDigest {
     }
 }
 
-/// Adds a receipt to the chain that ends in `previous`.
+/// The digest of the chain that ends in `previous`, extended by a receipt.
 pub fn chain_digest(
     previous: Option<&ChainDigest>,
     receipt: &LifecycleReceipt,
@@ -47,16 +47,16 @@ pub fn chain_digest(
     Ok(ChainDigest::after(previous, &serde_json::to_vec(receipt)?))
 }
 
-/// Whether the receipts of a ledger are those that were kept.
+/// Whether the chain of a ledger is intact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChainState {
-    /// They are. Receipts that were forgotten are counted apart; the digest covers them too.
+    /// It is. Forgotten receipts are counted apart; the digest covers them too.
     Whole { receipts: u64, forgotten: u64, digest: Option<ChainDigest> },
-    /// From this place on, counted from 1, nothing can be relied on.
+    /// It is broken at this position, counted from 1. Nothing from there on can be trusted.
     Broken { position: u64, why: ChainBreak },
 }
 
-/// What shows that a ledger was changed.
+/// The evidence that a ledger was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChainBreak {
     #[error("the receipt is missing")]

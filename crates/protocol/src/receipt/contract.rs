@@ -1,7 +1,6 @@
-//! What every ledger promises, as something that can be run.
+//! The contract of every [`Ledger`], as an executable check.
 //!
-//! **Invariant:** a ledger is one that keeps these promises, wherever it keeps its receipts. The one in memory
-//! and the one in the store are held to the same list.
+//! **Invariant:** all ledgers behave the same. The one in memory and the one in the store pass the same list.
 
 use super::{
     ChainState, Claim, IdempotencyScope, Ledger, LedgerError, ReceiptQuery, Recorded, Retention, gap_events,
@@ -10,7 +9,7 @@ use crate::envelope::{FreeMap, LifecycleReceipt};
 use crate::version::CURRENT;
 use crate::vocabulary::{FailureClass, IntegrationMode, LifecycleEventKind, ReceiptStatus, RetryClass};
 
-/// The first promise that a fresh, empty ledger breaks, if it breaks one.
+/// Checks a fresh, empty ledger, and returns the first rule that it breaks.
 pub fn broken_promise(mut fresh: impl FnMut() -> Box<dyn Ledger>) -> Option<&'static str> {
     let keeps = |promise: Promise, ledger: &mut dyn Ledger| promise(ledger).unwrap_or(false);
     let broken = PROMISES.iter().find(|&&(_, promise)| !keeps(promise, fresh().as_mut()));
@@ -95,7 +94,7 @@ const PROMISES: &[(&str, Promise)] = &[
         let limited = ledger.query(&ReceiptQuery { limit: Some(2), ..ReceiptQuery::default() })?;
         Ok(ids == ["b", "a", "c"] && found.as_ref() == listed.get(1) && limited == listed[..2])
     }),
-    ("forgetting drops what is old, and numbers go on", |ledger| {
+    ("forgetting removes old receipts, and sequences continue", |ledger| {
         for (id, at_epoch_s) in [("a", 1), ("b", 2), ("c", 3)] {
             ledger.record(LifecycleReceipt { at_epoch_s, ..draft(id, None) })?;
         }

@@ -1,4 +1,4 @@
-//! Notices that receipts of a run are missing, and says so as an event.
+//! Detects missing receipts of a run and reports them as events.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::manifest::Registry;
 use crate::version::WireVersion;
 use crate::vocabulary::LifecycleEventKind;
 
-/// Sequences that nobody has seen: from the expected one up to the one before the observed one.
+/// Missing sequences: from the expected one up to the one before the observed one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
     pub harness_run_id: String,
@@ -19,9 +19,9 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// The event that reports this gap, told to the same adapter as the receipt it was noticed at.
+    /// The event that reports this gap, for the adapter of the receipt that revealed it.
     ///
-    /// The id and the key come from the gap itself, so that noticing it twice is reporting it once.
+    /// The id and the key derive from the gap, so that detecting it twice reports it once.
     pub fn event(&self, noticed_at: &LifecycleReceipt, adapter_version: &str) -> CallbackRequest {
         let Self { harness_run_id: run, expected_sequence: expected, observed_sequence: observed } = self;
         let name = format!("gap-{run}-{expected}-{observed}");
@@ -50,8 +50,8 @@ impl Gap {
     }
 }
 
-/// A `receipt.gap_detected` event for every hole among the receipts asked for. What was forgotten on purpose is
-/// no hole.
+/// A `receipt.gap_detected` event for every gap among the receipts of the query. Receipts forgotten on purpose are
+/// no gap.
 pub fn gap_events(
     ledger: &mut dyn Ledger,
     query: &ReceiptQuery,
@@ -76,14 +76,14 @@ pub fn gap_events(
     Ok(events)
 }
 
-/// Watches the sequences of every run that goes by.
+/// Tracks the sequences of all runs in a series of receipts.
 #[derive(Debug, Clone, Default)]
 pub struct SequenceWatch {
     last_seen: BTreeMap<String, u64>,
 }
 
 impl SequenceWatch {
-    /// Takes note of a receipt, and says what is missing before it. Receipts seen late close no gap twice.
+    /// Observes a receipt and returns the gap before it, if any. A late receipt does not report its gap again.
     pub fn observe(&mut self, receipt: &LifecycleReceipt) -> Option<Gap> {
         let (Some(run), Some(observed)) = (&receipt.harness_run_id, receipt.sequence) else {
             return None;

@@ -1,12 +1,12 @@
-//! When two receipts are the same receipt.
+//! Decides whether two receipts record the same operation.
 //!
-//! **Invariant:** a retry is a new invocation at a new time that would get a new id and a new number. Those four
-//! are not compared; everything else is, the version of the wire included.
+//! **Invariant:** a retry has its own invocation, time, receipt id and sequence. Those four are not compared; everything
+//! else is, including the version of the wire.
 
 use crate::envelope::LifecycleReceipt;
 use crate::vocabulary::{ReceiptStatus, RetryClass};
 
-/// Within which an idempotency key is one operation.
+/// The scope in which an idempotency key names one operation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IdempotencyScope {
     pub client_id: String,
@@ -37,8 +37,7 @@ pub fn same_content(one: &LifecycleReceipt, other: &LifecycleReceipt) -> bool {
     *one == disguised
 }
 
-/// Whether the operation failed in a way that its own posture allows to be tried again, so that its key must not
-/// be used up.
+/// Whether the operation failed and its retry class allows a retry, so that its key must stay free.
 pub fn may_be_tried_again(receipt: &LifecycleReceipt) -> bool {
     receipt.status == ReceiptStatus::Failed && receipt.retry_class != Some(RetryClass::DoNotRetry)
 }

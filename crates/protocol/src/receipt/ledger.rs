@@ -1,24 +1,24 @@
-//! The book that receipts are kept in, as the rest of the house sees it.
+//! The interface of a receipt ledger.
 //!
 //! ```text
 //! claim(scope) ─┬─ Granted ──▶ run the callback ──▶ record(draft) ──▶ New(receipt with its sequence)
 //!               ├─ Replay(receipt)      the callback does not run
-//!               └─ Busy                 somebody else is running it
+//!               └─ Busy                 another process is running it
 //! ```
 //!
-//! **Invariant:** `record` is one transaction. The key is looked up, the sequence is taken and the receipt is
-//! kept together or not at all, so that a refused receipt never uses up a number.
+//! **Invariant:** `record` is one transaction: look up the key, take the sequence, store the receipt. A refused receipt
+//! never uses up a sequence.
 
 use super::{ChainState, IdempotencyScope};
 use crate::envelope::LifecycleReceipt;
 use crate::vocabulary::{FailureClass, LifecycleEventKind, ReceiptStatus};
 
-/// What keeping a receipt came to.
+/// The result of recording a receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recorded {
-    /// Kept, with the sequence its run gave it.
+    /// Recorded now, with the next sequence of its run.
     New(LifecycleReceipt),
-    /// It was kept before; this is what was kept.
+    /// Recorded before; this is that receipt.
     Replay(LifecycleReceipt),
 }
 
@@ -30,7 +30,7 @@ impl Recorded {
     }
 }
 
-/// Whether the holder of a key may go ahead.
+/// The result of claiming a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
     Granted,
@@ -38,7 +38,7 @@ pub enum Claim {
     Busy { until_epoch_s: u64 },
 }
 
-/// Why the ledger refuses.
+/// Why a ledger operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LedgerError {
     #[error("idempotency_key `{0}` was reused with different receipt content (duplicate_id_conflict)")]
@@ -61,7 +61,7 @@ impl LedgerError {
     }
 }
 
-/// Which receipts are asked for. Everything that is not said matches.
+/// A filter for receipts. An absent field matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReceiptQuery {
     pub harness_run_id: Option<String>,
@@ -75,7 +75,7 @@ pub struct ReceiptQuery {
 }
 
 impl ReceiptQuery {
-    /// Whether a receipt is among those asked for. The limit is the ledger's to keep.
+    /// Whether a receipt matches. The ledger applies the limit.
     pub fn matches(&self, receipt: &LifecycleReceipt) -> bool {
         fn says<T: PartialEq>(wanted: Option<&T>, actual: Option<&T>) -> bool {
             wanted.is_none() || wanted == actual
@@ -90,28 +90,28 @@ impl ReceiptQuery {
     }
 }
 
-/// What may be forgotten: receipts older than this, and runs' numbers never.
+/// Which receipts may be forgotten: those older than this. The sequences of runs are never forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     pub before_epoch_s: u64,
 }
 
-/// Keeps receipts. One implementation is in memory, the other in the store.
+/// Stores receipts. [`MemoryLedger`](super::MemoryLedger) is the reference; the store has the durable one.
 pub trait Ledger {
     /// Keeps a draft, or finds that it was kept. A draft of a run gets the run's next sequence.
     fn record(&mut self, draft: LifecycleReceipt) -> Result<Recorded, LedgerError>;
 
-    /// Keeps the receipt of an attempt that failed and may be tried again: numbered like any other, but its key
-    /// stays free for the next attempt.
+    /// Records the receipt of a failed attempt that may be retried. It gets a sequence, but its key stays free.
     fn record_attempt(&mut self, draft: LifecycleReceipt) -> Result<LifecycleReceipt, LedgerError>;
 
-    /// The receipt of a key, without taking anything.
+    /// The receipt of a key. Claims nothing.
     fn find(&mut self, scope: &IdempotencyScope) -> Result<Option<LifecycleReceipt>, LedgerError>;
 
-    /// The receipts asked for, in the order they were kept.
+    /// The receipts that match, in the order of recording.
     fn query(&mut self, query: &ReceiptQuery) -> Result<Vec<LifecycleReceipt>, LedgerError>;
 
-    /// Takes a key before its callback runs, until it is recorded, released or the lease is over.
+    /// Claims a key before its callback runs. The claim ends when the receipt is recorded, the key is released or the
+    /// lease expires.
     fn claim(
         &mut self,
         scope: &IdempotencyScope,
@@ -119,16 +119,15 @@ pub trait Ledger {
         lease_s: u64,
     ) -> Result<Claim, LedgerError>;
 
-    /// Gives a key back without a receipt, for a failure that may be tried again.
+    /// Releases a key without a receipt, after a failure that may be retried.
     fn release(&mut self, scope: &IdempotencyScope) -> Result<(), LedgerError>;
 
-    /// Forgets receipts and says how many. Sequences go on where they were.
+    /// Forgets receipts and returns how many. Sequences continue.
     fn forget(&mut self, retention: Retention) -> Result<u64, LedgerError>;
 
-    /// The highest sequence of a run that was forgotten on purpose, 0 if none was. What is missing up to there is
-    /// no gap.
+    /// The highest forgotten sequence of a run, or 0. Missing sequences up to there are no gap.
     fn forgotten_sequence(&mut self, harness_run_id: &str) -> Result<u64, LedgerError>;
 
-    /// Whether every receipt is still the one that was kept.
+    /// Checks the digest chain.
     fn verify(&mut self) -> Result<ChainState, LedgerError>;
 }

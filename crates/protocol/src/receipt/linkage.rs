@@ -1,10 +1,10 @@
-//! How a receipt hangs on the receipt before it.
+//! The link from a receipt to its parent.
 
 use crate::envelope::FrameContext;
 use crate::validation::{ValidationError, require_non_empty_if_present};
 use crate::vocabulary::FrameClass;
 
-/// A called frame's receipt hangs on its caller's; no receipt hangs on itself.
+/// The receipt of a called frame names its caller's receipt as parent; no receipt is its own parent.
 pub fn check_linkage(
     parent_receipt_id: Option<&str>,
     receipt_id: &str,

@@ -1,4 +1,4 @@
-//! A ledger that lasts as long as its owner.
+//! A ledger in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::envelope::LifecycleReceipt;
 
-/// The reference for what a ledger does: small enough to be read, and what other ledgers are tested against.
+/// The reference implementation of [`Ledger`]. Other ledgers are tested against it.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryLedger {
     receipts: Vec<LifecycleReceipt>,
@@ -25,7 +25,7 @@ impl MemoryLedger {
         Self::default()
     }
 
-    /// A ledger that already holds these, in this order.
+    /// A ledger with these receipts, in this order.
     pub fn holding(receipts: impl IntoIterator<Item = LifecycleReceipt>) -> Self {
         let mut ledger = Self::new();
         for receipt in receipts {
@@ -34,7 +34,7 @@ impl MemoryLedger {
         ledger
     }
 
-    /// Gives the draft its number, unless its id is taken.
+    /// Gives the draft its sequence, unless its id is taken.
     fn number(&self, draft: &mut LifecycleReceipt) -> Result<(), LedgerError> {
         if self.receipt_ids.contains(&draft.receipt_id) {
             return Err(LedgerError::DuplicateReceiptId(draft.receipt_id.clone()));
@@ -140,7 +140,7 @@ impl Ledger for MemoryLedger {
         Ok(self.forgotten_sequence_of_run.get(harness_run_id).copied().unwrap_or(0))
     }
 
-    /// Nobody else can reach this memory, so it is what it was. The digest covers what is left.
+    /// Always intact: nothing else can write to this memory. The digest covers the remaining receipts.
     fn verify(&mut self) -> Result<ChainState, LedgerError> {
         let mut digest = None;
         for receipt in &self.receipts {

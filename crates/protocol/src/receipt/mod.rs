@@ -1,10 +1,11 @@
-//! Receipts: how they come about, how they are told apart, and how they are kept.
+//! Receipts: synthesis, identity, ledger, gaps.
 //!
-//! **Invariant:** every dispatch that was understood ends in exactly one receipt per client. A receipt is
-//! written once: a retry with the same key gets the first one back, or is told that it is a different thing.
+//! **Invariant:** every valid dispatch ends in exactly one receipt per client. A receipt is recorded once: a retry with
+//! the same key gets the first one back, and a different operation with that key is a conflict.
 
 mod chain;
 pub mod contract;
+mod emit_input;
 mod gap;
 mod identity;
 mod ledger;
@@ -13,6 +14,7 @@ mod memory;
 mod synthesis;
 
 pub use chain::{ChainBreak, ChainDigest, ChainState, chain_digest};
+pub use emit_input::EmitInput;
 pub use gap::{Gap, SequenceWatch, gap_events};
 pub use identity::{IdempotencyScope, may_be_tried_again, same_content};
 pub use ledger::{Claim, Ledger, LedgerError, ReceiptQuery, Recorded, Retention};

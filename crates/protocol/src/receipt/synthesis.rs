@@ -1,4 +1,4 @@
-//! From what was asked, negotiated and answered to the receipt.
+//! Makes a receipt from request, negotiation and response.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::vocabulary::{
     RetryClass,
 };
 
-/// What the caller decides about a receipt: who, which, when and after which.
+/// The parts of a receipt that the caller decides: client, id, parent, time and harness ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptContext {
     pub client_id: String,
@@ -23,7 +23,7 @@ pub struct ReceiptContext {
     pub harness_task_id: Option<String>,
 }
 
-/// Why there is no receipt.
+/// Why no receipt can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmissionError {
     #[error("receipt.emitted is a notification event and does not itself produce a receipt")]
@@ -32,9 +32,9 @@ pub enum EmissionError {
     Invalid(#[from] ValidationError),
 }
 
-/// Writes the receipt. Its sequence is left to the ledger.
+/// Makes the receipt. The ledger assigns its sequence.
 ///
-/// `response` is what the client answered; a dispatch that negotiation blocked has none.
+/// `response` is that of the client; a dispatch that negotiation blocked has none.
 pub fn synthesize(
     request: &CallbackRequest,
     negotiation: &Negotiation,
@@ -77,7 +77,7 @@ pub fn synthesize(
     Ok(receipt)
 }
 
-/// A blocked dispatch fails whatever was answered; a degraded one is degraded unless the client failed.
+/// A blocked dispatch is failed whatever the response; a degraded one is degraded unless the client failed.
 fn verdict(
     negotiation: &Negotiation,
     response: Option<&CallbackResponse>,
@@ -100,7 +100,7 @@ fn verdict(
     (status, None)
 }
 
-/// One line per payload that travelled, then one per payload that was only referred to.
+/// One entry per carried payload, then one per payload that was only referenced.
 fn payload_receipts(
     request: &CallbackRequest,
     negotiation: &Negotiation,
@@ -128,7 +128,7 @@ fn payload_receipts(
         .collect();
     let mut told: BTreeSet<&str> =
         negotiation.decisions.iter().map(|decision| decision.payload_id.as_str()).collect();
-    // What travelled says more than what refers to it, and the first reference says enough.
+    // A carried payload says more than a reference to it, and one reference is enough.
     let only_named = request.payload_refs.iter().filter(|named| told.insert(&named.payload_id));
     receipts.extend(only_named.map(|named| PayloadReceipt {
         payload_id: named.payload_id.clone(),
@@ -141,7 +141,7 @@ fn payload_receipts(
     receipts
 }
 
-/// A placed payload fares as its client says it did, and never better than the whole dispatch.
+/// A placed payload has the status that its client reports, but never a better one than the whole dispatch.
 fn delivery(status: ReceiptStatus, response: Option<&CallbackResponse>) -> PlacementOutcome {
     if status == ReceiptStatus::Failed {
         return PlacementOutcome::Failed;

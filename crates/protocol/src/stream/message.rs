@@ -1,4 +1,4 @@
-//! One line of the stream.
+//! One JSON-RPC line of the stream.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::callback::STDOUT_LIMIT_BYTES;
 use crate::envelope::CallbackRequest;
 
-/// A longer line ends the stream: its sender cannot be trusted to end it.
+/// A longer line ends the stream, because its end is unknown.
 pub const LINE_LIMIT_BYTES: usize = STDOUT_LIMIT_BYTES;
 
-/// The number a question is answered by.
+/// The JSON-RPC id of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct QuestionId(pub(super) u64);
@@ -22,7 +22,7 @@ impl fmt::Display for QuestionId {
     }
 }
 
-/// A line that is not part of the conversation.
+/// Why a line cannot be sent or understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
     #[error("a line of the stream exceeded {LINE_LIMIT_BYTES} bytes")]
@@ -33,7 +33,7 @@ pub enum StreamError {
     Unwritable(String),
 }
 
-/// What is sent.
+/// An outgoing message.
 #[derive(Serialize)]
 pub(super) struct Outgoing<'message, Params> {
     jsonrpc: &'static str,
@@ -57,7 +57,7 @@ impl<'message, Params: Serialize> Outgoing<'message, Params> {
     }
 }
 
-/// The line that tells a client of an event that wants no answer, such as `receipt.emitted`.
+/// The line for an event that expects no answer, such as `receipt.emitted`.
 pub fn notification(request: &CallbackRequest) -> Result<String, StreamError> {
     Outgoing::new(None, method_of(request), request).line()
 }
@@ -66,7 +66,7 @@ pub(super) fn method_of(request: &CallbackRequest) -> String {
     format!("event/{}", request.event)
 }
 
-/// The line that turns a client's own question away.
+/// The line that refuses a question by the client.
 pub(super) fn no_such_method(id: &Value, method: &str) -> String {
     let refusal = serde_json::json!({
         "jsonrpc": "2.0",
@@ -76,7 +76,7 @@ pub(super) fn no_such_method(id: &Value, method: &str) -> String {
     format!("{refusal}\n")
 }
 
-/// What is heard, before it is known to be an answer or a question.
+/// An incoming message: an answer, a question or a notification.
 #[derive(Deserialize)]
 pub(super) struct Incoming {
     pub(super) jsonrpc: String,

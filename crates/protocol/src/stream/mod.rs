@@ -1,12 +1,12 @@
-//! Many events to one client that stays: JSON-RPC 2.0, a message per line, over its standard input and output.
+//! Many events for one resident client: JSON-RPC 2.0 over its standard input and output, a message per line.
 //!
 //! ```text
 //!   Stream::ask ──▶ {"jsonrpc":"2.0","id":1,"method":"event/frame.opening","params":{dispatch envelope}}
 //!   client      ──▶ {"jsonrpc":"2.0","id":1,"result":{callback response}} ──▶ Stream::hear ──▶ Heard::Answer
 //! ```
 //!
-//! **Invariant:** every question that was asked is settled exactly once: by its answer, by its deadline, or by
-//! the end of the stream. The stream has no clock; whoever owns one says what time it is.
+//! **Invariant:** every question is settled exactly once: by its answer, by its deadline, or by the end of the stream. The
+//! stream has no clock; the caller passes the time.
 
 mod message;
 mod session;

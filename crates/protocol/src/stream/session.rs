@@ -1,15 +1,15 @@
-//! Who was asked what, and what has come back.
+//! The open questions of one client.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::message::{Incoming, Outgoing, QuestionId, StreamError, method_of, no_such_method};
-use crate::callback::CallbackFailure;
+use crate::callback::{CallbackFailure, CallbackResult};
 use crate::envelope::{CallbackResponse, DispatchEnvelope};
 use crate::version::WireVersion;
 
-/// The questions that are open with one client.
+/// A conversation with one client, with its open questions.
 #[derive(Debug, Clone, Default)]
 pub struct Stream {
     last_id: u64,
@@ -26,20 +26,20 @@ struct Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
     pub id: QuestionId,
-    pub outcome: Result<CallbackResponse, CallbackFailure>,
+    pub outcome: CallbackResult,
 }
 
-/// What a line from the client was.
+/// What a line from the client means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     Answer(Settled),
-    /// An answer to nothing that is open: too late, twice, or made up.
+    /// An answer without an open question: late, repeated or invented.
     Unexpected,
-    /// The client said something that wants no answer.
+    /// A notification by the client.
     Remark {
         method: String,
     },
-    /// The client asked something itself. The line turns it away.
+    /// A question by the client. `refusal` is the line that answers it.
     Question {
         method: String,
         refusal: String,
@@ -61,7 +61,7 @@ impl Stream {
         Ok((id, line))
     }
 
-    /// Takes one line from the client.
+    /// Interprets one line from the client.
     pub fn hear(&mut self, line: &[u8]) -> Result<Heard, StreamError> {
         let message = Incoming::read(line)?;
         match (message.method, message.id) {
@@ -89,17 +89,12 @@ impl Stream {
         }
     }
 
-    /// When the next question runs out, for whoever waits.
-    pub fn next_deadline_ms(&self) -> Option<u64> {
-        self.open.values().map(|question| question.deadline_ms).min()
-    }
-
-    /// Gives up on every question whose time is over.
+    /// Settles every question whose deadline has passed.
     pub fn expire(&mut self, now_ms: u64) -> Vec<Settled> {
         self.settle_where(|question| question.deadline_ms <= now_ms, &CallbackFailure::TimedOut)
     }
 
-    /// Gives up on everything: the client has gone, and this is how.
+    /// Settles every question with a failure, because the client has ended.
     pub fn close(&mut self, why: &CallbackFailure) -> Vec<Settled> {
         self.settle_where(|_| true, why)
     }
@@ -114,7 +109,7 @@ impl Stream {
     }
 }
 
-fn understand(result: Value, version: WireVersion) -> Result<CallbackResponse, CallbackFailure> {
+fn understand(result: Value, version: WireVersion) -> CallbackResult {
     let response =
         CallbackResponse::from_value(result).map_err(|error| CallbackFailure::Garbage(error.to_string()))?;
     response.validate_as(version).map_err(CallbackFailure::Invalid)?;

@@ -3,7 +3,7 @@
 use super::records::{model_named_in, records};
 use super::{Seen, TelemetryLog};
 
-/// The trace that a person's request to compact leaves in the conversation.
+/// The command that a user's request to compact leaves in the log.
 const COMPACT_COMMAND: &str = "<command-name>/compact</command-name>";
 
 pub(super) fn read(log: &TelemetryLog) -> Option<Seen> {
@@ -20,7 +20,7 @@ pub(super) fn read(log: &TelemetryLog) -> Option<Seen> {
         sums.output_tokens = sums.output_tokens.saturating_add(output);
         sums.cache_creation_input_tokens = sums.cache_creation_input_tokens.saturating_add(created);
         sums.cache_read_input_tokens = sums.cache_read_input_tokens.saturating_add(cached);
-        // Every request carries the whole context, so the last one tells how large it is.
+        // Every request carries the whole context, so the last one gives its size.
         seen.total_tokens = Some(input.saturating_add(created).saturating_add(cached));
         seen.model_name = model_named_in(&record).or(seen.model_name);
     }

@@ -1,4 +1,4 @@
-//! Codex's session log: events, among them running counts of tokens.
+//! Codex's session log: events, some with running token counts.
 
 use super::records::{model_named_in, records};
 use super::{Seen, TelemetryLog};

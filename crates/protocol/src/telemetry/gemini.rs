@@ -1,4 +1,4 @@
-//! Gemini's telemetry file: records of responses and compressions, one per line or written out over many.
+//! Gemini's telemetry file: records of responses and compressions, each on one line or spread over several.
 
 use serde_json::Value;
 

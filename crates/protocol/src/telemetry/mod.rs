@@ -1,7 +1,7 @@
-//! How full a harness's context is, from the text of its log.
+//! Reads from a harness's log how full its context is.
 //!
-//! **Invariant:** a log is somebody else's file. Lines that are not understood are passed over, figures that are
-//! not there stay unknown, and a log without any figure gives no observation at all.
+//! **Invariant:** the format of a log is not ours. Unknown lines are skipped, missing figures stay unknown, and a log
+//! without figures gives no observation.
 
 mod claude;
 mod codex;
@@ -34,21 +34,21 @@ impl TelemetryHost {
     }
 }
 
-/// A log, and what is known beside it.
+/// A log and what is known from elsewhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TelemetryLog {
     pub text: String,
-    /// When it was last written, which is when what it says was so.
+    /// When it was last written: the time of the observation.
     pub modified_epoch_s: u64,
-    /// The model, if the log should not name one.
+    /// The model, in case the log names none.
     pub model_name: Option<String>,
-    /// The size of the context, if the log should not say.
+    /// The size of the context, in case the log does not say.
     pub context_window_tokens: Option<u64>,
-    /// Whether something beside the log shows that the context was compacted.
+    /// Whether another source shows that the context was compacted.
     pub is_compacted: bool,
 }
 
-/// What a log says last.
+/// The newest observation in a log.
 pub fn observe(host: TelemetryHost, log: &TelemetryLog) -> Option<PressureObservation> {
     let seen = match host {
         TelemetryHost::Claude => claude::read(log),

@@ -1,8 +1,8 @@
-//! The records of a log, whether one per line or spread over many.
+//! Splits a log into JSON records, each on one line or spread over several.
 
 use serde_json::Value;
 
-/// Every JSON document in a text, in order. What lies between them is passed over, line by line.
+/// Every JSON document in a text, in order. Text between them is skipped line by line.
 pub(super) fn records(text: &str) -> impl Iterator<Item = Value> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -18,7 +18,7 @@ pub(super) fn records(text: &str) -> impl Iterator<Item = Value> {
     })
 }
 
-/// The first value under a key that is of the wanted kind, wherever it stands in a record.
+/// The first value of the wanted kind under a key, at any depth of a record.
 pub(super) fn anywhere<'record, T>(
     record: &'record Value,
     key: &str,
@@ -34,12 +34,12 @@ pub(super) fn anywhere<'record, T>(
     }
 }
 
-/// The model a record names.
+/// The model of a record.
 pub(super) fn model_named_in(record: &Value) -> Option<String> {
     anywhere(record, "model", &|name| name.as_str().filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
-/// Whether a string stands anywhere in a record.
+/// Whether a string occurs anywhere in a record.
 pub(super) fn says(record: &Value, text: &str) -> bool {
     match record {
         Value::String(said) => said == text,

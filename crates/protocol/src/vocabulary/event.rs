@@ -1,4 +1,4 @@
-//! What happens in the life of a harness.
+//! The lifecycle events of a harness.
 
 super::vocabulary! {
     /// A point in the life of a session, a frame or a receipt. The order is the order of `events`.
@@ -21,7 +21,7 @@ super::vocabulary! {
 }
 
 impl LifecycleEventKind {
-    /// Whether the event happens to one frame, and therefore has to name it.
+    /// Whether the event concerns one frame, and must therefore name it.
     pub const fn concerns_a_frame(self) -> bool {
         matches!(self, Self::FrameOpening | Self::FrameOpened | Self::FrameEnding | Self::FrameEnded)
     }

@@ -1,4 +1,4 @@
-//! What went wrong, and what a caller may do about it.
+//! Failure classes and retry classes.
 
 super::vocabulary! {
     /// Why an operation failed.
@@ -20,7 +20,7 @@ super::vocabulary! {
 }
 
 super::vocabulary! {
-    /// Whether, and after what, trying again makes sense.
+    /// Whether, and after what, a retry makes sense.
     RetryClass {
         SafeRetry = "safe_retry",
         RetryAfterReread = "retry_after_reread",
@@ -31,7 +31,7 @@ super::vocabulary! {
 }
 
 impl FailureClass {
-    /// The retry posture of a failure whose reporter named none.
+    /// The retry class of a failure that was reported without one.
     pub const fn default_retry(self) -> RetryClass {
         match self {
             Self::TransportError | Self::Timeout => RetryClass::SafeRetry,

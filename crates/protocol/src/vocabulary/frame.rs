@@ -1,7 +1,7 @@
-//! Where a frame stands in the tree of frames.
+//! The position of a frame in the tree of frames.
 
 super::vocabulary! {
-    /// A frame is the session's own turn, or one that another frame called.
+    /// The session's own frame, or one that another frame called.
     FrameClass {
         TopLevel = "top_level",
         Subcall = "subcall",

@@ -1,7 +1,7 @@
-//! How much a client wants a thing, and what became of the wish.
+//! Requirement levels and outcomes of negotiation.
 
 super::vocabulary! {
-    /// How much is lost when a wish cannot be met.
+    /// How much a client depends on a capability or a placement.
     RequirementLevel {
         Required = "required",
         Preferred = "preferred",
@@ -10,7 +10,7 @@ super::vocabulary! {
 }
 
 super::vocabulary! {
-    /// What negotiation found, from best to the one that needs a person.
+    /// The outcome of negotiation, from best to the one that needs an operator.
     NegotiationOutcome {
         Satisfied = "satisfied",
         Degraded = "degraded",
@@ -28,7 +28,7 @@ impl NegotiationOutcome {
         }
     }
 
-    /// The worse of two findings: unsupported, then an operator's turn, then degraded.
+    /// The worse of two outcomes: unsupported, then operator required, then degraded.
     #[must_use]
     pub const fn worse(self, other: Self) -> Self {
         if self.severity() >= other.severity() { self } else { other }

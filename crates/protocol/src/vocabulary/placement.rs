@@ -1,7 +1,7 @@
-//! Where a payload may go, as clients ask for it and as adapters offer it: two vocabularies, one mapping.
+//! Placements as clients request them and as adapters claim them: two vocabularies and their mapping.
 
 super::vocabulary! {
-    /// Where a client asks a payload to be placed.
+    /// Where a client wants a payload placed.
     PlacementClass {
         DeveloperEquivalentFrame = "developer_equivalent_frame",
         PrePromptFrame = "pre_prompt_frame",
@@ -11,7 +11,7 @@ super::vocabulary! {
 }
 
 super::vocabulary! {
-    /// Where an adapter's manifest says it can place a payload.
+    /// Where an adapter claims it can place a payload.
     ManifestPlacementClass {
         PreSession = "pre_session",
         PreFrameLeading = "pre_frame_leading",
@@ -22,7 +22,7 @@ super::vocabulary! {
 }
 
 super::vocabulary! {
-    /// What became of one payload.
+    /// The status of one payload.
     PlacementOutcome {
         Delivered = "delivered",
         Skipped = "skipped",
@@ -32,7 +32,7 @@ super::vocabulary! {
 }
 
 impl PlacementClass {
-    /// The manifest's claim that decides about this placement. A receipt is written whatever the adapter can do.
+    /// The claim that decides about this placement. A receipt needs none: it is always written.
     pub const fn claimed_as(self) -> Option<ManifestPlacementClass> {
         match self {
             Self::DeveloperEquivalentFrame => Some(ManifestPlacementClass::PreFrameLeading),

@@ -1,4 +1,4 @@
-//! What an adapter is, how it is attached, and how well it does a thing.
+//! Roles and modes of adapters, levels of support, and receipt statuses.
 
 super::vocabulary! {
     /// How the adapter is attached to its harness.
@@ -12,7 +12,7 @@ super::vocabulary! {
 }
 
 super::vocabulary! {
-    /// How a capability comes about.
+    /// How a capability is provided.
     SupportState {
         Native = "native",
         Synthesized = "synthesized",
@@ -23,7 +23,7 @@ super::vocabulary! {
 }
 
 super::vocabulary! {
-    /// What the adapter is to the work.
+    /// The role of an adapter.
     AdapterRole {
         PrimaryWorker = "primary_worker",
         Worker = "worker",
@@ -33,7 +33,7 @@ super::vocabulary! {
 }
 
 super::vocabulary! {
-    /// What a receipt, or a client's response, says happened.
+    /// The status of a receipt or of a response.
     ReceiptStatus {
         Observed = "observed",
         Delivered = "delivered",
@@ -44,10 +44,9 @@ super::vocabulary! {
 }
 
 impl SupportState {
-    /// Whether a capability in this state is as good as the one asked for.
+    /// Whether a capability in this state satisfies the requested one.
     ///
-    /// A person can always be asked for, so anything that exists satisfies `manual`; a person is never a
-    /// substitute for a machine, so `manual` satisfies nothing else.
+    /// Anything available satisfies `manual`. A person cannot stand in for a machine, so `manual` satisfies nothing else.
     pub const fn satisfies(self, desired: Self) -> bool {
         match (self, desired) {
             (Self::Unavailable, _) => false,

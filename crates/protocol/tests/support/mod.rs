@@ -1,8 +1,7 @@
-//! What the tests share: a scripted world, and cases made from seeds.
+//! Documents and command lines made from seeds. The tests of `escrow lifecycle` use them too.
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 pub(crate) mod cases;
 pub(crate) mod random;
-pub(crate) mod world;

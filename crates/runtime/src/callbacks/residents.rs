@@ -6,8 +6,7 @@
 use std::io;
 use std::time::Duration;
 
-use escrow_protocol::callback::CallbackFailure;
-use escrow_protocol::command::ResidentAnswer;
+use escrow_protocol::callback::{CallbackFailure, CallbackResult};
 use escrow_protocol::dispatch::Client;
 use escrow_protocol::envelope::DispatchEnvelope;
 use escrow_protocol::stream::{Heard, LINE_LIMIT_BYTES, Stream, StreamError};
@@ -52,7 +51,7 @@ impl Residents {
         version: WireVersion,
         positions: &[usize],
         deadline_ms: u64,
-    ) -> Vec<ResidentAnswer> {
+    ) -> Vec<CallbackResult> {
         let _inside = self.runtime.enter();
         let mut asked = JoinSet::new();
         for &position in positions {
@@ -106,7 +105,7 @@ impl Room {
         envelope: &DispatchEnvelope,
         version: WireVersion,
         deadline_ms: u64,
-    ) -> ResidentAnswer {
+    ) -> CallbackResult {
         self.let_go_of_the_deaf().await;
         let Room { client, resident, stream } = self;
         let resident = match resident {

@@ -121,7 +121,7 @@ impl Reading {
             expected.mime_type.as_deref().map(|wanted| media::type_of(path, &self.head, is_whole, wanted));
         let wants_content = expected.schema.is_some() || expected.kind.is_some();
         let read = if wants_content && is_whole { read_json(&self.head).ok() } else { None };
-        let (content, repeated_key) = read.map_or((None, None), |read| (Some(read.value), read.repeated));
+        let (content, repeated_key) = read.map_or((None, None), |read| (Some(read.value), read.repeated_key));
         SeenFile {
             sha256: self.sha256,
             mime_type,

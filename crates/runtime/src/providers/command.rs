@@ -178,7 +178,7 @@ struct Places {
     spool: PathBuf,
     /// Held until the command has ended.
     context: Rc<ContextFile>,
-    /// ReferenceResolver the context.
+    /// Next to the context file.
     handback: String,
     artifacts: PathBuf,
     state: PathBuf,
@@ -222,9 +222,9 @@ fn answer(
         record.insert("env_problems".into(), problems.into());
     }
     let ending = ending(exec, request, &finished);
-    let Parsed { value: output, repeated } = output(finished.stdout);
-    if let Some(way) = repeated {
-        record.insert("repeated_key".into(), way.into());
+    let Parsed { value: output, repeated_key } = output(finished.stdout);
+    if let Some(path) = repeated_key {
+        record.insert("repeated_key".into(), path.into());
     }
     Answer { ending, output, record, env }
 }
@@ -308,7 +308,7 @@ fn file_text(path: &Path) -> Value {
 /// JSON if the whole of it is one document, else the text. Nesting beyond 128 is text: nobody reads it, and
 /// deeper values would overflow who walks them.
 fn output(stdout: Captured) -> Parsed {
-    let text = |text: String| Parsed { value: without_newline(text).into(), repeated: None };
+    let text = |text: String| Parsed { value: without_newline(text).into(), repeated_key: None };
     if stdout.is_truncated() {
         return text(stdout.text());
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ArtifactContract, Ending, Facts, Message, Plan, PlanReads, ProviderFault, RunId, RunOptions,
-    SeenFile, Sighting,
+    ScopedCheck, SeenFile, Sighting,
 };
 use escrow_playbook::{Answers, MessageAct, TestAnswer, TestCase};
 use serde_json::{Map, json};
@@ -39,7 +39,7 @@ pub fn rehearsal_of(case: &TestCase, plan: &Arc<Plan>) -> Rehearsal {
 fn facts(case: &TestCase, plan: &Plan) -> Facts {
     let git = PlanReads::of(plan)
         .wants_git()
-        .then(|| Err("a test has no git: say what changed in `payload`, as `filesChanged`".to_owned()));
+        .then(|| Err("a test does not read git; give `filesChanged` in `payload`".to_owned()));
     let redacted = |name: &String, value: &String| {
         let secret = plan.secrets.iter().any(|secret| secret.name == *name);
         (name.clone(), if secret { "***".to_owned() } else { value.clone() })
@@ -55,16 +55,16 @@ fn script(case: &TestCase, plan: &Plan) -> Script {
             Answers::Always(answer) => Replies::Always(Box::new(reply(answer))),
             Answers::InTurn(answers) => Replies::InTurn(answers.iter().map(reply).collect()),
         };
-        script.replies.insert((place.check.clone(), place.scope.clone()), replies);
+        script.replies.insert(ScopedCheck::new(&place.check, &place.scope), replies);
     }
     for message in &case.messages {
-        let at = |place: &escrow_playbook::Place| (place.check.clone(), place.scope.clone());
+        let at = |place: &escrow_playbook::CheckRef| ScopedCheck::new(&place.check, &place.scope);
         let act = match &message.act {
             MessageAct::Approve(place) => Act::Approve(at(place)),
             MessageAct::Deny(place) => Act::Deny(at(place)),
             MessageAct::Answer(place, text) => Act::Answer(at(place), text.clone()),
             MessageAct::Assume(place, assumption) => {
-                let (check, scope) = at(place);
+                let ScopedCheck { check, scope } = at(place);
                 Act::Send(Message::Assume { check, scope, assumption: *assumption, by: None })
             }
             MessageAct::Wait { ms } => Act::Wait { ms: *ms },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use escrow_engine::Run;
 use escrow_model::{CheckStatus, Event, RunStatus, SkipReason};
-use escrow_playbook::{ExpectedCheck, Place, TestCase};
+use escrow_playbook::{CheckRef, ExpectedCheck, TestCase};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub fn differences(case: &TestCase, played: &Played) -> Vec<Difference> {
                     differ(&name, expected, actual);
                 }
             }
-            None => differ(&name, "an item".to_owned(), "there is no such item".to_owned()),
+            None => differ(&name, "an item".to_owned(), "no such item".to_owned()),
         }
     }
     if let Some(expected) = &case.expect.routes {
@@ -137,7 +137,7 @@ fn places(run: &Run) -> BTreeMap<String, Standing> {
     places
 }
 
-fn label(place: &Place) -> String {
+fn label(place: &CheckRef) -> String {
     format!("{}{}", place.check, place.scope)
 }
 
@@ -180,7 +180,7 @@ fn routes(played: &Played) -> Vec<String> {
 }
 
 /// Of a check, all of them; of an item, those of its last verdict.
-fn issues(played: &Played, place: &Place) -> Vec<String> {
+fn issues(played: &Played, place: &CheckRef) -> Vec<String> {
     if place.scope.is_root() {
         let check = played.run.plan_of().find(&place.check).map(|index| played.run.check_report(index));
         let issues = check.into_iter().flat_map(|check| check.issues);

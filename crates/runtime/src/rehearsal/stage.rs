@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use escrow_engine::{Effect, Input, ReplayError, Run, Turn};
+use escrow_engine::{AttemptKey, Effect, Input, Location, ReplayError, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Ending, Entry, Event, ExpectedArtifact, Message, Millis, ProviderFault,
-    Request, RunStatus, ScopePath, Sighting, WaitKind, folder_of,
+    Answer, Assumption, Ending, Entry, Event, ExpectedArtifact, Message, Millis, ProviderFault, Request,
+    RunStatus, ScopePath, ScopedCheck, Sighting, WaitKind, folder_of,
 };
 
 use super::{Act, Commit, Played, Rehearsal, Replies, START_MS, ScriptedMessage, Takes};
@@ -13,10 +13,12 @@ use super::{Act, Commit, Played, Rehearsal, Replies, START_MS, ScriptedMessage, 
 /// More turns than any rehearsal that ends.
 const TURNS_MAX: usize = 200_000;
 
-type Running = (CheckIndex, ScopePath, u32, EffectKind);
-
-/// One that is done and is looked at.
-type Attempt = (CheckIndex, ScopePath, u32);
+/// An effect under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Running {
+    attempt: AttemptKey,
+    kind: EffectKind,
+}
 
 /// What the world is asked: to do something, or whether it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +36,14 @@ pub(super) struct Stage<'a> {
     now_ms: Millis,
     messages_sent: usize,
     /// What is to be looked at.
-    looks: VecDeque<(Vec<ExpectedArtifact>, Option<Attempt>)>,
+    looks: VecDeque<(Vec<ExpectedArtifact>, Option<AttemptKey>)>,
     /// Answers under way, by time and order of start.
     coming: BTreeMap<(Millis, u64), (Running, Answer)>,
     started: u64,
     /// Retries that are scheduled and not yet due.
     retries: BTreeSet<(Millis, String, ScopePath)>,
     /// Attempts that a crash cut off and a person had tried again: they do not use up an answer of the script.
-    lost: BTreeMap<(CheckIndex, ScopePath), u32>,
+    lost: BTreeMap<Location, u32>,
     resumed: bool,
 }
 
@@ -92,7 +94,7 @@ impl<'a> Stage<'a> {
     pub(super) fn play(mut self) -> Played {
         while !self.run.status().is_terminal() && self.problems.is_empty() && self.next() {
             if self.commits.len() > TURNS_MAX {
-                self.problems.push(format!("it does not end: {TURNS_MAX} turns"));
+                self.problems.push(format!("the run did not end within {TURNS_MAX} turns"));
             }
         }
         let messages = self.rehearsal.script.messages.iter().skip(self.messages_sent);
@@ -110,7 +112,7 @@ impl<'a> Stage<'a> {
             let seen = expected.iter().map(|expected| self.look(expected)).collect();
             self.input(match attempt {
                 None => Input::Seen(seen),
-                Some((check, scope, attempt)) => Input::SeenAt { check, scope, attempt, seen },
+                Some(attempt) => Input::SeenAt { attempt, seen },
             });
             return true;
         }
@@ -187,13 +189,13 @@ impl<'a> Stage<'a> {
             return;
         }
         self.messages_sent += 1;
-        let waiting = |(check, scope): &(String, ScopePath)| {
+        let waiting = |location: &ScopedCheck| {
             self.run
                 .waits()
                 .into_iter()
-                .find(|wait| wait.check == *check && wait.scope == *scope)
+                .find(|wait| wait.check == location.check && wait.scope == location.scope)
                 .map(|wait| wait.id)
-                .ok_or_else(|| format!("a message came for `{check}{scope}`, which waits for nothing"))
+                .ok_or_else(|| format!("a message was sent to `{location}`, which is not waiting"))
         };
         let message = match &message.act {
             Act::Approve(place) => waiting(place).map(|id| Message::Approve { id, by: None, note: None }),
@@ -230,10 +232,10 @@ impl<'a> Stage<'a> {
 
     fn take(&mut self, at: Millis, number: u64) {
         self.now_ms = self.now_ms.max(at);
-        if let Some(((check, scope, attempt, kind), answer)) = self.coming.remove(&(at, number)) {
+        if let Some((Running { attempt, kind }, answer)) = self.coming.remove(&(at, number)) {
             self.input(match kind {
-                EffectKind::Attempt => Input::Answered { check, scope, attempt, answer },
-                EffectKind::Reconcile => Input::Reconciled { check, scope, attempt, answer },
+                EffectKind::Attempt => Input::Answered { attempt, answer },
+                EffectKind::Reconcile => Input::Reconciled { attempt, answer },
             });
         }
     }
@@ -251,15 +253,17 @@ impl<'a> Stage<'a> {
         {
             let (check, scope) = (wait.check.clone(), wait.scope.clone());
             if let Some(index) = self.run.plan_of().find(&check) {
-                *self.lost.entry((index, scope.clone())).or_default() += 1;
+                *self.lost.entry(Location::new(index, scope.clone())).or_default() += 1;
             }
             let message = Message::Assume { check, scope, assumption: Assumption::Retry, by: None };
             self.input(Input::Message(message));
             return true;
         }
         let again = waits.into_iter().find(|wait| {
-            let place = self.run.plan_of().find(&wait.check).map(|index| (index, wait.scope.clone()));
-            wait.kind == WaitKind::Approval && place.is_some_and(|place| self.lost.contains_key(&place))
+            let check = self.run.plan_of().find(&wait.check);
+            let location = check.map(|check| Location::new(check, wait.scope.clone()));
+            wait.kind == WaitKind::Approval
+                && location.is_some_and(|location| self.lost.contains_key(&location))
         });
         let Some(wait) = again else { return false };
         self.input(Input::Message(Message::Approve { id: wait.id, by: None, note: None }));
@@ -290,16 +294,15 @@ impl<'a> Stage<'a> {
         self.commits.push(Commit { entries: self.journal.len(), messages: self.messages_sent });
         for effect in turn.effects {
             match effect {
-                Effect::Perform { check, scope, attempt, request } => {
-                    self.ask((check, scope, attempt, EffectKind::Attempt), &request);
+                Effect::Perform { attempt, request } => {
+                    self.ask(Running { attempt, kind: EffectKind::Attempt }, &request);
                 }
-                Effect::Reconcile { check, scope, attempt, request } => {
-                    self.ask((check, scope, attempt, EffectKind::Reconcile), &request);
+                Effect::Reconcile { attempt, request } => {
+                    self.ask(Running { attempt, kind: EffectKind::Reconcile }, &request);
                 }
-                Effect::Stop { check, scope, attempt } => {
-                    let is_stopped = |one: &Running| (&one.0, &one.1, &one.2) == (&check, &scope, &attempt);
+                Effect::Stop { attempt } => {
                     let mut coming = self.coming.values().map(|(one, _)| one);
-                    let Some(running) = coming.find(|one| is_stopped(one)).cloned() else {
+                    let Some(running) = coming.find(|one| one.attempt == attempt).cloned() else {
                         continue;
                     };
                     self.coming.retain(|_, (one, _)| *one != running);
@@ -324,30 +327,30 @@ impl<'a> Stage<'a> {
     }
 
     fn ask(&mut self, running: Running, request: &Request) {
-        let (check, scope, attempt, kind) = running.clone();
+        let Running { attempt: AttemptKey { check, scope, number }, kind } = running.clone();
         let name = self.run.plan_of().check(check).name.clone();
         if kind == EffectKind::Reconcile && self.resumed && self.is_lost(&name, &scope) {
             // The script knows of no break: whoever resumed the play says what happened.
             let fault = ProviderFault::transient("lost", "the play was broken off");
             return self.deliver(running, Answer::fault(fault), 0);
         }
-        let lost = self.lost.get(&(check, scope.clone())).copied().unwrap_or(0);
-        let place = format!("{name}{scope}");
+        let lost = self.lost.get(&Location::new(check, scope.clone())).copied().unwrap_or(0);
+        let place = ScopedCheck::new(&name, &scope);
         let replies = &self.rehearsal.script.replies;
-        let found = replies.get(&(name.clone(), scope.clone()));
-        let reply = match found.or_else(|| replies.get(&(name.clone(), ScopePath::root()))) {
+        let found = replies.get(&place);
+        let reply = match found.or_else(|| replies.get(&ScopedCheck::new(&name, &ScopePath::root()))) {
             None => {
                 let provider = &request.provider;
-                Err(format!("`{place}` was to run and has no answer: no `{provider}` is started in a test"))
+                Err(format!("`{place}` would run and has no answer; a test does not start a `{provider}`"))
             }
             Some(Replies::Always(reply)) => Ok(reply.as_ref()),
             Some(Replies::InTurn(replies)) => {
-                let turn = usize::try_from(attempt.saturating_sub(lost)).unwrap_or(usize::MAX);
+                let turn = usize::try_from(number.saturating_sub(lost)).unwrap_or(usize::MAX);
                 let count = replies.len();
                 let answers = if count == 1 { "1 answer".to_owned() } else { format!("{count} answers") };
                 replies
                     .get(turn.saturating_sub(1))
-                    .ok_or_else(|| format!("`{place}` was to run {turn} times and has {answers}"))
+                    .ok_or_else(|| format!("`{place}` would run {turn} times and has {answers}"))
             }
         };
         let reply = reply.and_then(|reply| match kind {
@@ -355,7 +358,7 @@ impl<'a> Stage<'a> {
             EffectKind::Reconcile => reply
                 .reconcile
                 .as_deref()
-                .ok_or_else(|| format!("`reconcile` of `{place}` was to look and has no answer")),
+                .ok_or_else(|| format!("`reconcile` of `{place}` would run and has no answer")),
         });
         match reply {
             Ok(reply) => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use escrow_engine::{Effect, Input, Run};
+use escrow_engine::{AttemptKey, Effect, Input, Run};
 use escrow_model::{Answer, CheckIndex, ProviderFault, Request, ScopePath, folder_in_scope};
 use escrow_store::Journal;
 use tokio::sync::mpsc;
@@ -23,10 +23,8 @@ pub(super) struct EffectRunner {
     contexts: Rc<Contexts>,
     store: Arc<dyn Journal>,
     world: Rc<dyn World>,
-    at_work: Rc<std::cell::RefCell<BTreeMap<Key, Work>>>,
+    at_work: Rc<std::cell::RefCell<BTreeMap<AttemptKey, Work>>>,
 }
-
-type Key = (CheckIndex, ScopePath, u32);
 
 /// What somebody is sent out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +60,7 @@ impl EffectRunner {
     /// A check of which somebody was sent out and has ended without coming back: who comes back is crossed off first.
     pub(super) fn lost(&self) -> Option<CheckIndex> {
         let at_work = self.at_work.borrow();
-        at_work.iter().find(|(_, work)| work.task.is_finished()).map(|((check, _, _), _)| *check)
+        at_work.iter().find(|(_, work)| work.task.is_finished()).map(|(attempt, _)| attempt.check)
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -71,14 +69,14 @@ impl EffectRunner {
 
     pub(super) fn perform(&mut self, run: &Run, effect: Effect) {
         match effect {
-            Effect::Perform { check, scope, attempt, request } => {
-                self.send_out(run, (check, scope, attempt), request, EffectKind::Attempt);
+            Effect::Perform { attempt, request } => {
+                self.send_out(run, attempt, request, EffectKind::Attempt);
             }
-            Effect::Reconcile { check, scope, attempt, request } => {
-                self.send_out(run, (check, scope, attempt), request, EffectKind::Reconcile);
+            Effect::Reconcile { attempt, request } => {
+                self.send_out(run, attempt, request, EffectKind::Reconcile);
             }
-            Effect::Stop { check, scope, attempt } => {
-                if let Some(work) = self.at_work.borrow().get(&(check, scope, attempt)) {
+            Effect::Stop { attempt } => {
+                if let Some(work) = self.at_work.borrow().get(&attempt) {
                     work.canceller.cancel();
                 }
             }
@@ -93,7 +91,7 @@ impl EffectRunner {
                     let seen = look.await;
                     let input = match attempt {
                         None => Input::Seen(seen),
-                        Some((check, scope, attempt)) => Input::SeenAt { check, scope, attempt, seen },
+                        Some(attempt) => Input::SeenAt { attempt, seen },
                     };
                     world.bring(input, &door);
                 });
@@ -106,15 +104,15 @@ impl EffectRunner {
         Rc::new(move |input| drop(reports.send(Report::Input(input))))
     }
 
-    fn send_out(&mut self, run: &Run, key: Key, request: Arc<Request>, kind: EffectKind) {
-        let (check, scope, attempt) = key.clone();
-        if self.at_work.borrow().contains_key(&key) {
+    fn send_out(&mut self, run: &Run, attempt: AttemptKey, request: Arc<Request>, kind: EffectKind) {
+        if self.at_work.borrow().contains_key(&attempt) {
             // A nested run that is looked after already.
             return;
         }
-        let spec = run.plan_of().check(check);
+        let AttemptKey { check, scope, number } = &attempt;
+        let spec = run.plan_of().check(*check);
         let (canceller, cancellation) = cancellation();
-        let context = run.context(check, &scope);
+        let context = run.context(*check, scope);
         let surroundings = Rc::clone(&self.surroundings);
         let place = Attempt {
             run: run.options().run.clone(),
@@ -122,20 +120,20 @@ impl EffectRunner {
             check: spec.name.clone(),
             spool: surroundings.spool.clone(),
             state: surroundings.state.clone(),
-            label: spool_label(&spec.name, &scope, attempt, kind),
+            label: spool_label(&spec.name, scope, *number, kind),
             spool_from_bytes: SPOOL_FROM_BYTES,
             contexts: Rc::clone(&self.contexts),
             scope: scope.clone(),
-            number: attempt,
+            number: *number,
             directory: surroundings.directory.clone(),
-            artifacts: self.artifacts_of(run, check, &scope),
+            artifacts: self.artifacts_of(run, *check, scope),
             context,
             environment: surroundings.environment.clone(),
             secrets: surroundings.secrets.granted(&spec.secrets),
             redactor: Arc::clone(surroundings.secrets.redactor()),
             cancellation: cancellation.clone(),
             live: match kind {
-                EffectKind::Attempt => Some(self.live(&spec.name, &scope)),
+                EffectKind::Attempt => Some(self.live(&spec.name, scope)),
                 EffectKind::Reconcile => None,
             },
             grace: surroundings.grace,
@@ -146,8 +144,8 @@ impl EffectRunner {
             parent_started_at: run.started_at(),
             check: spec.name.clone(),
             scope: scope.clone(),
-            attempt,
-            before: run.nested_before(check, &scope, attempt).cloned().zip(run.reopened_at()),
+            attempt: *number,
+            before: run.nested_before(&attempt).cloned().zip(run.reopened_at()),
             surroundings: (*self.surroundings).clone(),
             store: Arc::clone(&self.store),
             world: Rc::clone(&self.world),
@@ -155,15 +153,14 @@ impl EffectRunner {
             reports: self.reports.clone(),
         });
         let (world, door) = (Rc::clone(&self.world), self.door());
-        let (at_work, done) = (Rc::clone(&self.at_work), key.clone());
+        let (at_work, done) = (Rc::clone(&self.at_work), attempt.clone());
         let task = tokio::task::spawn_local(async move {
+            let attempt = done.clone();
             let input = if let Some(nest) = nest {
                 // Kept apart: whoever is sent out would else be as large as a whole run inside this one.
                 match Box::pin(nest.perform(&request)).await {
-                    Rest::Answered(answer) => Input::Answered { check, scope, attempt, answer: *answer },
-                    Rest::Waits { child, reason } => {
-                        Input::NestedWaits { check, scope, attempt, child, reason }
-                    }
+                    Rest::Answered(answer) => Input::Answered { attempt, answer: *answer },
+                    Rest::Waits { child, reason } => Input::NestedWaits { attempt, child, reason },
                 }
             } else {
                 let mut answer = match world.provider(&request.provider) {
@@ -175,14 +172,14 @@ impl EffectRunner {
                 };
                 surroundings.secrets.redactor().answer(&mut answer);
                 match kind {
-                    EffectKind::Attempt => Input::Answered { check, scope, attempt, answer },
-                    EffectKind::Reconcile => Input::Reconciled { check, scope, attempt, answer },
+                    EffectKind::Attempt => Input::Answered { attempt, answer },
+                    EffectKind::Reconcile => Input::Reconciled { attempt, answer },
                 }
             };
             at_work.borrow_mut().remove(&done);
             world.bring(input, &door);
         });
-        self.at_work.borrow_mut().insert(key, Work { canceller, task: task.abort_handle() });
+        self.at_work.borrow_mut().insert(attempt, Work { canceller, task: task.abort_handle() });
     }
 
     /// Passes output on as it comes.

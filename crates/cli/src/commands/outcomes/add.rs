@@ -102,8 +102,8 @@ fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
     let own = || {
         let schema = outcome_kinds::find(name, &folders)?;
         Some(schema.and_then(|schema| {
-            Kind::own(name, &schema)
-                .map_err(|why| format!("`.escrow/outcomes/{name}.json` is no JSON Schema: {why}"))
+            Kind::custom(name, &schema)
+                .map_err(|why| format!("`.escrow/outcomes/{name}.json` is not a valid JSON Schema: {why}"))
         }))
     };
     Kind::registered(name).map(Ok).or_else(own)

@@ -85,7 +85,7 @@ fn parse_line(line: &[u8]) -> Result<Option<(String, String)>, &'static str> {
     let mut characters = name.chars();
     let begins_well = characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
     if !begins_well || !characters.all(|character| character.is_ascii_alphanumeric() || character == '_') {
-        return Err("the name is not made of messages, digits and `_`");
+        return Err("the name may contain only letters, digits and `_`");
     }
     if name.starts_with("ESCROW_") {
         return Err("names that begin with `ESCROW_` are taken");
@@ -111,7 +111,7 @@ mod tests {
             problems,
             [
                 "line 4: no `=`",
-                "line 5: the name is not made of messages, digits and `_`",
+                "line 5: the name may contain only letters, digits and `_`",
                 "line 6: names that begin with `ESCROW_` are taken",
                 "line 8: not UTF-8",
                 "line 9: the value contains a NUL character",

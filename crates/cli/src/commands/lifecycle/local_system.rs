@@ -1,0 +1,162 @@
+//! The production [`System`]: standard streams, the clock, processes, files and the store's ledger.
+
+use std::fs;
+use std::io::{self, BufRead, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use escrow_protocol::callback::{Callback, CallbackEnd, CallbackResult};
+use escrow_protocol::dispatch::Client;
+use escrow_protocol::receipt::{Ledger, LedgerError};
+use escrow_protocol::telemetry::{TelemetryHost, TelemetryLog};
+use escrow_runtime::callbacks::{self, Residents};
+use escrow_store::{Mode, ReceiptLedger, StoreError, StoreErrorKind};
+use tracing::debug;
+
+use super::system::{
+    FixtureFile, FixturesError, InputLine, LedgerAccess, ResidentQuestion, StateFile, System,
+};
+use super::telemetry_logs;
+
+#[derive(Default)]
+pub(super) struct LocalSystem {
+    receipt_ids_made: u64,
+    residents: Option<Residents>,
+}
+
+impl System for LocalSystem {
+    fn standard_input(&mut self, limit_bytes: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        io::stdin().lock().take(limit_bytes as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn next_line(&mut self, limit_bytes: usize) -> io::Result<InputLine> {
+        let mut input = io::stdin().lock();
+        let mut line = Vec::new();
+        input.by_ref().take(limit_bytes as u64 + 1).read_until(b'\n', &mut line)?;
+        if line.is_empty() {
+            return Ok(InputLine::End);
+        }
+        if line.len() > limit_bytes {
+            return Ok(InputLine::TooLong);
+        }
+        Ok(InputLine::Bytes(line))
+    }
+
+    fn print_line(&mut self, line: &str) -> io::Result<()> {
+        let mut output = io::stdout().lock();
+        output.write_all(line.as_bytes())?;
+        output.flush()
+    }
+
+    fn now_epoch_s(&mut self) -> u64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    }
+
+    fn fresh_receipt_id(&mut self) -> String {
+        self.receipt_ids_made += 1;
+        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        format!("rcpt-cli-{}-{}-{nanos}", std::process::id(), self.receipt_ids_made)
+    }
+
+    fn run_callbacks(&mut self, callbacks: &[Callback]) -> Vec<CallbackEnd> {
+        let started = Instant::now();
+        let ends = callbacks::run(callbacks);
+        debug!(callbacks = callbacks.len(), elapsed = ?started.elapsed(), "callbacks ended");
+        ends
+    }
+
+    fn register_residents(&mut self, clients: &[Client]) -> io::Result<()> {
+        self.residents = Some(Residents::new(clients.to_vec())?);
+        Ok(())
+    }
+
+    fn ask_residents(&mut self, question: &ResidentQuestion<'_>) -> Vec<CallbackResult> {
+        let ResidentQuestion { envelope, version, positions, deadline_ms } = *question;
+        match &mut self.residents {
+            Some(residents) => residents.ask(envelope, version, positions, deadline_ms),
+            None => Vec::new(),
+        }
+    }
+
+    fn notify_residents(&mut self, line: &str) {
+        if let Some(residents) = &mut self.residents {
+            residents.tell(line);
+        }
+    }
+
+    fn open_ledger(&mut self, path: &Path, access: LedgerAccess) -> Result<Box<dyn Ledger>, LedgerError> {
+        let mode = match access {
+            LedgerAccess::Read => Mode::Read,
+            LedgerAccess::Write => Mode::Write,
+        };
+        match ReceiptLedger::open(path, mode) {
+            Ok(ledger) => Ok(Box::new(ledger)),
+            Err(error) => Err(LedgerError::Storage(storage_message(&error, path))),
+        }
+    }
+
+    fn fixtures(&mut self, root: &Path) -> Result<Vec<FixtureFile>, FixturesError> {
+        if !root.is_dir() {
+            return Err(FixturesError::NotADirectory);
+        }
+        let mut paths = Vec::new();
+        collect_json(root, &mut paths)
+            .map_err(|error| FixturesError::Unreadable { path: root.to_owned(), error })?;
+        paths.sort();
+        let read = |path: PathBuf| match fs::read(&path) {
+            Ok(contents) => Ok(FixtureFile { path: path.into_os_string(), contents }),
+            Err(error) => Err(FixturesError::Unreadable { path, error }),
+        };
+        paths.into_iter().map(read).collect()
+    }
+
+    fn state_directory(&mut self, workspace: &Path) -> PathBuf {
+        let git = Command::new("git")
+            .args(["rev-parse", "--git-path", "lifeloop/renewal"])
+            .current_dir(workspace)
+            .stdin(Stdio::null())
+            .output();
+        match git {
+            Ok(output) if output.status.success() => {
+                workspace.join(String::from_utf8_lossy(&output.stdout).trim_end())
+            }
+            Ok(_) | Err(_) => workspace.join(".lifeloop/renewal"),
+        }
+    }
+
+    fn state_file(&mut self, directory: &Path, file: StateFile) -> io::Result<Option<String>> {
+        match fs::read_to_string(directory.join(file.name())) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn telemetry_log(&mut self, host: TelemetryHost, repository: Option<&Path>) -> Option<TelemetryLog> {
+        telemetry_logs::newest(host, repository.unwrap_or(Path::new(".")))
+    }
+}
+
+/// The first two messages are those of release 0.9.0; the others say what to do.
+fn storage_message(error: &StoreError, path: &Path) -> String {
+    match error.kind {
+        StoreErrorKind::Unopenable => format!("unable to open database file: {}", path.display()),
+        StoreErrorKind::NotADatabase => "file is not a database".to_owned(),
+        _ => format!("{error}; {}", error.help()),
+    }
+}
+
+fn collect_json(directory: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect_json(&path, paths)?;
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
