@@ -26,7 +26,7 @@ pub enum NotReopened {
     NotEnded,
     #[error("it has completed, so nothing failed")]
     Completed,
-    #[error("a person denied it, and that stands")]
+    #[error("a person denied it, and a denial is final")]
     Denied,
 }
 

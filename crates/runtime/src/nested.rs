@@ -199,7 +199,7 @@ impl Nest {
         let inputs = inputs(&plan, request.fields.get("with"))?;
         let artifacts = self.surroundings.artifacts.join(folder_in_scope(&self.check, &self.scope));
         fs::create_dir_all(&artifacts)
-            .map_err(|error| world(&format!("cannot make `{}`: {error}", artifacts.display())))?;
+            .map_err(|error| world(&format!("cannot create `{}`: {error}", artifacts.display())))?;
         let secrets = self.secrets(&plan)?;
         let facts = crate::facts::gather(&plan, &self.surroundings.directory, &artifacts, &secrets);
         let options = RunOptions {

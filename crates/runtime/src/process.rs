@@ -47,6 +47,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
+use tracing::debug;
 
 pub use capture::{Captured, Spool, Stream, Watcher};
 pub use orphans::{Orphans, end_orphans_of};
@@ -195,6 +196,7 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
     };
     let (end, unended) = follow(&limits, &mut child, &mut tree, &has_ended, talk).await;
     drop(tree);
+    debug!(?end, elapsed = ?began.elapsed(), unended, "process ended");
     let (stdout, stderr) = (stdout.finish(), stderr.finish());
     let input_problem = input_problem.into_inner();
     Ok(Finished { end, stdout, stderr, duration: began.elapsed(), input_problem, unended })

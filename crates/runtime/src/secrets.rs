@@ -43,12 +43,12 @@ impl fmt::Debug for Secrets {
 /// Why a secret that a check asks for is not there.
 #[derive(Debug, Error)]
 pub enum SecretError {
-    #[error("secret `{name}` is not there: the environment variable `{variable}` is not set")]
+    #[error("secret `{name}` is missing: the environment variable `{variable}` is not set")]
     Unset { name: String, variable: String },
-    #[error("secret `{name}` is not there: `{path}` cannot be read: {error}")]
+    #[error("secret `{name}` is missing: `{path}` cannot be read: {error}")]
     File { name: String, path: String, error: io::Error },
     /// Without what the command printed, which may be half a secret.
-    #[error("secret `{name}` is not there: `{program}` {problem}")]
+    #[error("secret `{name}` is missing: `{program}` {problem}")]
     Command { name: String, program: String, problem: String },
     #[error("secret `{name}` {problem}")]
     Unusable { name: String, problem: &'static str },

@@ -21,6 +21,7 @@ use escrow_store::{Journal, Lease, LeaseError, StoreError};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tracing::debug;
 
 use crate::cancellation::Cancellation;
 use crate::process::Stream;
@@ -84,7 +85,7 @@ pub enum DriveError {
     #[error("{left} of the processes that run `{run}` had started still run and cannot be ended")]
     Orphans { run: escrow_model::RunId, left: usize },
     /// A bug: whoever was sent out has panicked, and nobody would ever hear from it.
-    #[error("whoever did the work of `{0}` came to an end without an answer")]
+    #[error("the task of `{0}` ended without a result")]
     Lost(String),
 }
 
@@ -294,6 +295,8 @@ impl Drive<'_> {
         if !turn.entries.is_empty() || !delivered.is_empty() {
             let expected = self.run.entries() - turn.entries.len() as u64;
             committer.commit(&self.run, expected, &turn.entries, &delivered).await?;
+            let (entries, effects) = (turn.entries.len(), turn.effects.len());
+            debug!(run = %self.lease.run(), entries, effects, messages = delivered.len(), "turn committed");
             if had_secrets {
                 self.rebuild()?;
             }

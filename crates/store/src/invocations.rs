@@ -63,7 +63,7 @@ pub enum InvocationEnd {
     StillOpen(InvocationRow),
     /// Nothing ran, and nobody says what it came to.
     NothingRan(InvocationRow),
-    /// It has ended before; an override names who and why.
+    /// It has ended before; an override needs a name and a reason.
     EndedBefore(InvocationRow),
     /// Its runs came to something worse; a better word needs a `why`.
     BetterThanItsRuns(InvocationRow),

@@ -71,7 +71,7 @@ impl Item<'_> {
                 remark(format!("{of} waits: {} ({id})", printable(prompt)))
             }
             What::ReconcileStarted { of, .. } => {
-                remark(format!("{of} may have taken effect: reconcile looks"))
+                remark(format!("{of} may have taken effect: running `reconcile`"))
             }
             What::Reconciled { of, finding, detail } => {
                 let found = finding.map_or("unknown", |finding| finding.as_str());
@@ -81,7 +81,7 @@ impl Item<'_> {
             What::RunResumed => remark("resumed".into()),
             What::RunReopened { places } => {
                 let what = match places {
-                    [] => "only the artifacts are looked at again".to_owned(),
+                    [] => "only the artifacts are verified again".to_owned(),
                     [one] => format!("{}{} is run again", one.check, one.scope),
                     several => format!("{} are run again", count(several.len(), "check")),
                 };

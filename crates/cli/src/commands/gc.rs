@@ -58,7 +58,7 @@ struct Retention {
 impl Retention {
     fn of(arguments: &GcArguments) -> Result<Retention, Failure> {
         let bad = |option: &str, text: &str, help: &str| {
-            Failure::author("usage", format!("`{option} {text}` makes no sense")).help(help)
+            Failure::author("usage", format!("`{text}` is not a valid value of `{option}`")).help(help)
         };
         let age = arguments.older_than.as_deref().map(|text| {
             parse_duration(text)

@@ -60,12 +60,12 @@ fn not_resumable(row: &RunRow) -> Failure {
     match row.status {
         RunStatus::Running | RunStatus::Waiting => {
             Failure::person("not_ended", format!("run `{}` has not ended: it is {word}", row.id))
-                .help(format!("`escrow resume {}` goes on with it", row.id))
+                .help(format!("`escrow resume {}` resumes it", row.id))
         }
         RunStatus::Completed => Failure::person("ended", format!("run `{}` has ended: {word}", row.id)),
         RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
             Failure::person("ended", format!("run `{}` has ended: {word}", row.id))
-                .help(format!("`escrow resume {} --failed` runs again what failed", row.id))
+                .help(format!("`escrow resume {} --failed` runs failed checks again", row.id))
         }
     }
 }
@@ -107,7 +107,7 @@ fn reopen(row: &RunRow, store: Arc<Store>, state: &StateDirectory, ui: &Ui) -> R
         }
         Err(why) => {
             store.release(&lease)?;
-            Err(Failure::person("ended", format!("run `{}` cannot be opened again: {why}", row.id)))
+            Err(Failure::person("ended", format!("run `{}` cannot be reopened: {why}", row.id)))
         }
     }
 }
@@ -115,9 +115,8 @@ fn reopen(row: &RunRow, store: Arc<Store>, state: &StateDirectory, ui: &Ui) -> R
 pub(crate) fn take_over(row: &RunRow, store: &Store) -> Result<Lease, Failure> {
     store.acquire(&row.id, &this_process(), liveness).map_err(|error| match error {
         LeaseError::Store(error) => error.into(),
-        LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => {
-            Failure::person("held", error.to_string()).help("it goes on there; `escrow runs show` tells how")
-        }
+        LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => Failure::person("held", error.to_string())
+            .help("it continues there; `escrow runs show` shows its status"),
     })
 }
 

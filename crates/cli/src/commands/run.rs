@@ -171,7 +171,7 @@ fn artifact_directory(
 fn create_canonical(path: &Path) -> Result<PathBuf, Failure> {
     std::fs::create_dir_all(path)
         .and_then(|()| path.canonicalize())
-        .map_err(|error| Failure::world("artifacts", format!("cannot make `{}`: {error}", path.display())))
+        .map_err(|error| Failure::world("artifacts", format!("cannot create `{}`: {error}", path.display())))
 }
 
 fn cores() -> u32 {

@@ -102,7 +102,7 @@ fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit> {
     let mut text = show_run(&run, ui.page);
     if row.status == RunStatus::Running && !is_driven(store, &row)? {
         text.push_str(&format!(
-            "{}  nobody drives this run: the process that did is gone\n  next: escrow resume {}\n",
+            "{}  the process that drove this run is gone\n  next: escrow resume {}\n",
             ui.page.yellow("interrupted"),
             row.id
         ));

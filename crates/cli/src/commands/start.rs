@@ -112,12 +112,11 @@ pub(crate) fn begin(order: Order, store: Arc<Store>) -> Result<Begun, Failure> {
 fn written_down(in_plan: bool) -> Failure {
     let place = if in_plan { "the playbook" } else { "a path or an option of the run" };
     Failure::author("secret_written_down", format!("{place} contains the value of a declared secret"))
-        .help("a check with `secrets: [NAME]` reads it as `$NAME`; a common word is no secret")
+        .help("a check with `secrets: [NAME]` reads it as `$NAME`; do not use a common word as a secret")
 }
 
 fn inseparable(error: &Inseparable) -> Failure {
-    Failure::author("secret_written_down", error.to_string())
-        .help("a common word is no secret: choose another")
+    Failure::author("secret_written_down", error.to_string()).help("do not use a common word as a secret")
 }
 
 pub(crate) struct Begun {
@@ -208,13 +207,11 @@ fn drive_failure(error: DriveError, id: &RunId) -> Failure {
     match error {
         DriveError::Store(error) => {
             let failure: Failure = error.into();
-            failure.help(format!(
-                "everything that was started has been ended; go on with `escrow resume {id}` once this is mended"
-            ))
+            failure.help(format!("its processes were ended; fix the cause, then `escrow resume {id}`"))
         }
         DriveError::Fenced(_) => Failure::person("fenced", error.to_string()),
         DriveError::Lost(_) => Failure::bug(format!("this is a bug in Escrow: {error}"))
-            .help(format!("what ran was ended; `escrow resume {id}` goes on from the journal")),
+            .help(format!("its processes were ended; `escrow resume {id}` resumes the run")),
         DriveError::Inseparable(error) => inseparable(&error),
         DriveError::Orphans { .. } => Failure::world("orphans", error.to_string())
             .help(format!("nothing was run again; end them, then `escrow resume {id}`")),

@@ -43,7 +43,7 @@ impl InvocationRecord {
                     Some(status) if status == ended.status && status.is_terminal() => {
                         (ended.reason.summary.len() > TEXT_BYTES_MAX).then_some("has too long a text")
                     }
-                    _ => Some("ends for a reason that is none"),
+                    _ => Some("ends with an unknown reason"),
                 }
             }
         })
