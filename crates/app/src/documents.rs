@@ -17,8 +17,8 @@ pub use attention::{attention, attention_item, next_command};
 pub use error::error;
 pub use history::{Change, ChangeReason, history_change};
 pub use invocation::{invocation, invocation_with};
-pub use outcome::{added_outcome, outcome};
-pub use run::{resume_failure, run, run_in_store, run_row, run_summary};
+pub use outcome::{added_outcome, outcome, run_outcomes};
+pub use run::{resume_failure, run, run_row, run_summary, run_with_outcomes};
 pub use wait::approvals;
 
 use escrow_playbook::{Diagnostic, Report};

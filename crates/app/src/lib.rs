@@ -3,7 +3,12 @@
 //! **Invariant:** no terminal, no HTTP, no printing. What a use case has to tell is in its return value, or reaches
 //! an observer that the caller brings.
 
+mod begin;
 pub mod documents;
+mod nested;
 pub mod telemetry;
 pub mod timeline;
 pub mod words;
+
+pub use begin::{BeginError, Begun, StartRequest, begin};
+pub use nested::NestedRuns;

@@ -18,7 +18,7 @@ use escrow_model::{Entry, Millis, ScopePath};
 use escrow_runtime::process::Stream;
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{NestedNews, Observer};
-use escrow_runtime::telemetry::{Parcel, Sender, Settings, Target, Temporality};
+use escrow_runtime::telemetry::{Export, Sender, Settings, Target, Temporality};
 use serde_json::Value;
 
 use crate::timeline::Timeline;
@@ -112,9 +112,9 @@ impl Telemetry {
 
     fn post(&mut self, target: &Target, mut body: Value) {
         self.redactor.value(&mut body);
-        let parcel = Parcel { target: target.clone(), body: body.to_string() };
+        let export = Export { target: target.clone(), body: body.to_string() };
         let Settings { timeout, certificate, .. } = &self.settings;
-        self.sender.get_or_insert_with(|| Sender::start(*timeout, certificate.as_deref())).send(parcel);
+        self.sender.get_or_insert_with(|| Sender::start(*timeout, certificate.as_deref())).send(export);
     }
 
     /// Sends the rest, waits for a bounded time, and returns what could not be delivered.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{
-    ArtifactContract, Delivery, DeliveryStatus, ExpectedArtifact, Location, Millis, MissingArtifact, Outcome,
-    Problem, ProducedArtifact, SeenFile, Sighting,
+    ArtifactContract, Delivery, DeliveryStatus, ExpectedArtifact, InspectedArtifact, Location, Millis,
+    MissingArtifact, Outcome, Problem, ProducedArtifact, SeenFile,
 };
 
 use crate::Schema;
@@ -30,8 +30,8 @@ pub struct DeliveredOutcome {
 pub fn judge_delivery(
     contract: &ArtifactContract,
     kinds: &dyn Fn(&str) -> Option<Kind>,
-    before: &[Sighting],
-    seen: &[Sighting],
+    before: &[InspectedArtifact],
+    seen: &[InspectedArtifact],
     checked_at_ms: Millis,
 ) -> Verified {
     let mut outcomes = Vec::new();
@@ -107,7 +107,7 @@ fn reject(problem: Problem, detail: impl Into<String>) -> Rejection {
 struct Baseline<'a>(BTreeMap<&'a str, &'a SeenFile>);
 
 impl<'a> Baseline<'a> {
-    fn of(sightings: &'a [Sighting]) -> Baseline<'a> {
+    fn of(sightings: &'a [InspectedArtifact]) -> Baseline<'a> {
         let files = sightings.iter().flat_map(|sighting| &sighting.files);
         Baseline(files.map(|file| (file.path.as_str(), file)).collect())
     }
@@ -128,7 +128,7 @@ fn judge_one<'s>(
     expected: &ExpectedArtifact,
     kinds: &dyn Fn(&str) -> Option<Kind>,
     baseline: &Baseline<'_>,
-    seen: Option<&'s Sighting>,
+    seen: Option<&'s InspectedArtifact>,
 ) -> Result<Files<'s>, Rejection> {
     let Some(seen) = seen else { return Err(Problem::Absent.into()) };
     if let Some(refused) = &seen.refused {

@@ -1,7 +1,9 @@
 //! Edge cases of artifact delivery: empty files, media types and content schemas.
 
 use escrow_contract::judge_delivery;
-use escrow_model::{ArtifactContract, ArtifactPath, ExpectedArtifact, Location, SeenFile, Sighting, Source};
+use escrow_model::{
+    ArtifactContract, ArtifactPath, ExpectedArtifact, InspectedArtifact, Location, SeenFile, Source,
+};
 use serde_json::{Value, json};
 
 fn report() -> ExpectedArtifact {
@@ -25,7 +27,7 @@ fn check(expected: ExpectedArtifact, size: u64, mime_type: Option<&str>, content
         repeated_key: None,
         holds_secret: false,
     };
-    let seen = Sighting { id: "report".into(), files: vec![file], refused: None };
+    let seen = InspectedArtifact { id: "report".into(), files: vec![file], refused: None };
     let delivery =
         judge_delivery(&ArtifactContract { expected: vec![expected] }, &|_| None, &[], &[seen], 0).delivery;
     match delivery.missing_required.first() {

@@ -1,276 +1,323 @@
-//! The one place where the state of a run changes. Live runs and replay go through this door.
+//! The single place where the state of a run changes, for live runs and for replay.
 //!
-//! **Invariant:** applying never decides. It records what an entry says and notes, on the agenda, what may now
-//! be worth a look.
+//!   Entry ──> Run::apply ──> state, agenda
+//!
+//! **Invariant:** applying never decides. It records what an entry says and puts on the agenda what may follow from
+//! it. An event that cannot follow from the entries before it is an error, so a journal that is corrupt or another
+//! run's is refused instead of read as something else.
 
 use std::sync::Arc;
 
 use escrow_model::{
-    Assumption, CheckIndex, Entry, Event, Issue, Message, Millis, Plan, Reason, ReasonCode, RunStatus,
-    ScopePath, SkipReason, Verdict, WaitKind,
+    Answer, Assumption, CheckIndex, Entry, Event, Issue, IssueCode, Message, Millis, Plan, Reason,
+    ReasonCode, RoutedBy, RoutingBlock, RunStatus, ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
 };
 use serde_json::Value;
 
-use crate::graph::BlockName;
+use crate::apply_error::{ApplyError, PhaseName};
 use crate::location::Location;
 use crate::run::Run;
-use crate::state::{Failure, History, Node, Phase, Remembered, Route, RunFailure, Stopping, Wait};
+use crate::state::{
+    AnswerHistory, Cell, Certainty, Failure, Node, Phase, RecordedAnswer, Route, RunFailure, Stopping, Wait,
+};
 use crate::verdict::failure_code;
 
 impl Run {
-    /// Records one entry. `RunStarted` is the first and made this run; it is not applied twice.
-    pub(crate) fn apply(&mut self, entry: &Entry) {
+    /// Records one entry. After an error the run has to be dropped: it may have taken in a part of the entry.
+    pub(crate) fn apply(&mut self, entry: &Entry) -> Result<(), ApplyError> {
+        self.check_run_status(&entry.event)?;
         self.state.entries += 1;
         let at = entry.at;
         match &entry.event {
-            Event::RunStarted { .. } => {}
+            Event::RunStarted { .. } => Ok(()),
             Event::CheckSkipped { check, scope, reason, .. } => {
-                let check = self.index(check);
-                self.skip(check, scope, *reason);
+                let check = self.index(check)?;
+                self.skip(check, scope, *reason)
             }
-            Event::AttemptStarted { check, scope, request, .. } => {
-                let check = self.index(check);
-                let slot = crate::pure::needs_slot(&request.provider);
-                self.state.slots_used += u32::from(slot);
-                for group in self.groups_of(check, scope).into_iter().flatten() {
-                    *self.state.in_flight.entry(group).or_default() += 1;
-                }
+            Event::AttemptStarted { check, scope, attempt, request, .. } => {
+                let check = self.index(check)?;
+                self.expect_phase(check, scope, &[PhaseName::Pending, PhaseName::Due])?;
+                self.expect_attempt(check, scope, *attempt, self.next_attempt(check, scope))?;
                 let state = &mut self.state.checks[check.place()];
                 state.runs += 1;
                 *state.attempts.get_or_default(scope.clone()) += 1;
-                self.set_phase(check, scope, Phase::Running);
-                if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.request = Some(Arc::clone(request));
-                    cell.slot = slot;
-                    cell.past.runs += 1;
-                    cell.skip = None;
-                    cell.unknown = false;
-                }
+                self.set_phase(check, scope, Phase::Running { request: Arc::clone(request) })?;
+                let cell = self.expect_cell_mut(check, scope)?;
+                cell.last_result.runs += 1;
+                cell.certainty = Certainty::Known;
+                Ok(())
             }
-            Event::AttemptAnswered { check, scope, answer, .. } => {
-                let check = self.index(check);
-                self.answered(check, scope, Arc::clone(answer));
+            Event::AttemptAnswered { check, scope, attempt, answer } => {
+                let check = self.index(check)?;
+                self.expect_last_attempt(check, scope, *attempt)?;
+                self.answered(check, scope, answer)
             }
-            Event::CheckJudged { check, scope, verdict, issues, violation, fault, settled, .. } => {
-                let check = self.index(check);
-                if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.fault = *fault;
+            Event::CheckJudged { check, scope, attempt, verdict, issues, fault, violation, settled } => {
+                let check = self.index(check)?;
+                if *attempt > 0 {
+                    self.expect_last_attempt(check, scope, *attempt)?;
                 }
-                self.judged(check, scope, *verdict, issues, *violation);
-                if *settled {
-                    self.settle(check, scope);
-                }
+                self.expect_judgeable(check, scope)?;
+                self.set_phase(check, scope, Phase::Judged { fault: *fault })?;
+                self.judged(check, scope, *verdict, issues, *violation)?;
+                if *settled { self.settle(check, scope) } else { Ok(()) }
             }
             Event::OutcomeStored { outcome } => {
+                if let Some(check) = &outcome.check {
+                    self.index(check)?;
+                }
                 self.state.outcomes.push((at, Arc::new((**outcome).clone())));
+                Ok(())
             }
             Event::CheckSettled { check, scope } => {
-                let check = self.index(check);
-                self.settle(check, scope);
+                let check = self.index(check)?;
+                let open = [PhaseName::Judged, PhaseName::RetryWait, PhaseName::Due, PhaseName::Waiting];
+                self.expect_phase(check, scope, &open)?;
+                self.settle(check, scope)
             }
             Event::RetryScheduled { check, scope, at, .. } => {
-                let check = self.index(check);
-                self.set_phase(check, scope, Phase::RetryWait(*at));
-                if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.retries += 1;
-                }
+                let check = self.index(check)?;
+                self.expect_phase(check, scope, &[PhaseName::Judged])?;
+                self.set_phase(check, scope, Phase::RetryWait { due: *at })?;
+                self.expect_cell_mut(check, scope)?.retries += 1;
                 self.forget_route(check, scope);
-                self.state.retries.insert((*at, Location::new(check, scope.clone())));
+                Ok(())
             }
             Event::RetryDue { check, scope } => {
-                let check = self.index(check);
+                let check = self.index(check)?;
+                self.expect_phase(check, scope, &[PhaseName::RetryWait])?;
                 self.go_on_running();
-                self.set_phase(check, scope, Phase::Due);
-                self.state.agenda.0.checks.insert(Location::new(check, scope.clone()));
+                self.make_due(check, scope)
             }
             Event::Routed { check, scope, by, to, to_scope, goto_event, again, .. } => {
-                let (source, target) = (self.index(check), self.index(to));
+                let (source, target) = (self.index(check)?, self.index(to)?);
+                if self.withdraws_open_attempt(source, scope, target) {
+                    return Err(ApplyError::WithdrawsAttempt(to.clone()));
+                }
                 if *again {
                     *self.state.loops.entry(self.region(target, to_scope)).or_default() += 1;
                 }
                 let source = Location::new(source, scope.clone());
-                self.decide_anew(&source, target, to_scope, goto_event.as_deref());
-                self.note_run_target(source, by, Location::new(target, to_scope.clone()));
+                self.invalidate_from(&source, target, to_scope, goto_event.as_deref())?;
+                self.note_run_target(source, *by, Location::new(target, to_scope.clone()));
+                Ok(())
             }
             Event::RoutingDone { check, scope, block } => {
-                let check = self.index(check);
-                self.routing_done(check, scope, block);
+                let check = self.index(check)?;
+                self.routing_done(check, scope, *block)
             }
             Event::LoopBudgetExceeded { check, scope, to, limit } => {
-                let (source, target) = (self.index(check), self.index(to));
+                let (source, target) = (self.index(check)?, self.index(to)?);
                 let message = format!("routing to `{to}` again would exceed the loop budget of {limit}");
                 self.halt(target, scope);
-                self.raise(source, scope, &Issue::error("routing/loop_budget_exceeded", message.clone()));
+                self.raise(source, scope, &Issue::error(IssueCode::LoopBudgetExceeded, message.clone()));
                 self.fail_run(ReasonCode::FailedLoopBudget, source, message);
+                Ok(())
             }
             Event::IssueRaised { check, scope, issue, fails_run } => {
-                let check = self.index(check);
+                let check = self.index(check)?;
                 self.raise(check, scope, issue);
                 if let Some(code) = fails_run {
                     self.fail_run(*code, check, issue.message.clone());
                 }
+                Ok(())
             }
-            Event::WarningRaised { warning } => self.state.warnings.push(warning.clone()),
-            Event::FaultDetected { .. } | Event::FaultIsolated { .. } => {}
+            Event::WarningRaised { warning } => {
+                self.state.warnings.push(warning.clone());
+                Ok(())
+            }
+            Event::FaultDetected { check, .. } | Event::FaultIsolated { check, .. } => {
+                self.index(check).map(|_| ())
+            }
             Event::RecoveryStarted { check, scope, .. } => {
-                let check = self.index(check);
-                if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.recovering = true;
-                }
+                let check = self.index(check)?;
+                self.expect_cell_mut(check, scope)?.recovering = true;
+                Ok(())
             }
             Event::RecoverySucceeded { check, scope } | Event::RecoveryExhausted { check, scope } => {
-                let check = self.index(check);
-                if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.recovering = false;
-                }
+                let check = self.index(check)?;
+                self.expect_cell_mut(check, scope)?.recovering = false;
+                Ok(())
             }
-            Event::WaitStarted { check, scope, kind, id, digest, prompt, choices, expires_at } => {
-                let check = self.index(check);
+            Event::WaitStarted {
+                check,
+                scope,
+                kind,
+                id,
+                digest,
+                nested_reason,
+                prompt,
+                choices,
+                expires_at,
+            } => {
+                let check = self.index(check)?;
                 let wait = Wait {
                     location: Location::new(check, scope.clone()),
                     kind: *kind,
                     digest: digest.clone(),
+                    nested_reason: *nested_reason,
                     prompt: prompt.clone(),
                     choices: choices.clone(),
                     expires_at: *expires_at,
                 };
-                if self.node(check, scope).is_some_and(Node::is_settled) {
-                    // A run that was opened again asks once more about what nobody knows.
-                    self.uncount(check, scope);
-                }
-                self.set_phase(check, scope, Phase::Waiting(id.clone()));
-                if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.unknown = *kind == WaitKind::UnknownEffect;
-                    cell.suspect &= !cell.unknown;
-                    // Who waits needs no slot.
-                    if std::mem::take(&mut cell.slot) {
-                        self.state.slots_used = self.state.slots_used.saturating_sub(1);
-                    }
-                }
-                self.state.waits.insert(id.clone(), wait);
-                // It may have been called because there was room, and does not take it.
-                self.leave_room(check, scope);
+                self.wait(id, wait)
             }
-            Event::ReconcileStarted { check, scope, request, .. } => {
-                let check = self.index(check);
-                self.set_phase(check, scope, Phase::Reconciling);
-                if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.unknown = true;
-                    cell.suspect = false;
-                    cell.request = Some(Arc::clone(request));
-                    // The attempt has just left its slot, so there is one.
-                    cell.slot = true;
-                    self.state.slots_used += 1;
-                }
+            Event::ReconcileStarted { check, scope, attempt, request } => {
+                let check = self.index(check)?;
+                self.expect_last_attempt(check, scope, *attempt)?;
+                self.expect_phase(check, scope, &[PhaseName::Answered, PhaseName::Pending, PhaseName::Due])?;
+                self.set_phase(check, scope, Phase::Reconciling { request: Arc::clone(request) })?;
+                self.expect_cell_mut(check, scope)?.certainty = Certainty::Unknown;
+                Ok(())
             }
-            Event::Reconciled { check, scope, finding, .. } => {
-                let check = self.index(check);
+            Event::Reconciled { check, scope, attempt, finding, .. } => {
+                let check = self.index(check)?;
+                self.expect_last_attempt(check, scope, *attempt)?;
+                self.expect_phase(check, scope, &[PhaseName::Reconciling])?;
                 match finding {
                     Some(Assumption::Retry) => self.repeat(check, scope),
                     // The verdict or the wait follows as an entry of its own.
                     Some(Assumption::Done | Assumption::Failed) | None => {
-                        self.set_phase(check, scope, Phase::Judged);
+                        self.set_phase(check, scope, Phase::Answered)
                     }
                 }
             }
             Event::MessageDelivered { message, refused: None } => {
-                self.go_on_running();
-                self.message_delivered(message);
-            }
-            Event::MessageDelivered { refused: Some(_), .. } => {}
-            Event::WaitExpired { id } => {
-                self.go_on_running();
-                if let Some(wait) = self.state.waits.get_mut(id) {
-                    wait.expires_at = None;
+                if let Some(refused) = self.refusal(message) {
+                    return Err(ApplyError::Refused(refused));
                 }
+                self.go_on_running();
+                self.message_delivered(message)
+            }
+            Event::MessageDelivered { refused: Some(_), .. } => Ok(()),
+            Event::WaitExpired { id } => {
+                let wait = self.state.waits.get_mut(id).ok_or_else(|| ApplyError::NoWait(id.clone()))?;
+                wait.expires_at = None;
+                self.go_on_running();
+                Ok(())
             }
             Event::MemoryChanged { namespace, key, value } => {
-                let space = self
-                    .state
-                    .memory
-                    .entry(namespace.clone())
-                    .or_insert_with(|| Value::Object(Default::default()));
-                if let Value::Object(space) = space {
-                    match value {
-                        Some(value) => drop(space.insert(key.clone(), value.clone())),
-                        None => drop(space.shift_remove(key)),
-                    }
-                }
+                self.change_memory(namespace, key, value.as_ref());
+                Ok(())
             }
-            Event::RunResumed {} => self.go_on_running(),
-            Event::RunReopened { places, .. } => self.reopened(at, places),
+            Event::RunResumed {} => {
+                self.go_on_running();
+                Ok(())
+            }
+            Event::RunReopened { places, .. } => self.apply_reopened(at, places),
             Event::RunWaiting { reason } => {
+                expect_status(reason, reason.code.status() == RunStatus::Waiting)?;
                 self.state.status = RunStatus::Waiting;
                 self.state.reason = Some(reason.clone());
+                Ok(())
             }
-            Event::DeadlinePassed {} => self.stop(Stopping::Deadline),
-            Event::CheckInspected { check, scope, delivery, .. } => {
-                let check = self.index(check);
-                if let Some(cell) = self.cell_mut(check, scope) {
-                    cell.delivery = Some(delivery.clone());
+            Event::DeadlinePassed {} => {
+                if self.state.stopping.is_some() {
+                    return Err(ApplyError::AlreadyStopping);
                 }
+                self.stop(Stopping::Deadline);
+                Ok(())
             }
-            Event::ArtifactsVerified { delivery } => self.state.delivery = Some(delivery.clone()),
+            Event::CheckInspected { check, scope, attempt, delivery } => {
+                let check = self.index(check)?;
+                self.expect_last_attempt(check, scope, *attempt)?;
+                self.expect_phase(check, scope, &[PhaseName::Inspecting])?;
+                self.set_phase(check, scope, Phase::Inspecting { delivery: Some(delivery.clone()) })
+            }
+            Event::ArtifactsVerified { delivery } => {
+                if self.state.delivery.is_some() {
+                    return Err(ApplyError::AlreadyVerified);
+                }
+                self.state.delivery = Some(delivery.clone());
+                Ok(())
+            }
             Event::RunEnded { reason } => self.ended(at, reason),
-            Event::RunOverridden { reason, by, why } => self.apply_override(at, reason, by, why),
+            Event::RunOverridden { reason, by, why } => {
+                let status = reason.code.status();
+                expect_status(reason, ReasonCode::overridden(status) == Some(reason.code))?;
+                self.apply_override(at, reason, by, why);
+                Ok(())
+            }
         }
     }
 
-    /// Nobody is waited for any more; if somebody still is, the run will say so again.
+    /// Only two events may follow the end of a run, and those two need it.
+    fn check_run_status(&self, event: &Event) -> Result<(), ApplyError> {
+        let ended = self.state.status.is_terminal();
+        let needs_end = matches!(event, Event::RunReopened { .. } | Event::RunOverridden { .. });
+        match event {
+            Event::RunStarted { .. } if self.state.entries > 0 => Err(ApplyError::AlreadyStarted),
+            _ if needs_end && !ended => Err(ApplyError::NotEnded),
+            _ if ended && !needs_end => Err(ApplyError::AfterEnd),
+            _ => Ok(()),
+        }
+    }
+
+    /// A run that waited for people runs on. If it still has to wait, a later entry says so again.
     fn go_on_running(&mut self) {
         self.state.status = RunStatus::Running;
         self.state.reason = None;
     }
 
-    fn ended(&mut self, at: Millis, reason: &Reason) {
+    fn ended(&mut self, at: Millis, reason: &Reason) -> Result<(), ApplyError> {
+        expect_status(reason, reason.code.status().is_terminal())?;
+        if self.state.busy > 0 {
+            return Err(ApplyError::StillBusy);
+        }
         self.state.status = reason.code.status();
         self.state.reason = Some(reason.clone());
         self.state.ended_at = Some(at);
+        Ok(())
     }
 
-    fn skip(&mut self, check: CheckIndex, scope: &ScopePath, reason: SkipReason) {
+    fn skip(&mut self, check: CheckIndex, scope: &ScopePath, reason: SkipReason) -> Result<(), ApplyError> {
         if scope.depth() < self.plan().check(check).fan.len() {
-            self.skip_group(check, scope, reason);
-            return;
+            return self.skip_group(check, scope, reason);
         }
-        if self.set_phase(check, scope, Phase::Settled) {
-            if let Some(cell) = self.cell_mut(check, scope) {
-                cell.skip = Some(reason);
-            }
-            self.close(check, scope);
+        let cell = self.expect_cell(check, scope)?;
+        let may_skip = match &cell.phase {
+            Phase::Pending | Phase::Due | Phase::RetryWait { .. } | Phase::Judged { .. } => true,
+            Phase::Waiting { request, .. } => request.is_none(),
+            Phase::Running { .. }
+            | Phase::Reconciling { .. }
+            | Phase::Inspecting { .. }
+            | Phase::Answered
+            | Phase::Settled { .. } => false,
+        };
+        if !may_skip {
+            return Err(self.wrong_phase(check, scope));
         }
+        self.set_phase(check, scope, Phase::Settled { skipped: Some(reason) })?;
+        self.close(check, scope)
     }
 
-    fn answered(&mut self, check: CheckIndex, scope: &ScopePath, answer: Arc<escrow_model::Answer>) {
+    fn answered(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        answer: &Arc<Answer>,
+    ) -> Result<(), ApplyError> {
+        if !self.expect_cell(check, scope)?.phase.has_open_attempt() {
+            return Err(self.wrong_phase(check, scope));
+        }
         let entry = self.state.entries;
         for (name, value) in &answer.env {
             self.state.env.insert(name.clone(), Value::String(value.clone()));
         }
-        for group in self.groups_of(check, scope).into_iter().flatten() {
-            if let Some(count) = self.state.in_flight.get_mut(&group) {
-                *count = count.saturating_sub(1);
-            }
-            self.state.agenda.0.freed.insert(group);
-        }
         let histories = &mut self.state.checks[check.place()].histories;
         for depth in 0..=scope.depth() {
-            let History(remembered) = histories.get_or_default(scope.truncated(depth));
-            remembered.push(Remembered { entry, answer: Arc::clone(&answer) });
+            let AnswerHistory(recorded) = histories.get_or_default(scope.truncated(depth));
+            recorded.push(RecordedAnswer { entry, answer: Arc::clone(answer) });
         }
-        let phase = if self.inspects(check, &answer) { Phase::Inspecting } else { Phase::Judged };
-        self.set_phase(check, scope, phase);
-        let mut freed = false;
-        if let Some(cell) = self.cell_mut(check, scope) {
-            freed = std::mem::take(&mut cell.slot);
-            cell.answer = Some(answer);
-            cell.delivery = None;
-            cell.request = None;
-            cell.pass_from = entry;
-        }
+        let inspects = self.inspects(check, answer);
+        let phase = if inspects { Phase::Inspecting { delivery: None } } else { Phase::Answered };
+        self.set_phase(check, scope, phase)?;
+        self.release_capacity(check, scope);
+        let cell = self.expect_cell_mut(check, scope)?;
+        cell.answer = Some(Arc::clone(answer));
+        cell.pass_from = entry;
         self.forget_outputs(check, scope);
-        if freed {
-            self.state.slots_used = self.state.slots_used.saturating_sub(1);
-        }
+        Ok(())
     }
 
     fn judged(
@@ -280,33 +327,33 @@ impl Run {
         verdict: Verdict,
         issues: &[Issue],
         violation: bool,
-    ) {
+    ) -> Result<(), ApplyError> {
         let entry = self.state.entries;
-        self.set_phase(check, scope, Phase::Judged);
-        if let Some(cell) = self.cell_mut(check, scope) {
-            cell.past.verdict = Some(verdict);
-            cell.past.issues = issues.to_vec();
-            cell.skip = None;
-            cell.unknown = false;
-        }
+        let cell = self.expect_cell_mut(check, scope)?;
+        cell.last_result.verdict = Some(verdict);
+        cell.last_result.issues = issues.to_vec();
+        cell.certainty = cell.certainty.unless_unknown();
         let state = &mut self.state.checks[check.place()];
         match verdict {
             Verdict::Succeeded => {
                 state.failures.remove(scope);
-                self.state.violations -= u32::from(state.violations.remove(scope));
+                if state.violations.remove(scope) {
+                    self.count_violations(0, 1)?;
+                }
             }
             Verdict::Failed => {
                 let code = failure_code(issues);
                 let message = issues.first().map(|issue| issue.message.clone()).unwrap_or_default();
                 state.failures.insert(scope.clone(), Failure { code, message, entry });
-                if violation {
-                    self.state.violations += u32::from(state.violations.insert(scope.clone()));
+                if violation && state.violations.insert(scope.clone()) {
+                    self.count_violations(1, 0)?;
                 }
             }
         }
         if self.state.stopping.is_none() {
             self.open_route(check, scope, verdict);
         }
+        Ok(())
     }
 
     /// The first routing block that has something to do, if any.
@@ -314,9 +361,9 @@ impl Run {
         let plan = self.plan();
         let spec = plan.check(check);
         let block = match verdict {
-            Verdict::Succeeded if !spec.on_success.is_empty() => Some(BlockName::Success),
-            Verdict::Failed if !spec.on_fail.is_empty() || spec.retry.is_some() => Some(BlockName::Fail),
-            Verdict::Succeeded | Verdict::Failed if !spec.on_finish.is_empty() => Some(BlockName::Finish),
+            Verdict::Succeeded if !spec.on_success.is_empty() => Some(RoutingBlock::Success),
+            Verdict::Failed if !spec.on_fail.is_empty() || spec.retry.is_some() => Some(RoutingBlock::Fail),
+            Verdict::Succeeded | Verdict::Failed if !spec.on_finish.is_empty() => Some(RoutingBlock::Finish),
             Verdict::Succeeded | Verdict::Failed => None,
         };
         if let Some(block) = block {
@@ -324,33 +371,45 @@ impl Run {
         }
     }
 
-    fn insert_route(&mut self, check: CheckIndex, scope: &ScopePath, block: BlockName) {
+    fn insert_route(&mut self, check: CheckIndex, scope: &ScopePath, block: RoutingBlock) {
+        // The block before it is over, and no longer waits for its targets.
+        self.forget_route(check, scope);
         let location = Location::new(check, scope.clone());
         self.state.agenda.0.routes.insert(location.clone());
         self.state.routes.insert(location, Route::new(block));
     }
 
-    fn routing_done(&mut self, check: CheckIndex, scope: &ScopePath, block: &str) {
+    fn routing_done(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        block: RoutingBlock,
+    ) -> Result<(), ApplyError> {
+        let route = self.state.routes.get(&Location::new(check, scope.clone()));
+        if route.is_none_or(|route| route.block != block) {
+            return Err(ApplyError::NoRoute(self.named(check, scope)));
+        }
         self.forget_route(check, scope);
         let plan = self.plan();
         let spec = plan.check(check);
-        let finish = block != BlockName::Finish.as_str() && !spec.on_finish.is_empty();
+        let finish = block != RoutingBlock::Finish && !spec.on_finish.is_empty();
         if finish && self.state.stopping.is_none() {
-            self.insert_route(check, scope, BlockName::Finish);
+            self.insert_route(check, scope, RoutingBlock::Finish);
         }
         // A `forEach` check settles before its `on_finish`, or its items could never run. Others do, unless it
         // may send the run back to them.
-        let judged = self.cell(check, scope).is_some_and(|cell| cell.phase == Phase::Judged);
-        if judged && (!finish || spec.for_each || !self.graph.may_loop(check, BlockName::Finish)) {
-            self.settle(check, scope);
+        let judged = self.cell(check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Judged { .. }));
+        if judged && (!finish || spec.for_each || !self.graph.may_loop(check, RoutingBlock::Finish)) {
+            self.settle(check, scope)?;
         }
-        if spec.for_each && block == BlockName::Finish.as_str() {
-            self.let_go(check, scope);
+        if spec.for_each && block == RoutingBlock::Finish {
+            self.release_outside(check, scope);
         }
+        Ok(())
     }
 
-    /// What stands outside the items of a `forEach` check waited for its `on_finish`, and is worth a look now.
-    fn let_go(&mut self, parent: CheckIndex, scope: &ScopePath) {
+    /// Checks outside the items of a `forEach` check waited for its `on_finish`. They may go on now.
+    fn release_outside(&mut self, parent: CheckIndex, scope: &ScopePath) {
         let plan = self.plan();
         let inside = |check: &CheckIndex| *check == parent || plan.check(*check).fan.contains(&parent);
         for dependency in plan.indices().filter(inside) {
@@ -363,53 +422,112 @@ impl Run {
         }
     }
 
-    fn note_run_target(&mut self, source: Location, by: &str, target: Location) {
+    fn note_run_target(&mut self, source: Location, by: RoutedBy, target: Location) {
         // A source that its own target re-decides has no route any more: it starts afresh.
         let Some(route) = self.state.routes.get_mut(&source) else { return };
         match by {
-            "run" => route.ran = true,
-            "run_js" => route.ran_js = true,
-            _ => return,
+            RoutedBy::Run => route.ran = true,
+            RoutedBy::RunJs => route.ran_js = true,
+            RoutedBy::Transition | RoutedBy::GotoJs | RoutedBy::Goto => return,
         }
         route.awaiting.insert(target.clone());
         self.state.awaited.entry(target).or_default().insert(source);
     }
 
-    fn message_delivered(&mut self, message: &Message) {
+    fn wait(&mut self, id: &str, wait: Wait) -> Result<(), ApplyError> {
+        let Location { check, scope } = wait.location.clone();
+        let cell = self.expect_cell(check, &scope)?;
+        let may_wait = match wait.kind {
+            WaitKind::Approval => matches!(cell.phase, Phase::Pending | Phase::Due),
+            WaitKind::Input | WaitKind::Nested => matches!(cell.phase, Phase::Running { .. }),
+            // After an answer that does not tell, in place of an attempt that may repeat a confirmed effect, or
+            // in a run that was opened again.
+            WaitKind::UnknownEffect => match cell.phase {
+                Phase::Answered | Phase::Pending | Phase::Due => true,
+                Phase::Settled { .. } => cell.certainty == Certainty::Unknown,
+                Phase::Running { .. }
+                | Phase::Reconciling { .. }
+                | Phase::Inspecting { .. }
+                | Phase::Judged { .. }
+                | Phase::RetryWait { .. }
+                | Phase::Waiting { .. } => false,
+            },
+        };
+        if !may_wait {
+            return Err(self.wrong_phase(check, &scope));
+        }
+        if self.state.waits.contains_key(id) {
+            return Err(ApplyError::WaitTwice(id.to_owned()));
+        }
+        let request = match wait.kind {
+            WaitKind::Input | WaitKind::Nested => cell.phase.request().cloned(),
+            WaitKind::Approval | WaitKind::UnknownEffect => None,
+        };
+        if self.node(check, &scope).is_some_and(Node::is_settled) {
+            // It was counted as settled above, and is open again.
+            self.uncount(check, &scope)?;
+        }
+        self.set_phase(check, &scope, Phase::Waiting { id: id.to_owned(), request })?;
+        let cell = self.expect_cell_mut(check, &scope)?;
+        cell.certainty = match wait.kind {
+            WaitKind::UnknownEffect => Certainty::Unknown,
+            WaitKind::Approval | WaitKind::Input | WaitKind::Nested => cell.certainty.unless_unknown(),
+        };
+        self.state.waits.insert(id.to_owned(), wait);
+        // It may have been started because its group had room, which it does not take while it waits.
+        self.release_capacity(check, &scope);
+        Ok(())
+    }
+
+    fn message_delivered(&mut self, message: &Message) -> Result<(), ApplyError> {
         match message {
             Message::Approve { id, .. } => {
-                if let Some(wait) = self.state.waits.remove(id) {
-                    let Location { check, scope } = wait.location;
-                    self.set_phase(check, &scope, Phase::Due);
-                    if let Some(cell) = self.cell_mut(check, &scope) {
-                        cell.approved = Some(wait.digest);
-                    }
-                    self.state.agenda.0.checks.insert(Location { check, scope });
-                }
+                let Some(wait) = self.state.waits.get(id).cloned() else {
+                    return Err(ApplyError::NoWait(id.clone()));
+                };
+                let Location { check, scope } = wait.location;
+                self.make_due(check, &scope)?;
+                self.expect_cell_mut(check, &scope)?.approved = Some(wait.digest);
             }
             // The verdict or the attempt's answer follows as an entry of its own.
             Message::Deny { .. } => self.stop(Stopping::Denied),
             Message::Answer { .. } => {}
             Message::Assume { check, scope, assumption, .. } => {
-                let check = self.index(check);
+                let check = self.index(check)?;
                 match assumption {
-                    Assumption::Retry => self.repeat(check, scope),
+                    Assumption::Retry => self.repeat(check, scope)?,
                     Assumption::Done | Assumption::Failed => {}
                 }
             }
             Message::Cancel { system, .. } => {
-                self.stop(if *system { Stopping::CancelledBySystem } else { Stopping::CancelledByUser })
+                self.stop(if *system { Stopping::CancelledBySystem } else { Stopping::CancelledByUser });
+            }
+        }
+        Ok(())
+    }
+
+    fn change_memory(&mut self, namespace: &str, key: &str, value: Option<&Value>) {
+        let space = self.state.memory.entry(namespace.to_owned());
+        let space = space.or_insert_with(|| Value::Object(Default::default()));
+        if let Value::Object(space) = space {
+            match value {
+                Some(value) => drop(space.insert(key.to_owned(), value.clone())),
+                None => drop(space.shift_remove(key)),
             }
         }
     }
 
     /// An effect that did not happen is tried once more, past the gates.
-    fn repeat(&mut self, check: CheckIndex, scope: &ScopePath) {
-        self.set_phase(check, scope, Phase::Due);
-        if let Some(cell) = self.cell_mut(check, scope) {
-            cell.repeats += 1;
-        }
+    fn repeat(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+        self.make_due(check, scope)?;
+        self.expect_cell_mut(check, scope)?.repeats += 1;
+        Ok(())
+    }
+
+    fn make_due(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+        self.set_phase(check, scope, Phase::Due)?;
         self.state.agenda.0.checks.insert(Location::new(check, scope.clone()));
+        Ok(())
     }
 
     /// The first cause stands: a run that was cancelled does not time out afterwards.
@@ -436,11 +554,94 @@ impl Run {
         }
     }
 
-    fn index(&self, name: &str) -> CheckIndex {
-        self.graph.find(name).unwrap_or(CheckIndex(0))
-    }
-
     pub(crate) fn plan(&self) -> Arc<Plan> {
         Arc::clone(&self.state.plan.0)
     }
+}
+
+/// What an event must find before it is applied.
+impl Run {
+    pub(crate) fn index(&self, name: &str) -> Result<CheckIndex, ApplyError> {
+        self.graph.find(name).ok_or_else(|| ApplyError::UnknownCheck(name.to_owned()))
+    }
+
+    fn expect_cell(&self, check: CheckIndex, scope: &ScopePath) -> Result<&Cell, ApplyError> {
+        self.cell(check, scope).ok_or_else(|| self.wrong_phase(check, scope))
+    }
+
+    pub(crate) fn expect_cell_mut(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+    ) -> Result<&mut Cell, ApplyError> {
+        if self.cell(check, scope).is_none() {
+            return Err(self.wrong_phase(check, scope));
+        }
+        Ok(self.cell_mut(check, scope).expect("it was just found"))
+    }
+
+    fn expect_phase(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        allowed: &[PhaseName],
+    ) -> Result<(), ApplyError> {
+        let phase = PhaseName::of(&self.expect_cell(check, scope)?.phase);
+        if allowed.contains(&phase) { Ok(()) } else { Err(self.wrong_phase(check, scope)) }
+    }
+
+    /// A verdict follows an answer, or a decision that needs no attempt.
+    fn expect_judgeable(&self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+        let judgeable = match &self.expect_cell(check, scope)?.phase {
+            Phase::Answered | Phase::Inspecting { .. } | Phase::Reconciling { .. } => true,
+            Phase::Pending | Phase::Due => true,
+            Phase::Waiting { request, .. } => request.is_none(),
+            Phase::Running { .. }
+            | Phase::Judged { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Settled { .. } => false,
+        };
+        if judgeable { Ok(()) } else { Err(self.wrong_phase(check, scope)) }
+    }
+
+    fn expect_last_attempt(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        number: u32,
+    ) -> Result<(), ApplyError> {
+        self.expect_attempt(check, scope, number, self.next_attempt(check, scope) - 1)
+    }
+
+    fn expect_attempt(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        number: u32,
+        expected: u32,
+    ) -> Result<(), ApplyError> {
+        if number == expected {
+            return Ok(());
+        }
+        Err(ApplyError::WrongAttempt { at: self.named(check, scope), number, expected })
+    }
+
+    pub(crate) fn wrong_phase(&self, check: CheckIndex, scope: &ScopePath) -> ApplyError {
+        let at = self.named(check, scope);
+        match self.node(check, scope) {
+            None => ApplyError::UnknownScope(at),
+            Some(Node::Leaf(cell)) => ApplyError::WrongPhase { at, phase: PhaseName::of(&cell.phase) },
+            Some(Node::Unexpanded(_) | Node::Group(_) | Node::SkippedGroup(_)) => {
+                ApplyError::WrongPhase { at, phase: PhaseName::Group }
+            }
+        }
+    }
+
+    pub(crate) fn named(&self, check: CheckIndex, scope: &ScopePath) -> ScopedCheck {
+        ScopedCheck::new(&self.state.plan.check(check).name, scope)
+    }
+}
+
+fn expect_status(reason: &Reason, fits: bool) -> Result<(), ApplyError> {
+    if fits { Ok(()) } else { Err(ApplyError::WrongReason(reason.code)) }
 }

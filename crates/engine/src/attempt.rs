@@ -1,18 +1,17 @@
-//! From an open gate to an intent, and from an answer to a verdict.
+//! Attempts: from an open gate to a committed intent, and from an answer to a verdict.
 
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, AssumeMode, CheckIndex, Criticality, Ending, Event, FaultClass, Issue, Request, ScopePath,
-    SkipReason, Verdict,
+    Answer, AssumeMode, CheckIndex, Criticality, Ending, Event, FaultClass, Issue, IssueCode, Request,
+    RoutingBlock, ScopePath, SkipReason, Verdict,
 };
 
-use crate::graph::BlockName;
 use crate::location::{AttemptKey, Location};
 use crate::pure;
 use crate::request::digest_of;
 use crate::run::{Effect, Run};
-use crate::state::Phase;
+use crate::state::{Certainty, Phase};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};
@@ -29,7 +28,7 @@ impl Deciding<'_> {
         let request = match self.render(*check, scope) {
             Ok(request) => request,
             Err(message) => {
-                let issue = Issue::error("system/template_error", message);
+                let issue = Issue::error(IssueCode::TemplateError, message);
                 self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
                 return;
             }
@@ -44,7 +43,7 @@ impl Deciding<'_> {
             });
             return;
         }
-        if self.cell(*check, scope).is_some_and(|cell| cell.suspect) {
+        if self.cell(*check, scope).is_some_and(|cell| cell.certainty == Certainty::Suspected) {
             self.find_out_about_item(location);
             return;
         }
@@ -77,9 +76,9 @@ impl Deciding<'_> {
                 (AssumeMode::Skip, false) => self.skip_check(*check, scope, SkipReason::Assume, message),
                 (AssumeMode::Skip, true) => self.skip_for_error(location, SkipReason::Assume, message),
                 (AssumeMode::Fail, error) => {
-                    let mut issues = vec![Issue::error("contract/assume_failed", message.clone())];
+                    let mut issues = vec![Issue::error(IssueCode::AssumeFailed, message.clone())];
                     if error {
-                        issues.insert(0, Issue::error("system/expression_error", message));
+                        issues.insert(0, Issue::error(IssueCode::ExpressionError, message));
                     }
                     self.judge_as(location, Judgement::without_attempt(issues, Some(FaultClass::Logical)));
                 }
@@ -108,8 +107,10 @@ impl Deciding<'_> {
             self.take_answer(&attempt, answer);
             return;
         }
-        let Some(request) = self.cell(*check, scope).and_then(|cell| cell.request.clone()) else { return };
-        if spec.provider == "human-input" {
+        let Some(request) = self.cell(*check, scope).and_then(|cell| cell.phase.request().cloned()) else {
+            return;
+        };
+        if pure::HUMAN_INPUT.is(&spec.provider) {
             self.ask_input(location, &request);
         } else {
             self.ask_for(Effect::Perform { attempt, request });
@@ -120,9 +121,7 @@ impl Deciding<'_> {
     pub(crate) fn take_answer(&mut self, attempt: &AttemptKey, answer: Answer) {
         let AttemptKey { check, scope, number } = attempt;
         let current = self.state.checks[check.place()].attempts.get(scope);
-        let awaited = self.cell(*check, scope).is_some_and(|cell| {
-            matches!(cell.phase, Phase::Running | Phase::Waiting(_)) && cell.request.is_some()
-        });
+        let awaited = self.cell(*check, scope).is_some_and(|cell| cell.phase.has_open_attempt());
         if !awaited || current != Some(number) {
             return;
         }
@@ -148,7 +147,7 @@ impl Deciding<'_> {
             }
             return;
         }
-        if self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Inspecting) {
+        if self.cell(*check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Inspecting { .. })) {
             self.inspect_for(attempt);
             return;
         }
@@ -166,8 +165,8 @@ impl Deciding<'_> {
             let name = format!("{}{scope}", spec.name);
             self.store_outcome(name, outcome, Some(location), None);
         }
-        if let (Verdict::Failed, Some(class)) = (verdict, fault) {
-            let code = issues.first().map(|issue| issue.rule_id.clone()).unwrap_or_default();
+        if let (Verdict::Failed, Some(class), Some(issue)) = (verdict, fault, issues.first()) {
+            let code = issue.code.clone();
             self.record(Event::FaultDetected { check: spec.name.clone(), scope: scope.clone(), class, code });
         }
         let settled = self.state.stopping.is_some() || !self.stays_open(*check, scope, verdict, fault);
@@ -200,7 +199,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// Recovery was tried, and there is nothing more to try.
+    /// Records that recovery was tried and failed.
     pub(crate) fn give_up_recovery(&mut self, location: &Location) {
         let Location { check, scope } = location;
         let failed =
@@ -211,12 +210,12 @@ impl Deciding<'_> {
         }
     }
 
-    /// A failure that stands keeps its dependents from running, unless it may be passed over.
+    /// Records that a settled failure keeps dependents from running, unless the check may fail.
     pub(crate) fn isolate(&mut self, location: &Location) {
         let Location { check, scope } = location;
         let stands = self
             .cell(*check, scope)
-            .is_some_and(|cell| cell.phase == Phase::Settled && cell.has_verdict(Verdict::Failed));
+            .is_some_and(|cell| cell.phase.is_settled() && cell.has_verdict(Verdict::Failed));
         let plan = self.plan();
         let spec = plan.check(*check);
         let keeps_back = !spec.continue_on_failure && !self.graph.dependents(*check).is_empty();
@@ -247,11 +246,11 @@ impl Run {
     ) -> bool {
         let spec = self.state.plan.check(check);
         let block = match verdict {
-            Verdict::Succeeded => BlockName::Success,
-            Verdict::Failed => BlockName::Fail,
+            Verdict::Succeeded => RoutingBlock::Success,
+            Verdict::Failed => RoutingBlock::Fail,
         };
         let retries = verdict == Verdict::Failed && self.may_retry(check, scope, fault);
-        let finish = !spec.for_each && self.graph.may_loop(check, BlockName::Finish);
+        let finish = !spec.for_each && self.graph.may_loop(check, RoutingBlock::Finish);
         retries || self.graph.may_loop(check, block) || finish
     }
 }

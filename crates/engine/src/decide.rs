@@ -1,23 +1,26 @@
-//! The loop that looks at everything worth a look until nothing more follows.
+//! The decision loop: works through the agenda until nothing more follows.
 //!
-//! Routes are looked at before checks: where a route re-decides something, its dependents must not start on
+//! Routes come before checks: where a route invalidates something, its dependents must not start on
 //! what is about to change.
 
-use escrow_model::{Answer, CheckIndex, Event, Issue, ProviderFault, ReasonCode, ScopePath, SkipReason};
+use escrow_model::{
+    Answer, CheckIndex, Event, FaultCode, Issue, IssueCode, ProviderFault, ReasonCode, ScopePath, SkipReason,
+};
 
 use crate::gate::Gate;
 use crate::location::Location;
 use crate::pure::needs_slot;
-use crate::state::{Calling, Node, Phase};
+use crate::state::{Activation, Node, Phase};
 use crate::turn::Deciding;
 use crate::view::View;
 
-/// What is ready queues up, and enters in the order of the file when nothing else is left to decide. Whoever
-/// has room depends on the state alone then, not on who was looked at first: a replayed run goes on alike.
+/// A check that is ready queues first, and starts, in the order of the file, when nothing else is left to decide.
+/// Which check gets a slot then depends on the state alone and not on the order of decisions, so a replayed run
+/// continues in the same way.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turnstile {
-    QueueUp,
-    Enter,
+enum Admission {
+    Queue,
+    Start,
 }
 
 impl Deciding<'_> {
@@ -26,7 +29,7 @@ impl Deciding<'_> {
         let plan = self.plan();
         if let Some(problem) = self.surroundings.env_problem.clone() {
             let location = Location::new(CheckIndex(0), ScopePath::root());
-            let issue = Issue::error("system/template_error", problem);
+            let issue = Issue::error(IssueCode::TemplateError, problem);
             self.raise_issue(&location, issue, Some(ReasonCode::FailedExpression));
             for check in plan.indices() {
                 self.skip_check(check, &ScopePath::root(), SkipReason::RunEnded, String::new());
@@ -39,72 +42,75 @@ impl Deciding<'_> {
     }
 
     pub(crate) fn decide(&mut self) {
-        let deferred = std::mem::take(&mut self.state.agenda.0.deferred);
-        self.state.agenda.0.routes.extend(deferred);
+        let deferred = std::mem::take(&mut self.agenda().deferred);
+        self.agenda().routes.extend(deferred);
         loop {
             if self.state.status.is_terminal() {
                 return;
             }
-            if let Some(location) = self.state.agenda.0.routes.pop_first() {
+            if let Some(location) = self.agenda().routes.pop_first() {
                 self.consider_route(&location);
-            } else if let Some(location) = self.state.agenda.0.checks.pop_first() {
-                self.consider(&location, Turnstile::QueueUp);
-            } else if self.has_freed_room() {
-                self.call_parked();
+            } else if let Some(location) = self.agenda().checks.pop_first() {
+                self.consider(&location, Admission::Queue);
+            } else if self.has_freed_capacity() {
+                self.wake_parked();
             } else if self.has_slot()
-                && let Some(location) = self.state.agenda.0.ready.pop_first()
+                && let Some(location) = self.agenda().ready.pop_first()
             {
-                self.consider(&location, Turnstile::Enter);
+                self.consider(&location, Admission::Start);
             } else if !self.settle_the_rest() {
                 return;
             }
         }
     }
 
-    fn consider(&mut self, location: &Location, turnstile: Turnstile) {
+    fn consider(&mut self, location: &Location, admission: Admission) {
         let Location { check, scope } = location;
         match self.node(*check, scope) {
-            Some(Node::Unexpanded(calling)) => {
-                let calling = calling.clone();
-                self.consider_group(*check, scope, &calling);
+            Some(Node::Unexpanded(activation)) => {
+                let activation = activation.clone();
+                self.consider_group(*check, scope, &activation);
             }
             Some(Node::Leaf(cell)) => match cell.phase {
-                Phase::Pending if cell.calling.activated || self.state.stopping.is_some() => {
-                    self.consider_cell(location, turnstile);
+                Phase::Pending if cell.activation.activated || self.state.stopping.is_some() => {
+                    self.consider_cell(location, admission);
                 }
-                Phase::Due => self.go_on(location, turnstile),
+                Phase::Due => self.go_on(location, admission),
                 // The nested run is told to end, and its answer is awaited.
-                Phase::Waiting(_) if self.waits_with_nested(location) => {}
-                Phase::RetryWait(_) | Phase::Waiting(_) | Phase::Judged if self.state.stopping.is_some() => {
+                Phase::Waiting { .. } if self.waits_with_nested(location) => {}
+                Phase::RetryWait { .. } | Phase::Waiting { .. } | Phase::Judged { .. }
+                    if self.state.stopping.is_some() =>
+                {
                     self.wind_up(location);
                 }
                 Phase::Pending
-                | Phase::Running
-                | Phase::Reconciling
-                | Phase::Inspecting
-                | Phase::Judged
-                | Phase::RetryWait(_)
-                | Phase::Waiting(_)
-                | Phase::Settled => {}
+                | Phase::Running { .. }
+                | Phase::Reconciling { .. }
+                | Phase::Inspecting { .. }
+                | Phase::Answered
+                | Phase::Judged { .. }
+                | Phase::RetryWait { .. }
+                | Phase::Waiting { .. }
+                | Phase::Settled { .. } => {}
             },
             Some(Node::Group(_) | Node::SkippedGroup(_)) | None => {}
         }
     }
 
-    /// The items of a mapped check cannot be known, or there are none.
-    fn consider_group(&mut self, check: CheckIndex, scope: &ScopePath, calling: &Calling) {
+    /// A fan-out without items: its list was empty, failed or was skipped.
+    fn consider_group(&mut self, check: CheckIndex, scope: &ScopePath, activation: &Activation) {
         let plan = self.plan();
         let spec = plan.check(check);
         if let Some(reason) = self.stop_reason(check, scope) {
             self.skip_check(check, scope, reason, String::new());
             return;
         }
-        if !calling.activated {
+        if !activation.activated {
             return;
         }
         let Some(parent) = spec.fan.get(scope.depth()).copied() else { return };
-        let parent_event = self.cell(parent, scope).and_then(|cell| cell.calling.event.clone());
-        let event = calling.event.clone().or(parent_event);
+        let parent_event = self.cell(parent, scope).and_then(|cell| cell.activation.event.clone());
+        let event = activation.event.clone().or(parent_event);
         if let Some(reason) = self.filter(check, event.as_deref()) {
             self.skip_check(check, scope, reason, String::new());
             return;
@@ -121,7 +127,7 @@ impl Deciding<'_> {
         }
     }
 
-    fn consider_cell(&mut self, location: &Location, turnstile: Turnstile) {
+    fn consider_cell(&mut self, location: &Location, admission: Admission) {
         let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
@@ -130,14 +136,14 @@ impl Deciding<'_> {
             return;
         }
         let cell = self.cell(*check, scope);
-        if let Some(reason) = self.filter(*check, cell.and_then(|cell| cell.calling.event.as_deref())) {
+        if let Some(reason) = self.filter(*check, cell.and_then(|cell| cell.activation.event.as_deref())) {
             let detail = format!("listens to {}", spec.on.join(", "));
             self.skip_check(*check, scope, reason, detail);
             return;
         }
         match self.gate(*check, scope, cell) {
             Gate::Wait => {
-                self.leave_room(*check, scope);
+                self.release_capacity(location);
                 return;
             }
             Gate::Shut(dependency) => {
@@ -168,11 +174,11 @@ impl Deciding<'_> {
                 }
             }
         }
-        self.go_on(location, turnstile);
+        self.go_on(location, admission);
     }
 
-    /// Past the gates: the check starts as soon as there is room for it.
-    fn go_on(&mut self, location: &Location, turnstile: Turnstile) {
+    /// LastResult the gates: the check starts as soon as its groups and the run have capacity.
+    fn go_on(&mut self, location: &Location, admission: Admission) {
         let Location { check, scope } = location;
         if self.state.stopping.is_some() {
             self.wind_up(location);
@@ -180,29 +186,29 @@ impl Deciding<'_> {
         }
         if needs_slot(&self.state.plan.check(*check).provider) {
             for group in self.groups_of(*check, scope).into_iter().flatten() {
-                if !self.has_room(&group) {
-                    self.state.agenda.0.parked.entry(group).or_default().insert(location.clone());
+                if !self.has_capacity(&group) {
+                    self.agenda().parked.entry(group).or_default().insert(location.clone());
                     return;
                 }
             }
-            if turnstile == Turnstile::QueueUp {
-                self.state.agenda.0.ready.insert(location.clone());
+            if admission == Admission::Queue {
+                self.agenda().ready.insert(location.clone());
                 return;
             }
         }
         self.attempt(location);
     }
 
-    /// The run is stopping: what waits does so no longer.
+    /// The run is stopping: ends a wait.
     pub(crate) fn wind_up(&mut self, location: &Location) {
         let Location { check, scope } = location;
         let Some(cell) = self.cell(*check, scope) else { return };
-        if cell.request.is_some() {
-            // A question that was asked: nobody needs the answer any more.
+        if cell.phase.request().is_some() {
+            // An open question: its answer is no longer needed.
             let attempt = self.last_attempt(location);
-            let fault = ProviderFault::logical("cancelled", "the run ended before it was answered");
+            let fault = ProviderFault::logical(FaultCode::Cancelled, "the run ended before it was answered");
             self.take_answer(&attempt, Answer::fault(fault));
-        } else if cell.unknown || cell.past.verdict.is_some() {
+        } else if cell.is_unknown() || cell.last_result.verdict.is_some() {
             let check = self.plan().check(*check).name.clone();
             self.record(Event::CheckSettled { check, scope: scope.clone() });
         } else {
@@ -249,7 +255,7 @@ impl Deciding<'_> {
         let event = Event::IssueRaised {
             check: self.plan().check(*check).name.clone(),
             scope: scope.clone(),
-            issue: Issue::error("system/expression_error", message.clone()),
+            issue: Issue::error(IssueCode::ExpressionError, message.clone()),
             fails_run: spec_critical.then_some(ReasonCode::FailedExpression),
         };
         self.record(event);

@@ -1,4 +1,4 @@
-//! Why a run, or a check in it, came to what it came to: told from its journal alone.
+//! Why a run or a check ended the way it did, from the journal alone.
 //!
 //! ```text
 //!   subject ──because of──▶ … ──because of──▶ cause: the entry that decided it
@@ -9,22 +9,22 @@
 //! **Invariant:** pure and read only. Expressions see what they saw when it was decided, because the same door
 //! leads there; nothing is looked up in the world of today.
 
-mod book;
 mod cause;
 mod differ;
+mod journal_reader;
 mod path;
 mod timeline;
 
 use escrow_expr::Explanation;
 use escrow_model::{
-    CheckIndex, CheckStatus, Entry, Event, Issue, Reason, RunId, RunStatus, ScopePath, rfc3339,
+    CheckIndex, CheckStatus, Entry, Event, Issue, Reason, RunId, RunStatus, ScopePath, Severity, rfc3339,
 };
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
-use book::Book;
+use journal_reader::JournalReader;
 
 /// What was asked about, and what led to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -115,24 +115,24 @@ pub enum ExplainError {
     NoSuchItem { check: String, scope: ScopePath },
 }
 
-/// A check, or one item of it, that somebody asks about.
+/// A check, or one item of it, that is to be explained.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     pub check: String,
-    /// Without one, the first item that failed speaks for the check.
+    /// Without one, the first item that failed represents the check.
     pub scope: Option<ScopePath>,
 }
 
 /// Explains a check, or the run itself.
 pub fn explain(entries: &[Entry], question: Option<&Question>) -> Result<Account, ExplainError> {
-    let book = Book::open(entries)?;
+    let journal_reader = JournalReader::open(entries)?;
     match question {
-        Some(question) => book.explain_check(question),
-        None => book.explain_run(),
+        Some(question) => journal_reader.explain_check(question),
+        None => journal_reader.explain_run(),
     }
 }
 
-impl Book<'_> {
+impl JournalReader<'_> {
     fn explain_check(&self, question: &Question) -> Result<Account, ExplainError> {
         let check =
             self.find(&question.check).ok_or_else(|| ExplainError::NoSuchCheck(question.check.clone()))?;
@@ -271,12 +271,12 @@ impl Book<'_> {
     }
 }
 
-/// The rule that made a verdict; empty when there is none.
-pub(crate) fn decisive_rule(issues: &[Issue]) -> &str {
-    path::decisive(issues).map_or("", |issue| issue.rule_id.as_str())
+/// The issue that made a verdict.
+pub(crate) fn decisive(issues: &[Issue]) -> Option<&Issue> {
+    issues.iter().find(|issue| issue.severity == Severity::Error).or(issues.first())
 }
 
-/// Which of several items speaks for a check: lower comes first. `None` for what decides nothing.
+/// Which of several items represents a check: lower comes first. `None` for an event that decides nothing.
 fn rank(event: &Event) -> Option<u8> {
     match event {
         Event::CheckJudged { verdict: escrow_model::Verdict::Failed, .. } => Some(0),

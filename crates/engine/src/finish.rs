@@ -1,4 +1,4 @@
-//! How a run ends: what is left settles, the delivery is judged, one cause is named.
+//! The end of a run: settles what is left, verifies the delivery, names one cause.
 
 use escrow_model::{
     CheckIndex, Criticality, Delivery, DeliveryStatus, Event, Evidence, MissingArtifact, Reason, ReasonCode,
@@ -11,21 +11,21 @@ use crate::state::{Node, Phase, Stopping};
 use crate::turn::Deciding;
 
 impl Deciding<'_> {
-    /// Nothing is worth a look any more. True when this settled something, so that more may follow.
+    /// The agenda is empty. Returns true when this settled something, so that more may follow.
     pub(crate) fn settle_the_rest(&mut self) -> bool {
         if self.state.busy > 0 {
             self.wait_for_people();
             return false;
         }
-        let parked = std::mem::take(&mut self.state.agenda.0.parked);
+        let parked = std::mem::take(&mut self.agenda().parked);
         if parked.values().any(|locations| !locations.is_empty()) {
-            self.state.agenda.0.checks.extend(parked.into_values().flatten());
+            self.agenda().checks.extend(parked.into_values().flatten());
             return true;
         }
-        if let Some(location) =
-            self.first_location(|node| node.cell().is_some_and(|cell| cell.phase == Phase::Judged))
+        if let Some(location) = self
+            .first_location(|node| node.cell().is_some_and(|cell| matches!(cell.phase, Phase::Judged { .. })))
         {
-            // Its routing waits for something that waits for it: the verdict stands, so that both go on.
+            // Its routing waits for a check that waits for it. Settling the verdict resolves the circle.
             let name = self.plan().check(location.check).name.clone();
             self.record(Event::CheckSettled { check: name, scope: location.scope.clone() });
             self.isolate(&location);
@@ -36,7 +36,7 @@ impl Deciding<'_> {
         }
         if let Some(location) = self.state.routes.keys().next().cloned() {
             let route = &self.state.routes[&location];
-            let block = route.block.as_str().to_owned();
+            let block = route.block;
             let check = self.plan().check(location.check).name.clone();
             self.record(Event::RoutingDone { check, scope: location.scope, block });
             return true;
@@ -45,7 +45,7 @@ impl Deciding<'_> {
         false
     }
 
-    /// Nothing runs and somebody must act: the run says so, once.
+    /// Records, once, that the run can only continue when a person acts.
     fn wait_for_people(&mut self) {
         if self.state.stopping.is_some() {
             // What is left are nested runs that are being ended.
@@ -63,7 +63,7 @@ impl Deciding<'_> {
             WaitKind::Approval => ReasonCode::WaitingApproval,
             WaitKind::Input => ReasonCode::WaitingInput,
             // A reason travels unchanged from a nested run to the one around it.
-            WaitKind::Nested => ReasonCode::parse(&wait.digest).unwrap_or(ReasonCode::WaitingInput),
+            WaitKind::Nested => wait.nested_reason.unwrap_or(ReasonCode::WaitingInput),
         };
         let name = self.state.plan.check(wait.location.check).name.clone();
         let kind = match wait.kind {
@@ -80,7 +80,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// Checks that nobody routed to; then, if none, whatever can never be decided otherwise.
+    /// Skips checks that no route led to. If there are none, skips what can no longer be decided otherwise.
     fn skip_the_rest(&mut self) -> bool {
         let mut dormant = Vec::new();
         let mut stuck = Vec::new();
@@ -88,14 +88,14 @@ impl Deciding<'_> {
             let index = CheckIndex::at(position);
             for (scope, node) in check.nodes.iter() {
                 match node {
-                    Node::Leaf(cell) if cell.phase != Phase::Settled => {
-                        if cell.calling.activated {
+                    Node::Leaf(cell) if !cell.phase.is_settled() => {
+                        if cell.activation.activated {
                             stuck.push(Location::new(index, scope.clone()));
                         } else {
                             dormant.push(Location::new(index, scope.clone()));
                         }
                     }
-                    Node::Unexpanded(calling) if calling.activated => {
+                    Node::Unexpanded(activation) if activation.activated => {
                         stuck.push(Location::new(index, scope.clone()))
                     }
                     Node::Unexpanded(_) => dormant.push(Location::new(index, scope.clone())),
@@ -120,7 +120,7 @@ impl Deciding<'_> {
             let expected = self.expected_artifacts();
             if !expected.is_empty() {
                 if !self.state.agenda.0.inspection_asked {
-                    self.state.agenda.0.inspection_asked = true;
+                    self.agenda().inspection_asked = true;
                     self.ask_for(Effect::Inspect { expected, attempt: None });
                 }
                 return;
@@ -293,7 +293,7 @@ impl Run {
     }
 }
 
-/// What is most urgent for a person.
+/// Which wait a person should see first: the lowest.
 fn rank(kind: WaitKind) -> u8 {
     match kind {
         WaitKind::UnknownEffect => 0,

@@ -1,16 +1,16 @@
-//! Whether a check may go on: its dependencies, the contracts behind it, loops that are still open.
+//! Gates: whether the dependencies of a check, their contracts and open loops let it start.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use escrow_model::{CheckIndex, Criticality, Need, ScopePath, SkipReason};
+use escrow_model::{CheckIndex, Criticality, Need, RoutingBlock, ScopePath, SkipReason};
 
-use crate::graph::{BlockName, scope_toward};
+use crate::graph::scope_toward;
 use crate::location::Location;
 use crate::run::Run;
 use crate::state::{Cell, Node};
 
-/// What the dependencies of a check say.
+/// The state of a check's dependencies as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Gate {
     /// Something has not settled.
@@ -20,12 +20,12 @@ pub(crate) enum Gate {
     Shut(CheckIndex),
 }
 
-/// How one dependency stands, seen from a scope.
+/// The state of one dependency, seen from a scope.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum DependencyState {
     Open,
     Succeeded,
-    /// It did not succeed, and dependents may go on all the same.
+    /// It did not succeed, and its dependents may start all the same.
     LetThrough,
     Unsatisfied,
 }
@@ -40,15 +40,15 @@ impl Run {
             let mut let_through = false;
             let mut succeeded = false;
             for dependency in &need.any_of {
-                match self.standing(check, scope, *dependency, cell) {
-                    Standing::Open => open = true,
-                    Standing::Succeeded => succeeded = true,
-                    Standing::LetThrough => let_through = true,
-                    Standing::Unsatisfied => {}
+                match self.dependency_state(check, scope, *dependency, cell) {
+                    DependencyState::Open => open = true,
+                    DependencyState::Succeeded => succeeded = true,
+                    DependencyState::LetThrough => let_through = true,
+                    DependencyState::Unsatisfied => {}
                 }
             }
             // One success is enough. A failure that is let through is not, while another may still succeed:
-            // what a need rests on must not depend on who was faster.
+            // the result must not depend on which of them settles first.
             if succeeded {
                 continue;
             }
@@ -68,27 +68,27 @@ impl Run {
         shut.map_or(Gate::Open, Gate::Shut)
     }
 
-    fn standing(
+    fn dependency_state(
         &self,
         check: CheckIndex,
         scope: &ScopePath,
         dependency: CheckIndex,
         cell: Option<&Cell>,
-    ) -> Standing {
+    ) -> DependencyState {
         let plan = &self.state.plan;
         let spec = plan.check(dependency);
         let toward = scope_toward(&plan.check(check).fan, scope, &spec.fan);
         // A route to a check from something it depends on satisfies that dependency.
         if let Some(Location { check: source, scope: at }) =
-            cell.and_then(|cell| cell.calling.routed_from.as_ref())
+            cell.and_then(|cell| cell.activation.routed_from.as_ref())
             && *source == dependency
             && at.touches(&toward)
         {
-            return Standing::Succeeded;
+            return DependencyState::Succeeded;
         }
-        let Some(node) = self.node(dependency, &toward) else { return Standing::Open };
+        let Some(node) = self.node(dependency, &toward) else { return DependencyState::Open };
         if !node.is_settled() || self.is_held(check, dependency, &toward) {
-            return Standing::Open;
+            return DependencyState::Open;
         }
         let succeeded = match node {
             Node::Leaf(cell) => cell.has_succeeded(),
@@ -97,9 +97,9 @@ impl Run {
             Node::Unexpanded(_) => false,
         };
         match (succeeded, spec.continue_on_failure) {
-            (true, _) => Standing::Succeeded,
-            (false, true) => Standing::LetThrough,
-            (false, false) => Standing::Unsatisfied,
+            (true, _) => DependencyState::Succeeded,
+            (false, true) => DependencyState::LetThrough,
+            (false, false) => DependencyState::Unsatisfied,
         }
     }
 
@@ -123,14 +123,14 @@ impl Run {
         let fan = &plan.check(dependency).fan;
         let parents = fan.iter().copied().chain(plan.check(dependency).for_each.then_some(dependency));
         parents.into_iter().any(|parent| {
-            if plan.check(check).fan.contains(&parent) || !self.graph.may_loop(parent, BlockName::Finish) {
+            if plan.check(check).fan.contains(&parent) || !self.graph.may_loop(parent, RoutingBlock::Finish) {
                 return false;
             }
             let at = toward.truncated(plan.check(parent).fan.len());
             self.state
                 .routes
                 .get(&Location::new(parent, at))
-                .is_some_and(|route| route.block == BlockName::Finish)
+                .is_some_and(|route| route.block == RoutingBlock::Finish)
         })
     }
 
@@ -148,7 +148,7 @@ impl Run {
         }
         let mut seen = BTreeSet::from([check]);
         let mut open = vec![Location::new(check, scope.clone())];
-        if let Some(source) = cell.and_then(|cell| cell.calling.routed_from.clone())
+        if let Some(source) = cell.and_then(|cell| cell.activation.routed_from.clone())
             && seen.insert(source.check)
         {
             open.push(source);
@@ -167,7 +167,7 @@ impl Run {
                     }
                 }
             }
-            if let Some(source) = this.and_then(|cell| cell.calling.routed_from.clone())
+            if let Some(source) = this.and_then(|cell| cell.activation.routed_from.clone())
                 && seen.insert(source.check)
             {
                 open.push(source);
@@ -183,15 +183,16 @@ impl Run {
             return need.any_of.clone();
         }
         let cell = self.cell(check, scope);
-        let standing = |wanted: Standing| -> Vec<CheckIndex> {
+        let in_state = |wanted: DependencyState| -> Vec<CheckIndex> {
             let all = need.any_of.iter().copied();
-            all.filter(|dependency| self.standing(check, scope, *dependency, cell) == wanted).collect()
+            all.filter(|dependency| self.dependency_state(check, scope, *dependency, cell) == wanted)
+                .collect()
         };
-        let succeeded = standing(Standing::Succeeded);
+        let succeeded = in_state(DependencyState::Succeeded);
         if !succeeded.is_empty() {
             return succeeded;
         }
-        let let_through = standing(Standing::LetThrough);
+        let let_through = in_state(DependencyState::LetThrough);
         if let_through.is_empty() { need.any_of.clone() } else { let_through }
     }
 

@@ -1,4 +1,4 @@
-//! What follows from a plan alone: who depends on whom, who maps over whom, what a route re-decides.
+//! What follows from a plan alone: dependents, fan-outs, compiled contracts, and what a route invalidates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 use escrow_contract::Schema;
 use escrow_contract::outcome::Kind;
 use escrow_contract::rules::RuleSet;
-use escrow_model::{Check, CheckIndex, EnvTemplates, Plan, Routing, ScopePath};
+use escrow_model::{Check, CheckIndex, EnvTemplates, Plan, Routing, RoutingBlock, ScopePath};
 use serde_json::{Map, Value};
 
-/// What judges the output of a check, compiled once. A plan was checked when it was read; a part that no longer
-/// compiles is absent, and judges nothing as kept.
+/// The compiled contracts of a check. A plan was checked when it was read; a part that does not compile is absent, and
+/// counts as broken.
 #[derive(Debug, Default)]
 pub(crate) struct Contract {
     pub(crate) schema: Option<Shape>,
@@ -85,7 +85,7 @@ impl Graph {
         for index in plan.indices() {
             let check = plan.check(index);
             graph.may_loop[index.place()] =
-                BlockName::ALL.map(|block| routing_may_loop(plan, index, block.of(check)));
+                RoutingBlock::ALL.map(|block| routing_may_loop(plan, index, block.of(check)));
         }
         graph
     }
@@ -106,7 +106,7 @@ impl Graph {
         &self.mapped_over[check.place()]
     }
 
-    pub(crate) fn may_loop(&self, check: CheckIndex, block: BlockName) -> bool {
+    pub(crate) fn may_loop(&self, check: CheckIndex, block: RoutingBlock) -> bool {
         self.may_loop[check.place()][block as usize]
     }
 
@@ -145,34 +145,6 @@ fn constants(env: &EnvTemplates) -> Map<String, Value> {
         .filter(|(_, text)| text.is_constant())
         .map(|(name, text)| (name.clone(), Value::String(text.source().to_owned())))
         .collect()
-}
-
-/// The routing blocks of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum BlockName {
-    Success,
-    Fail,
-    Finish,
-}
-
-impl BlockName {
-    pub(crate) const ALL: [BlockName; 3] = [BlockName::Success, BlockName::Fail, BlockName::Finish];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            BlockName::Success => "on_success",
-            BlockName::Fail => "on_fail",
-            BlockName::Finish => "on_finish",
-        }
-    }
-
-    pub(crate) fn of(self, check: &Check) -> &Routing {
-        match self {
-            BlockName::Success => &check.on_success,
-            BlockName::Fail => &check.on_fail,
-            BlockName::Finish => &check.on_finish,
-        }
-    }
 }
 
 fn routing_may_loop(plan: &Plan, source: CheckIndex, routing: &Routing) -> bool {

@@ -7,7 +7,7 @@ use crate::run::Run;
 use crate::state::Region;
 
 impl Run {
-    /// The scope of a check, told apart from equal paths through other lists.
+    /// The scope of a check, distinguished from equal paths through other lists.
     pub(crate) fn region(&self, check: CheckIndex, scope: &ScopePath) -> Region {
         let fan = &self.state.plan.check(check).fan;
         let parent = scope.depth().checked_sub(1).and_then(|depth| fan.get(depth)).copied();
@@ -20,8 +20,7 @@ impl Run {
             && (0..=scope.depth()).any(|depth| halted.contains(&self.region(check, &scope.truncated(depth))))
     }
 
-    /// Everything there is worth a look at once, so that a run that goes on and one that is replayed skip the
-    /// same things.
+    /// Puts everything inside on the agenda, so that a live run and a replayed one skip the same checks.
     pub(crate) fn halt(&mut self, target: CheckIndex, scope: &ScopePath) {
         let region = self.region(target, scope);
         let inside = match region.0 {

@@ -1,13 +1,13 @@
 //! Every change of status of every check, as the journal has them.
 //!
-//! A run changes status a few times and its checks thousands of times. So this is not kept anywhere: it is read off
-//! the journal when somebody asks.
+//! A run changes status a few times and its checks thousands of times, so these changes are not stored. They are
+//! computed from the journal on demand.
 
 use std::collections::BTreeMap;
 
 use escrow_model::{CheckStatus, Entry, Event, Millis, ScopePath};
 
-use crate::explain::decisive_rule;
+use crate::explain::decisive;
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
 
@@ -28,14 +28,14 @@ pub struct CheckChange {
 
 /// The changes of all checks, in the order of the journal.
 pub fn history(entries: &[Entry]) -> Result<Vec<CheckChange>, ReplayError> {
-    let Some((first, rest)) = entries.split_first() else { return Err(ReplayError::Empty) };
+    let first = entries.first().ok_or(ReplayError::Empty)?;
     let mut run = Run::replay([first])?;
     let mut seen: BTreeMap<Location, CheckStatus> = BTreeMap::new();
     let mut changes = Vec::new();
-    for (entry, number) in rest.iter().zip(2..) {
-        run.follow(entry);
+    for (position, entry) in entries.iter().enumerate().skip(1) {
+        run.next(position, entry)?;
         let touched = match &entry.event {
-            // What else is decided anew shows in what was decided before.
+            // These invalidate other checks too, among those that changed before.
             Event::Routed { .. } | Event::RunReopened { .. } => seen.keys().cloned().collect(),
             event => location_of(event, &run).into_iter().collect::<Vec<_>>(),
         };
@@ -48,7 +48,7 @@ pub fn history(entries: &[Entry]) -> Result<Vec<CheckChange>, ReplayError> {
             let (code, detail) = why(&entry.event);
             let name = run.plan_of().check(location.check).name.clone();
             changes.push(CheckChange {
-                entry: number,
+                entry: position as u64 + 1,
                 at: entry.at,
                 check: name,
                 scope: location.scope.clone(),
@@ -79,10 +79,8 @@ fn why(event: &Event) -> (String, String) {
     match event {
         Event::CheckSkipped { reason, detail, .. } => (reason.as_str().to_owned(), detail.clone()),
         Event::CheckJudged { issues, .. } => {
-            let rule = decisive_rule(issues);
-            let message =
-                issues.iter().find(|issue| issue.rule_id == rule).map(|issue| issue.message.clone());
-            (rule.to_owned(), message.unwrap_or_default())
+            let found = decisive(issues).map(|issue| (issue.code.to_string(), issue.message.clone()));
+            found.unwrap_or_default()
         }
         Event::WaitStarted { prompt, .. } => (String::new(), prompt.clone()),
         Event::Routed { check, to, .. } => (String::new(), format!("`{check}` routed to `{to}`")),

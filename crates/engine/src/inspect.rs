@@ -1,13 +1,13 @@
-//! What is looked for in the artifact directory, when, and what is made of it.
+//! Inspection of the artifact directory.
 //!
-//! Twice: after the provider of a check that names artifacts, before its dependents go on; and once for the whole
-//! run, before its end, whatever end that is. The effect_runner looks, `contract` judges.
+//! It happens after each attempt of a check that names artifacts, before its dependents start, and once for the whole
+//! run before it ends. The effect runner looks at the files, and `contract` judges.
 
 use escrow_contract::outcome::Kind;
 use escrow_contract::{DeliveredOutcome, Verified, judge_delivery};
 use escrow_model::{
-    Answer, ArtifactContract, CheckIndex, Delivery, Ending, Event, ExpectedArtifact, ScopePath, Sighting,
-    Verdict, Warning,
+    Answer, ArtifactContract, CheckIndex, Delivery, Ending, Event, ExpectedArtifact, InspectedArtifact,
+    ScopePath, Verdict, Warning,
 };
 
 use crate::location::{AttemptKey, Location};
@@ -16,14 +16,14 @@ use crate::state::{Node, Phase};
 use crate::turn::Deciding;
 
 impl Deciding<'_> {
-    /// Asks for a look at what an attempt that is done has delivered.
+    /// Asks for an inspection of what an answered attempt delivered.
     pub(crate) fn inspect_for(&mut self, attempt: &AttemptKey) {
         let expected = self.artifacts_of(attempt.check, &attempt.scope);
         self.ask_for(Effect::Inspect { expected, attempt: Some(attempt.clone()) });
     }
 
-    /// The look that `inspect_for` asked for. One for an attempt that is over came twice, and is dropped.
-    pub(crate) fn take_inspection(&mut self, attempt: &AttemptKey, seen: &[Sighting]) {
+    /// The inspection that `inspect_for` asked for. One for an attempt that is over came twice and is dropped.
+    pub(crate) fn take_inspection(&mut self, attempt: &AttemptKey, seen: &[InspectedArtifact]) {
         if !self.awaits_inspection(attempt) {
             return;
         }
@@ -44,8 +44,8 @@ impl Deciding<'_> {
         self.judge_as(&attempt.location(), judgement);
     }
 
-    /// The look at everything, before the end.
-    pub(crate) fn take_sightings(&mut self, seen: &[Sighting]) {
+    /// The inspection of the whole run, before its end.
+    pub(crate) fn take_run_inspection(&mut self, seen: &[InspectedArtifact]) {
         if self.state.delivery.is_some() {
             return;
         }
@@ -63,13 +63,13 @@ impl Deciding<'_> {
 }
 
 impl Deciding<'_> {
-    fn verify(&self, contract: &ArtifactContract, seen: &[Sighting]) -> Verified {
+    fn verify(&self, contract: &ArtifactContract, seen: &[InspectedArtifact]) -> Verified {
         let plan = self.plan();
         let kinds = |name: &str| Kind::find(name, |own| plan.outcome_kinds.get(own));
         judge_delivery(contract, &kinds, &self.state.facts.before, seen, self.at)
     }
 
-    /// A file may be looked at several times: at a gate, at the end, and again when the run is opened again. It is
+    /// A file may be inspected several times: at a gate, at the end, and again when the run is opened again. It is
     /// stored once for each version that differs from the one before.
     fn store_delivered(&mut self, delivered: DeliveredOutcome) {
         let DeliveredOutcome { id, path, outcome } = delivered;
@@ -83,24 +83,24 @@ impl Deciding<'_> {
 }
 
 impl Run {
-    /// Whether a check is judged only after a look at what it delivered.
+    /// Whether a check is judged only after an inspection of its artifacts.
     pub(crate) fn inspects(&self, check: CheckIndex, answer: &Answer) -> bool {
         matches!(answer.ending, Ending::Done) && !self.state.plan.check(check).artifacts.is_empty()
     }
 
-    /// Whether this attempt is the last one of its location, and its delivery has not been looked at yet.
+    /// Whether this attempt is the last one of its location and awaits its inspection.
     pub(crate) fn awaits_inspection(&self, attempt: &AttemptKey) -> bool {
         let AttemptKey { check, scope, number } = attempt;
-        self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Inspecting)
+        self.cell(*check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Inspecting { .. }))
             && self.state.checks[check.place()].attempts.get(scope) == Some(number)
     }
 
-    /// Attempts that are done and wait for a look at what they delivered.
+    /// Attempts that await their inspection.
     pub(crate) fn inspecting(&self) -> Vec<AttemptKey> {
         let mut waiting = Vec::new();
         for (position, check) in self.state.checks.iter().enumerate() {
             for (scope, node) in check.nodes.iter() {
-                if node.cell().is_some_and(|cell| cell.phase == Phase::Inspecting) {
+                if node.cell().is_some_and(|cell| matches!(cell.phase, Phase::Inspecting { .. })) {
                     let location = Location::new(CheckIndex::at(position), scope.clone());
                     waiting.push(self.last_attempt(&location));
                 }
@@ -132,7 +132,7 @@ impl Run {
     fn scopes_that_ran(&self, check: CheckIndex) -> Vec<(ScopePath, Option<Verdict>)> {
         let state = &self.state.checks[check.place()];
         let nodes = state.nodes.iter().filter_map(|(scope, node)| match node {
-            Node::Leaf(cell) if cell.past.runs > 0 => Some((scope.clone(), cell.past.verdict)),
+            Node::Leaf(cell) if cell.last_result.runs > 0 => Some((scope.clone(), cell.last_result.verdict)),
             Node::Leaf(_) | Node::Group(_) | Node::SkippedGroup(_) | Node::Unexpanded(_) => None,
         });
         nodes.collect()
@@ -158,7 +158,7 @@ impl Run {
     }
 }
 
-fn secrets_delivered(delivery: &Delivery, seen: &[Sighting]) -> Vec<Warning> {
+fn secrets_delivered(delivery: &Delivery, seen: &[InspectedArtifact]) -> Vec<Warning> {
     let holds = |id: &str, path: &str| {
         let mut files = seen.iter().filter(|sighting| sighting.id == id).flat_map(|sighting| &sighting.files);
         files.any(|file| file.path == path && file.holds_secret)

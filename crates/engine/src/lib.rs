@@ -4,9 +4,13 @@
 //!
 //! **Invariant:** no clock, no I/O, no async. Same inputs, same turns: that is what makes replay exact.
 
+mod accounting;
 mod apply;
+mod apply_error;
 mod attempt;
 mod by_scope;
+mod concurrency;
+mod confirmed_effects;
 mod decide;
 mod explain;
 mod filter;
@@ -16,7 +20,7 @@ mod graph;
 mod halt;
 mod history;
 mod inspect;
-mod kept;
+mod invalidate;
 mod location;
 mod messages;
 mod outcome;
@@ -24,12 +28,10 @@ mod overridden;
 mod pure;
 mod reconcile;
 mod redecide;
-mod reopen;
-mod reopened;
 mod report;
 mod request;
 mod retry;
-mod room;
+mod retry_failed;
 mod route;
 mod run;
 mod state;
@@ -40,12 +42,13 @@ mod verdict;
 mod view;
 mod wait;
 
+pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use explain::{Account, Cause, Evaluation, ExplainError, Link, Moment, Question, Subject, explain};
 pub use history::{CheckChange, history};
 pub use location::{AttemptKey, Location};
 pub use overridden::{NotOverridden, Overridden, Override};
 pub use pure::PROVIDERS;
-pub use redecide::{Change, Comparison, Difference, Redecided, Standing, Unknown, compare, redecide};
-pub use reopened::NotReopened;
+pub use redecide::{Change, Comparison, Difference, Redecided, RunSummary, Unknown, compare, redecide};
 pub use report::{CheckReport, ItemReport};
+pub use retry_failed::CannotRetry;
 pub use run::{Effect, Input, OpenWait, ReplayError, Run, Turn};

@@ -1,21 +1,19 @@
-//! Messages, time and a new driver: what reaches a run from outside its providers.
+//! Messages, time and a new driver: the inputs that do not come from providers.
 
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Criticality, Event, Issue, Message, ProviderFault, Request, ScopePath,
-    Verdict, WaitKind,
+    Answer, Assumption, CheckIndex, Criticality, Event, FaultCode, Issue, IssueCode, Message, ProviderFault,
+    ProviderName, Request, ScopePath, Verdict, WaitKind,
 };
 use serde_json::{Value, json};
 
+use crate::apply_error::PhaseName;
 use crate::location::{AttemptKey, Location};
 use crate::run::{Effect, Input, Run};
 use crate::state::{Node, Phase};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
-
-/// The provider whose attempts are runs with a journal of their own.
-pub(crate) const NESTED: &str = "playbook";
 
 impl Deciding<'_> {
     pub(crate) fn deliver_message(&mut self, message: Message) {
@@ -30,7 +28,7 @@ impl Deciding<'_> {
             return;
         }
         if let Some(attempt) = looked_for {
-            // Who knows needs not look any more.
+            // The answer makes the probe unnecessary.
             self.ask_for(Effect::Stop { attempt });
         }
         match message {
@@ -45,17 +43,18 @@ impl Deciding<'_> {
         }
     }
 
-    /// What was denied has failed, and nothing else goes on.
+    /// Fails what was denied, and stops the run.
     fn deny(&mut self, id: &str) {
         let Some(wait) = self.state.waits.get(id).cloned() else { return };
         match wait.kind {
             WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested => {
-                let issue = Issue::error("approval/denied", "a person denied it");
+                let issue = Issue::error(IssueCode::ApprovalDenied, "a person denied it");
                 self.judge_as(&wait.location, Judgement::without_attempt(vec![issue], None));
             }
             WaitKind::Input => {
                 let attempt = self.last_attempt(&wait.location);
-                let fault = ProviderFault::logical("denied", "a person denied it, or nobody answered");
+                let fault =
+                    ProviderFault::logical(FaultCode::Denied, "a person denied it, or nobody answered");
                 self.take_answer(&attempt, Answer::fault(fault));
             }
         }
@@ -86,18 +85,19 @@ impl Deciding<'_> {
             Assumption::Failed => {
                 let who = by.unwrap_or("a person");
                 let message = format!("{who} says that it did not happen");
-                let issue = Issue::error("effect/assumed_failed", message);
+                let issue = Issue::error(IssueCode::EffectAssumedFailed, message);
                 self.judge_as(location, judgement(Verdict::Failed, vec![issue]));
             }
         }
     }
 
-    /// Ends every attempt that runs, and every nested run that waits; the answers are still awaited.
+    /// Stops every open attempt and every nested run that waits. Their answers are still awaited.
     fn stop_running(&mut self) {
         for (attempt, request) in self.nested_waits() {
             self.call_nested(attempt, request);
         }
-        for (attempt, _) in self.at_work(&Phase::Running).into_iter().chain(self.at_work(&Phase::Reconciling))
+        for (attempt, _) in
+            self.at_work(PhaseName::Running).into_iter().chain(self.at_work(PhaseName::Reconciling))
         {
             self.ask_for(Effect::Stop { attempt });
         }
@@ -126,7 +126,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// A message that is opened after the run's time was up, though nobody had noticed, sets nothing going any more.
+    /// A message that is delivered after the deadline starts nothing, even if the deadline was not noticed before.
     pub(crate) fn is_too_late_for(&self, input: &Input) -> bool {
         matches!(input, Input::Message(message) if !matches!(message, Message::Cancel { .. }))
             && self.is_overdue()
@@ -141,13 +141,13 @@ impl Deciding<'_> {
         self.stop_running();
     }
 
-    /// Silence is a denial, unless the question has a default that a person could have given too.
+    /// An expired wait counts as denied, unless the question has a default that is a valid answer.
     fn expire(&mut self, id: String) {
         self.record(Event::WaitExpired { id: id.clone() });
         let Some(wait) = self.state.waits.get(&id).cloned() else { return };
         let default = self
             .cell(wait.location.check, &wait.location.scope)
-            .and_then(|cell| cell.request.as_ref())
+            .and_then(|cell| cell.phase.request())
             .and_then(|request| request.fields.get("default"))
             .and_then(Value::as_str)
             .map(str::to_owned)
@@ -161,33 +161,33 @@ impl Deciding<'_> {
         }
     }
 
-    /// Another process drives the run: what was started and left unanswered is issued again, but for
-    /// external effects, of which nobody knows whether they happened. A nested run knows it of its own: its journal
-    /// goes on where it was.
+    /// Another process drives the run: what was started and left unanswered is issued again, except external
+    /// effects, which become unknown. A nested run is issued again too: its own journal says what it has done.
     pub(crate) fn take_over(&mut self) {
         self.record(Event::RunResumed {});
-        self.state.agenda.0.inspection_asked = false;
+        self.agenda().inspection_asked = false;
         let plan = self.plan();
-        let code = if self.state.stopping.is_some() { "cancelled" } else { "lost" };
+        let code = if self.state.stopping.is_some() { FaultCode::Cancelled } else { FaultCode::Lost };
         for (attempt, request) in self.nested_waits() {
             self.call_nested(attempt, request);
         }
-        for (attempt, _) in self.at_work(&Phase::Reconciling) {
+        for (attempt, _) in self.at_work(PhaseName::Reconciling) {
             if self.state.stopping.is_some() {
-                let fault = ProviderFault::transient(code, "Escrow was ended while `reconcile` looked");
+                let fault =
+                    ProviderFault::transient(code.clone(), "Escrow was ended while `reconcile` looked");
                 self.take_finding(&attempt, Answer::fault(fault));
             } else {
                 self.issue_reconcile(&attempt.location());
             }
         }
-        for (attempt, request) in self.at_work(&Phase::Running) {
+        for (attempt, request) in self.at_work(PhaseName::Running) {
             let spec = plan.check(attempt.check);
             let external = spec.criticality == Criticality::External;
-            if request.provider == NESTED {
+            if request.provider == ProviderName::NESTED {
                 self.call_nested(attempt, request);
             } else if self.state.stopping.is_some() || (external && !spec.idempotent) {
-                let fault =
-                    ProviderFault::transient(code, "Escrow was ended while this ran").with_unknown_effect();
+                let fault = ProviderFault::transient(code.clone(), "Escrow was ended while this ran")
+                    .with_unknown_effect();
                 self.take_answer(&attempt, Answer::fault(fault));
             } else {
                 self.ask_for(Effect::Perform { attempt, request });
@@ -199,8 +199,8 @@ impl Deciding<'_> {
         self.put_everything_on_the_agenda();
     }
 
-    /// A nested run may have ended meanwhile; only looking tells. If this run is stopping, that one is ended too:
-    /// nobody would ever ask for it again.
+    /// Issues a nested run again: it may have ended meanwhile. If this run is stopping, the nested one is ended too,
+    /// because nothing else would ever end it.
     fn call_nested(&mut self, attempt: AttemptKey, request: Arc<Request>) {
         self.ask_for(Effect::Perform { attempt: attempt.clone(), request });
         if self.state.stopping.is_some() {
@@ -210,8 +210,8 @@ impl Deciding<'_> {
 }
 
 impl Run {
-    /// What is with the effect_runner: attempts, or looks for their effects.
-    fn at_work(&self, phase: &Phase) -> Vec<(AttemptKey, Arc<Request>)> {
+    /// Open attempts, or open commands of `reconcile`, by phase.
+    fn at_work(&self, phase: PhaseName) -> Vec<(AttemptKey, Arc<Request>)> {
         let mut running = Vec::new();
         if self.state.busy == 0 {
             return running;
@@ -219,8 +219,8 @@ impl Run {
         for (position, check) in self.state.checks.iter().enumerate() {
             for (scope, node) in check.nodes.iter() {
                 if let Node::Leaf(cell) = node
-                    && cell.phase == *phase
-                    && let Some(request) = &cell.request
+                    && PhaseName::of(&cell.phase) == phase
+                    && let Some(request) = cell.phase.request()
                 {
                     let location = Location::new(CheckIndex::at(position), scope.clone());
                     running.push((self.last_attempt(&location), Arc::clone(request)));
@@ -232,7 +232,7 @@ impl Run {
 
     fn reconciling_at(&self, check: &str, scope: &ScopePath) -> Option<AttemptKey> {
         let check = self.graph.find(check)?;
-        self.cell(check, scope).filter(|cell| cell.phase == Phase::Reconciling)?;
+        self.cell(check, scope).filter(|cell| matches!(cell.phase, Phase::Reconciling { .. }))?;
         Some(self.last_attempt(&Location::new(check, scope.clone())))
     }
 
@@ -242,24 +242,24 @@ impl Run {
         nested
             .filter_map(|wait| {
                 let Location { check, scope } = &wait.location;
-                let request = self.cell(*check, scope)?.request.clone()?;
+                let request = self.cell(*check, scope)?.phase.request().cloned()?;
                 Some((self.last_attempt(&wait.location), request))
             })
             .collect()
     }
 
-    /// Whether this waits with a nested run, and with nobody else.
+    /// Whether this location waits for a nested run.
     pub(crate) fn waits_with_nested(&self, Location { check, scope }: &Location) -> bool {
         match self.cell(*check, scope).map(|cell| &cell.phase) {
-            Some(Phase::Waiting(id)) => {
+            Some(Phase::Waiting { id, .. }) => {
                 self.state.waits.get(id).is_some_and(|wait| wait.kind == WaitKind::Nested)
             }
             _ => false,
         }
     }
 
-    /// Why a message changes nothing.
-    fn refusal(&self, message: &Message) -> Option<String> {
+    /// Why a message changes nothing, if it does not.
+    pub(crate) fn refusal(&self, message: &Message) -> Option<String> {
         let waiting = |id: &String, kinds: &[WaitKind]| match self.state.waits.get(id) {
             None => Some(format!("no approval or question is called `{id}`")),
             Some(wait) if !kinds.contains(&wait.kind) => Some(format!("`{id}` waits for something else")),
@@ -277,11 +277,11 @@ impl Run {
                 let Some(index) = self.graph.find(check) else {
                     return Some(format!("no check is called `{check}`"));
                 };
-                let cell = self.cell(index, scope).filter(|cell| cell.unknown);
+                let cell = self.cell(index, scope).filter(|cell| cell.is_unknown());
                 match cell.map(|cell| &cell.phase) {
                     None => Some(format!("the effect of `{check}{scope}` is not unknown")),
-                    // It was told before, or the run is stopping and does not wait for it.
-                    Some(Phase::Due | Phase::Settled) => {
+                    // It was answered before, or the run is stopping and does not wait for the answer.
+                    Some(Phase::Due | Phase::Settled { .. }) => {
                         Some(format!("nobody is asked about the effect of `{check}{scope}` any more"))
                     }
                     Some(_) => None,

@@ -26,8 +26,8 @@ impl Deciding<'_> {
     }
 }
 
-/// An id follows from the run and the place in its journal, so that a replay gives the same one. The place stands
-/// before the chance: of two in the same millisecond the later one sorts behind.
+/// Derived from the run and the entry, so that a replay gives the same id. The entry comes first: of two outcomes in
+/// the same millisecond, the later one sorts last.
 fn chance_of(run: &str, entry: u64) -> u64 {
     let digest = Sha256::digest(format!("{run}\0outcome\0{entry}").as_bytes());
     let chance = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);

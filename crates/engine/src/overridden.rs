@@ -1,6 +1,6 @@
-//! A person's word about a run that has ended. It changes what the run came to and nothing of what happened.
+//! Overrides: a person changes the status of a run that has ended. What happened in it does not change.
 //!
-//! **Invariant:** the word is in the reason, with who said it, why, and what it took the place of. A run that was
+//! **Invariant:** the reason names the person, why, and the status before. A run that was
 //! overridden never reads like one that earned its status.
 
 use escrow_model::{Event, Evidence, Millis, Reason, ReasonCode, RunStatus};
@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::run::{Run, Turn};
 use crate::turn::Deciding;
 
-/// What somebody says that a run came to.
+/// The status that a person gives a run, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     pub status: RunStatus,
@@ -26,7 +26,7 @@ pub struct Overridden {
     pub at: Millis,
 }
 
-/// Why somebody's word does not count.
+/// Why a run cannot be overridden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NotOverridden {
     #[error("it has not ended: it is {}", .0.as_str())]
@@ -40,7 +40,7 @@ pub enum NotOverridden {
 }
 
 impl Run {
-    /// Takes a person's word for what a run that has ended came to.
+    /// Overrides the status of a run that has ended.
     pub fn override_status(&mut self, at: Millis, word: Override) -> Result<Turn, NotOverridden> {
         let status = self.state.status;
         let code = ReasonCode::overridden(word.status).ok_or(NotOverridden::NotForPeople(word.status))?;
@@ -65,7 +65,7 @@ impl Run {
         Ok(deciding.into_turn())
     }
 
-    /// The other half of it, for live runs and for replay.
+    /// Applies `RunOverridden`.
     pub(crate) fn apply_override(&mut self, at: Millis, reason: &Reason, by: &str, why: &str) {
         let from = self.state.status;
         self.state.overridden = Some(Overridden { from, by: by.to_owned(), why: why.to_owned(), at });

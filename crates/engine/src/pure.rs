@@ -1,8 +1,9 @@
-//! Providers that need no hands: their answer follows from the state, so the engine gives it itself.
+//! Providers without effects: the engine computes their answers from the state.
 
 use escrow_expr::{Budget, MemoryWrite};
 use escrow_model::{
-    Answer, CheckIndex, Event, Field, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, ScopePath,
+    Answer, CheckIndex, Event, FaultCode, Field, Home, KeyKind, KeySpec, Mutates, ProviderFault,
+    ProviderName, ProviderSpec, ScopePath,
 };
 use serde_json::{Value, json};
 
@@ -10,101 +11,110 @@ use crate::run::Run;
 use crate::view::View;
 
 /// Every provider that lives here, in the order `--help` lists them.
-pub const PROVIDERS: &[ProviderSpec] = &[
-    ProviderSpec {
-        name: "noop",
-        summary: "does nothing, and succeeds",
-        keys: &[],
-        mutates: Mutates::Never,
-        home: Home::Engine,
-        timeout_ms: 0,
-    },
-    ProviderSpec {
-        name: "log",
-        summary: "writes a message to the journal",
-        keys: &[
-            KeySpec { name: "message", kind: KeyKind::Text, required: true },
-            KeySpec {
-                name: "level",
-                kind: KeyKind::Word(&["debug", "info", "warning", "error"]),
-                required: false,
-            },
-        ],
-        mutates: Mutates::Never,
-        home: Home::Engine,
-        timeout_ms: 0,
-    },
-    ProviderSpec {
-        name: "script",
-        summary: "evaluates a statement block; what it returns is the output",
-        keys: &[KeySpec { name: "content", kind: KeyKind::Block, required: true }],
-        mutates: Mutates::Never,
-        home: Home::Engine,
-        timeout_ms: 0,
-    },
-    ProviderSpec {
-        name: "memory",
-        summary: "reads or changes the run's memory",
-        keys: &[
-            KeySpec {
-                name: "operation",
-                kind: KeyKind::Word(&["get", "set", "append", "increment", "delete", "list"]),
-                required: true,
-            },
-            KeySpec { name: "key", kind: KeyKind::Text, required: false },
-            KeySpec { name: "value", kind: KeyKind::Tree, required: false },
-            KeySpec { name: "namespace", kind: KeyKind::Text, required: false },
-        ],
-        mutates: Mutates::Never,
-        home: Home::Engine,
-        timeout_ms: 0,
-    },
-    ProviderSpec {
-        name: "human-input",
-        summary: "asks a person; the answer is the output",
-        keys: &[
-            KeySpec { name: "prompt", kind: KeyKind::Text, required: true },
-            KeySpec { name: "choices", kind: KeyKind::Texts, required: false },
-            KeySpec { name: "default", kind: KeyKind::Text, required: false },
-        ],
-        mutates: Mutates::Never,
-        home: Home::Person,
-        timeout_ms: 24 * 60 * 60 * 1000,
-    },
-];
+pub const PROVIDERS: &[ProviderSpec] = &[NOOP, LOG, SCRIPT, MEMORY, HUMAN_INPUT];
 
-/// Scripts may work longer than a gate, and still end.
+const NOOP: ProviderSpec = ProviderSpec {
+    name: "noop",
+    summary: "does nothing, and succeeds",
+    keys: &[],
+    mutates: Mutates::Never,
+    home: Home::Engine,
+    timeout_ms: 0,
+};
+
+const LOG: ProviderSpec = ProviderSpec {
+    name: "log",
+    summary: "writes a message to the journal",
+    keys: &[
+        KeySpec { name: "message", kind: KeyKind::Text, required: true },
+        KeySpec {
+            name: "level",
+            kind: KeyKind::Word(&["debug", "info", "warning", "error"]),
+            required: false,
+        },
+    ],
+    mutates: Mutates::Never,
+    home: Home::Engine,
+    timeout_ms: 0,
+};
+
+const SCRIPT: ProviderSpec = ProviderSpec {
+    name: "script",
+    summary: "evaluates a statement block; what it returns is the output",
+    keys: &[KeySpec { name: "content", kind: KeyKind::Block, required: true }],
+    mutates: Mutates::Never,
+    home: Home::Engine,
+    timeout_ms: 0,
+};
+
+const MEMORY: ProviderSpec = ProviderSpec {
+    name: "memory",
+    summary: "reads or changes the run's memory",
+    keys: &[
+        KeySpec {
+            name: "operation",
+            kind: KeyKind::Word(&["get", "set", "append", "increment", "delete", "list"]),
+            required: true,
+        },
+        KeySpec { name: "key", kind: KeyKind::Text, required: false },
+        KeySpec { name: "value", kind: KeyKind::Tree, required: false },
+        KeySpec { name: "namespace", kind: KeyKind::Text, required: false },
+    ],
+    mutates: Mutates::Never,
+    home: Home::Engine,
+    timeout_ms: 0,
+};
+
+pub(crate) const HUMAN_INPUT: ProviderSpec = ProviderSpec {
+    name: "human-input",
+    summary: "asks a person; the answer is the output",
+    keys: &[
+        KeySpec { name: "prompt", kind: KeyKind::Text, required: true },
+        KeySpec { name: "choices", kind: KeyKind::Texts, required: false },
+        KeySpec { name: "default", kind: KeyKind::Text, required: false },
+    ],
+    mutates: Mutates::Never,
+    home: Home::Person,
+    timeout_ms: 24 * 60 * 60 * 1000,
+};
+
+/// Larger than the budget of a gate: scripts may do more work.
 const SCRIPT_BUDGET: Budget = Budget { steps: 20_000_000, memory_bytes: 256 << 20, depth: Budget::DEPTH_MAX };
 
 /// Whether a check of this provider counts against `max_parallelism`.
-pub(crate) fn needs_slot(provider: &str) -> bool {
-    !PROVIDERS.iter().any(|spec| spec.name == provider)
+pub(crate) fn needs_slot(provider: &ProviderName) -> bool {
+    !PROVIDERS.iter().any(|spec| spec.is(provider))
 }
 
 /// The answer of a pure provider and the changes of memory that come with it; `None` for the others.
 pub(crate) fn answer(run: &Run, check: CheckIndex, scope: &ScopePath) -> Option<(Answer, Vec<Event>)> {
     let spec = run.state.plan.check(check);
-    let request = run.cell(check, scope)?.request.clone()?;
-    match spec.provider.as_str() {
-        "noop" => Some((Answer::done(Value::Null), Vec::new())),
-        "log" => {
-            let message = request.fields.get("message").cloned().unwrap_or(Value::Null);
-            let level = request.fields.get("level").cloned().unwrap_or_else(|| json!("info"));
-            Some((Answer::done(json!({ "message": message, "level": level })), Vec::new()))
-        }
-        "script" => Some(script(run, check, scope)),
-        "memory" => Some(match memory(run, &request.fields) {
+    let request = run.cell(check, scope)?.phase.request().cloned()?;
+    let provider = &spec.provider;
+    if NOOP.is(provider) {
+        Some((Answer::done(Value::Null), Vec::new()))
+    } else if LOG.is(provider) {
+        let message = request.fields.get("message").cloned().unwrap_or(Value::Null);
+        let level = request.fields.get("level").cloned().unwrap_or_else(|| json!("info"));
+        Some((Answer::done(json!({ "message": message, "level": level })), Vec::new()))
+    } else if SCRIPT.is(provider) {
+        Some(script(run, check, scope))
+    } else if MEMORY.is(provider) {
+        Some(match memory(run, &request.fields) {
             Ok((output, change)) => (Answer::done(output), change.into_iter().collect()),
-            Err(message) => (Answer::fault(ProviderFault::logical("exception", message)), Vec::new()),
-        }),
-        _ => None,
+            Err(message) => {
+                (Answer::fault(ProviderFault::logical(FaultCode::Exception, message)), Vec::new())
+            }
+        })
+    } else {
+        None
     }
 }
 
 fn script(run: &Run, check: CheckIndex, scope: &ScopePath) -> (Answer, Vec<Event>) {
     let Some(Field::Block(block)) = run.state.plan.check(check).fields.get("content") else {
         return (
-            Answer::fault(ProviderFault::logical("exception", "the script has no `content`")),
+            Answer::fault(ProviderFault::logical(FaultCode::Exception, "the script has no `content`")),
             Vec::new(),
         );
     };
@@ -112,7 +122,7 @@ fn script(run: &Run, check: CheckIndex, scope: &ScopePath) -> (Answer, Vec<Event
         Ok((answer, writes)) => (Answer::done(answer.into_json().unwrap_or(Value::Null)), changes(writes)),
         Err(fault) => {
             let message = run.surroundings.in_words(&fault);
-            (Answer::fault(ProviderFault::logical("exception", message)), Vec::new())
+            (Answer::fault(ProviderFault::logical(FaultCode::Exception, message)), Vec::new())
         }
     }
 }

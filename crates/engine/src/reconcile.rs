@@ -1,4 +1,4 @@
-//! An effect of which nobody knows, and a command that may: `reconcile` is asked before a person is.
+//! Unknown effects: the command of `reconcile` is asked before a person is.
 //!
 //! ```text
 //!   unknown ──▶ ReconcileStarted ──▶ command ──▶ Reconciled ──▶ done · failed · retry
@@ -11,7 +11,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Ending, Event, Expression, Issue, Reconcile, Request, ScopePath, Verdict,
+    Answer, Assumption, CheckIndex, Ending, Event, Expression, FaultCode, Issue, IssueCode, ProviderName,
+    Reconcile, Request, ScopePath, Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -22,11 +23,11 @@ use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};
 
-/// How often one decision is repeated before somebody else than `reconcile` has to say so.
+/// How often `reconcile` may have one decision repeated before a person is asked.
 const REPEATS_MAX: u32 = 3;
 
 impl Deciding<'_> {
-    /// Asks `reconcile` about the attempt that just ended; a person, where there is none.
+    /// Asks `reconcile` about the attempt that just ended, or a person if the check has none.
     pub(crate) fn find_out(&mut self, location: &Location, attempt: u32) {
         let Location { check, scope } = location;
         let plan = self.plan();
@@ -48,7 +49,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// The effect is confirmed for another item at this place, which may have been this one.
+    /// The effect is confirmed for another item at this scope, which may have been this one.
     pub(crate) fn find_out_about_item(&mut self, location: &Location) {
         if self.state.plan.check(location.check).reconcile.is_some() {
             let AttemptKey { number, .. } = self.last_attempt(location);
@@ -57,22 +58,25 @@ impl Deciding<'_> {
         self.ask_about_unknown_effect(location, "it was done for another item in this place");
     }
 
-    /// Sends the command out, for the first time or again: it only looks.
+    /// Asks for the command, for the first time or again. It changes nothing, so repeating it is safe.
     pub(crate) fn issue_reconcile(&mut self, location: &Location) {
         let Location { check, scope } = location;
-        let Some(request) = self.cell(*check, scope).and_then(|cell| cell.request.clone()) else { return };
+        let Some(request) = self.cell(*check, scope).and_then(|cell| cell.phase.request().cloned()) else {
+            return;
+        };
         let attempt = self.last_attempt(location);
         self.ask_for(Effect::Reconcile { attempt, request });
     }
 
-    /// What `reconcile` answered. Late or twice, it changes nothing.
+    /// Takes the answer of `reconcile`. A late or repeated one changes nothing.
     pub(crate) fn take_finding(&mut self, attempt: &AttemptKey, mut answer: Answer) {
         let AttemptKey { check, scope, number } = attempt;
-        let asked = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Reconciling);
+        let asked =
+            self.cell(*check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Reconciling { .. }));
         if !asked || self.next_attempt(*check, scope) != number + 1 {
             return;
         }
-        // It looks, and changes nothing: not the environment of later checks either.
+        // `reconcile` must not change anything, including the environment of later checks.
         answer.env.clear();
         let (finding, detail) = self.finding(*check, scope, &answer);
         self.record(Event::Reconciled {
@@ -97,7 +101,7 @@ impl Deciding<'_> {
             Some(Assumption::Done) => self.judge_as(&location, judgement(Verdict::Succeeded, Vec::new())),
             Some(Assumption::Failed) => {
                 let message = format!("`reconcile` says that it did not happen: {detail}");
-                let issue = Issue::error("effect/reconciled_failed", message);
+                let issue = Issue::error(IssueCode::EffectReconciledFailed, message);
                 self.judge_as(&location, judgement(Verdict::Failed, vec![issue]));
             }
             None => {
@@ -122,7 +126,7 @@ impl Run {
         let exec = crate::request::render_field(&reconcile.exec, &view)
             .map_err(|fault| format!("`reconcile`: {}", self.surroundings.in_words(&fault)))?;
         Ok(Request {
-            provider: "command".into(),
+            provider: ProviderName::COMMAND,
             fields: Map::from_iter([("exec".to_owned(), exec)]),
             env: self.render_env(check, &view)?,
             timeout_ms: reconcile.timeout_ms,
@@ -131,14 +135,14 @@ impl Run {
         })
     }
 
-    /// What the answer means, and why. Pure, so that a replay comes to the same.
+    /// The finding, and why. Pure, so that a replay finds the same.
     fn finding(&self, check: CheckIndex, scope: &ScopePath, answer: &Answer) -> (Option<Assumption>, String) {
         let Some(reconcile) = &self.state.plan.check(check).reconcile else {
             return (None, "there is no `reconcile`".into());
         };
         let speaks = reconcile.expressions().next().is_some();
         if let Ending::Fault(fault) = &answer.ending
-            && !(speaks && fault.code == "exit_nonzero")
+            && !(speaks && fault.code == FaultCode::ExitNonzero)
         {
             return (None, fault.message.clone());
         }

@@ -1,12 +1,12 @@
-//! A recorded run, decided again under another plan. Nothing is called: providers answer what they answered
-//! then, people say what they said then, and time passes as it passed then.
+//! Decides a recorded run again under another plan. Nothing is performed: recorded answers and messages are used,
+//! after the times that they took.
 //!
 //! ```text
 //!   recorded journal ──▶ answers, messages, delivery ─┐
 //!   other plan ──▶ Run::start ──▶ effects, waits ────┴──▶ Run::handle ──▶ the journal that would have been
 //! ```
 //!
-//! **Invariant:** what was never recorded is not made up. A check whose attempt has no recorded answer stays
+//! **Invariant:** what was never recorded is not invented. A check whose attempt has no recorded answer stays
 //! pending, and the run is then not decidable here.
 
 mod compare;
@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ArtifactContract, Delivery, Entry, Event, ExpectedArtifact, Message, Millis, Plan, ProviderFault,
-    Request, ScopePath, ScopedCheck, WaitKind,
+    Answer, ArtifactContract, Delivery, Entry, Event, ExpectedArtifact, FaultCode, Message, Millis, Plan,
+    ProviderFault, Request, ScopePath, ScopedCheck, WaitKind,
 };
 use serde::Serialize;
 
@@ -28,12 +28,12 @@ use crate::state::Phase;
 use crate::turn::Deciding;
 use record::{Afterwards, Moment, Record, Recorded, RecordedAsk, RecordedAttempt, Response, Said};
 
-pub use compare::{Change, Comparison, Difference, Standing, compare};
+pub use compare::{Change, Comparison, Difference, RunSummary, compare};
 
 /// Entries after which a run that will not end is given up.
 const ENTRIES_MAX: usize = 1_000_000;
 
-/// What a run would have been.
+/// The run as the other plan decides it.
 #[derive(Debug)]
 pub struct Redecided {
     pub run: Run,
@@ -54,7 +54,7 @@ pub struct Unknown {
 
 /// Decides a recorded run again under another plan.
 pub fn redecide(recorded: &[Entry], plan: Arc<Plan>) -> Result<Redecided, ReplayError> {
-    // Whatever cannot be replayed cannot be decided again either.
+    // A journal that cannot be replayed cannot be decided again either.
     let before = Run::replay(recorded)?;
     let record = Record::of(recorded);
     let at = recorded.first().map_or(0, |entry| entry.at);
@@ -85,22 +85,22 @@ struct Driver {
     record: Record,
     recorded_plan: Arc<Plan>,
     now: Millis,
-    /// What will have happened, by its time.
+    /// What is scheduled, by its time.
     queue: BTreeMap<(Moment, u64), Due>,
     serial: u64,
     entries: Vec<Entry>,
     /// Waits of the last turn, in order, with what came of them then.
     asked: Vec<(String, Option<Response>)>,
-    /// Waits that nobody answered.
+    /// Waits that expired in the record.
     expiring: BTreeSet<String>,
     unknown: Vec<Unknown>,
     assumed: BTreeSet<String>,
 }
 
-/// What will have happened.
+/// Something that is scheduled.
 enum Due {
     Input(Box<Input>),
-    /// The artifacts were looked at, for an attempt or for the run.
+    /// The artifacts were inspected, for an attempt or for the run.
     Seen(Delivery, Option<AttemptKey>),
 }
 
@@ -138,10 +138,10 @@ impl Driver {
         });
     }
 
-    /// What people did after the end; false when it cannot be done with this one.
+    /// Repeats what a person did after the end. Returns false when it is not possible for this run.
     fn go_on_after_the_end(&mut self, afterwards: Afterwards) -> bool {
         match afterwards {
-            Afterwards::Reopened { by } => match self.run.reopen_failed(self.now, by) {
+            Afterwards::Reopened { by } => match self.run.retry_failed(self.now, by) {
                 Ok(turn) => self.follow(turn),
                 Err(_) => return false,
             },
@@ -229,14 +229,14 @@ impl Driver {
                 }
                 Effect::Stop { attempt } => {
                     let cell = self.run.cell(attempt.check, &attempt.scope);
-                    let looks = cell.is_some_and(|cell| cell.phase == Phase::Reconciling);
+                    let looks = cell.is_some_and(|cell| matches!(cell.phase, Phase::Reconciling { .. }));
                     let asks = if looks { &self.record.reconciles } else { &self.record.attempts };
                     if asks.get(&self.recorded_key(&attempt)).is_some_and(RecordedAsk::was_stopped) {
                         // It was stopped then, and what came of that is on its way.
                         continue;
                     }
-                    let fault =
-                        ProviderFault::transient("cancelled", "the run was ending").with_unknown_effect();
+                    let fault = ProviderFault::transient(FaultCode::Cancelled, "the run was ending")
+                        .with_unknown_effect();
                     let answer = Answer::fault(fault);
                     let input = if looks {
                         Input::Reconciled { attempt, answer }
@@ -268,7 +268,7 @@ impl Driver {
         RecordedAttempt { check, scope: scope.clone(), number: *number }
     }
 
-    /// A wait takes the place of the next recorded one at its check, even when the same turn ends it again.
+    /// Pairs a wait with the next recorded one of its check, even when the same turn ends it again.
     fn note_wait(&mut self, event: &Event) {
         if let Event::WaitStarted { check, scope, id, .. } = event {
             let key = ScopedCheck::new(check, scope);
@@ -277,7 +277,7 @@ impl Driver {
         }
     }
 
-    /// What people said when they were asked the same.
+    /// Schedules what people answered to the recorded waits.
     fn look_at_waits(&mut self) {
         for (id, response) in std::mem::take(&mut self.asked) {
             let Some(wait) = self.run.waits().into_iter().find(|wait| wait.id == id) else { continue };
@@ -285,7 +285,7 @@ impl Driver {
                 Some(Response::Message(said)) => self.say(said, &wait.id),
                 Some(Response::Silence) => drop(self.expiring.insert(wait.id)),
                 Some(Response::None) | None if self.answer_question(&wait) => {}
-                // Nobody has answered: the run waits, as it did.
+                // It was not answered then either: the run waits.
                 Some(Response::None) => {}
                 None => {
                     let what = format!("nobody was asked about `{}{}`", wait.check, wait.scope);
@@ -306,7 +306,8 @@ impl Driver {
         }
         let Some(check) = self.run.graph.find(&wait.check) else { return false };
         let attempt = self.run.last_attempt(&Location::new(check, wait.scope.clone()));
-        let Some(request) = self.run.cell(check, &wait.scope).and_then(|cell| cell.request.clone()) else {
+        let Some(request) = self.run.cell(check, &wait.scope).and_then(|cell| cell.phase.request().cloned())
+        else {
             return false;
         };
         let Some((answer, moment)) = self.answer(&attempt, &request) else {
@@ -316,7 +317,7 @@ impl Driver {
         true
     }
 
-    /// What was seen then, as far as it was looked for alike.
+    /// Schedules the recorded inspection, as far as it applies to this contract.
     fn inspect(&mut self, expected: Vec<ExpectedArtifact>, attempt: Option<AttemptKey>) {
         let contract = ArtifactContract { expected };
         let seen = match &attempt {
@@ -328,7 +329,7 @@ impl Driver {
         let seen = seen.as_ref().map(|look| &look.delivery);
         let mut recorded = self.recorded_artifacts();
         if attempt.is_some() {
-            // An attempt was looked at for what its check named, and for nothing else.
+            // An attempt was inspected only for the artifacts that its check names.
             recorded.expected.retain(|one| seen.is_some_and(|seen| seen.speaks_of(&one.id)));
         }
         match delivery::delivered(&contract, &recorded, seen, moment.at) {
@@ -344,7 +345,7 @@ impl Driver {
         }
     }
 
-    /// Takes a look as it was judged then, unless the run has gone on without it.
+    /// Delivers a recorded inspection, unless the run no longer awaits it.
     fn see(&mut self, at: Millis, delivery: Delivery, attempt: Option<AttemptKey>) {
         self.now = self.now.max(at);
         let awaited = match &attempt {
@@ -380,7 +381,7 @@ impl Driver {
     }
 }
 
-/// The same message, to the wait that takes the place of the recorded one.
+/// The same message, addressed to the wait that corresponds to the recorded one.
 fn addressed(message: Message, id: &str) -> Message {
     let id = id.to_owned();
     match message {

@@ -77,8 +77,8 @@ impl Run {
             ItemReport {
                 scope,
                 status,
-                skip_reason: (status == CheckStatus::Skipped).then_some(cell.skip).flatten(),
-                runs: cell.past.runs,
+                skip_reason: (status == CheckStatus::Skipped).then(|| cell.skipped()).flatten(),
+                runs: cell.last_result.runs,
                 output: cell.answer.as_ref().map(|answer| &answer.output),
             }
         })
@@ -123,9 +123,9 @@ impl Run {
             Node::Unexpanded(_) => Some(CheckStatus::Pending),
             Node::Group(_) => None,
         });
-        // Items of an earlier pass count until the next pass reaches them.
-        let past = state.past.values().map(|past| verdict_status(past.verdict));
-        nodes.chain(past).max_by_key(|status| weight(*status)).unwrap_or(CheckStatus::Pending)
+        // Items of an earlier pass count until the next pass has reached them.
+        let earlier = state.last_results.values().map(|result| verdict_status(result.verdict));
+        nodes.chain(earlier).max_by_key(|status| weight(*status)).unwrap_or(CheckStatus::Pending)
     }
 
     /// Of one item, or of everything below a scope.
@@ -136,11 +136,17 @@ impl Run {
     fn cell_status(&self, cell: &Cell) -> CheckStatus {
         match &cell.phase {
             Phase::Pending | Phase::Due => CheckStatus::Pending,
-            Phase::Running | Phase::Inspecting | Phase::RetryWait(_) => CheckStatus::Running,
-            Phase::Reconciling => CheckStatus::Unknown,
-            Phase::Waiting(_) | Phase::Judged | Phase::Settled if cell.unknown => CheckStatus::Unknown,
-            Phase::Waiting(_) => CheckStatus::Waiting,
-            Phase::Judged | Phase::Settled => verdict_status(cell.past.verdict),
+            Phase::Reconciling { .. } => CheckStatus::Unknown,
+            Phase::Waiting { .. } | Phase::Answered | Phase::Judged { .. } | Phase::Settled { .. }
+                if cell.is_unknown() =>
+            {
+                CheckStatus::Unknown
+            }
+            Phase::Running { .. } | Phase::Inspecting { .. } | Phase::Answered | Phase::RetryWait { .. } => {
+                CheckStatus::Running
+            }
+            Phase::Waiting { .. } => CheckStatus::Waiting,
+            Phase::Judged { .. } | Phase::Settled { .. } => verdict_status(cell.last_result.verdict),
         }
     }
 
@@ -149,7 +155,7 @@ impl Run {
             return None;
         }
         self.state.checks[check.place()].nodes.values().find_map(|node| match node {
-            Node::Leaf(cell) => cell.skip,
+            Node::Leaf(cell) => cell.skipped(),
             Node::SkippedGroup(reason) => Some(*reason),
             Node::Group(_) | Node::Unexpanded(_) => None,
         })
@@ -157,8 +163,8 @@ impl Run {
 
     fn issues_of(&self, check: CheckIndex) -> Vec<&Issue> {
         let state = &self.state.checks[check.place()];
-        let cells = state.nodes.values().filter_map(Node::cell).map(|cell| &cell.past);
-        let judged = cells.chain(state.past.values()).flat_map(|past| &past.issues);
+        let cells = state.nodes.values().filter_map(Node::cell).map(|cell| &cell.last_result);
+        let judged = cells.chain(state.last_results.values()).flat_map(|result| &result.issues);
         let raised = self.state.issues.iter().filter(|(at, _)| at.check == check).map(|(_, issue)| issue);
         judged.chain(raised).collect()
     }
@@ -172,7 +178,7 @@ fn verdict_status(verdict: Option<Verdict>) -> CheckStatus {
     }
 }
 
-/// Which status of several represents a fan-out.
+/// Which status represents a fan-out: the highest.
 fn weight(status: CheckStatus) -> u8 {
     match status {
         CheckStatus::Skipped => 0,

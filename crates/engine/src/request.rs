@@ -1,4 +1,4 @@
-//! What a provider is asked to do, exactly: templates rendered, nothing left to decide.
+//! Renders requests: exactly what a provider is asked to do.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl Run {
         Ok(env)
     }
 
-    /// The same for every retry of one decision, so that the other side can tell a repeat.
+    /// The same for every retry of one decision, so that the receiver can recognise a repeat.
     pub(crate) fn idempotency_key(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> String {
         let repeats = self.cell(check, scope).map_or(0, |cell| cell.retries + cell.repeats);
         let decision = attempt.saturating_sub(repeats);

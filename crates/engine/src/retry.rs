@@ -1,6 +1,6 @@
-//! What is tried again, and when.
+//! Retries: whether a failed attempt is tried again, and when.
 
-use escrow_model::{BackoffMode, CheckIndex, Event, FaultClass, Millis, Retry, ScopePath, Verdict};
+use escrow_model::{BackoffMode, CheckIndex, Event, FaultClass, Millis, Recovery, Retry, ScopePath, Verdict};
 use sha2::{Digest, Sha256};
 
 use crate::location::Location;
@@ -19,17 +19,16 @@ impl Deciding<'_> {
         let spec = plan.check(*check);
         let Some(retry) = spec.retry else { return false };
         let Some(cell) = self.cell(*check, scope) else { return false };
-        if !cell.has_verdict(Verdict::Failed) || cell.phase == Phase::Settled {
-            return false;
-        }
-        if !self.may_retry(*check, scope, cell.fault) {
+        // A verdict that has settled stands.
+        let Phase::Judged { fault } = cell.phase else { return false };
+        if !cell.has_verdict(Verdict::Failed) || !self.may_retry(*check, scope, fault) {
             return false;
         }
         let number = cell.retries + 1;
         let delay = self.backoff_ms(&retry, *check, scope, number);
         let (check, scope) = (spec.name.clone(), scope.clone());
         let started =
-            Event::RecoveryStarted { check: check.clone(), scope: scope.clone(), by: "retry".into() };
+            Event::RecoveryStarted { check: check.clone(), scope: scope.clone(), by: Recovery::Retry };
         self.record(started);
         let at = self.at.saturating_add(delay);
         self.record(Event::RetryScheduled { check, scope, retry: number, at });

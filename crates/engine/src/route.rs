@@ -2,10 +2,12 @@
 
 use std::ops::Bound;
 
-use escrow_model::{CheckIndex, Event, Issue, ReasonCode, ScopePath};
+use escrow_model::{
+    CheckIndex, Event, Issue, IssueCode, ReasonCode, Recovery, RoutedBy, RoutingBlock, ScopePath,
+};
 use serde_json::Value;
 
-use crate::graph::{BlockName, scope_toward, shared_depth};
+use crate::graph::{scope_toward, shared_depth};
 use crate::location::Location;
 use crate::pure::changes;
 use crate::state::{Node, Phase, Route};
@@ -20,13 +22,13 @@ const LOOPS_CRITICAL: u32 = 8;
 struct Target {
     check: CheckIndex,
     goto_event: Option<String>,
-    by: &'static str,
+    by: RoutedBy,
 }
 
 /// What is wrong with a block, and the code with which the run fails for it, if it does.
 type Broken = (Issue, Option<ReasonCode>);
 
-/// What a routing block comes to.
+/// The decision of a routing block.
 enum Choice {
     Stop,
     Go(Target),
@@ -52,7 +54,7 @@ impl Deciding<'_> {
             let targets = routing.run.iter().map(|check| Target {
                 check: *check,
                 goto_event: routing.goto_event.clone(),
-                by: "run",
+                by: RoutedBy::Run,
             });
             self.send_to(location, route.block, targets.collect());
             return;
@@ -60,8 +62,8 @@ impl Deciding<'_> {
         if !route.ran_js && routing.run_js.is_some() {
             match self.run_js_targets(*check, scope, route.block) {
                 Ok((targets, writes)) => {
-                    if self.is_any_ground_taken(location, &targets) {
-                        self.state.agenda.0.deferred.insert(location.clone());
+                    if self.withdraws_any_open_attempt(location, &targets) {
+                        self.agenda().deferred.insert(location.clone());
                         return;
                     }
                     for write in writes {
@@ -78,7 +80,7 @@ impl Deciding<'_> {
                 }
             }
         }
-        if route.block == BlockName::Fail && self.schedule_retry(location) {
+        if route.block == RoutingBlock::Fail && self.schedule_retry(location) {
             return;
         }
         if route.target_failed {
@@ -87,10 +89,10 @@ impl Deciding<'_> {
         }
         let (choice, besides) = self.choose(*check, scope, route.block);
         if let Choice::Go(target) = &choice
-            && self.is_ground_taken(*check, scope, target.check)
+            && self.withdraws_open_attempt(*check, scope, target.check)
         {
-            // What runs there finishes first; the choice is made anew then.
-            self.state.agenda.0.deferred.insert(location.clone());
+            // Open attempts there finish first; then the block is evaluated again.
+            self.agenda().deferred.insert(location.clone());
             return;
         }
         for event in besides {
@@ -108,8 +110,8 @@ impl Deciding<'_> {
     }
 
     /// The block goes nowhere: a failure that was being recovered from stands.
-    fn give_up(&mut self, location: &Location, block: BlockName) {
-        if block == BlockName::Fail {
+    fn give_up(&mut self, location: &Location, block: RoutingBlock) {
+        if block == RoutingBlock::Fail {
             self.give_up_recovery(location);
         }
         self.end_route(location, block);
@@ -118,7 +120,7 @@ impl Deciding<'_> {
     /// The `on_finish` of a `forEach` check waits for the items of everything that maps over it.
     fn may_finish(&self, check: CheckIndex, scope: &ScopePath, route: &Route) -> bool {
         let plan = &self.state.plan;
-        if route.block != BlockName::Finish || !plan.check(check).for_each {
+        if route.block != RoutingBlock::Finish || !plan.check(check).for_each {
             return true;
         }
         let depth = scope.depth();
@@ -132,8 +134,8 @@ impl Deciding<'_> {
             }
             // One that waits to be routed to holds up nothing, unless it was.
             self.nodes_below(*mapped, scope).all(|(_, node)| match node {
-                Node::Leaf(cell) => !cell.calling.activated || cell.phase == Phase::Settled,
-                Node::Unexpanded(calling) => !calling.activated,
+                Node::Leaf(cell) => !cell.activation.activated || cell.phase.is_settled(),
+                Node::Unexpanded(activation) => !activation.activated,
                 Node::Group(_) | Node::SkippedGroup(_) => true,
             })
         })
@@ -143,7 +145,7 @@ impl Deciding<'_> {
         &self,
         check: CheckIndex,
         scope: &ScopePath,
-        block: BlockName,
+        block: RoutingBlock,
     ) -> Result<(Vec<Target>, Vec<Event>), Broken> {
         let plan = &self.state.plan;
         let spec = plan.check(check);
@@ -151,7 +153,7 @@ impl Deciding<'_> {
         let Some(run_js) = &routing.run_js else { return Ok((Vec::new(), Vec::new())) };
         let (answer, writes) = run_js
             .run(&View::routing(self, check, scope, block), BUDGET)
-            .map_err(|fault| self.block_error("run_js", check, &self.surroundings.in_words(&fault)))?;
+            .map_err(|fault| self.block_error(RoutedBy::RunJs, check, &self.surroundings.in_words(&fault)))?;
         let names = match answer.into_json() {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(names)) => names,
@@ -159,13 +161,17 @@ impl Deciding<'_> {
         };
         let mut targets = Vec::new();
         for name in names {
-            let target = self.target_named("run_js", check, &name)?;
-            targets.push(Target { check: target, goto_event: routing.goto_event.clone(), by: "run_js" });
+            let target = self.target_named(RoutedBy::RunJs, check, &name)?;
+            targets.push(Target {
+                check: target,
+                goto_event: routing.goto_event.clone(),
+                by: RoutedBy::RunJs,
+            });
         }
         Ok((targets, changes(writes)))
     }
 
-    fn choose(&self, check: CheckIndex, scope: &ScopePath, block: BlockName) -> (Choice, Vec<Event>) {
+    fn choose(&self, check: CheckIndex, scope: &ScopePath, block: RoutingBlock) -> (Choice, Vec<Event>) {
         let plan = &self.state.plan;
         let routing = block.of(plan.check(check));
         let view = View::routing(self, check, scope, block);
@@ -179,7 +185,7 @@ impl Deciding<'_> {
                         Choice::Go(Target {
                             check: to,
                             goto_event: transition.goto_event.clone().or_else(|| routing.goto_event.clone()),
-                            by: "transition",
+                            by: RoutedBy::Transition,
                         })
                     });
                     return (choice, besides);
@@ -191,7 +197,7 @@ impl Deciding<'_> {
                     besides.push(Event::IssueRaised {
                         check: name.clone(),
                         scope: scope.clone(),
-                        issue: Issue::warning("system/expression_error", message),
+                        issue: Issue::warning(IssueCode::ExpressionError, message),
                         fails_run: None,
                     });
                 }
@@ -204,10 +210,10 @@ impl Deciding<'_> {
                     match answer.into_json() {
                         None | Some(Value::Null) => {}
                         Some(name) => {
-                            let choice = match self.target_named("goto_js", check, &name) {
+                            let choice = match self.target_named(RoutedBy::GotoJs, check, &name) {
                                 Ok(target) => {
                                     let goto_event = routing.goto_event.clone();
-                                    Choice::Go(Target { check: target, goto_event, by: "goto_js" })
+                                    Choice::Go(Target { check: target, goto_event, by: RoutedBy::GotoJs })
                                 }
                                 Err((issue, fails_run)) => Choice::Broken(issue, fails_run),
                             };
@@ -217,35 +223,35 @@ impl Deciding<'_> {
                 }
                 Err(fault) => {
                     let (issue, fails_run) =
-                        self.block_error("goto_js", check, &self.surroundings.in_words(&fault));
+                        self.block_error(RoutedBy::GotoJs, check, &self.surroundings.in_words(&fault));
                     return (Choice::Broken(issue, fails_run), besides);
                 }
             }
         }
         let choice = routing.goto.map_or(Choice::Stop, |to| {
-            Choice::Go(Target { check: to, goto_event: routing.goto_event.clone(), by: "goto" })
+            Choice::Go(Target { check: to, goto_event: routing.goto_event.clone(), by: RoutedBy::Goto })
         });
         (choice, besides)
     }
 
-    fn target_named(&self, key: &str, check: CheckIndex, name: &Value) -> Result<CheckIndex, Broken> {
+    fn target_named(&self, key: RoutedBy, check: CheckIndex, name: &Value) -> Result<CheckIndex, Broken> {
         name.as_str().and_then(|name| self.graph.find(name)).ok_or_else(|| {
             let source = &self.state.plan.check(check).name;
             let message = format!("`{key}` of `{source}` names a check that does not exist: {name}");
-            (Issue::error("routing/unknown_target", message), Some(ReasonCode::FailedExpression))
+            (Issue::error(IssueCode::UnknownTarget, message), Some(ReasonCode::FailedExpression))
         })
     }
 
-    fn block_error(&self, key: &str, check: CheckIndex, fault: &str) -> Broken {
+    fn block_error(&self, key: RoutedBy, check: CheckIndex, fault: &str) -> Broken {
         let critical = self.state.plan.check(check).is_critical();
         let message = format!("`{key}` could not be evaluated: {fault}");
-        (Issue::error("system/expression_error", message), critical.then_some(ReasonCode::FailedExpression))
+        (Issue::error(IssueCode::ExpressionError, message), critical.then_some(ReasonCode::FailedExpression))
     }
 
     fn break_route(
         &mut self,
         location: &Location,
-        block: BlockName,
+        block: RoutingBlock,
         issue: Issue,
         fails_run: Option<ReasonCode>,
     ) {
@@ -259,9 +265,9 @@ impl Deciding<'_> {
     }
 
     /// Sends the run to every target of `run` or `run_js`, or to none while something there still runs.
-    fn send_to(&mut self, location: &Location, block: BlockName, targets: Vec<Target>) {
-        if self.is_any_ground_taken(location, &targets) {
-            self.state.agenda.0.deferred.insert(location.clone());
+    fn send_to(&mut self, location: &Location, block: RoutingBlock, targets: Vec<Target>) {
+        if self.withdraws_any_open_attempt(location, &targets) {
+            self.agenda().deferred.insert(location.clone());
             return;
         }
         for target in targets {
@@ -271,12 +277,14 @@ impl Deciding<'_> {
         }
     }
 
-    fn is_any_ground_taken(&self, location: &Location, targets: &[Target]) -> bool {
-        targets.iter().any(|target| self.is_ground_taken(location.check, &location.scope, target.check))
+    fn withdraws_any_open_attempt(&self, location: &Location, targets: &[Target]) -> bool {
+        targets
+            .iter()
+            .any(|target| self.withdraws_open_attempt(location.check, &location.scope, target.check))
     }
 
     /// False when the loop budget is spent.
-    fn send(&mut self, location: &Location, block: BlockName, target: &Target) -> bool {
+    fn send(&mut self, location: &Location, block: RoutingBlock, target: &Target) -> bool {
         let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
@@ -296,15 +304,15 @@ impl Deciding<'_> {
             self.give_up(location, block);
             return false;
         }
-        if block == BlockName::Fail {
-            let by = format!("{} {}", target.by, target_spec.name);
+        if block == RoutingBlock::Fail {
+            let by = Recovery::Route { by: target.by, to: target_spec.name.clone() };
             self.record(Event::RecoveryStarted { check: spec.name.clone(), scope: scope.clone(), by });
         }
         let event = Event::Routed {
             check: spec.name.clone(),
             scope: scope.clone(),
-            block: block.as_str().into(),
-            by: target.by.into(),
+            block,
+            by: target.by,
             to: target_spec.name.clone(),
             to_scope,
             goto_event: target.goto_event.clone(),
@@ -314,25 +322,22 @@ impl Deciding<'_> {
         true
     }
 
-    fn end_route(&mut self, location: &Location, block: BlockName) {
+    fn end_route(&mut self, location: &Location, block: RoutingBlock) {
         if !self.state.routes.contains_key(location) {
             return;
         }
         let check = self.plan().check(location.check).name.clone();
-        let was_open =
-            self.cell(location.check, &location.scope).is_some_and(|cell| cell.phase == Phase::Judged);
-        self.record(Event::RoutingDone {
-            check,
-            scope: location.scope.clone(),
-            block: block.as_str().into(),
-        });
+        let was_open = self
+            .cell(location.check, &location.scope)
+            .is_some_and(|cell| matches!(cell.phase, Phase::Judged { .. }));
+        self.record(Event::RoutingDone { check, scope: location.scope.clone(), block });
         if was_open {
             self.isolate(location);
         }
     }
 
     /// Whether a route to this target runs something again. The target itself may never have run: a check
-    /// behind it that is decided anew, and runs, closes the loop all the same.
+    /// behind it that is invalidated, and runs, closes the loop all the same.
     fn runs_again(&self, target: CheckIndex, to_scope: &ScopePath) -> bool {
         let plan = &self.state.plan;
         let target_fan = &plan.check(target).fan;

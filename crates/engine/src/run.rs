@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts, JOURNAL_VERSION,
-    Message, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath, Sighting, SkipReason,
-    WaitKind, Warning,
+    Answer, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts, InspectedArtifact,
+    JOURNAL_VERSION, Message, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath,
+    SkipReason, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::apply_error::ApplyError;
 use crate::by_scope::ByScope;
 use crate::filter::left_out;
 use crate::graph::Graph;
 use crate::location::{AttemptKey, Location};
-use crate::state::{Agenda, Aside, Calling, Cell, CheckState, Node, Shared, State};
+use crate::state::{Activation, Agenda, Cell, CheckState, Derived, Node, Shared, State};
 use crate::surroundings::Surroundings;
 use crate::turn::Deciding;
 
@@ -36,31 +37,31 @@ impl PartialEq for Run {
     }
 }
 
-/// What can happen to a run. Each comes with its time.
+/// What can happen to a run.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A provider's work is over.
+    /// A provider has answered.
     Answered {
         attempt: AttemptKey,
         answer: Answer,
     },
-    /// The nested run that an attempt drives came to rest without an end.
+    /// The nested run of an attempt waits.
     NestedWaits {
         attempt: AttemptKey,
         child: RunId,
         reason: Reason,
     },
-    /// The command of `reconcile` is over.
+    /// The command of `reconcile` has answered.
     Reconciled {
         attempt: AttemptKey,
         answer: Answer,
     },
-    /// The artifact directory was looked at, for the whole run.
-    Seen(Vec<Sighting>),
-    /// The artifact directory was looked at, for an attempt that is done.
+    /// The artifact directory was inspected for the whole run.
+    Seen(Vec<InspectedArtifact>),
+    /// The artifact directory was inspected for an answered attempt.
     SeenAt {
         attempt: AttemptKey,
-        seen: Vec<Sighting>,
+        seen: Vec<InspectedArtifact>,
     },
     /// Time has passed: retries, expiries and deadlines may be due.
     Wake,
@@ -77,23 +78,23 @@ pub struct Turn {
     pub effects: Vec<Effect>,
 }
 
-/// What the effect_runner is asked to do.
+/// What the effect runner is asked to do.
 #[derive(Clone, Debug)]
 pub enum Effect {
     Perform {
         attempt: AttemptKey,
         request: Arc<Request>,
     },
-    /// Find out whether an attempt took effect: this command only looks.
+    /// Run the command of `reconcile`, which finds out whether an attempt took effect and changes nothing.
     Reconcile {
         attempt: AttemptKey,
         request: Arc<Request>,
     },
-    /// End this attempt, or the look for its effect; the answer is still awaited.
+    /// End this attempt, or its `reconcile` command; the answer is still awaited.
     Stop {
         attempt: AttemptKey,
     },
-    /// Look at the artifact directory: for an attempt, or for the whole run.
+    /// Inspect the artifact directory, for an attempt or for the whole run.
     Inspect {
         expected: Vec<ExpectedArtifact>,
         attempt: Option<AttemptKey>,
@@ -120,8 +121,8 @@ pub enum ReplayError {
     NoStart,
     #[error("entry {seq} has version {version}, which this Escrow does not know")]
     Version { seq: usize, version: u32 },
-    #[error("entry {seq} names a check that the plan does not have: `{check}`")]
-    UnknownCheck { seq: usize, check: String },
+    #[error("entry {seq} cannot follow the entries before it: {source}")]
+    CannotFollow { seq: usize, source: ApplyError },
 }
 
 impl Run {
@@ -136,7 +137,7 @@ impl Run {
         (run, turn)
     }
 
-    /// Rebuilds a run from its journal, by the same door that made it.
+    /// Rebuilds a run from its journal.
     pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Run, ReplayError> {
         let mut entries = entries.into_iter().enumerate();
         let (_, first) = entries.next().ok_or(ReplayError::Empty)?;
@@ -148,32 +149,26 @@ impl Run {
         Ok(run)
     }
 
-    /// A run that knows the first entry of its journal.
+    /// A run after the first entry of its journal.
     pub(crate) fn first(entry: &Entry) -> Result<Run, ReplayError> {
         let Event::RunStarted { plan, options, facts } = &entry.event else {
             return Err(ReplayError::NoStart);
         };
         check_version(0, entry)?;
         let mut run = Run::new(plan, options, facts, entry.at);
-        run.apply(entry);
+        run.apply(entry).map_err(|source| ReplayError::CannotFollow { seq: 0, source })?;
         Ok(run)
     }
 
-    /// Applies one more entry of a journal that may be anybody's.
+    /// Applies the next entry of a journal.
     pub(crate) fn next(&mut self, seq: usize, entry: &Entry) -> Result<(), ReplayError> {
         check_version(seq, entry)?;
-        if let Some(check) = entry.event.check()
-            && self.graph.find(check).is_none()
-        {
-            return Err(ReplayError::UnknownCheck { seq, check: check.to_owned() });
-        }
-        self.apply(entry);
-        Ok(())
+        self.apply(entry).map_err(|source| ReplayError::CannotFollow { seq, source })
     }
 
-    /// Applies one more entry of the journal, for those who look on while another process decides.
-    pub fn follow(&mut self, entry: &Entry) {
-        self.apply(entry);
+    /// Applies one more entry of the journal, for a reader of a run that another process drives.
+    pub fn follow(&mut self, entry: &Entry) -> Result<(), ApplyError> {
+        self.apply(entry)
     }
 
     /// What follows from an input at a time. The entries are already applied to this run: if they cannot be
@@ -196,7 +191,7 @@ impl Run {
                 deciding.wait_with_nested(&attempt, &child, &reason);
             }
             Input::Reconciled { attempt, answer } => deciding.take_finding(&attempt, answer),
-            Input::Seen(seen) => deciding.take_sightings(&seen),
+            Input::Seen(seen) => deciding.take_run_inspection(&seen),
             Input::SeenAt { attempt, seen } => deciding.take_inspection(&attempt, &seen),
             Input::Wake => deciding.wake(),
             Input::Message(message) => deciding.deliver_message(message),
@@ -212,11 +207,11 @@ impl Run {
         let mut checks = Vec::with_capacity(plan.checks.len());
         for index in plan.indices() {
             let check = plan.check(index);
-            let calling = Calling { activated: check.starts, ..Calling::default() };
+            let activation = Activation { activated: check.starts, ..Activation::default() };
             let node = if check.fan.is_empty() {
-                Node::Leaf(Cell { calling, ..Cell::default() })
+                Node::Leaf(Cell { activation, ..Cell::default() })
             } else {
-                Node::Unexpanded(calling)
+                Node::Unexpanded(activation)
             };
             agenda.checks.insert(Location::new(index, ScopePath::root()));
             checks.push(CheckState { nodes: ByScope::of_root(node), ..CheckState::default() });
@@ -259,7 +254,7 @@ impl Run {
             delivery: None,
             outcomes: Vec::new(),
             overridden: None,
-            agenda: Aside(agenda),
+            agenda: Derived(agenda),
         };
         let left_out = left_out(plan, options);
         Run { graph, state, surroundings: Arc::new(surroundings), left_out }
@@ -278,7 +273,7 @@ impl Run {
         &self.state.warnings
     }
 
-    /// What became of the artifact contract, once it was looked at.
+    /// The verified delivery, once the artifacts were inspected.
     pub fn delivery(&self) -> Option<&Delivery> {
         self.state.delivery.as_ref()
     }
@@ -340,20 +335,20 @@ impl Run {
         Some(self.state.reopened_at.unwrap_or(self.state.started_at).saturating_add(timeout))
     }
 
-    /// The nested runs that this one waits for, each with the effect that looks after it: its intent is committed.
+    /// The nested runs that this one waits for, each with the effect that resumes it. Their intents are committed.
     pub fn nested_runs(&self) -> Vec<(RunId, Effect)> {
         let waits = self.state.waits.iter().filter(|(_, wait)| wait.kind == WaitKind::Nested);
         waits
             .filter_map(|(id, wait)| {
                 let Location { check, scope } = &wait.location;
-                let request = self.cell(*check, scope)?.request.clone()?;
+                let request = self.cell(*check, scope)?.phase.request().cloned()?;
                 let attempt = self.last_attempt(&wait.location);
                 Some((RunId::from_stored(id.as_str()), Effect::Perform { attempt, request }))
             })
             .collect()
     }
 
-    /// What a person must act on.
+    /// The open waits.
     pub fn waits(&self) -> Vec<OpenWait> {
         self.state
             .waits

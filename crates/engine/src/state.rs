@@ -1,4 +1,4 @@
-//! Everything that is known of a run, as data. Only `apply` changes it.
+//! The state of a run, as data. Only `apply` changes it.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, CheckIndex, Delivery, Facts, FaultClass, Issue, Millis, Plan, Reason, ReasonCode,
-    RecordedOutcome, Request, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind,
-    Warning,
+    RecordedOutcome, Request, RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict,
+    WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
 use crate::by_scope::ByScope;
-use crate::graph::BlockName;
 use crate::location::Location;
 use crate::overridden::Overridden;
+use crate::pure::needs_slot;
 
 /// A scope with the `forEach` check that its last index belongs to: the third item of one list is not the
 /// third item of another.
@@ -32,7 +32,7 @@ pub(crate) struct State {
     pub(crate) status: RunStatus,
     pub(crate) reason: Option<Reason>,
     pub(crate) checks: Vec<CheckState>,
-    /// Entries applied so far: the order of everything remembered.
+    /// Entries applied so far: the order of everything recorded.
     pub(crate) entries: u64,
 
     pub(crate) inputs: Value,
@@ -68,11 +68,11 @@ pub(crate) struct State {
     pub(crate) delivery: Option<Delivery>,
     /// Typed results, in the order in which they came.
     pub(crate) outcomes: Vec<(Millis, Arc<RecordedOutcome>)>,
-    /// A person's word took the place of what the run came to.
+    /// A person has overridden the status.
     pub(crate) overridden: Option<Overridden>,
 
-    /// What is worth a look. A superset does no harm: looking decides nothing by itself.
-    pub(crate) agenda: Aside<Agenda>,
+    /// What may have to be decided. A superset does no harm.
+    pub(crate) agenda: Derived<Agenda>,
 }
 
 /// A part of the state that never changes; comparing two states compares it only when it is not the same one.
@@ -93,12 +93,12 @@ impl<T> std::ops::Deref for Shared<T> {
     }
 }
 
-/// A part of the state that is derived, so two states are equal whatever it holds.
+/// A part of the state that follows from the rest, so two states are compared without it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Aside<T>(pub(crate) T);
+pub(crate) struct Derived<T>(pub(crate) T);
 
-impl<T> PartialEq for Aside<T> {
-    fn eq(&self, _: &Aside<T>) -> bool {
+impl<T> PartialEq for Derived<T> {
+    fn eq(&self, _: &Derived<T>) -> bool {
         true
     }
 }
@@ -111,9 +111,9 @@ pub(crate) struct Agenda {
     pub(crate) ready: BTreeSet<Location>,
     /// A group's `concurrency` is used up.
     pub(crate) parked: BTreeMap<Location, BTreeSet<Location>>,
-    /// Groups that may have room again.
+    /// Groups that may have free capacity again.
     pub(crate) freed: BTreeSet<Location>,
-    /// Routes whose target has something running: looked at again with the next input.
+    /// Routes that would withdraw an open attempt: considered again with the next input.
     pub(crate) deferred: BTreeSet<Location>,
     pub(crate) inspection_asked: bool,
 }
@@ -126,7 +126,7 @@ pub(crate) enum Stopping {
     Denied,
 }
 
-/// Fails the run whatever the checks say.
+/// Fails the run independently of the verdicts of its checks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunFailure {
     pub(crate) code: ReasonCode,
@@ -141,23 +141,23 @@ pub(crate) struct CheckState {
     pub(crate) runs: u32,
     /// Attempts per scope; they outlive the passes of a `forEach`.
     pub(crate) attempts: ByScope<u32>,
-    /// What came out, per scope and for every scope above it.
-    pub(crate) histories: ByScope<History>,
+    /// Answers per scope, and for every scope above it.
+    pub(crate) histories: ByScope<AnswerHistory>,
     /// Scopes with a broken contract and no later success.
     pub(crate) violations: BTreeSet<ScopePath>,
     /// Scopes whose last judged attempt failed.
     pub(crate) failures: BTreeMap<ScopePath, Failure>,
-    /// Items whose effect is confirmed, and whose `forEach` is being run again because something failed.
-    pub(crate) kept: Vec<Kept>,
-    /// Nested runs that failed, each with the attempt that goes on with it since the run was opened again.
+    /// Confirmed effects of items whose `forEach` check runs again because something failed.
+    pub(crate) confirmed_effects: Vec<ConfirmedEffect>,
+    /// Nested runs that failed, each with the attempt that resumes it since the run was opened again.
     pub(crate) nested: BTreeMap<ScopePath, (u32, RunId)>,
-    /// Items of a pass that is over, until the next pass has one in their place.
-    pub(crate) past: BTreeMap<ScopePath, Past>,
+    /// Results of items of an earlier pass, until the next pass has an item at the same scope.
+    pub(crate) last_results: BTreeMap<ScopePath, LastResult>,
 }
 
-/// An effect that is confirmed for an item, whatever place the item will have.
+/// An effect that is confirmed for an item, wherever the item is in the next list.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Kept {
+pub(crate) struct ConfirmedEffect {
     pub(crate) scope: ScopePath,
     /// The items that lead to it, outermost first.
     pub(crate) items: Vec<Value>,
@@ -173,28 +173,28 @@ pub(crate) struct Failure {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct History(pub(crate) Vec<Remembered>);
+pub(crate) struct AnswerHistory(pub(crate) Vec<RecordedAnswer>);
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Remembered {
+pub(crate) struct RecordedAnswer {
     pub(crate) entry: u64,
     pub(crate) answer: Arc<Answer>,
 }
 
-/// One place in the tree of a check's scopes.
+/// One node in the tree of a check's scopes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    /// The items of the parent are not known yet; this is what they will begin with.
-    Unexpanded(Calling),
+    /// The items of the parent are not known yet. Each begins with this activation.
+    Unexpanded(Activation),
     Group(Group),
-    /// All of it, without looking at items.
+    /// Skipped as a whole, without items.
     SkippedGroup(SkipReason),
     Leaf(Cell),
 }
 
 /// Why a check may start in a scope, and under which event.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Calling {
+pub(crate) struct Activation {
     /// It starts by itself, or was routed to.
     pub(crate) activated: bool,
     pub(crate) routed_from: Option<Location>,
@@ -209,42 +209,59 @@ pub(crate) struct Group {
     pub(crate) open: u32,
     /// Leaves below whose status is succeeded.
     pub(crate) succeeded: u32,
-    /// The outputs as one array, built when somebody reads it.
-    pub(crate) outputs: Aside<OnceCell<Value>>,
+    /// The outputs as one array, built on first use.
+    pub(crate) outputs: Derived<OnceCell<Value>>,
 }
 
+/// A check in one scope, once its items are known.
+///
+/// What only means something in one phase is in that phase. Beside it is what outlives phases: results, which
+/// expressions read until the next attempt replaces them, and what one decision remembers over its attempts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) phase: Phase,
-    pub(crate) calling: Calling,
-    pub(crate) skip: Option<SkipReason>,
-    /// What the last judged attempt came to; a later skip leaves it.
-    pub(crate) past: Past,
-    pub(crate) fault: Option<FaultClass>,
+    pub(crate) activation: Activation,
+    /// The result of the last judged attempt; a later skip leaves it.
+    pub(crate) last_result: LastResult,
     pub(crate) answer: Option<Arc<Answer>>,
-    /// What the last attempt had delivered when it was done, where the check asks.
-    pub(crate) delivery: Option<Delivery>,
     /// Retries since it was last decided.
     pub(crate) retries: u32,
-    /// Repeats that a person asked for, of an effect that nobody knows of.
+    /// Repeats of an effect that was unknown, since it was last decided.
     pub(crate) repeats: u32,
+    /// A retry or a route is meant to mend a failure. It spans the attempts and waits in between.
     pub(crate) recovering: bool,
-    /// Nobody knows whether the last attempt took effect.
-    pub(crate) unknown: bool,
-    /// Its effect is confirmed for another item at this place: this may be the same one in other clothes.
-    pub(crate) suspect: bool,
-    /// While an attempt, or the look for its effect, is open: what was asked for.
-    pub(crate) request: Option<Arc<Request>>,
-    pub(crate) slot: bool,
-    /// What was approved, so that it starts without asking again.
+    /// Stays unknown while a repeat is due, and after a run was ended without an answer.
+    pub(crate) certainty: Certainty,
+    /// The digest of what was approved. A retry of the same request starts without asking again.
     pub(crate) approved: Option<String>,
     /// The entry at which this pass of a `forEach` began.
     pub(crate) pass_from: u64,
 }
 
-/// What is remembered of a cell whatever is decided later, even when its item is gone for a while.
+/// Whether it is known what the last attempt did to the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    #[default]
+    Known,
+    /// An effect is confirmed for another item in this scope. This item may be the same one with another value.
+    Suspected,
+    /// The last attempt may or may not have taken effect.
+    Unknown,
+}
+
+impl Certainty {
+    /// An unknown effect has become known; a suspicion remains until it is resolved.
+    pub(crate) fn unless_unknown(self) -> Certainty {
+        match self {
+            Certainty::Known | Certainty::Unknown => Certainty::Known,
+            Certainty::Suspected => Certainty::Suspected,
+        }
+    }
+}
+
+/// The result of the last judged attempt. It outlives the item, until a new pass has an item at the same scope.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Past {
+pub(crate) struct LastResult {
     pub(crate) runs: u32,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) issues: Vec<Issue>,
@@ -254,19 +271,116 @@ pub(crate) struct Past {
 pub(crate) enum Phase {
     #[default]
     Pending,
-    Running,
-    /// Nobody knows whether the last attempt took effect, and `reconcile` looks.
-    Reconciling,
-    /// Answered; what it delivered is being looked at.
-    Inspecting,
+    /// An attempt is open.
+    Running {
+        request: Arc<Request>,
+    },
+    /// The effect of the last attempt is unknown, and the command of `reconcile` looks for it.
+    Reconciling {
+        request: Arc<Request>,
+    },
+    /// Answered; the artifact directory is being inspected. `delivery` is the result.
+    Inspecting {
+        delivery: Option<Delivery>,
+    },
+    /// Answered; the verdict or a wait follows in the same turn.
+    Answered,
     /// Judged, while its routing is still open.
-    Judged,
-    /// A retry is due at this time.
-    RetryWait(Millis),
-    /// A retry is due, or an approval was given: past the gates.
+    Judged {
+        fault: Option<FaultClass>,
+    },
+    RetryWait {
+        due: Millis,
+    },
+    /// A retry is due, an approval was given, or an unknown effect is to be repeated: past the gates.
     Due,
-    Waiting(String),
-    Settled,
+    /// A message is awaited. `request` is that of the attempt that a person or a nested run answers.
+    Waiting {
+        id: String,
+        request: Option<Arc<Request>>,
+    },
+    Settled {
+        skipped: Option<SkipReason>,
+    },
+}
+
+/// What a phase takes up of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// Something outside is awaited: an answer, a time, a message.
+    pub(crate) busy: bool,
+    /// It counts against the parallelism of the run.
+    pub(crate) slot: bool,
+    /// It counts against the concurrency of its groups.
+    pub(crate) in_flight: bool,
+}
+
+impl Phase {
+    pub(crate) fn usage(&self) -> Usage {
+        let busy = match self {
+            Phase::Running { .. }
+            | Phase::Reconciling { .. }
+            | Phase::Inspecting { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due
+            | Phase::Waiting { .. } => true,
+            Phase::Pending | Phase::Answered | Phase::Judged { .. } | Phase::Settled { .. } => false,
+        };
+        let slot = match self {
+            Phase::Running { request } => needs_slot(&request.provider),
+            Phase::Reconciling { .. } => true,
+            Phase::Pending
+            | Phase::Inspecting { .. }
+            | Phase::Answered
+            | Phase::Judged { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due
+            | Phase::Waiting { .. }
+            | Phase::Settled { .. } => false,
+        };
+        Usage { busy, slot, in_flight: self.has_open_attempt() }
+    }
+
+    /// What was asked of a provider, of a person or of `reconcile`, and is not answered yet.
+    pub(crate) fn request(&self) -> Option<&Arc<Request>> {
+        match self {
+            Phase::Running { request } | Phase::Reconciling { request } => Some(request),
+            Phase::Waiting { request, .. } => request.as_ref(),
+            Phase::Pending
+            | Phase::Inspecting { .. }
+            | Phase::Answered
+            | Phase::Judged { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due
+            | Phase::Settled { .. } => None,
+        }
+    }
+
+    /// Whether an attempt was started and is not answered yet.
+    pub(crate) fn has_open_attempt(&self) -> bool {
+        match self {
+            Phase::Running { .. } => true,
+            Phase::Waiting { request, .. } => request.is_some(),
+            Phase::Pending
+            | Phase::Reconciling { .. }
+            | Phase::Inspecting { .. }
+            | Phase::Answered
+            | Phase::Judged { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due
+            | Phase::Settled { .. } => false,
+        }
+    }
+
+    /// What the inspected attempt delivered.
+    pub(crate) fn delivery(&self) -> Option<&Delivery> {
+        let Phase::Inspecting { delivery } = self else { return None };
+        delivery.as_ref()
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(self, Phase::Settled { .. })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -274,6 +388,7 @@ pub(crate) struct Wait {
     pub(crate) location: Location,
     pub(crate) kind: WaitKind,
     pub(crate) digest: String,
+    pub(crate) nested_reason: Option<ReasonCode>,
     pub(crate) prompt: String,
     pub(crate) choices: Vec<String>,
     pub(crate) expires_at: Option<Millis>,
@@ -282,7 +397,7 @@ pub(crate) struct Wait {
 /// A routing block at work.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Route {
-    pub(crate) block: BlockName,
+    pub(crate) block: RoutingBlock,
     pub(crate) ran: bool,
     pub(crate) ran_js: bool,
     pub(crate) awaiting: BTreeSet<Location>,
@@ -290,7 +405,7 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    pub(crate) fn new(block: BlockName) -> Route {
+    pub(crate) fn new(block: RoutingBlock) -> Route {
         Route { block, ran: false, ran_js: false, awaiting: BTreeSet::new(), target_failed: false }
     }
 }
@@ -301,7 +416,7 @@ impl Node {
             Node::Unexpanded(_) => false,
             Node::Group(group) => group.open == 0,
             Node::SkippedGroup(_) => true,
-            Node::Leaf(cell) => cell.phase == Phase::Settled,
+            Node::Leaf(cell) => cell.phase.is_settled(),
         }
     }
 
@@ -325,29 +440,38 @@ impl Node {
 impl Cell {
     /// Settled, not skipped, and its last attempt kept its contract.
     pub(crate) fn has_succeeded(&self) -> bool {
-        self.phase == Phase::Settled && self.skip.is_none() && self.has_verdict(Verdict::Succeeded)
+        self.has_settled_with(Verdict::Succeeded)
+    }
+
+    /// Settled with the verdict of an attempt, and not skipped.
+    pub(crate) fn has_settled_with(&self, verdict: Verdict) -> bool {
+        self.phase == Phase::Settled { skipped: None } && self.has_verdict(verdict)
     }
 
     pub(crate) fn has_verdict(&self, verdict: Verdict) -> bool {
-        self.past.verdict == Some(verdict)
+        self.last_result.verdict == Some(verdict)
     }
 
-    /// Something was asked for that may still happen, or may have happened: nobody may pull the ground from it.
-    pub(crate) fn is_out_of_hand(&self) -> bool {
-        self.request.is_some()
-            || self.phase == Phase::Inspecting
-            || (self.unknown && self.phase != Phase::Settled)
+    pub(crate) fn skipped(&self) -> Option<SkipReason> {
+        let Phase::Settled { skipped } = &self.phase else { return None };
+        *skipped
     }
 
-    pub(crate) fn is_busy(&self) -> bool {
-        match self.phase {
-            Phase::Running
-            | Phase::Reconciling
-            | Phase::Inspecting
-            | Phase::RetryWait(_)
-            | Phase::Due
-            | Phase::Waiting(_) => true,
-            Phase::Pending | Phase::Judged | Phase::Settled => false,
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.certainty == Certainty::Unknown
+    }
+
+    /// Something was asked for that may still happen, or may have happened: a route must not withdraw it.
+    pub(crate) fn cannot_be_withdrawn(&self) -> bool {
+        match &self.phase {
+            Phase::Running { .. } | Phase::Reconciling { .. } | Phase::Inspecting { .. } => true,
+            Phase::Waiting { request, .. } => request.is_some() || self.is_unknown(),
+            Phase::Pending
+            | Phase::Answered
+            | Phase::Judged { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due => self.is_unknown(),
+            Phase::Settled { .. } => false,
         }
     }
 }

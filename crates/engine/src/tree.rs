@@ -9,13 +9,14 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use escrow_model::{CheckIndex, ScopePath, SkipReason, Verdict};
+use escrow_model::{CheckIndex, RoutingBlock, ScopePath, SkipReason, Verdict};
 use serde_json::Value;
 
-use crate::graph::BlockName;
+use crate::accounting::count;
+use crate::apply_error::{ApplyError, Counter};
 use crate::location::Location;
 use crate::run::Run;
-use crate::state::{Aside, Cell, Group, Node, Phase};
+use crate::state::{Cell, Certainty, Derived, Group, Node, Phase};
 use crate::verdict::ITEMS_MAX;
 
 impl Run {
@@ -47,95 +48,107 @@ impl Run {
         self.nodes_below(check, scope).map(|(path, _)| path.clone()).collect()
     }
 
-    /// Moves a cell on: whatever it waited for, it does so no longer. False when there is no such cell.
-    pub(crate) fn set_phase(&mut self, check: CheckIndex, scope: &ScopePath, phase: Phase) -> bool {
-        let Some(cell) = self.cell_mut(check, scope) else { return false };
-        let was = u32::from(cell.is_busy());
+    /// Moves a cell to another phase, with everything that is counted or listed by phase.
+    pub(crate) fn set_phase(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        phase: Phase,
+    ) -> Result<(), ApplyError> {
+        let cell = self.expect_cell_mut(check, scope)?;
         let left = std::mem::replace(&mut cell.phase, phase);
-        let is = u32::from(cell.is_busy());
+        let (before, after) = (left.usage(), cell.phase.usage());
+        let retry = if let Phase::RetryWait { due } = cell.phase { Some(due) } else { None };
+        self.count_usage(check, scope, before, after)?;
+        let location = Location::new(check, scope.clone());
         match left {
-            Phase::RetryWait(at) => {
-                _ = self.state.retries.remove(&(at, Location::new(check, scope.clone())));
-            }
-            Phase::Waiting(id) => drop(self.state.waits.remove(&id)),
-            Phase::Reconciling => {
-                cell.request = None;
-                cell.slot = false;
-                self.state.slots_used = self.state.slots_used.saturating_sub(1);
-            }
+            Phase::RetryWait { due } => drop(self.state.retries.remove(&(due, location.clone()))),
+            Phase::Waiting { id, .. } => drop(self.state.waits.remove(&id)),
             Phase::Pending
-            | Phase::Running
-            | Phase::Inspecting
-            | Phase::Judged
+            | Phase::Running { .. }
+            | Phase::Reconciling { .. }
+            | Phase::Inspecting { .. }
+            | Phase::Answered
+            | Phase::Judged { .. }
             | Phase::Due
-            | Phase::Settled => {}
+            | Phase::Settled { .. } => {}
         }
-        self.state.busy = self.state.busy + is - was;
-        true
+        if let Some(due) = retry {
+            self.state.retries.insert((due, location));
+        }
+        Ok(())
     }
 
-    pub(crate) fn settle(&mut self, check: CheckIndex, scope: &ScopePath) {
-        if self.cell(check, scope).is_none_or(|cell| cell.phase == Phase::Settled) {
-            return;
-        }
-        self.set_phase(check, scope, Phase::Settled);
-        self.close(check, scope);
+    pub(crate) fn settle(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+        self.set_phase(check, scope, Phase::Settled { skipped: None })?;
+        self.close(check, scope)?;
         for mapped in self.graph.mapped_over(check).to_vec() {
-            self.expand(mapped, scope);
+            self.expand(mapped, scope)?;
         }
+        Ok(())
     }
 
-    pub(crate) fn skip_group(&mut self, check: CheckIndex, scope: &ScopePath, reason: SkipReason) {
-        let settled = self.node(check, scope).is_some_and(Node::is_settled);
-        if settled {
-            return;
+    /// Skips a fan-out as a whole, before its items are known.
+    pub(crate) fn skip_group(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        reason: SkipReason,
+    ) -> Result<(), ApplyError> {
+        match self.node(check, scope) {
+            Some(Node::Unexpanded(_)) => {}
+            Some(Node::Group(_) | Node::SkippedGroup(_) | Node::Leaf(_)) | None => {
+                return Err(self.wrong_phase(check, scope));
+            }
         }
         self.state.checks[check.place()].nodes.insert(scope.clone(), Node::SkippedGroup(reason));
         if reason == SkipReason::ForEachEmpty {
-            self.forget_items_from(check, scope, 0);
+            self.forget_items_from(check, scope, 0)?;
         }
-        self.close(check, scope);
+        self.close(check, scope)
     }
 
-    /// A node has settled: count it above, and tell everybody whom it may concern.
-    pub(crate) fn close(&mut self, check: CheckIndex, scope: &ScopePath) {
+    /// A node has settled: the groups above count it, and what may follow from it is put on the agenda.
+    pub(crate) fn close(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         let gained = self.node(check, scope).map_or(0, Node::succeeded);
-        self.leave_room(check, scope);
+        self.release_capacity(check, scope);
         self.announce(check, scope);
         let mut closing = true;
         for depth in (0..scope.depth()).rev() {
             let above = scope.truncated(depth);
             let Some(Node::Group(group)) = self.state.checks[check.place()].nodes.get_mut(&above) else {
-                return;
+                return Ok(());
             };
-            group.succeeded += gained;
-            group.outputs = Aside::default();
+            count(&mut group.succeeded, gained, 0, Counter::GroupSucceeded)?;
+            group.outputs = Derived::default();
             if closing {
-                group.open -= 1;
+                count(&mut group.open, 0, 1, Counter::GroupOpen)?;
                 closing = group.open == 0;
                 if closing {
                     self.announce(check, &above);
                 }
             }
         }
+        Ok(())
     }
 
-    /// Takes a node out of the counts above it, before it changes.
-    pub(crate) fn uncount(&mut self, check: CheckIndex, scope: &ScopePath) {
-        let Some(node) = self.node(check, scope) else { return };
+    /// Takes a node out of the counts of the groups above it, before it changes.
+    pub(crate) fn uncount(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+        let Some(node) = self.node(check, scope) else { return Ok(()) };
         let (lost, mut opening) = (node.succeeded(), node.is_settled());
         for depth in (0..scope.depth()).rev() {
             let above = scope.truncated(depth);
             let Some(Node::Group(group)) = self.state.checks[check.place()].nodes.get_mut(&above) else {
-                return;
+                return Ok(());
             };
-            group.succeeded -= lost;
-            group.outputs = Aside::default();
+            count(&mut group.succeeded, 0, lost, Counter::GroupSucceeded)?;
+            group.outputs = Derived::default();
             if opening {
                 opening = group.open == 0;
-                group.open += 1;
+                count(&mut group.open, 1, 0, Counter::GroupOpen)?;
             }
         }
+        Ok(())
     }
 
     pub(crate) fn forget_outputs(&mut self, check: CheckIndex, scope: &ScopePath) {
@@ -143,7 +156,7 @@ impl Run {
             if let Some(Node::Group(group)) =
                 self.state.checks[check.place()].nodes.get_mut(&scope.truncated(depth))
             {
-                group.outputs = Aside(OnceCell::new());
+                group.outputs = Derived(OnceCell::new());
             }
         }
     }
@@ -164,12 +177,12 @@ impl Run {
         for mapped in self.graph.mapped_over(check).to_vec() {
             self.state.agenda.0.checks.insert(Location::new(mapped, scope.clone()));
         }
-        // A group that waits to be routed to may never close, so each of its items tells the parents.
+        // A group that waits to be routed to may never close, so each of its items wakes the parents.
         let from = if plan.check(check).starts { scope.depth() } else { 0 };
         for depth in from..=scope.depth() {
             let Some(parent) = fan.get(depth) else { continue };
             let location = Location::new(*parent, scope.truncated(depth));
-            if self.state.routes.get(&location).is_some_and(|route| route.block == BlockName::Finish) {
+            if self.state.routes.get(&location).is_some_and(|route| route.block == RoutingBlock::Finish) {
                 self.state.agenda.0.routes.insert(location);
             }
         }
@@ -181,7 +194,7 @@ impl Run {
         let Some(sources) = self.state.awaited.remove(&location) else { return };
         let failures = &self.state.checks[check.place()].failures;
         let failure = failures.range((Bound::Included(scope), Bound::Unbounded)).next();
-        let skipped = self.cell(check, scope).is_some_and(|cell| cell.skip.is_some());
+        let skipped = self.cell(check, scope).is_some_and(|cell| cell.skipped().is_some());
         let failed = !skipped && failure.is_some_and(|(path, _)| path.starts_with(scope));
         for source in sources {
             if let Some(route) = self.state.routes.get_mut(&source) {
@@ -192,46 +205,46 @@ impl Run {
         }
     }
 
-    /// How many items a settled `forEach` check gave. One that failed gave some only if dependents may go on all the
-    /// same, and what it came to is an array.
+    /// How many items a settled `forEach` check gave. One that failed gives items only if `continue_on_failure` is set
+    /// and its output is an array.
     pub(crate) fn items_given(&self, parent: CheckIndex, scope: &ScopePath) -> Option<usize> {
         let cell = self.cell(parent, scope)?;
         let items = cell.answer.as_ref().and_then(|answer| answer.output.as_array()).map(Vec::len);
         if cell.has_succeeded() {
             return Some(items.unwrap_or(0));
         }
-        let failed = cell.phase == Phase::Settled && cell.skip.is_none() && cell.has_verdict(Verdict::Failed);
+        let failed = cell.has_settled_with(Verdict::Failed);
         let let_through = failed && self.state.plan.check(parent).continue_on_failure;
         items.filter(|items| let_through && *items <= ITEMS_MAX)
     }
 
     /// Opens the items of a mapped check once its parent's array is known. An empty array opens nothing:
     /// the group is then skipped, which is a decision and has its own entry.
-    pub(crate) fn expand(&mut self, mapped: CheckIndex, scope: &ScopePath) {
+    pub(crate) fn expand(&mut self, mapped: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         let plan = self.plan();
         let spec = plan.check(mapped);
-        let Some(parent) = spec.fan.get(scope.depth()).copied() else { return };
-        let Some(Node::Unexpanded(calling)) = self.node(mapped, scope) else { return };
-        let Some(items) = self.items_given(parent, scope) else { return };
-        let Some(cell) = self.cell(parent, scope) else { return };
-        let mut calling = calling.clone();
-        calling.event = calling.event.or_else(|| cell.calling.event.clone());
+        let Some(parent) = spec.fan.get(scope.depth()).copied() else { return Ok(()) };
+        let Some(Node::Unexpanded(activation)) = self.node(mapped, scope) else { return Ok(()) };
+        let Some(items) = self.items_given(parent, scope) else { return Ok(()) };
+        let Some(cell) = self.cell(parent, scope) else { return Ok(()) };
+        let mut activation = activation.clone();
+        activation.event = activation.event.or_else(|| cell.activation.event.clone());
         let total = u32::try_from(items).unwrap_or(0);
         if total == 0 {
-            return;
+            return Ok(());
         }
-        self.forget_items_from(mapped, scope, total);
+        self.forget_items_from(mapped, scope, total)?;
         let leaf = spec.fan.len() == scope.depth() + 1;
         let mut confirmed = BTreeMap::new();
-        if leaf && !self.state.checks[mapped.place()].kept.is_empty() {
+        if leaf && !self.state.checks[mapped.place()].confirmed_effects.is_empty() {
             for index in 0..total {
                 let child = scope.child(index);
-                if let Some(cell) = self.cell_for_item(mapped, &child, &calling) {
+                if let Some(cell) = self.take_confirmed_cell(mapped, &child, &activation) {
                     confirmed.insert(index, cell);
                 }
             }
         }
-        let suspects = &self.state.checks[mapped.place()].kept;
+        let suspects = &self.state.checks[mapped.place()].confirmed_effects;
         let suspects: BTreeSet<ScopePath> = suspects.iter().map(|one| one.scope.clone()).collect();
         let state = &mut self.state.checks[mapped.place()];
         state.nodes.insert(scope.clone(), Node::Group(Group { total, open: total, ..Group::default() }));
@@ -240,32 +253,39 @@ impl Run {
             let node = if let Some(cell) = confirmed.get(&index) {
                 Node::Leaf(cell.clone())
             } else if leaf {
-                let past = state.past.remove(&child).unwrap_or_default();
-                let suspect = suspects.contains(&child);
-                Node::Leaf(Cell { calling: calling.clone(), past, suspect, ..Cell::default() })
+                let last_result = state.last_results.remove(&child).unwrap_or_default();
+                let is_suspect = suspects.contains(&child);
+                let certainty = if is_suspect { Certainty::Suspected } else { Certainty::Known };
+                Node::Leaf(Cell { activation: activation.clone(), last_result, certainty, ..Cell::default() })
             } else {
-                Node::Unexpanded(calling.clone())
+                Node::Unexpanded(activation.clone())
             };
             state.nodes.insert(child.clone(), node);
             self.state.agenda.0.checks.insert(Location::new(mapped, child));
         }
         for index in confirmed.into_keys() {
-            self.settle(mapped, &scope.child(index));
+            self.settle(mapped, &scope.child(index))?;
         }
+        Ok(())
     }
 
     /// A new pass has fewer items: those that are gone no longer count as failed or violated.
-    fn forget_items_from(&mut self, check: CheckIndex, scope: &ScopePath, from: u32) {
+    fn forget_items_from(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        from: u32,
+    ) -> Result<(), ApplyError> {
         let gone = |path: &ScopePath| {
             path.starts_with(scope) && path.indices().get(scope.depth()).is_some_and(|index| *index >= from)
         };
         let state = &mut self.state.checks[check.place()];
-        state.past.retain(|path, _| !gone(path));
+        state.last_results.retain(|path, _| !gone(path));
         state.failures.retain(|path, _| !gone(path));
         let before = state.violations.len();
         state.violations.retain(|path| !gone(path));
-        let dropped = u32::try_from(before - state.violations.len()).unwrap_or(u32::MAX);
-        self.state.violations = self.state.violations.saturating_sub(dropped);
+        let dropped = u32::try_from(before - state.violations.len()).expect("a fan-out has few items");
+        self.count_violations(0, dropped)
     }
 
     pub(crate) fn forget_route(&mut self, check: CheckIndex, scope: &ScopePath) {
@@ -296,7 +316,7 @@ impl Run {
         }
     }
 
-    /// After a replay nobody remembers what was worth a look; everything is.
+    /// After a replay the agenda is not known, so everything is on it.
     pub(crate) fn put_everything_on_the_agenda(&mut self) {
         let agenda = &mut self.state.agenda.0;
         agenda.ready.clear();

@@ -1,12 +1,16 @@
 //! One turn in the making: a run, the time, and what was decided so far.
+//!
+//! **Invariant:** while a turn is made, the run's state changes by recorded events and in no other way. The agenda
+//! is not part of that state: it only lists what may have to be decided.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 
 use escrow_model::{Entry, Event, JOURNAL_VERSION, Millis};
 
 use crate::run::{Effect, Run, Turn};
+use crate::state::Agenda;
 
-/// Whoever decides holds this. What only looks at a run, or applies an entry to it, is a method of `Run`.
+/// Decisions are its methods. What only reads a run, or applies an entry to it, is a method of `Run`.
 pub(crate) struct Deciding<'run> {
     run: &'run mut Run,
     /// The time of the input that is answered.
@@ -22,12 +26,30 @@ impl<'run> Deciding<'run> {
     /// Applies an event and puts it into the turn.
     pub(crate) fn record(&mut self, event: Event) {
         let entry = Entry { v: JOURNAL_VERSION, at: self.at, event };
-        self.run.apply(&entry);
+        self.run.apply(&entry).expect("a run decides only what can follow from its journal");
         self.turn.entries.push(entry);
     }
 
     pub(crate) fn ask_for(&mut self, effect: Effect) {
         self.turn.effects.push(effect);
+    }
+
+    pub(crate) fn agenda(&mut self) -> &mut Agenda {
+        &mut self.run.state.agenda.0
+    }
+
+    pub(crate) fn put_everything_on_the_agenda(&mut self) {
+        self.run.put_everything_on_the_agenda();
+    }
+
+    /// Puts parked items of a group with free capacity on the agenda.
+    pub(crate) fn wake_parked(&mut self) {
+        self.run.wake_parked();
+    }
+
+    /// An item does not use the capacity that it was woken for.
+    pub(crate) fn release_capacity(&mut self, location: &crate::location::Location) {
+        self.run.release_capacity(location.check, &location.scope);
     }
 
     pub(crate) fn into_turn(self) -> Turn {
@@ -39,12 +61,6 @@ impl Deref for Deciding<'_> {
     type Target = Run;
 
     fn deref(&self) -> &Run {
-        self.run
-    }
-}
-
-impl DerefMut for Deciding<'_> {
-    fn deref_mut(&mut self) -> &mut Run {
         self.run
     }
 }

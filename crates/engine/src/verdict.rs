@@ -1,9 +1,9 @@
-//! What the contracts make of an answer. All of them speak; none stops the others.
+//! Judges an answer by every contract of its check. A broken contract does not keep the others from being judged.
 
-use escrow_expr::Fault;
+use escrow_expr::EvalError;
 use escrow_model::{
-    Answer, Check, CheckIndex, Delivery, Ending, FaultClass, Issue, Outcome, ReasonCode, RunStatus,
-    ScopePath, Severity, Verdict,
+    Answer, Check, CheckIndex, Delivery, Ending, FaultClass, FaultCode, Issue, IssueCode, Outcome,
+    ReasonCode, RunStatus, ScopePath, Severity, Verdict,
 };
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(crate) const ITEMS_MAX: usize = 10_000;
 /// How many broken rules one judgement lists.
 const ISSUES_MAX: usize = 1_000;
 
-/// What an attempt came to, or what was decided without one.
+/// The verdict on an attempt, or on a decision that needed none.
 pub(crate) struct Judgement {
     /// 0 without an attempt.
     pub(crate) attempt: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Judgement {
     pub(crate) issues: Vec<Issue>,
     pub(crate) fault: Option<FaultClass>,
     pub(crate) violation: bool,
-    /// What the output is stored as, whatever else is said against it.
+    /// The outcome that the output is stored as, even if another contract is broken.
     pub(crate) outcome: Option<Outcome>,
 }
 
@@ -50,7 +50,7 @@ impl Run {
             return Judgement {
                 attempt,
                 verdict: Verdict::Failed,
-                issues: vec![Issue::error("system/no_answer", "the provider gave no answer")],
+                issues: vec![Issue::error(IssueCode::NoAnswer, "the provider gave no answer")],
                 fault: Some(FaultClass::Transient),
                 violation: false,
                 outcome: None,
@@ -60,8 +60,9 @@ impl Run {
         match &answer.ending {
             Ending::Fault(provider_fault) => {
                 fault = Some(provider_fault.class);
-                let rule = format!("{}/{}", spec.provider, provider_fault.code);
-                issues.push(Issue::error(rule, provider_fault.message.clone()));
+                let (provider, fault) = (spec.provider.clone(), provider_fault.code.clone());
+                let code = IssueCode::Fault { provider, fault };
+                issues.push(Issue::error(code, provider_fault.message.clone()));
             }
             Ending::Done => {
                 let contract = self.graph.contract(check);
@@ -81,10 +82,9 @@ impl Run {
                         }
                     };
                     violation = true;
-                    issues.push(Issue::error("contract/guarantee_failed", message));
+                    issues.push(Issue::error(IssueCode::GuaranteeFailed, message));
                 }
-                for issue in artifact_issues(self.cell(check, scope).and_then(|cell| cell.delivery.as_ref()))
-                {
+                for issue in artifact_issues(self.cell(check, scope).and_then(|cell| cell.phase.delivery())) {
                     violation |= issue.severity == Severity::Error;
                     issues.push(issue);
                 }
@@ -102,7 +102,7 @@ impl Run {
                 Ok(true) => {
                     violation = true;
                     let message = format!("`{}` is true", fail_if.source());
-                    issues.push(Issue::error(format!("{}_fail_if", spec.name), message));
+                    issues.push(Issue::error(IssueCode::FailIf { check: spec.name.clone() }, message));
                 }
                 Err(error) => {
                     let hint = fault_hint(&error, &answer.output);
@@ -112,9 +112,9 @@ impl Run {
                         // It may have been true: what is behind this check must not act on it. A fault of the
                         // provider stays what it is, so that a crash is still tried again.
                         unsure = true;
-                        issues.push(Issue::error("system/expression_error", message));
+                        issues.push(Issue::error(IssueCode::ExpressionError, message));
                     } else {
-                        issues.push(Issue::warning("system/expression_error", message));
+                        issues.push(Issue::warning(IssueCode::ExpressionError, message));
                     }
                 }
             }
@@ -129,7 +129,7 @@ impl Run {
             }
             .map_err(|message| {
                 fault = Some(FaultClass::Logical);
-                issues.push(Issue::error("contract/outcome_invalid", message));
+                issues.push(Issue::error(IssueCode::OutcomeInvalid, message));
             })
             .ok(),
             _ => None,
@@ -153,10 +153,10 @@ impl Run {
 fn artifact_issues(delivery: Option<&Delivery>) -> Vec<Issue> {
     let Some(delivery) = delivery else { return Vec::new() };
     let required = delivery.missing_required.iter().map(|missing| {
-        Issue::error("contract/artifact_missing", format!("required artifact {}", missing.in_words()))
+        Issue::error(IssueCode::ArtifactMissing, format!("required artifact {}", missing.in_words()))
     });
     let optional = delivery.missing_optional.iter().map(|missing| {
-        Issue::warning("contract/artifact_missing", format!("optional artifact {}", missing.in_words()))
+        Issue::warning(IssueCode::ArtifactMissing, format!("optional artifact {}", missing.in_words()))
     });
     required.chain(optional).collect()
 }
@@ -175,7 +175,7 @@ fn shape_issues(spec: &Check, contract: &Contract, answer: &Answer) -> Option<Is
         return None;
     }
     let message = format!("{}{}", broken.join("; "), text_hint(&answer.output));
-    Some(Issue::error("contract/schema_validation_failed", message))
+    Some(Issue::error(IssueCode::SchemaValidationFailed, message))
 }
 
 /// What `rules` say of an output, an issue for each that is broken.
@@ -191,7 +191,7 @@ fn rule_issues(spec: &Check, contract: &Contract, answer: &Answer) -> Vec<Issue>
                 Issue::rule(broken)
             })
             .collect(),
-        None => vec![Issue::error("contract/rule_failed", "the rules cannot be compiled")],
+        None => vec![Issue::error(IssueCode::RuleFailed, "the rules cannot be compiled")],
     }
 }
 
@@ -200,13 +200,13 @@ fn array_issue(output: &Value) -> Option<Issue> {
         Value::Array(items) if items.len() > ITEMS_MAX => {
             let message =
                 format!("{} items are more than the {ITEMS_MAX} that a `forEach` may have", items.len());
-            Some(Issue::error("forEach/too_many_items", message))
+            Some(Issue::error(IssueCode::TooManyItems, message))
         }
         Value::Array(_) => None,
         other => {
             let hint = text_hint(other);
             let message = format!("the output of a `forEach` check must be an array{hint}");
-            Some(Issue::error("forEach/not_an_array", message))
+            Some(Issue::error(IssueCode::NotAnArray, message))
         }
     }
 }
@@ -217,28 +217,48 @@ fn text_hint(output: &Value) -> &'static str {
 }
 
 /// Text has no members. A name that does not exist has nothing to do with that.
-fn fault_hint(fault: &Fault, output: &Value) -> &'static str {
+fn fault_hint(fault: &EvalError, output: &Value) -> &'static str {
     if fault.name() == "TypeError" { text_hint(output) } else { "" }
 }
 
 /// The reason that a failed check gives a run: that of its first decisive issue.
 pub(crate) fn failure_code(issues: &[Issue]) -> ReasonCode {
-    let decisive = issues.iter().find(|issue| issue.severity == Severity::Error);
-    let nested = decisive.and_then(|issue| ReasonCode::parse(issue.rule_id.strip_prefix("playbook/")?));
-    if let Some(code) = nested.filter(|code| code.status() == RunStatus::Failed) {
-        return code;
+    let Some(decisive) = issues.iter().find(|issue| issue.severity == Severity::Error) else {
+        return ReasonCode::FailedCheck;
+    };
+    match &decisive.code {
+        IssueCode::SchemaValidationFailed => ReasonCode::FailedSchema,
+        IssueCode::RuleFailed => ReasonCode::FailedRule,
+        IssueCode::GuaranteeFailed => ReasonCode::FailedGuarantee,
+        IssueCode::OutcomeInvalid => ReasonCode::FailedOutcome,
+        IssueCode::ArtifactMissing => ReasonCode::FailedMissingArtifact,
+        IssueCode::ExpressionError | IssueCode::TemplateError => ReasonCode::FailedExpression,
+        IssueCode::FailIf { .. } => ReasonCode::FailedFailIf,
+        IssueCode::Fault { fault, .. } => fault_reason(fault),
+        IssueCode::AssumeFailed
+        | IssueCode::NoAnswer
+        | IssueCode::NotAnArray
+        | IssueCode::TooManyItems
+        | IssueCode::ApprovalDenied
+        | IssueCode::EffectAssumedFailed
+        | IssueCode::EffectReconciledFailed
+        | IssueCode::UnknownTarget
+        | IssueCode::LoopBudgetExceeded => ReasonCode::FailedCheck,
     }
-    let Some(rule) = decisive.map(|issue| issue.rule_id.as_str()) else { return ReasonCode::FailedCheck };
-    match rule {
-        "contract/schema_validation_failed" => ReasonCode::FailedSchema,
-        "contract/rule_failed" => ReasonCode::FailedRule,
-        "contract/guarantee_failed" => ReasonCode::FailedGuarantee,
-        "contract/outcome_invalid" => ReasonCode::FailedOutcome,
-        "contract/artifact_missing" => ReasonCode::FailedMissingArtifact,
-        "system/expression_error" | "system/template_error" => ReasonCode::FailedExpression,
-        rule if rule.ends_with("_fail_if") => ReasonCode::FailedFailIf,
-        rule if rule.ends_with("/exit_nonzero") => ReasonCode::FailedExit,
-        rule if rule.ends_with("/spawn") || rule.ends_with("/exception") => ReasonCode::FailedException,
-        _ => ReasonCode::FailedCheck,
+}
+
+fn fault_reason(fault: &FaultCode) -> ReasonCode {
+    match fault {
+        FaultCode::ExitNonzero => ReasonCode::FailedExit,
+        FaultCode::Spawn | FaultCode::Exception => ReasonCode::FailedException,
+        // A reason travels unchanged from a nested run to the one around it, unless it says more than "failed".
+        FaultCode::Nested(reason) if reason.status() == RunStatus::Failed => *reason,
+        FaultCode::Nested(_)
+        | FaultCode::Signal
+        | FaultCode::Timeout
+        | FaultCode::Cancelled
+        | FaultCode::Lost
+        | FaultCode::Denied
+        | FaultCode::Own(_) => ReasonCode::FailedCheck,
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use escrow_expr::{Budget, Given, List, Object, Scope};
-use escrow_model::{Answer, CheckIndex, ScopePath};
+use escrow_expr::{Budget, List, Object, Scope, ScopeValue};
+use escrow_model::{Answer, CheckIndex, RoutingBlock, ScopePath};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::graph::{BlockName, scope_toward};
+use crate::graph::scope_toward;
 use crate::run::Run;
-use crate::state::{Cell, History, Remembered};
+use crate::state::{AnswerHistory, Cell, RecordedAnswer};
 
 /// Gates and contracts are short; this is far more than any of them needs.
 pub(crate) const BUDGET: Budget =
@@ -77,10 +77,15 @@ impl<'a> View<'a> {
     }
 
     /// In a routing block. The `on_finish` of a `forEach` check sees the history of its last pass.
-    pub(crate) fn routing(run: &'a Run, check: CheckIndex, scope: &ScopePath, block: BlockName) -> View<'a> {
+    pub(crate) fn routing(
+        run: &'a Run,
+        check: CheckIndex,
+        scope: &ScopePath,
+        block: RoutingBlock,
+    ) -> View<'a> {
         let cell = run.cell(check, scope);
         let answer = cell.and_then(|cell| cell.answer.as_deref());
-        let pass = (block == BlockName::Finish && run.state.plan.check(check).for_each)
+        let pass = (block == RoutingBlock::Finish && run.state.plan.check(check).for_each)
             .then(|| cell.map_or(0, |cell| cell.pass_from));
         View::new(run, check, scope, answer, run.next_attempt(check, scope).saturating_sub(1), pass)
     }
@@ -95,16 +100,16 @@ impl<'a> View<'a> {
     ) -> View<'a> {
         let state = &run.state;
         let cell = run.cell(check, scope);
-        let seat = Seat { run, check, scope: scope.clone() };
+        let viewpoint = Viewpoint { run, check, scope: scope.clone() };
         View {
             run,
             name: Value::String(state.plan.check(check).name.clone()),
             attempt: json!(attempt),
             event: EventObject::new(run, cell),
             env: EnvObject { run, own: run.graph.constant_env(check) },
-            outputs: Outputs(seat.clone()),
-            raw: RawOutputs(seat.clone()),
-            histories: Histories::new(seat, pass_from),
+            outputs: Outputs(viewpoint.clone()),
+            raw: RawOutputs(viewpoint.clone()),
+            histories: Histories::new(viewpoint, pass_from),
             memory: MemoryObject(run.state.memory.get("default")),
             item: run.item(check, scope),
             after: answer.map(|answer| AfterProvider { answer, record: Record(&answer.record) }),
@@ -113,27 +118,27 @@ impl<'a> View<'a> {
 }
 
 impl Scope for View<'_> {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
         Some(match name {
-            "event" => Given::Object(&self.event),
-            "env" => Given::Object(&self.env),
-            "inputs" => Given::Json(&self.run.state.inputs),
-            "outputs" => Given::Object(&self.outputs),
-            "outputs_history" => Given::Object(&self.histories),
-            "outputs_raw" => Given::Object(&self.raw),
-            "memory" => Given::Object(&self.memory),
-            "filesChanged" => Given::Json(&self.run.surroundings.files.as_ref()?.0),
-            "filesCount" => Given::Json(&self.run.surroundings.files.as_ref()?.1),
-            "branch" => Given::Json(self.run.surroundings.branch.as_ref()?),
-            "baseBranch" => Given::Json(self.run.surroundings.base_branch.as_ref()?),
-            "checkName" => Given::Json(&self.name),
-            "attempt" => Given::Json(&self.attempt),
-            "item" => self.item.map_or(Given::Undefined, Given::Json),
+            "event" => ScopeValue::Object(&self.event),
+            "env" => ScopeValue::Object(&self.env),
+            "inputs" => ScopeValue::Json(&self.run.state.inputs),
+            "outputs" => ScopeValue::Object(&self.outputs),
+            "outputs_history" => ScopeValue::Object(&self.histories),
+            "outputs_raw" => ScopeValue::Object(&self.raw),
+            "memory" => ScopeValue::Object(&self.memory),
+            "filesChanged" => ScopeValue::Json(&self.run.surroundings.files.as_ref()?.0),
+            "filesCount" => ScopeValue::Json(&self.run.surroundings.files.as_ref()?.1),
+            "branch" => ScopeValue::Json(self.run.surroundings.branch.as_ref()?),
+            "baseBranch" => ScopeValue::Json(self.run.surroundings.base_branch.as_ref()?),
+            "checkName" => ScopeValue::Json(&self.name),
+            "attempt" => ScopeValue::Json(&self.attempt),
+            "item" => self.item.map_or(ScopeValue::Undefined, ScopeValue::Json),
             "output" => {
                 let after = self.after.as_ref()?;
-                Given::Record { value: &after.answer.output, beside: &after.record }
+                ScopeValue::Record { value: &after.answer.output, extra: &after.record }
             }
-            "result" => Given::Object(&self.after.as_ref()?.record),
+            "result" => ScopeValue::Object(&self.after.as_ref()?.record),
             _ => return None,
         })
     }
@@ -146,8 +151,8 @@ impl Scope for View<'_> {
         self.run.surroundings.association.as_deref()
     }
 
-    fn memory(&self, namespace: &str) -> Option<Given<'_>> {
-        self.run.state.memory.get(namespace).map(Given::Json)
+    fn memory(&self, namespace: &str) -> Option<ScopeValue<'_>> {
+        self.run.state.memory.get(namespace).map(ScopeValue::Json)
     }
 }
 
@@ -160,7 +165,7 @@ impl<'a> EventObject<'a> {
     fn new(run: &'a Run, cell: Option<&Cell>) -> EventObject<'a> {
         let options = &run.state.options;
         let name = cell
-            .and_then(|cell| cell.calling.event.as_deref())
+            .and_then(|cell| cell.activation.event.as_deref())
             .or(options.event.as_deref())
             .unwrap_or("manual");
         EventObject { name: Value::String(name.to_owned()), payload: &options.payload }
@@ -168,10 +173,10 @@ impl<'a> EventObject<'a> {
 }
 
 impl Object for EventObject<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         match name {
-            "name" | "event_name" => Some(Given::Json(&self.name)),
-            other => self.payload.get(other).map(Given::Json),
+            "name" | "event_name" => Some(ScopeValue::Json(&self.name)),
+            other => self.payload.get(other).map(ScopeValue::Json),
         }
     }
 
@@ -184,8 +189,8 @@ impl Object for EventObject<'_> {
 struct MemoryObject<'a>(Option<&'a Value>);
 
 impl Object for MemoryObject<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
-        self.0?.get(name).map(Given::Json)
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
+        self.0?.get(name).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -201,13 +206,13 @@ struct EnvObject<'a> {
 }
 
 impl Object for EnvObject<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         let state = &self.run.state;
         self.own
             .get(name)
             .or_else(|| state.env.get(name))
             .or_else(|| self.run.surroundings.environment.get(name))
-            .map(Given::Json)
+            .map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -225,15 +230,15 @@ impl Object for EnvObject<'_> {
     }
 }
 
-/// From where in the run somebody looks.
+/// The check and scope that an expression is evaluated for.
 #[derive(Clone)]
-struct Seat<'a> {
+struct Viewpoint<'a> {
     run: &'a Run,
     check: CheckIndex,
     scope: ScopePath,
 }
 
-impl<'a> Seat<'a> {
+impl<'a> Viewpoint<'a> {
     fn toward(&self, other: CheckIndex) -> ScopePath {
         let plan = &self.run.state.plan;
         scope_toward(&plan.check(self.check).fan, &self.scope, &plan.check(other).fan)
@@ -244,11 +249,11 @@ impl<'a> Seat<'a> {
     }
 }
 
-struct Outputs<'a>(Seat<'a>);
+struct Outputs<'a>(Viewpoint<'a>);
 
 impl<'a> Outputs<'a> {
     fn of(&self, other: CheckIndex) -> Option<&'a Value> {
-        let Seat { run, check, scope } = &self.0;
+        let Viewpoint { run, check, scope } = &self.0;
         let plan = &run.state.plan;
         let output = run.outputs_below(other, &self.0.toward(other))?;
         // Inside its items, a `forEach` check is the item.
@@ -262,9 +267,9 @@ impl<'a> Outputs<'a> {
 }
 
 impl Object for Outputs<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         let other = self.0.run.graph.find(name)?;
-        self.of(other).map(Given::Json)
+        self.of(other).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -272,17 +277,17 @@ impl Object for Outputs<'_> {
     }
 }
 
-struct RawOutputs<'a>(Seat<'a>);
+struct RawOutputs<'a>(Viewpoint<'a>);
 
 impl Object for RawOutputs<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         let run = self.0.run;
         let other = run.graph.find(name)?;
         let fan = &run.state.plan.check(other).fan;
         let toward = self.0.toward(other);
         // A check that maps beside this one is seen whole: every item, not this one's.
         let whole = if fan.is_empty() { toward } else { toward.truncated(fan.len() - 1) };
-        run.outputs_below(other, &whole).map(Given::Json)
+        run.outputs_below(other, &whole).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -291,76 +296,81 @@ impl Object for RawOutputs<'_> {
 }
 
 struct Histories<'a> {
-    seat: Seat<'a>,
+    viewpoint: Viewpoint<'a>,
     /// For `on_finish`: what the parent, its dependents and its items gave in this pass.
     pass: BTreeMap<CheckIndex, Slice<'a>>,
 }
 
 impl<'a> Histories<'a> {
-    fn new(seat: Seat<'a>, pass_from: Option<u64>) -> Histories<'a> {
+    fn new(viewpoint: Viewpoint<'a>, pass_from: Option<u64>) -> Histories<'a> {
         let mut pass = BTreeMap::new();
         if let Some(from) = pass_from {
-            let graph = &seat.run.graph;
-            let inside: BTreeSet<CheckIndex> =
-                graph.closure(seat.check).iter().chain(graph.mapped_over(seat.check)).copied().collect();
+            let graph = &viewpoint.run.graph;
+            let inside: BTreeSet<CheckIndex> = graph
+                .closure(viewpoint.check)
+                .iter()
+                .chain(graph.mapped_over(viewpoint.check))
+                .copied()
+                .collect();
             for check in inside {
-                let toward = seat.toward(check);
-                if let Some(History(remembered)) = seat.run.state.checks[check.place()].histories.get(&toward)
+                let toward = viewpoint.toward(check);
+                if let Some(AnswerHistory(recorded)) =
+                    viewpoint.run.state.checks[check.place()].histories.get(&toward)
                 {
-                    let start = remembered.partition_point(|one| one.entry < from);
-                    pass.insert(check, Slice(&remembered[start..]));
+                    let start = recorded.partition_point(|one| one.entry < from);
+                    pass.insert(check, Slice(&recorded[start..]));
                 }
             }
         }
-        Histories { seat, pass }
+        Histories { viewpoint, pass }
     }
 }
 
 impl Object for Histories<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
-        let other = self.seat.run.graph.find(name)?;
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
+        let other = self.viewpoint.run.graph.find(name)?;
         if let Some(slice) = self.pass.get(&other) {
-            return Some(Given::List(slice));
+            return Some(ScopeValue::List(slice));
         }
-        let toward = self.seat.toward(other);
-        match self.seat.run.state.checks[other.place()].histories.get(&toward) {
-            Some(history) => Some(Given::List(history)),
-            None => Some(Given::Json(empty_list())),
+        let toward = self.viewpoint.toward(other);
+        match self.viewpoint.run.state.checks[other.place()].histories.get(&toward) {
+            Some(history) => Some(ScopeValue::List(history)),
+            None => Some(ScopeValue::Json(empty_list())),
         }
     }
 
     fn names(&self) -> Vec<&str> {
-        self.seat.names()
+        self.viewpoint.names()
     }
 }
 
-struct Slice<'a>(&'a [Remembered]);
+struct Slice<'a>(&'a [RecordedAnswer]);
 
 impl List for Slice<'_> {
     fn len(&self) -> usize {
         self.0.len()
     }
 
-    fn item(&self, index: usize) -> Option<Given<'_>> {
-        self.0.get(index).map(|one| Given::Json(&one.answer.output))
+    fn item(&self, index: usize) -> Option<ScopeValue<'_>> {
+        self.0.get(index).map(|one| ScopeValue::Json(&one.answer.output))
     }
 }
 
-impl List for History {
+impl List for AnswerHistory {
     fn len(&self) -> usize {
         self.0.len()
     }
 
-    fn item(&self, index: usize) -> Option<Given<'_>> {
-        self.0.get(index).map(|one| Given::Json(&one.answer.output))
+    fn item(&self, index: usize) -> Option<ScopeValue<'_>> {
+        self.0.get(index).map(|one| ScopeValue::Json(&one.answer.output))
     }
 }
 
 struct Record<'a>(&'a Map<String, Value>);
 
 impl Object for Record<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
-        self.0.get(name).map(Given::Json)
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
+        self.0.get(name).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -389,7 +399,7 @@ impl Run {
         let mut outputs = BTreeMap::new();
         let mut seen = BTreeSet::from([check]);
         let mut open = vec![check];
-        if let Some(source) = self.cell(check, scope).and_then(|cell| cell.calling.routed_from.as_ref()) {
+        if let Some(source) = self.cell(check, scope).and_then(|cell| cell.activation.routed_from.as_ref()) {
             open.push(source.check);
         }
         while let Some(next) = open.pop() {

@@ -1,4 +1,4 @@
-//! What waits for a person: an approval before an intent, a question, an effect that nobody knows of.
+//! Waits for a person: approvals before an intent, questions, unknown effects; and for nested runs.
 
 use escrow_model::{Event, Millis, Reason, Request, RunId, WaitKind, hex};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::run::Run;
 use crate::state::Phase;
 use crate::turn::Deciding;
 
-/// Nobody has longer to approve.
+/// How long an approval may be awaited.
 const APPROVAL_MS: Millis = 24 * 60 * 60 * 1000;
 
 /// What is asked of a person.
@@ -58,17 +58,18 @@ impl Deciding<'_> {
         self.ask(location, WaitKind::UnknownEffect, Question { prompt, ..Question::default() });
     }
 
-    /// A nested run came to rest without an end: the check waits with it. Said twice, it changes nothing.
+    /// A nested run waits, so the check waits for it. Repeated, it changes nothing.
     pub(crate) fn wait_with_nested(&mut self, attempt: &AttemptKey, child: &RunId, reason: &Reason) {
         let AttemptKey { check, scope, number } = attempt;
         let location = attempt.location();
         let current = self.state.checks[check.place()].attempts.get(scope);
-        let running = self.cell(*check, scope).is_some_and(|cell| cell.phase == Phase::Running);
+        let running =
+            self.cell(*check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Running { .. }));
         if current != Some(number) || !(running || self.waits_with_nested(&location)) {
             return;
         }
         if self.state.stopping.is_some() {
-            // Another process holds it, and ends it as it was told. This run needs not wait for that.
+            // Another process holds the nested run and will end it. This run does not wait for that.
             self.wind_up(&location);
             return;
         }
@@ -80,7 +81,8 @@ impl Deciding<'_> {
             scope: scope.clone(),
             kind: WaitKind::Nested,
             id: child.to_string(),
-            digest: reason.code.as_str().to_owned(),
+            digest: String::new(),
+            nested_reason: Some(reason.code),
             prompt: reason.summary.clone(),
             choices: Vec::new(),
             expires_at: None,
@@ -94,6 +96,7 @@ impl Deciding<'_> {
             kind,
             id: self.wait_id(kind, location, &question.digest),
             digest: question.digest,
+            nested_reason: None,
             prompt: question.prompt,
             choices: question.choices,
             expires_at: question.expires_at,

@@ -1,4 +1,4 @@
-//! What a run promises to deliver, what was seen, and what that amounts to.
+//! Artifacts: what a run must deliver, what an inspection found, and how that is judged.
 
 mod delivery;
 mod namespace;
@@ -45,7 +45,7 @@ pub struct ExpectedArtifact {
 }
 
 impl ExpectedArtifact {
-    /// One of which only this is said: it is required, not empty, and made during the run.
+    /// A required artifact that must not be empty and must be made during the run.
     pub fn new(id: impl Into<String>, location: Location, source: Source) -> ExpectedArtifact {
         ExpectedArtifact {
             id: id.into(),
@@ -64,7 +64,7 @@ impl ExpectedArtifact {
     }
 }
 
-/// Who declared an artifact.
+/// Where an artifact was declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -109,7 +109,7 @@ impl Location {
         }
     }
 
-    /// A pattern that matches this place alone. Braces stand for themselves in a path.
+    /// A pattern that matches this location alone. Braces in a path are literal.
     fn as_pattern(&self) -> String {
         match self {
             Location::Path(path) => path.as_str().replace('{', "[{]").replace('}', "[}]"),
@@ -220,7 +220,7 @@ impl fmt::Display for ArtifactPath {
 
 /// One look at where an artifact should be: what was there, or why nothing counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sighting {
+pub struct InspectedArtifact {
     pub id: String,
     pub files: Vec<SeenFile>,
     /// Set when the place could not be read as a file beneath the directory.
@@ -241,7 +241,7 @@ impl Refused {
     }
 }
 
-/// A file as it was when it was looked at.
+/// A file as the inspection found it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeenFile {
     pub path: String,
@@ -260,7 +260,7 @@ pub struct SeenFile {
     /// The way to a member of the content that is given twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeated_key: Option<String>,
-    /// A declared secret stands in it.
+    /// It contains a declared secret.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_secret: bool,
 }

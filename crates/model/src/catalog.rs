@@ -1,5 +1,42 @@
 //! What a provider declares about itself, so that playbooks can be checked before anything runs.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The name of a provider, as a playbook writes it in `type`. Which names exist is for the catalog to say.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProviderName(Cow<'static, str>);
+
+impl ProviderName {
+    /// Runs a program. The commands of `reconcile` and of agent profiles are performed by it.
+    pub const COMMAND: ProviderName = ProviderName::from_static("command");
+    /// Its attempts are runs with a journal of their own, so the engine treats them apart.
+    pub const NESTED: ProviderName = ProviderName::from_static("playbook");
+
+    pub const fn from_static(name: &'static str) -> ProviderName {
+        ProviderName(Cow::Borrowed(name))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for ProviderName {
+    fn from(name: String) -> ProviderName {
+        ProviderName(Cow::Owned(name))
+    }
+}
+
+impl fmt::Display for ProviderName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
 /// One provider: its name, its own keys, whether it changes the world.
 #[derive(Clone, Copy, Debug)]
 pub struct ProviderSpec {
@@ -9,6 +46,17 @@ pub struct ProviderSpec {
     pub mutates: Mutates,
     pub home: Home,
     pub timeout_ms: u64,
+}
+
+impl ProviderSpec {
+    pub const fn provider(&self) -> ProviderName {
+        ProviderName::from_static(self.name)
+    }
+
+    /// Whether this is the provider of that name.
+    pub fn is(&self, provider: &ProviderName) -> bool {
+        self.name == provider.as_str()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,13 +104,13 @@ pub enum Mutates {
     AsNested,
 }
 
-/// Who does the work.
+/// Where the work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
     /// Pure: the engine computes the answer itself.
     Engine,
     /// A person answers with a message.
     Person,
-    /// The effect_runner of the runtime.
-    EffectRunner,
+    /// The runtime performs it, with processes, files and the network.
+    Runtime,
 }

@@ -1,7 +1,7 @@
-//! The journal: every decision of a run, in order. Everything else is derived from it.
+//! Journal entries: every input and decision of a run, in order. Everything else is derived from them.
 //!
-//! An event says what was decided or what came in, never how it was shown. Adding a variant is meant to be
-//! felt: the compiler walks you through every reader.
+//! An event says what was decided or received, never how it is shown. Readers match exhaustively, so the compiler
+//! lists every place that a new variant concerns.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, Assumption, Delivery, Facts, FaultClass, Issue, Message, Millis, Plan, Reason, RecordedOutcome,
-    Request, RunOptions, ScopePath, ScopedCheck, SkipReason, Verdict, Warning,
+    Answer, Assumption, Delivery, Facts, FaultClass, Issue, IssueCode, Message, Millis, Plan, Reason,
+    ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunOptions, ScopePath,
+    ScopedCheck, SkipReason, Verdict, Warning,
 };
 
 /// The version that new entries carry.
@@ -81,7 +82,7 @@ pub enum Event {
         /// A contract was broken: `schema`, `rules`, `guarantee` or `fail_if`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         violation: bool,
-        /// The verdict stands and dependents may go on; otherwise routing comes first, then `CheckSettled`
+        /// The verdict is settled and dependents may start; otherwise routing comes first, then `CheckSettled`
         /// or a `RoutingDone`.
         settled: bool,
     },
@@ -91,7 +92,7 @@ pub enum Event {
         outcome: Box<RecordedOutcome>,
     },
 
-    /// The verdict stands although routing is not over: dependents may go on.
+    /// The verdict is settled although routing is not over: dependents may start.
     CheckSettled {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
@@ -111,15 +112,13 @@ pub enum Event {
         scope: ScopePath,
     },
 
-    /// A check sends the run on. The target and everything that depends on it are decided anew.
+    /// A check routes to another. The target and everything that depends on it are invalidated.
     Routed {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
-        /// `on_success`, `on_fail` or `on_finish`.
-        block: String,
-        /// `run`, `run_js`, `transition`, `goto_js` or `goto`.
-        by: String,
+        block: RoutingBlock,
+        by: RoutedBy,
         to: String,
         to_scope: ScopePath,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +132,7 @@ pub enum Event {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
-        block: String,
+        block: RoutingBlock,
     },
     LoopBudgetExceeded {
         check: String,
@@ -151,7 +150,7 @@ pub enum Event {
         issue: Issue,
         /// The run fails for it, with this code.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        fails_run: Option<crate::ReasonCode>,
+        fails_run: Option<ReasonCode>,
     },
     WarningRaised {
         warning: Warning,
@@ -162,7 +161,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         class: FaultClass,
-        code: String,
+        code: IssueCode,
     },
     /// What the fault keeps from running.
     FaultIsolated {
@@ -174,7 +173,7 @@ pub enum Event {
         check: String,
         #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
-        by: String,
+        by: Recovery,
     },
     RecoverySucceeded {
         check: String,
@@ -194,10 +193,12 @@ pub enum Event {
         scope: ScopePath,
         kind: WaitKind,
         id: String,
-        /// What is waited for: SHA-256 of the request that is to be approved, or the reason that a nested run
-        /// has for waiting.
+        /// SHA-256 of the request that is to be approved or answered.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         digest: String,
+        /// Why the nested run waits, of `WaitKind::Nested`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nested_reason: Option<ReasonCode>,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         prompt: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -241,10 +242,10 @@ pub enum Event {
         value: Option<Value>,
     },
 
-    /// The process that drove the run is gone; another takes over.
+    /// Another process drives the run from here on.
     RunResumed {},
-    /// A person wants what failed to be run again. These places and everything that depends on them are decided
-    /// anew; nothing else is.
+    /// A person retries what failed. These checks and everything that depends on them are invalidated, and nothing
+    /// else.
     RunReopened {
         places: Vec<ScopedCheck>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -269,7 +270,7 @@ pub enum Event {
     RunEnded {
         reason: Reason,
     },
-    /// A person says what a run that has ended came to. The reason names who and why, and what it was before;
+    /// A person overrides the status of a run that has ended. The reason names who and why, and what it was before;
     /// nothing else of the run changes.
     RunOverridden {
         reason: Reason,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{RunId, Sighting};
+use crate::{InspectedArtifact, RunId};
 
 /// The facts that the plan's expressions and templates name, and no others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Facts {
     pub git: Option<Result<GitFacts, String>>,
     /// The expected artifacts as they were before the run.
     #[serde(default)]
-    pub before: Vec<Sighting>,
+    pub before: Vec<InspectedArtifact>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// A run of everything, asked for by nobody in particular.
+    /// A run of every check, without event, payload or invocation.
     pub fn new(run: RunId, directory: impl Into<String>, artifacts: impl Into<String>) -> RunOptions {
         RunOptions {
             run,

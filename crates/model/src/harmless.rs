@@ -1,11 +1,11 @@
-//! Which characters may stand where people read what others wrote.
+//! Which characters of foreign text may be shown to people.
 
-/// Whether a character only stands there: control characters drive a terminal, others turn the order of what is read.
+/// Whether a character can be shown as it is. Control characters drive a terminal; bidirectional ones reorder text.
 pub fn is_harmless(c: char) -> bool {
     !c.is_control() && !turns_the_order(c)
 }
 
-/// Whether a character changes in which order those around it are shown.
+/// Whether a character changes the order in which its neighbours are shown.
 pub fn turns_the_order(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

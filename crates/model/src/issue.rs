@@ -1,8 +1,8 @@
-//! What a judged attempt is reproached with.
+//! What is wrong with a judged attempt, and what a person should know of a run.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BrokenRule, ProducedArtifact};
+use crate::{BrokenRule, IssueCode, ProducedArtifact};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -14,7 +14,8 @@ pub enum Severity {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
-    pub rule_id: String,
+    #[serde(rename = "rule_id")]
+    pub code: IssueCode,
     pub severity: Severity,
     pub message: String,
     /// The rule that was broken, of a `contract/rule_failed`.
@@ -23,35 +24,18 @@ pub struct Issue {
 }
 
 impl Issue {
-    pub fn error(rule_id: impl Into<String>, message: impl Into<String>) -> Issue {
-        Issue { rule_id: rule_id.into(), severity: Severity::Error, message: message.into(), rule: None }
+    pub fn error(code: IssueCode, message: impl Into<String>) -> Issue {
+        Issue { code, severity: Severity::Error, message: message.into(), rule: None }
+    }
+
+    pub fn warning(code: IssueCode, message: impl Into<String>) -> Issue {
+        Issue { code, severity: Severity::Warning, message: message.into(), rule: None }
     }
 
     /// A rule over the output was broken.
     pub fn rule(broken: BrokenRule) -> Issue {
         let message = broken.message.clone();
-        Issue { rule: Some(Box::new(broken)), ..Issue::error("contract/rule_failed", message) }
-    }
-
-    pub fn warning(rule_id: impl Into<String>, message: impl Into<String>) -> Issue {
-        Issue { rule_id: rule_id.into(), severity: Severity::Warning, message: message.into(), rule: None }
-    }
-}
-
-/// Whether trying again may help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FaultClass {
-    Transient,
-    Logical,
-}
-
-impl FaultClass {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            FaultClass::Transient => "transient",
-            FaultClass::Logical => "logical",
-        }
+        Issue { rule: Some(Box::new(broken)), ..Issue::error(IssueCode::RuleFailed, message) }
     }
 }
 
@@ -64,7 +48,7 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// Delivered files are left as they are; that one holds a secret must be known.
+    /// Delivered files are left as they are, so a secret in one of them must be known.
     pub fn secret_in_artifact(produced: &ProducedArtifact) -> Warning {
         Warning {
             code: "secret_in_artifact".into(),

@@ -1,4 +1,4 @@
-//! The words that every room of the house speaks: ids, the plan, contracts, reasons, journal events.
+//! The types that every crate shares: ids, plans, contracts, reasons, journal events.
 //!
 //! **Invariant:** data only. Nothing here decides, reads a clock or does I/O. What is persisted carries a
 //! version and is read back by the same types that wrote it.
@@ -8,10 +8,12 @@ mod artifact;
 mod catalog;
 mod event;
 mod facts;
+mod fault;
 mod harmless;
 mod hex;
 mod ids;
 mod issue;
+mod issue_code;
 mod message;
 pub mod outcome;
 mod plan;
@@ -26,19 +28,21 @@ mod status;
 mod time;
 mod vocabulary;
 
-pub use answer::{Answer, Ending, ProviderFault};
+pub use answer::{Answer, Ending};
 pub use artifact::{
     ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery, DeliveryStatus, ExpectedArtifact,
-    Location, MissingArtifact, Problem, ProducedArtifact, Refused, SeenFile, Sighting, Source,
+    InspectedArtifact, Location, MissingArtifact, Problem, ProducedArtifact, Refused, SeenFile, Source,
     folder_in_scope, folder_of,
 };
-pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderSpec};
+pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
 pub use event::{Entry, Event, JOURNAL_VERSION, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
+pub use fault::{FaultClass, FaultCode, ProviderFault};
 pub use harmless::{is_harmless, turns_the_order};
 pub use hex::hex;
 pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep, ScopedCheck};
-pub use issue::{FaultClass, Issue, Severity, Warning};
+pub use issue::{Issue, Severity, Warning};
+pub use issue_code::IssueCode;
 pub use message::{Assumption, Message};
 pub use outcome::{Outcome, RecordedOutcome};
 pub use plan::{
@@ -48,7 +52,7 @@ pub use plan::{
 pub use reads::PlanReads;
 pub use reason::{ApprovalCode, Evidence, InvocationCode, Reason, ReasonCode};
 pub use request::Request;
-pub use routing::{Backoff, BackoffMode, Retry, Routing, Transition};
+pub use routing::{Backoff, BackoffMode, Recovery, Retry, RoutedBy, Routing, RoutingBlock, Transition};
 pub use rule::{BrokenRule, Rule, RuleCheck};
 pub use secret::{Secret, SecretSource};
 pub use source::{Block, Expression, Shell, SourceError, Text};

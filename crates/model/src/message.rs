@@ -15,7 +15,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// Who signed it.
+    /// The sender, if it is known.
     pub fn by(&self) -> Option<&str> {
         match self {
             Message::Approve { by, .. }
@@ -27,7 +27,7 @@ impl Message {
     }
 }
 
-/// What a person knows of an effect that Escrow does not.
+/// What a person or `reconcile` says about an unknown effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Assumption {

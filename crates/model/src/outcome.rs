@@ -1,4 +1,4 @@
-//! Typed results: what a kind may hold, what it comes to, and how it is shown.
+//! Typed results: what a kind may contain, how it is summarised, and how it is shown.
 //!
 //! **Invariant:** a kind is data and pure functions over JSON. Whether a text is an outcome is judged by
 //! `contract`; where it is kept is the store's business.
@@ -12,7 +12,7 @@ mod review;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Millis, OutcomeId, ScopePath, rfc3339};
+use crate::{OutcomeId, ScopePath};
 
 pub use card::{Block, Card, Detail, Finding, Mark, Row, Tone};
 pub use own::{is_kind_name, own_digest};
@@ -28,7 +28,7 @@ pub struct Kind {
     pub schema: fn() -> Value,
     /// Puts spellings right that are forgiven, before the schema is asked.
     pub normalise: fn(&mut Map<String, Value>),
-    /// What it comes to, or every contradiction in it. Asked only about what the schema admits.
+    /// The summary of an outcome, or every contradiction in it. Called only for what the schema admits.
     pub digest: fn(&Value) -> Result<Digest, Vec<String>>,
 }
 
@@ -41,12 +41,12 @@ impl Kind {
     }
 }
 
-/// What an outcome comes to.
+/// The summary of an outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Digest {
     /// One line.
     pub summary: String,
-    /// Neither yes nor no when nothing speaks for either.
+    /// `None` when the outcome does not say.
     pub passed: Option<bool>,
     pub card: Card,
 }
@@ -79,25 +79,7 @@ pub struct RecordedOutcome {
     pub file_path: Option<String>,
 }
 
-impl RecordedOutcome {
-    /// As documents show it, and as the output of a nested run has it for expressions.
-    pub fn document(&self, created_at: Millis, run: Option<&str>, invocation: Option<&str>) -> Value {
-        serde_json::json!({
-            "id": self.id,
-            "kind": self.outcome.kind,
-            "name": self.name,
-            "created_at": rfc3339(created_at),
-            "passed": self.outcome.passed,
-            "summary": self.outcome.summary,
-            "content": self.outcome.content,
-            "run_id": run,
-            "invocation_id": invocation,
-            "file_path": self.file_path,
-        })
-    }
-}
-
-/// What an outcome of any kind comes to: a registered one by its own rules, every other by the common ones.
+/// Summarises an outcome: of a registered kind by its own rules, of any other by the common ones.
 pub fn digest(kind: &str, content: &Value) -> Result<Digest, Vec<String>> {
     match Kind::find(kind) {
         Some(kind) => (kind.digest)(content),

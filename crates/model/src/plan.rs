@@ -1,12 +1,12 @@
-//! What the engine runs. Playbooks, chains and shows compile to it; past this point nobody re-checks it.
+//! Plans: what the engine runs. Playbooks, chains and shows compile to them, and they are not checked again.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ArtifactContract, Assumption, Block, ExpectedArtifact, Expression, Retry, Routing, Rule, Secret, Shell,
-    Text,
+    ArtifactContract, Assumption, Block, ExpectedArtifact, Expression, ProviderName, Retry, Routing, Rule,
+    Secret, Shell, Text,
 };
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
@@ -74,7 +74,7 @@ impl CheckIndex {
 pub struct Check {
     pub name: String,
     #[serde(rename = "type")]
-    pub provider: String,
+    pub provider: ProviderName,
     /// Events that it listens to; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<String>,
@@ -130,7 +130,7 @@ pub struct Check {
     pub continue_on_failure: bool,
     #[serde(default)]
     pub idempotent: bool,
-    /// How to find out whether an effect that nobody knows of has happened.
+    /// How to find out whether an unknown effect has happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconcile: Option<Reconcile>,
     #[serde(default)]

@@ -24,12 +24,12 @@ impl Evidence {
         Evidence { kind: "check".into(), id: name.into(), label: label.into() }
     }
 
-    /// Who said so, and why.
+    /// The person who overrode a status, and why.
     pub fn word_of(name: &str, why: &str) -> Evidence {
         Evidence { kind: "person".into(), id: name.into(), label: why.into() }
     }
 
-    /// What somebody's word took the place of.
+    /// The reason before an override.
     pub fn earlier(code: &str, summary: &str) -> Evidence {
         Evidence { kind: "earlier_reason".into(), id: code.into(), label: summary.into() }
     }
@@ -125,8 +125,8 @@ reason_codes! {
 }
 
 impl ReasonCode {
-    /// The code of a run of which a person says that it came to this. Nobody can say that a run timed out, or that
-    /// one that has ended still runs.
+    /// The code of a run whose status a person overrides. A run cannot be overridden to `timed_out`, nor to a status
+    /// that is not final.
     pub fn overridden(status: RunStatus) -> Option<ReasonCode> {
         match status {
             RunStatus::Completed => Some(ReasonCode::CompletedOverridden),

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::ProviderName;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    pub provider: String,
+    pub provider: ProviderName,
     /// The provider's own keys, rendered. A shell `exec` is `{"shell": text, "values": {name: value}}`, a
     /// list is `{"argv": […]}`.
     pub fields: Map<String, Value>,

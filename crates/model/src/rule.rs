@@ -16,7 +16,7 @@ pub struct Rule {
     pub check: RuleCheck,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub params: Map<String, Value>,
-    /// What is said instead of the usual message.
+    /// Replaces the usual message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     #[serde(default = "yes", skip_serializing_if = "is_yes")]

@@ -1,4 +1,4 @@
-//! Where runs and checks stand.
+//! Statuses of runs, checks, approvals and invocations.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +41,8 @@ impl RunStatus {
         RunStatus::ALL.into_iter().find(|status| status.as_str() == text)
     }
 
-    /// How bad it is, for one that speaks for many: the worst speaks. What has not ended is worse than what ended
-    /// well, and better than what did not.
+    /// The highest of several represents them. A run that has not ended ranks between one that completed and one that
+    /// did not.
     pub fn health(self) -> u8 {
         match self {
             RunStatus::Completed => 0,
@@ -68,7 +68,7 @@ impl RunStatus {
     }
 }
 
-/// Where a check stands, as documents show it.
+/// The status of a check, as documents show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
@@ -105,10 +105,10 @@ impl CheckStatus {
     }
 }
 
-/// Where an invocation stands: where its runs do, or where a person says.
+/// The status of an invocation: that of its runs, or the one that a person gave it.
 pub type InvocationStatus = RunStatus;
 
-/// Where something stands that waits for a person.
+/// The status of something that waits for a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalStatus {
@@ -156,7 +156,7 @@ impl ApprovalStatus {
     }
 }
 
-/// What an attempt came to once it was judged.
+/// The result of a judged attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {

@@ -1,4 +1,4 @@
-//! Everything that has a status: which statuses there are, which of them are final, and which codes lead there.
+//! Everything that has a status: its statuses, which of them are final, and the codes that lead there.
 //!
 //! Statuses change in one place, the journal, and `status_transitions` keeps every change of what is listed here.
 
@@ -21,7 +21,7 @@ pub fn vocabularies() -> [Vocabulary; 4] {
     [
         Vocabulary {
             entity: "check",
-            // A check that has settled may be decided anew, by a route or by `resume --failed`: nothing is final.
+            // A check that has settled may be invalidated by a route or by `resume --failed`: nothing is final.
             statuses: CheckStatus::ALL.iter().map(|status| (status.as_str(), false)).collect(),
             codes: SkipReason::ALL.iter().map(|reason| reason.as_str()).collect(),
         },

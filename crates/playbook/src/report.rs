@@ -70,7 +70,7 @@ pub fn report(plan: &Plan) -> Report {
             }
             CheckReport {
                 name: check.name.clone(),
-                provider: check.provider.clone(),
+                provider: check.provider.to_string(),
                 starts: check.starts,
                 criticality: check.criticality,
                 criticality_origin: check.criticality_origin,

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use escrow_model::{Ending, Request, RunId, ScopePath};
+use escrow_model::{Ending, ProviderName, Request, RunId, ScopePath};
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::process::{GRACE, Process, run};
 use escrow_runtime::providers::command::Command;
@@ -102,7 +102,7 @@ fn own_time() -> Duration {
 
 fn request(exec: serde_json::Value) -> Request {
     Request {
-        provider: "command".into(),
+        provider: ProviderName::COMMAND,
         fields: [("exec".to_owned(), exec)].into_iter().collect(),
         env: BTreeMap::new(),
         timeout_ms: 600_000,

@@ -1,7 +1,7 @@
 //! Looks at the artifact directory and says what is there. Judges nothing.
 //!
 //! ```text
-//!   expected ──┬─ path ─────────────────┬─▶ open beneath ──▶ fstat, hash, parse ──▶ Sighting
+//!   expected ──┬─ path ─────────────────┬─▶ open beneath ──▶ fstat, hash, parse ──▶ InspectedArtifact
 //!              └─ glob ─▶ walk beneath ─┘     (one descriptor from here on)
 //! ```
 //!
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use escrow_model::{ExpectedArtifact, Location, Problem, Refused, SeenFile, Sighting};
+use escrow_model::{ExpectedArtifact, InspectedArtifact, Location, Problem, Refused, SeenFile};
 use globset::{GlobBuilder, GlobMatcher};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -47,7 +47,7 @@ pub enum Depth {
 
 /// One sighting for each expected artifact, in their order. A directory that is not there has nothing in it.
 /// `directory` is its real place: no link leads there.
-pub fn inspect(directory: &Path, expected: &[ExpectedArtifact], depth: Depth) -> Vec<Sighting> {
+pub fn inspect(directory: &Path, expected: &[ExpectedArtifact], depth: Depth) -> Vec<InspectedArtifact> {
     inspect_with(Resolver::best(), directory, expected, depth)
 }
 
@@ -56,8 +56,8 @@ pub fn inspect_for_secrets(
     directory: &Path,
     expected: &[ExpectedArtifact],
     redactor: &Redactor,
-) -> Vec<Sighting> {
-    look_around(Resolver::best(), directory, expected, Depth::Full, redactor)
+) -> Vec<InspectedArtifact> {
+    inspect_redacted(Resolver::best(), directory, expected, Depth::Full, redactor)
 }
 
 fn inspect_with(
@@ -65,19 +65,19 @@ fn inspect_with(
     directory: &Path,
     expected: &[ExpectedArtifact],
     depth: Depth,
-) -> Vec<Sighting> {
-    look_around(resolver, directory, expected, depth, &Redactor::none())
+) -> Vec<InspectedArtifact> {
+    inspect_redacted(resolver, directory, expected, depth, &Redactor::none())
 }
 
-fn look_around(
+fn inspect_redacted(
     resolver: Resolver,
     directory: &Path,
     expected: &[ExpectedArtifact],
     depth: Depth,
     redactor: &Redactor,
-) -> Vec<Sighting> {
-    let mut look = match resolver.open_directory(directory) {
-        Ok(root) => Look { resolver, root, depth, redactor, buffer: Vec::new() },
+) -> Vec<InspectedArtifact> {
+    let mut inspector = match resolver.open_directory(directory) {
+        Ok(root) => Inspector { resolver, root, depth, redactor, buffer: Vec::new() },
         Err(error) => {
             let problem = match error {
                 Errno::NOENT => None,
@@ -93,33 +93,33 @@ fn look_around(
     };
     // One walk serves every pattern.
     let wants_walk = expected.iter().any(|expected| matches!(expected.location, Location::Glob { .. }));
-    let names = if wants_walk { walk::file_names(look.root.as_fd()) } else { Ok(BTreeSet::new()) };
+    let names = if wants_walk { walk::file_names(inspector.root.as_fd()) } else { Ok(BTreeSet::new()) };
     expected
         .iter()
         .map(|expected| match &expected.location {
-            Location::Path(path) => look.at_path(expected, path.as_str()),
-            Location::Glob { pattern, .. } => look.at_pattern(expected, pattern, &names),
+            Location::Path(path) => inspector.at_path(expected, path.as_str()),
+            Location::Glob { pattern, .. } => inspector.at_pattern(expected, pattern, &names),
         })
         .collect()
 }
 
-/// A place to start from. Nothing is read from this descriptor, so it need not be one to read from.
+/// The directory that paths are resolved from. Nothing is read from this descriptor, so it need not be one to read from.
 #[cfg(target_os = "linux")]
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-struct Look<'r> {
+struct Inspector<'r> {
     resolver: Resolver,
     root: OwnedFd,
     depth: Depth,
     redactor: &'r Redactor,
-    /// What is read passes through it, one file after another.
+    /// Reused for every file that is read.
     buffer: Vec<u8>,
 }
 
-impl Look<'_> {
-    fn at_path(&mut self, expected: &ExpectedArtifact, path: &str) -> Sighting {
+impl Inspector<'_> {
+    fn at_path(&mut self, expected: &ExpectedArtifact, path: &str) -> InspectedArtifact {
         match self.file(expected, path) {
             Ok(file) => sighting(expected, vec![file], None),
             Err(Refusal::Absent) => sighting(expected, Vec::new(), None),
@@ -130,13 +130,13 @@ impl Look<'_> {
         }
     }
 
-    /// What matches and is no file beneath the directory does not count. If nothing counts, it is told why.
+    /// Matches that are not files beneath the directory do not count. If none counts, the first refusal is reported.
     fn at_pattern(
         &mut self,
         expected: &ExpectedArtifact,
         pattern: &str,
         names: &Result<BTreeSet<String>, String>,
-    ) -> Sighting {
+    ) -> InspectedArtifact {
         let (matcher, names) = match (matcher(pattern), names) {
             (Ok(matcher), Ok(names)) => (matcher, names),
             (Err(problem), _) => return sighting(expected, Vec::new(), Some(unreadable(problem))),
@@ -172,13 +172,17 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Nothing can be said of what is there.
+/// The directory or pattern cannot be read at all.
 fn unreadable(detail: impl Into<String>) -> Refused {
     Refused { problem: Problem::Absent, detail: detail.into() }
 }
 
-fn sighting(expected: &ExpectedArtifact, files: Vec<SeenFile>, refused: Option<Refused>) -> Sighting {
-    Sighting { id: expected.id.clone(), files, refused }
+fn sighting(
+    expected: &ExpectedArtifact,
+    files: Vec<SeenFile>,
+    refused: Option<Refused>,
+) -> InspectedArtifact {
+    InspectedArtifact { id: expected.id.clone(), files, refused }
 }
 
 #[cfg(test)]

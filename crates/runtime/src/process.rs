@@ -113,7 +113,7 @@ pub enum Drain {
     UntilDeadline,
 }
 
-/// How a process that was started came to its end.
+/// How a process ended.
 #[derive(Debug)]
 pub struct Finished {
     pub end: End,
@@ -137,7 +137,7 @@ pub enum End {
     Lost,
 }
 
-/// Whether whoever started us wished that this signal be ignored, as `nohup` does for `SIGHUP`. To be asked before
+/// Whether our parent asked for this signal to be ignored, as `nohup` does for `SIGHUP`. To be asked before
 /// anybody listens for signals.
 pub fn is_ignored_signal(number: i32) -> bool {
     #[cfg(target_os = "linux")]

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_engine::Run;
-use escrow_model::{Answer, Entry, Facts, Message, Millis, Plan, RunOptions, ScopedCheck, Sighting};
+use escrow_model::{Answer, Entry, Facts, InspectedArtifact, Message, Millis, Plan, RunOptions, ScopedCheck};
 
 pub use case::rehearsal_of;
 pub use compare::{Difference, differences};
@@ -34,7 +34,7 @@ pub struct Script {
     pub replies: BTreeMap<ScopedCheck, Replies>,
     pub messages: Vec<ScriptedMessage>,
     /// What lies in the artifact directory when somebody looks.
-    pub sightings: Vec<Sighting>,
+    pub sightings: Vec<InspectedArtifact>,
 }
 
 #[derive(Clone, Debug)]

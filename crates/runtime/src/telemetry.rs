@@ -3,5 +3,5 @@
 mod sender;
 mod settings;
 
-pub use sender::{Parcel, Sender};
+pub use sender::{Export, Sender};
 pub use settings::{Parent, Settings, Target, Temporality};

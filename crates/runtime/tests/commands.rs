@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::os::unix::fs::PermissionsExt;
 use std::rc::Rc;
 
-use escrow_model::{Ending, FaultClass};
+use escrow_model::{Ending, FaultClass, FaultCode};
 use escrow_runtime::cancellation::cancellation;
 use escrow_runtime::process::Stream;
 use escrow_runtime::providers::{Contexts, Environment};
@@ -371,7 +371,7 @@ fn a_spool_that_cannot_be_made_is_a_fault_and_not_a_panic() {
     std::fs::write(room.path().join("file"), "").unwrap();
     room.attempt.spool = room.path().join("file/spool");
     room.attempt.contexts = Rc::new(Contexts::new(&room.attempt.spool));
-    assert_eq!(fault(&room.run()).code, "spawn");
+    assert_eq!(fault(&room.run()).code, FaultCode::Spawn);
 }
 
 #[test]

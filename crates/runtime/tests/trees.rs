@@ -7,7 +7,7 @@ mod support;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use escrow_model::Ending;
+use escrow_model::{Ending, FaultCode};
 use escrow_runtime::cancellation::cancellation;
 use escrow_runtime::process::{End, Process, run};
 use serde_json::json;
@@ -40,7 +40,7 @@ fn a_deadline_ends_the_whole_tree() {
         room.attempt.grace = Duration::from_secs(30);
         let began = Instant::now();
         let answer = room.run();
-        assert_eq!(fault(&answer).code, "timeout", "{script}");
+        assert_eq!(fault(&answer).code, FaultCode::Timeout, "{script}");
         assert_eq!(fault(&answer).message, "still running after 200ms: ended with all its children");
         assert!(fault(&answer).effect_unknown);
         assert_eq!(answer.record["timed_out"], json!(true));
@@ -58,7 +58,7 @@ fn who_does_not_listen_is_killed_after_the_grace() {
         let (mut room, word) = marked(script);
         room.request.timeout_ms = 100;
         let began = Instant::now();
-        assert_eq!(fault(&room.run()).code, "timeout");
+        assert_eq!(fault(&room.run()).code, FaultCode::Timeout);
         let took = began.elapsed();
         assert!(took > Duration::from_millis(550) && took < Duration::from_secs(10), "{took:?}");
         assert_eq!(processes_with(&word), 0, "{script}");
@@ -71,7 +71,11 @@ fn who_listens_may_clean_up_and_say_a_last_word() {
         marked("trap 'echo cleaned; exit 0' TERM; echo began; while true; do sleep 0.02; done");
     room.request.timeout_ms = 200;
     let answer = room.run();
-    assert_eq!(fault(&answer).code, "timeout", "an orderly end after the deadline is still a timeout");
+    assert_eq!(
+        fault(&answer).code,
+        FaultCode::Timeout,
+        "an orderly end after the deadline is still a timeout"
+    );
     assert_eq!(answer.output, json!("began\ncleaned"));
 }
 
@@ -105,14 +109,14 @@ fn what_is_left_behind_may_finish_within_a_moment() {
 
 #[test]
 fn a_scrubbed_environment_does_not_hide_a_daemon() {
-    let seconds = format!("300.{}", escrow_runtime::chance::random_u64().unwrap() % 1_000_000_000);
+    let seconds = format!("300.{}", escrow_runtime::entropy::random_u64().unwrap() % 1_000_000_000);
     for script in [
         format!("env -i setsid -f sleep {seconds}; sleep 300"),
         format!("env -i setsid sleep {seconds} & sleep 300"),
     ] {
         let (mut room, _) = marked(&script);
         room.request.timeout_ms = 200;
-        assert_eq!(fault(&room.run()).code, "timeout");
+        assert_eq!(fault(&room.run()).code, FaultCode::Timeout);
         // Whose it is can only be told when no other attempt runs, and other tests run attempts beside us.
         let until = Instant::now() + Duration::from_secs(120);
         while processes_with(&seconds) > 0 && Instant::now() < until {

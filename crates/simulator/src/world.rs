@@ -7,9 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_engine::Input;
-use escrow_model::{Answer, ExpectedArtifact, Millis, ProviderFault, ProviderSpec, Request, RunId, Sighting};
+use escrow_model::{
+    Answer, ExpectedArtifact, FaultCode, InspectedArtifact, Millis, ProviderFault, ProviderSpec, Request,
+    RunId,
+};
+use escrow_runtime::provider_world::{InputSink, InspectRequest, LocalFuture, ProviderWorld};
 use escrow_runtime::providers::{Attempt, Performance, Provider};
-use escrow_runtime::world::{Door, Local, Look, World};
 use escrow_store::{Holder, Liveness};
 use escrow_testkit::{Ask, Dice, Reply, Weather, World as _, sightings};
 
@@ -40,7 +43,7 @@ impl Simulated {
     }
 }
 
-type Seeing = dyn Fn(&[ExpectedArtifact]) -> Vec<Sighting> + Send + Sync;
+type Seeing = dyn Fn(&[ExpectedArtifact]) -> Vec<InspectedArtifact> + Send + Sync;
 
 /// What the world answers, and what lies in the artifact directory.
 #[derive(Clone)]
@@ -67,7 +70,7 @@ pub(crate) fn holder(life: u32) -> Holder {
     Holder { pid: life + 1, host: "here".into(), boot_id: "boot".into(), process_started: u64::from(life) }
 }
 
-impl World for Simulated {
+impl ProviderWorld for Simulated {
     fn now_ms(&self) -> Millis {
         self.clock.now_ms()
     }
@@ -84,13 +87,13 @@ impl World for Simulated {
         (name == SPEC.name || name == "http").then_some(&self.hands)
     }
 
-    fn look(&self, look: Look) -> Local<Vec<Sighting>> {
+    fn inspect(&self, request: InspectRequest) -> LocalFuture<Vec<InspectedArtifact>> {
         let seen = Arc::clone(&self.hands.answers.seen);
-        Box::pin(async move { seen(&look.expected) })
+        Box::pin(async move { seen(&request.expected) })
     }
 
     /// Children of a dead Escrow go on until somebody ends them.
-    fn end_orphans_of(&self, _run: RunId, _grace: Duration) -> Local<usize> {
+    fn end_orphans_of(&self, _run: RunId, _grace: Duration) -> LocalFuture<usize> {
         let life = self.hands.life;
         for (other, attempted) in self.ledger.pending(|other| other < life) {
             if self.dice.borrow_mut().chance(40) {
@@ -101,19 +104,19 @@ impl World for Simulated {
         Box::pin(async { 0 })
     }
 
-    fn bring(&self, input: Input, door: &Door) {
+    fn deliver(&self, input: Input, sink: &InputSink) {
         let mut dice = self.dice.borrow_mut();
         if dice.chance(self.hands.habits.twice) {
-            let (again, door) = (input.clone(), Rc::clone(door));
+            let (again, sink_again) = (input.clone(), Rc::clone(sink));
             let after = Duration::from_millis(dice.below(2_000));
             let ledger = Arc::clone(&self.ledger);
             tokio::task::spawn_local(async move {
                 tokio::time::sleep(after).await;
                 ledger.tell("an answer comes once more");
-                door(again);
+                sink_again(again);
             });
         }
-        door(input);
+        sink(input);
     }
 }
 
@@ -122,7 +125,7 @@ const SPEC: ProviderSpec = ProviderSpec {
     summary: "does what the weather says",
     keys: &[],
     mutates: escrow_model::Mutates::Never,
-    home: escrow_model::Home::EffectRunner,
+    home: escrow_model::Home::Runtime,
     timeout_ms: 600_000,
 };
 
@@ -149,7 +152,9 @@ impl Provider for Hands {
             let answer = self.work(request, attempt, &attempted).await;
             if self.ledger.is_ended(self.life) {
                 // Its process was ended by those who took the run over; all it saw was a signal.
-                return Answer::fault(ProviderFault::transient("signal", "ended").with_unknown_effect());
+                return Answer::fault(
+                    ProviderFault::transient(FaultCode::Signal, "ended").with_unknown_effect(),
+                );
             }
             self.ledger.is_over(self.life, &attempted);
             answer
@@ -162,7 +167,7 @@ impl Hands {
     fn look_for(&self, request: &Request, attempt: &Attempt) -> Answer {
         let (check, scope) = (attempt.check.as_str(), &attempt.scope);
         let ask = Ask { check, scope, attempt: attempt.number, request, reconcile: true };
-        let unheard = || Answer::fault(ProviderFault::transient("signal", "silent"));
+        let unheard = || Answer::fault(ProviderFault::transient(FaultCode::Signal, "silent"));
         (self.answers.reply)(&ask).answer.unwrap_or_else(unheard)
     }
 
@@ -186,15 +191,17 @@ impl Hands {
             pass(reply.after_ms - before_ms).await;
             if lost {
                 pass(LOST_MS).await;
-                let fault = ProviderFault::transient("timeout", "the answer was lost");
+                let fault = ProviderFault::transient(FaultCode::Timeout, "the answer was lost");
                 return Answer::fault(fault.with_unknown_effect());
             }
-            reply.answer.unwrap_or_else(|| Answer::fault(ProviderFault::transient("signal", "silent")))
+            reply
+                .answer
+                .unwrap_or_else(|| Answer::fault(ProviderFault::transient(FaultCode::Signal, "silent")))
         };
         tokio::select! {
             biased;
             () = stopped => {
-                Answer::fault(ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect())
+                Answer::fault(ProviderFault::transient(FaultCode::Cancelled, "it was stopped").with_unknown_effect())
             }
             answer = effect => answer,
         }

@@ -13,7 +13,7 @@ const HANDS: &[ProviderSpec] = &[
         summary: "does what the script says, and changes nothing outside",
         keys: &[key("exec", KeyKind::Exec), key("stdin", KeyKind::Text), key("note", KeyKind::Text)],
         mutates: Mutates::Never,
-        home: Home::EffectRunner,
+        home: Home::Runtime,
         timeout_ms: 600_000,
     },
     ProviderSpec {
@@ -26,7 +26,7 @@ const HANDS: &[ProviderSpec] = &[
             key("body", KeyKind::Tree),
         ],
         mutates: Mutates::UnlessKeyIs { key: "method", words: &["GET", "HEAD"], default: "GET" },
-        home: Home::EffectRunner,
+        home: Home::Runtime,
         timeout_ms: 30_000,
     },
     ProviderSpec {
@@ -34,7 +34,7 @@ const HANDS: &[ProviderSpec] = &[
         summary: "stands for a nested run",
         keys: &[key("playbook", KeyKind::Plain), key("with", KeyKind::Inputs)],
         mutates: Mutates::AsNested,
-        home: Home::EffectRunner,
+        home: Home::Runtime,
         timeout_ms: 600_000,
     },
 ];

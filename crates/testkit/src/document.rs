@@ -10,10 +10,12 @@ use serde_json::{Map, Value, json};
 pub fn document(run: &Run) -> Value {
     let checks: Map<String, Value> =
         run.check_reports().map(|check| (check.name.to_owned(), check_of(run, &check))).collect();
-    let options = run.options();
-    let outcomes = run
-        .outcomes()
-        .map(|(at, outcome)| outcome.document(at, Some(options.run.as_str()), options.invocation.as_deref()));
+    let outcomes = run.outcomes().map(|(at, recorded)| {
+        let mut value = json!(recorded);
+        value["created_at"] = rfc3339(at).into();
+        value["run_id"] = run.options().run.as_str().into();
+        value
+    });
     json!({
         "run": run_of(run),
         "checks": checks,

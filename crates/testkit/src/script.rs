@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Answer, ProviderFault, Request, ScopePath};
+use escrow_model::{Answer, FaultCode, ProviderFault, Request, ScopePath};
 use serde_json::{Value, json};
 
 /// A request that the world is to answer.
@@ -141,7 +141,7 @@ fn reply(text: &str) -> Reply {
         "exit" => {
             let (code, output) = rest.split_once(' ').unwrap_or((rest, "null"));
             let code: i64 = code.parse().expect("`exit` has a number");
-            let fault = ProviderFault::transient("exit_nonzero", format!("exit code {code}"));
+            let fault = ProviderFault::transient(FaultCode::ExitNonzero, format!("exit code {code}"));
             let mut answer = Answer::fault(fault);
             answer.output = json_of(output);
             answer.record.insert("exitCode".into(), json!(code));
@@ -149,19 +149,19 @@ fn reply(text: &str) -> Reply {
             Some(answer)
         }
         "timeout" | "signal" | "lost" => {
-            let fault = ProviderFault::transient(verb, format!("it ended by {verb}"));
+            let fault = ProviderFault::transient(FaultCode::parse(verb), format!("it ended by {verb}"));
             Some(Answer::fault(fault.with_unknown_effect()))
         }
         "http" => {
             let status: u16 = rest.parse().expect("`http` has a status");
             let fault = if status >= 500 || [408, 425, 429].contains(&status) {
-                ProviderFault::transient("status", format!("status {status}"))
+                ProviderFault::transient(FaultCode::own("status"), format!("status {status}"))
             } else {
-                ProviderFault::logical("status", format!("status {status}"))
+                ProviderFault::logical(FaultCode::own("status"), format!("status {status}"))
             };
             Some(Answer::fault(fault))
         }
-        "broken" => Some(Answer::fault(ProviderFault::logical("exception", "the provider broke"))),
+        "broken" => Some(Answer::fault(ProviderFault::logical(FaultCode::Exception, "the provider broke"))),
         "env" => {
             let mut answer = done(Value::Null);
             let (name, value) = rest.split_once('=').expect("`env` has `K=V`");

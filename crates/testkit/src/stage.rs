@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use escrow_engine::{AttemptKey, Effect, Input, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, Entry, Event, ExpectedArtifact, Facts, Message, Millis, Plan, ProviderFault, Request,
-    RunId, RunOptions, RunStatus, ScopePath, ScopedCheck, SeenFile, Sighting,
+    Answer, Assumption, Entry, Event, ExpectedArtifact, Facts, FaultCode, InspectedArtifact, Message, Millis,
+    Plan, ProviderFault, Request, RunId, RunOptions, RunStatus, ScopePath, ScopedCheck, SeenFile,
 };
 
 use crate::{Ask, Step, World};
@@ -212,7 +212,7 @@ impl<W: World> Stage<W> {
 
     /// Opens again what failed. False when there is nothing of the kind.
     pub fn reopen(&mut self) -> bool {
-        let Ok(turn) = self.run.reopen_failed(self.now_ms, None) else { return false };
+        let Ok(turn) = self.run.retry_failed(self.now_ms, None) else { return false };
         self.act(turn);
         true
     }
@@ -230,7 +230,10 @@ impl<W: World> Stage<W> {
         let Some(shadow) = &mut self.shadow else { return };
         let seen = usize::try_from(shadow.entries()).expect("it fits");
         for entry in &self.journal[seen..] {
-            shadow.follow(entry);
+            shadow.follow(entry).expect("what a run decides can follow");
+            if let Some(broken) = shadow.broken_invariant() {
+                panic!("after {:?}: {broken}", entry.event);
+            }
         }
         assert!(*shadow == self.run, "a replay rebuilds the run after turn {}", self.turns);
     }
@@ -259,7 +262,8 @@ impl<W: World> Stage<W> {
                 let Some(running) = coming.find(|one| one.attempt == attempt).cloned() else { return };
                 self.silent.retain(|one| *one != running);
                 self.coming.retain(|_, (one, _)| *one != running);
-                let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
+                let fault =
+                    ProviderFault::transient(FaultCode::Cancelled, "it was stopped").with_unknown_effect();
                 self.deliver(running, Answer::fault(fault), 0);
             }
             Effect::Inspect { expected, attempt } => self.looks.push_back((expected, attempt)),
@@ -325,10 +329,10 @@ impl<W: World> Stage<W> {
 }
 
 /// What somebody sees who looks for artifacts where these files are.
-pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<Sighting> {
+pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact> {
     expected
         .iter()
-        .map(|artifact| Sighting {
+        .map(|artifact| InspectedArtifact {
             id: artifact.id.clone(),
             files: files
                 .iter()

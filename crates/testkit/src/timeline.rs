@@ -47,7 +47,7 @@ fn line(event: &Event) -> Option<String> {
         Event::LoopBudgetExceeded { check, scope, to, limit } => {
             format!("loop_budget {check}{scope} -> {to} {limit}")
         }
-        Event::IssueRaised { check, scope, issue, .. } => format!("issue {check}{scope} {}", issue.rule_id),
+        Event::IssueRaised { check, scope, issue, .. } => format!("issue {check}{scope} {}", issue.code),
         Event::WarningRaised { warning } => {
             format!("warning {} {}", warning.check.as_deref().unwrap_or("-"), warning.code)
         }
@@ -108,7 +108,7 @@ fn message_line(message: &Message, refused: bool) -> String {
 }
 
 fn rules(issues: &[Issue]) -> String {
-    let rules: Vec<&str> = issues.iter().map(|issue| issue.rule_id.as_str()).collect();
+    let rules: Vec<String> = issues.iter().map(|issue| issue.code.to_string()).collect();
     rules.join(" ")
 }
 
@@ -118,7 +118,7 @@ pub fn state(run: &Run) -> Vec<String> {
     for check in run.check_reports() {
         let mut line = format!("{} {}", check.name, standing(check.status, check.runs, check.skip_reason));
         for issue in &check.issues {
-            line.push_str(&format!(" {}", issue.rule_id));
+            line.push_str(&format!(" {}", issue.code.text()));
         }
         lines.push(line);
         for item in run.item_reports(check.index).filter(|_| check.has_items) {

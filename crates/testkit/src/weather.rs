@@ -1,6 +1,6 @@
 //! Chance that can be repeated: dice from a seed, and a world that answers by them.
 
-use escrow_model::{Answer, ProviderFault};
+use escrow_model::{Answer, FaultCode, ProviderFault};
 use serde_json::json;
 
 use crate::{Ask, Reply, World};
@@ -69,10 +69,10 @@ impl World for Weather {
         let answer = if dice.chance(self.trouble) {
             let fault = match dice.below(4) {
                 0 if self.unknown => {
-                    ProviderFault::transient("timeout", "too late, by chance").with_unknown_effect()
+                    ProviderFault::transient(FaultCode::Timeout, "too late, by chance").with_unknown_effect()
                 }
-                1 => ProviderFault::logical("exception", "broken, by chance"),
-                _ => ProviderFault::transient("exit_nonzero", "exit 1, by chance"),
+                1 => ProviderFault::logical(FaultCode::Exception, "broken, by chance"),
+                _ => ProviderFault::transient(FaultCode::ExitNonzero, "exit 1, by chance"),
             };
             Answer::fault(fault)
         } else {

@@ -2,35 +2,27 @@
 
 use escrow_engine::{CheckReport, ItemReport, Overridden, Run};
 use escrow_model::{Delivery, DeliveryStatus, RunId, rfc3339};
-use escrow_store::{OutcomeFilter, RunRow, Store};
+use escrow_store::{OutcomeRow, RunRow};
 use serde_json::{Map, Value, json};
 
-use super::outcome;
+use super::{outcome, run_outcomes};
 
 /// A run in full. Derived from the journal alone, so it is the same at any later time.
 pub fn run(run: &Run) -> Value {
     let checks: Map<String, Value> =
         run.check_reports().map(|check| (check.name.to_owned(), check_document(run, &check))).collect();
-    let options = run.options();
-    let outcomes: Vec<Value> = run
-        .outcomes()
-        .map(|(at, outcome)| outcome.document(at, Some(options.run.as_str()), options.invocation.as_deref()))
-        .collect();
     json!({
         "run": run_summary(run),
         "checks": checks,
         "artifacts": artifacts(run.delivery()),
-        "outcomes": outcomes,
+        "outcomes": run_outcomes(run),
     })
 }
 
-/// The same with the outcomes that people added to the run: its journal does not contain those.
-pub fn run_in_store(run: &Run, store: &Store) -> Value {
+/// The same with the outcomes of the store: its journal does not contain those that people added.
+pub fn run_with_outcomes(run: &Run, outcomes: &[OutcomeRow]) -> Value {
     let mut document = self::run(run);
-    let filter = OutcomeFilter { run: Some(run.options().run.clone()), ..OutcomeFilter::default() };
-    if let Ok(rows) = store.outcomes(&filter) {
-        document["outcomes"] = rows.iter().map(outcome).collect();
-    }
+    document["outcomes"] = outcomes.iter().map(outcome).collect();
     document
 }
 

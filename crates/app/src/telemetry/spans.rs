@@ -114,7 +114,7 @@ impl Spans {
                 if let Some(open) = self.attempts.get_mut(&of.scoped_check()) {
                     open.end = at;
                     if let Ending::Fault(fault) = &answer.ending {
-                        open.attributes.push(("escrow.fault", text(&fault.code)));
+                        open.attributes.push(("escrow.fault", text(fault.code.as_str())));
                         open.attributes
                             .push(("escrow.effect_unknown", Attribute::Flag(fault.effect_unknown)));
                     }
@@ -204,7 +204,7 @@ impl Spans {
             }
         };
         open.attributes.push(("escrow.status", text(status)));
-        open.attributes.extend(first.map(|issue| ("escrow.reason", text(&issue.rule_id))));
+        open.attributes.extend(first.map(|issue| ("escrow.reason", text(&issue.code.text()))));
         open.outcome = outcome;
         self.close(open, at);
     }

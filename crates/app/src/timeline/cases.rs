@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use escrow_engine::Run;
 use escrow_model::{
-    Criticality, Delivery, Entry, Issue, Millis, MissingArtifact, Plan, Reason, RunStatus, ScopePath,
-    ScopedCheck, SkipReason, Verdict,
+    Criticality, Delivery, Entry, Issue, IssueCode, Millis, MissingArtifact, Plan, Reason, RunStatus,
+    ScopePath, ScopedCheck, SkipReason, Verdict,
 };
 use serde_json::Value;
 
@@ -134,7 +134,7 @@ impl Gathering {
             What::IssueRaised { of, issue } => self.raise(*of, (*issue).clone()),
             What::LoopBudgetExceeded { from, to, limit } => {
                 let message = format!("routing to `{to}` again would exceed the loop budget of {limit}");
-                self.raise(*from, Issue::error("routing/loop_budget_exceeded", message));
+                self.raise(*from, Issue::error(IssueCode::LoopBudgetExceeded, message));
             }
             What::ArtifactsVerified { delivery } => {
                 let Delivery { missing_required, missing_optional, .. } = delivery;

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use escrow_model::{
-    Answer, Assumption, Delivery, Issue, Millis, Plan, Reason, Request, RunId, RunOptions, ScopePath,
-    ScopedCheck, SkipReason, Verdict, WaitKind,
+    Answer, Assumption, Delivery, Issue, Millis, Plan, Reason, Request, RoutingBlock, RunId, RunOptions,
+    ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
 };
 
 use super::fan::FanProgress;
@@ -75,8 +75,7 @@ pub enum What<'e> {
     },
     Routed {
         from: CheckScope<'e>,
-        /// `on_success`, `on_fail` or `on_finish`.
-        block: &'e str,
+        block: RoutingBlock,
         to: CheckScope<'e>,
         goto_event: Option<&'e str>,
     },

@@ -61,7 +61,7 @@ impl Item<'_> {
                     mark: Mark::Routed,
                     label: to.to_string(),
                     duration_ms: None,
-                    note: format!("{block} of {from}{event}"),
+                    note: format!("{} of {from}{event}", block.as_str()),
                 }]
             }
             What::LoopBudgetExceeded { from, to, limit } => {

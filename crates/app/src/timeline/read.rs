@@ -101,7 +101,7 @@ impl Timeline {
             }
             Event::Routed { check, scope, block, to, to_scope, goto_event, .. } => What::Routed {
                 from: CheckScope { check, scope },
-                block,
+                block: *block,
                 to: CheckScope { check: to, scope: to_scope },
                 goto_event: goto_event.as_deref(),
             },

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use escrow_app::documents;
 use escrow_model::rfc3339;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;
 use escrow_store::{AttentionItem, AttentionKind, Store};
 use serde_json::{Value, json};

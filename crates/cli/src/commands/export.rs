@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use escrow_model::rfc3339;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_store::{Durability, Imported};
 use serde_json::json;
 

@@ -6,7 +6,7 @@ mod show;
 use anyhow::Result;
 use escrow_app::documents;
 use escrow_model::{InvocationId, rfc3339};
-use escrow_runtime::chance::{now_ms, random_u64};
+use escrow_runtime::entropy::{now_ms, random_u64};
 use escrow_store::{InvocationFilter, InvocationRow, StartedInvocation, Store};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 use escrow_app::documents;
 use escrow_engine::Run;
 use escrow_model::{Message, RunStatus, WaitKind};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{RunRow, Store, WaitRow};
 use serde_json::json;

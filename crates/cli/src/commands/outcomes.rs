@@ -7,7 +7,7 @@ use anyhow::Result;
 use escrow_app::documents;
 use escrow_model::outcome::{self, KINDS};
 use escrow_model::{Millis, rfc3339};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::outcome_kinds;
 use escrow_store::{OutcomeFilter, OutcomeRow, Store};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use escrow_engine::{NotOverridden, Override};
 use escrow_model::RunStatus;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{Commit, Committed, Durability, Lease, RunRow, Store};
 

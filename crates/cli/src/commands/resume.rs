@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use escrow_engine::Run;
 use escrow_model::{Assumption, Message, RunStatus, ScopePath};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
@@ -17,7 +17,7 @@ use super::messages::drive_upward;
 use super::resume_all;
 use super::run::report;
 use super::runs::replay;
-use super::start::Begun;
+use super::start::{Begun, read_secrets};
 use crate::arguments::{ResumeArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -89,9 +89,9 @@ fn secrets_of(run: &Run, lease: &Lease, store: &Store, wish: Wish) -> Result<Sec
     let directory = Path::new(&run.options().directory);
     match wish {
         Wish::End => Ok(Secrets::at_hand(run.plan_of(), directory)),
-        Wish::GoOn => Secrets::read(run.plan_of(), directory).or_else(|error| {
+        Wish::GoOn => read_secrets(run.plan_of(), directory).or_else(|failure| {
             store.release(lease)?;
-            Err(error.into())
+            Err(failure)
         }),
     }
 }
@@ -101,7 +101,7 @@ fn reopen(row: &RunRow, store: Arc<Store>, state: &StateDirectory, ui: &Ui) -> R
     let lease = take_over(row, &store)?;
     let mut run = replay(&store, row)?;
     let secrets = secrets_of(&run, &lease, &store, Wish::GoOn)?;
-    match run.reopen_failed(now_ms(), super::cancel::who()) {
+    match run.retry_failed(now_ms(), super::cancel::who()) {
         Ok(turn) => {
             go_on(Begun { run, lease, store, secrets, beginning: Beginning::Reopened(turn) }, state, ui)
         }

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use escrow_app::documents::run_in_store;
+use escrow_app::StartRequest;
+use escrow_app::documents;
 use escrow_model::{Plan, RunOptions};
 use escrow_playbook::nearest;
-use escrow_runtime::chance::new_run_id;
+use escrow_runtime::entropy::new_run_id;
 use escrow_runtime::secrets::Secrets;
-use escrow_store::Store;
-use serde_json::json;
+use escrow_store::{OutcomeFilter, Store};
+use serde_json::{Value, json};
 
 use super::{playbook_file, start};
 use crate::arguments::{Output, RunArguments, Shared};
@@ -50,7 +51,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, ui: &Ui, plan: &Arc<Plan>)
     let state = StateDirectory::find(shared.state.as_deref())?;
     let id = new_run_id().map_err(|error| Failure::world("chance", format!("no random numbers: {error}")))?;
     let artifacts = artifact_directory(arguments.frame.artifacts.as_deref(), &state, &id)?;
-    let secrets = Secrets::read(plan, &directory).map_err(Failure::from)?;
+    let secrets = start::read_secrets(plan, &directory)?;
     let store = state.write()?;
     let artifacts = create_canonical(&artifacts)?;
     let options = RunOptions {
@@ -75,7 +76,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, ui: &Ui, plan: &Arc<Plan>)
         directory: directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
     };
-    let begun = start::begin(start::Order { plan: Arc::clone(plan), options, secrets }, Arc::clone(&store))?;
+    let begun = start::begin(StartRequest { plan: Arc::clone(plan), options, secrets }, Arc::clone(&store))?;
     let mut live = LiveView::new(ui, &begun.run);
     let run = begun.drive(&state, &mut live)?;
     live.finish();
@@ -133,8 +134,17 @@ pub(crate) fn report(run: &escrow_engine::Run, store: &Store, ui: &Ui) {
     ui.say_lazily(|| closing(run, ui.paint).trim_end().to_owned());
     match ui.output() {
         Output::Human => {}
-        Output::Json => drop(ui.data(&run_in_store(run, store))),
-        Output::Jsonl => drop(ui.data(&json!({ "document": run_in_store(run, store) }))),
+        Output::Json => drop(ui.data(&document(run, store))),
+        Output::Jsonl => drop(ui.data(&json!({ "document": document(run, store) }))),
+    }
+}
+
+/// The document of a run, with the outcomes that people added to it.
+pub(crate) fn document(run: &escrow_engine::Run, store: &Store) -> Value {
+    let filter = OutcomeFilter { run: Some(run.options().run.clone()), ..OutcomeFilter::default() };
+    match store.outcomes(&filter) {
+        Ok(rows) => documents::run_with_outcomes(run, &rows),
+        Err(_) => documents::run(run),
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use escrow_app::documents;
 use escrow_engine::Run;
 use escrow_model::{Entry, RunStatus, rfc3339};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;
 use escrow_store::{Liveness, RunFilter, RunRow, Store};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit> {
     }
     let run = replay(store, &row)?;
     if ui.output() != Output::Human {
-        ui.data(&documents::run_in_store(&run, store));
+        ui.data(&super::run::document(&run, store));
         return Ok(Exit::Completed);
     }
     let mut text = show_run(&run, ui.page);

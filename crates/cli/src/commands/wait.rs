@@ -51,7 +51,7 @@ fn come_to_rest(row: RunRow, store: &Store, deadline: Option<Instant>) -> Result
     let mut row = row;
     let mut looked = None::<Instant>;
     loop {
-        if watch.changed(store)? {
+        if watch.changed(store.version()?) {
             row = store.run(row.id.as_str())?;
         }
         if row.status != RunStatus::Running {

@@ -53,8 +53,8 @@ fn check_case(case: &Case, report: &RunCases, text: &mut String, tally: &mut Tal
             tally.failures += 1;
             let first = case.issues.first();
             let message = first.map_or("failed", |issue| issue.message.as_str());
-            let rule = first.map_or("failed", |issue| issue.rule_id.as_str());
-            element(&mut inside, "failure", &[("message", message), ("type", rule)], &issues(&case.issues));
+            let rule = first.map_or("failed".into(), |issue| issue.code.text());
+            element(&mut inside, "failure", &[("message", message), ("type", &rule)], &issues(&case.issues));
         }
         Standing::FailedSoftly => {
             tally.skipped += 1;
@@ -151,7 +151,7 @@ fn element(text: &mut String, name: &str, attributes: &[(&str, &str)], content: 
 }
 
 fn issues(issues: &[Issue]) -> String {
-    issues.iter().map(|issue| format!("{}: {}\n", issue.rule_id, issue.message)).collect()
+    issues.iter().map(|issue| format!("{}: {}\n", issue.code, issue.message)).collect()
 }
 
 fn tail(output: &str) -> &str {

@@ -29,8 +29,8 @@ pub(super) fn render(report: &RunCases, playbook: &Playbook<'_>) -> String {
                 (_, severity) => level(severity),
             };
             results.push(json!({
-                "ruleId": issue.rule_id,
-                "ruleIndex": rules.index(&issue.rule_id, &case.check),
+                "ruleId": issue.code,
+                "ruleIndex": rules.index(&issue.code.text(), &case.check),
                 "level": level,
                 "message": { "text": format!("{}: {}", case.label(), issue.message) },
                 "locations": location(line, &case.label()),

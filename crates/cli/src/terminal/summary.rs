@@ -48,7 +48,7 @@ fn failing(run: &Run, check: &CheckReport<'_>, paint: Paint) -> String {
     let mut text = format!("\n{} {}\n", paint.red("✗"), paint.bold(check.name));
     for issue in &check.issues {
         let message = words::message(&issue.message);
-        text.push_str(&format!("  {}  {message}\n", paint.dim(&issue.rule_id)));
+        text.push_str(&format!("  {}  {message}\n", paint.dim(&issue.code.text())));
     }
     if !check.has_items {
         text.push_str(&printed(run.output_of(check.index), check.record, paint));

@@ -23,11 +23,11 @@ fn file(path: &str, size: u64, changed_ns: i64) -> SeenFile {
     }
 }
 
-fn sighting(files: Vec<SeenFile>) -> Sighting {
-    Sighting { id: "review".into(), files, refused: None }
+fn sighting(files: Vec<SeenFile>) -> InspectedArtifact {
+    InspectedArtifact { id: "review".into(), files, refused: None }
 }
 
-fn judge(contract: &ArtifactContract, before: &[Sighting], seen: &[Sighting]) -> Delivery {
+fn judge(contract: &ArtifactContract, before: &[InspectedArtifact], seen: &[InspectedArtifact]) -> Delivery {
     judge_delivery(contract, &Kind::registered, before, seen, 0).delivery
 }
 
@@ -116,8 +116,11 @@ fn a_file_with_a_kind_must_be_such_an_outcome_and_yields_it() {
 #[test]
 fn a_path_outside_the_directory_is_rejected() {
     let contract = ArtifactContract { expected: vec![review()] };
-    let outside =
-        Sighting { id: "review".into(), files: vec![], refused: Some(Refused::outside("a link leads out")) };
+    let outside = InspectedArtifact {
+        id: "review".into(),
+        files: vec![],
+        refused: Some(Refused::outside("a link leads out")),
+    };
     let delivery = judge(&contract, &[], &[outside]);
     assert_eq!(delivery.missing_required[0].problem, Problem::Outside);
 }

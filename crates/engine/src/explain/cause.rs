@@ -2,17 +2,16 @@
 
 use escrow_expr::Scope;
 use escrow_model::{
-    Assumption, CheckIndex, Ending, Event, Expression, Message, ReasonCode, ScopePath, SkipReason, Verdict,
-    WaitKind,
+    Assumption, CheckIndex, Ending, Event, Expression, IssueCode, Message, ReasonCode, ScopePath, SkipReason,
+    Verdict, WaitKind,
 };
 
-use super::path::decisive;
-use super::{Book, Cause, Evaluation};
+use super::{Cause, Evaluation, JournalReader, decisive};
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
 use crate::view::{BUDGET, View};
 
-impl Book<'_> {
+impl JournalReader<'_> {
     /// The entry that the run's reason goes back to, and the check that it is about.
     pub(super) fn run_cause(&self) -> Option<(usize, Option<Location>)> {
         let (ended, reason) = self.reason()?;
@@ -91,14 +90,14 @@ impl Book<'_> {
                 Ok(gates(&*self.before(index)?, check, scope))
             }
             Event::CheckJudged { verdict, issues, .. } => {
-                let rule = decisive(issues).map_or("", |issue| issue.rule_id.as_str());
-                if rule == "contract/assume_failed" {
+                let code = decisive(issues).map(|issue| &issue.code);
+                if code == Some(&IssueCode::AssumeFailed) {
                     return Ok(gates(&*self.before(index)?, check, scope));
                 }
                 if let Some(found) = self.reconciled(index, check, scope)? {
                     return Ok(found);
                 }
-                if self.is_assumed(index) || rule == "system/template_error" {
+                if self.is_assumed(index) || code == Some(&IssueCode::TemplateError) {
                     return Ok(Vec::new());
                 }
                 let mut all = Vec::new();

@@ -1,12 +1,12 @@
 //! What would have to be otherwise for a decision to be another one.
 
 use escrow_expr::{Explanation, Part};
-use escrow_model::{DeliveryStatus, Event, Issue, SkipReason};
+use escrow_model::{DeliveryStatus, Event, FaultCode, Issue, IssueCode, SkipReason};
 
-use super::path::decisive;
-use super::{Book, Cause};
+use super::decisive;
+use super::{Cause, JournalReader};
 
-impl Book<'_> {
+impl JournalReader<'_> {
     pub(super) fn differs(&self, index: usize, cause: &Cause) -> Vec<String> {
         let mut all: Vec<String> = cause
             .evaluations
@@ -83,13 +83,20 @@ impl Book<'_> {
 
 /// For what no expression decided.
 fn of_issue(check: &str, issue: &Issue) -> Option<String> {
-    let code = issue.rule_id.rsplit('/').next().unwrap_or_default();
-    Some(match code {
-        "exit_nonzero" => format!("`{check}` would have to exit with 0"),
-        "timeout" => format!("`{check}` would have to end sooner, or its `timeout` be longer"),
-        "spawn" => format!("the program of `{check}` would have to start"),
-        "schema_validation_failed" => format!("the output of `{check}` would have to match its `schema`"),
-        "rule_failed" => match &issue.rule {
+    Some(match &issue.code {
+        IssueCode::Fault { fault: FaultCode::ExitNonzero, .. } => {
+            format!("`{check}` would have to exit with 0")
+        }
+        IssueCode::Fault { fault: FaultCode::Timeout, .. } => {
+            format!("`{check}` would have to end sooner, or its `timeout` be longer")
+        }
+        IssueCode::Fault { fault: FaultCode::Spawn, .. } => {
+            format!("the program of `{check}` would have to start")
+        }
+        IssueCode::SchemaValidationFailed => {
+            format!("the output of `{check}` would have to match its `schema`")
+        }
+        IssueCode::RuleFailed => match &issue.rule {
             Some(rule) => {
                 format!(
                     "`{}` in the output of `{check}` would have to keep the rule `{}`",
@@ -98,10 +105,24 @@ fn of_issue(check: &str, issue: &Issue) -> Option<String> {
             }
             None => format!("the output of `{check}` would have to keep its `rules`"),
         },
-        "outcome_invalid" => format!("the output of `{check}` would have to be what its `outcome` admits"),
-        "not_an_array" => format!("the output of `{check}` would have to be an array"),
-        "template_error" => format!("every template of `{check}` would have to find its values"),
-        _ => return None,
+        IssueCode::OutcomeInvalid => {
+            format!("the output of `{check}` would have to be what its `outcome` admits")
+        }
+        IssueCode::NotAnArray => format!("the output of `{check}` would have to be an array"),
+        IssueCode::TemplateError => format!("every template of `{check}` would have to find its values"),
+        IssueCode::Fault { .. }
+        | IssueCode::FailIf { .. }
+        | IssueCode::GuaranteeFailed
+        | IssueCode::AssumeFailed
+        | IssueCode::ArtifactMissing
+        | IssueCode::ExpressionError
+        | IssueCode::NoAnswer
+        | IssueCode::TooManyItems
+        | IssueCode::ApprovalDenied
+        | IssueCode::EffectAssumedFailed
+        | IssueCode::EffectReconciledFailed
+        | IssueCode::UnknownTarget
+        | IssueCode::LoopBudgetExceeded => return None,
     })
 }
 
@@ -127,7 +148,7 @@ fn part(source: &str, whole: &Part, wanted: bool) -> Vec<String> {
         Some(Shape::All(sides)) => several(source, &sides, false, "; or "),
         Some(Shape::Any(sides)) if wanted => several(source, &sides, true, "; or "),
         Some(Shape::Any(sides)) => several(source, &sides, false, "; and "),
-        Some(Shape::ReferenceResolver { left, comparison, literal }) => {
+        Some(Shape::Comparison { left, comparison, literal }) => {
             let shown = left.value.as_deref().unwrap_or("not evaluated");
             let wish = comparison.or_opposite(wanted).wish(&literal);
             vec![format!("`{}` is {shown}; it would have to be {wish}", text_of(source, left))]
@@ -189,7 +210,7 @@ enum Shape<'a> {
     All(Vec<&'a Part>),
     Any(Vec<&'a Part>),
     /// A part compared with something that is written out.
-    ReferenceResolver {
+    Comparison {
         left: &'a Part,
         comparison: Comparison,
         literal: String,
@@ -221,15 +242,11 @@ impl<'a> Shape<'a> {
                 let after = bare(source.get(only.span.end..whole.span.end)?);
                 if before.is_empty() {
                     let (comparison, literal) = Comparison::leading(&after)?;
-                    return Some(Shape::ReferenceResolver { left: only, comparison, literal: bare(literal) });
+                    return Some(Shape::Comparison { left: only, comparison, literal: bare(literal) });
                 }
                 let (comparison, literal) = Comparison::trailing(&before)?;
                 let comparison = comparison.flipped();
-                after.is_empty().then(|| Shape::ReferenceResolver {
-                    left: only,
-                    comparison,
-                    literal: bare(literal),
-                })
+                after.is_empty().then(|| Shape::Comparison { left: only, comparison, literal: bare(literal) })
             }
             _ => None,
         }
@@ -311,14 +328,14 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use escrow_expr::{Budget, Given, Program, Scope};
+    use escrow_expr::{Budget, Program, Scope, ScopeValue};
     use serde_json::{Value, json};
 
     struct Names(Value);
 
     impl Scope for Names {
-        fn name(&self, name: &str) -> Option<Given<'_>> {
-            self.0.get(name).map(Given::Json)
+        fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
+            self.0.get(name).map(ScopeValue::Json)
         }
 
         fn names(&self) -> Vec<&str> {

@@ -1,19 +1,19 @@
-//! The way from a check to the one that decided it, along its dependencies.
+//! The path from a check to the one that decided it, along its dependencies.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use escrow_model::{CheckIndex, Event, Issue, ScopePath, Severity, SkipReason, Verdict};
+use escrow_model::{CheckIndex, Event, ScopePath, SkipReason, Verdict};
 
-use super::{Book, Link};
+use super::{JournalReader, Link, decisive};
 use crate::gate::Gate;
 use crate::graph::scope_toward;
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
 
-/// Longer paths than this are cut; a plan has no circles, but a journal may be anybody's.
+/// Longer paths are cut. A plan has no cycles, but a journal may come from anywhere.
 const LINKS_MAX: usize = 64;
 
-impl Book<'_> {
+impl JournalReader<'_> {
     /// The links from a location to its cause, and the entry of the cause.
     pub(super) fn path(
         &self,
@@ -65,7 +65,7 @@ impl Book<'_> {
             }
             Event::CheckJudged { verdict, issues, .. } => {
                 let first = decisive(issues);
-                let code = first.map(|issue| issue.rule_id.clone()).unwrap_or_default();
+                let code = first.map(|issue| issue.code.to_string()).unwrap_or_default();
                 let detail = first.map(|issue| issue.message.clone()).unwrap_or_default();
                 match verdict {
                     Verdict::Succeeded => ("succeeded", code, detail),
@@ -98,7 +98,7 @@ impl Book<'_> {
             }
             let spec = plan.check(at.check);
             let needed = spec.needs.iter().flat_map(|need| &need.any_of).copied();
-            let routed = then.cell(at.check, &at.scope).and_then(|cell| cell.calling.routed_from.as_ref());
+            let routed = then.cell(at.check, &at.scope).and_then(|cell| cell.activation.routed_from.as_ref());
             for next in needed.chain(routed.map(|source| source.check)) {
                 if next != *check && !came_from.contains_key(&next) {
                     came_from.insert(next, at.clone());
@@ -127,9 +127,4 @@ fn dependency(then: &Run, Location { check, scope }: &Location) -> Option<Locati
 fn parent(then: &Run, Location { check, scope }: &Location) -> Option<Location> {
     let parent = then.state.plan.check(*check).fan.get(scope.depth()).copied()?;
     Some(Location::new(parent, scope.clone()))
-}
-
-/// The issue that made the verdict.
-pub(super) fn decisive(issues: &[Issue]) -> Option<&Issue> {
-    issues.iter().find(|issue| issue.severity == Severity::Error).or(issues.first())
 }

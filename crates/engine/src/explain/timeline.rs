@@ -1,20 +1,18 @@
 //! What happened to one check: attempts, retries, routes from it and to it, waits.
 
-use escrow_model::{CheckIndex, Event, ScopePath, Verdict, rfc3339};
+use escrow_model::{CheckIndex, Event, RoutedBy, ScopePath, Verdict, rfc3339};
 
 use super::cause::evaluate;
-use super::path::decisive;
-use super::{Book, Evaluation, Moment};
-use crate::graph::BlockName;
+use super::{Evaluation, JournalReader, Moment, decisive};
 use crate::run::ReplayError;
 use crate::view::View;
 
-/// A check that loops for long is told from its end.
+/// Of a check that loops for long, only the latest moments are shown.
 const MOMENTS_MAX: usize = 100;
 /// Transitions that are evaluated again; each costs a replay.
 const TRANSITIONS_MAX: usize = 3;
 
-impl Book<'_> {
+impl JournalReader<'_> {
     pub(super) fn timeline(&self, check: CheckIndex, scope: &ScopePath) -> Result<Vec<Moment>, ReplayError> {
         let name = self.plan.check(check).name.as_str();
         let mut moments = Vec::new();
@@ -25,7 +23,7 @@ impl Book<'_> {
                 Event::Routed { check: from, block, by, to, to_scope, .. }
                     if to == name && to_scope.touches(scope) && !here =>
                 {
-                    Some(format!("`{from}` routed here ({block}, {})", how(by)))
+                    Some(format!("`{from}` routed here ({block}, {})", how(*by)))
                 }
                 event if here => tell(event, entry.at),
                 _ => None,
@@ -39,7 +37,9 @@ impl Book<'_> {
         let mut timeline = Vec::new();
         for (index, what) in moments.drain(skipped..) {
             let evaluation = match &self.entries[index].event {
-                Event::Routed { by, check: from, .. } if by == "transition" && from == name && left > 0 => {
+                Event::Routed { by, check: from, .. }
+                    if *by == RoutedBy::Transition && from == name && left > 0 =>
+                {
                     left -= 1;
                     self.transition(index, check)?
                 }
@@ -55,11 +55,8 @@ impl Book<'_> {
     fn transition(&self, index: usize, check: CheckIndex) -> Result<Option<Evaluation>, ReplayError> {
         let Event::Routed { scope, block, to, .. } = &self.entries[index].event else { return Ok(None) };
         let plan = &self.plan;
-        let Some(block) = BlockName::ALL.into_iter().find(|name| name.as_str() == block) else {
-            return Ok(None);
-        };
         let then = self.before(index)?;
-        let view = View::routing(&then, check, scope, block);
+        let view = View::routing(&then, check, scope, *block);
         let taken = block.of(plan.check(check)).transitions.iter().find_map(|transition| {
             let evaluation = evaluate("when", &transition.when, &view, false);
             let leads_there = transition.to.is_some_and(|target| plan.check(target).name == *to);
@@ -91,7 +88,7 @@ fn tell(event: &Event, at: u64) -> Option<String> {
             format!("retry {retry} in {} ms", due.saturating_sub(at))
         }
         Event::Routed { block, by, to, to_scope, .. } => {
-            format!("routed to `{to}{to_scope}` ({block}, {})", how(by))
+            format!("routed to `{to}{to_scope}` ({block}, {})", how(*by))
         }
         Event::LoopBudgetExceeded { to, limit, .. } => {
             format!("the route to `{to}` would exceed the loop budget of {limit}")
@@ -108,6 +105,7 @@ fn tell(event: &Event, at: u64) -> Option<String> {
     })
 }
 
-fn how(by: &str) -> String {
-    format!("by `{}`", if by == "transition" { "transitions" } else { by })
+fn how(by: RoutedBy) -> String {
+    // The key of a playbook is in the plural.
+    format!("by `{}`", if by == RoutedBy::Transition { "transitions" } else { by.as_str() })
 }

@@ -1,4 +1,4 @@
-//! Two journals of the same world side by side: where they decide differently, and why.
+//! Compares two journals of the same world: where they decide differently, and why.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use escrow_model::{Entry, Event, ReasonCode, RunStatus, ScopePath, Verdict, Wait
 use serde::Serialize;
 
 use super::{Redecided, Unknown};
-use crate::explain::{Account, Question, explain};
+use crate::explain::{Account, Question, decisive, explain};
 use crate::run::{ReplayError, Run};
 
-/// What a run was, beside what it would be.
+/// A recorded run beside the run that the other plan gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     pub run: escrow_model::RunId,
     pub change: Change,
-    pub was: Standing,
-    pub now: Standing,
+    pub was: RunSummary,
+    pub now: RunSummary,
     /// Each check that is decided differently, by its first difference, in the order of the new journal.
     pub differences: Vec<Difference>,
     /// The first difference, explained.
@@ -39,7 +39,7 @@ pub enum Change {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Standing {
+pub struct RunSummary {
     pub status: RunStatus,
     pub reason: Option<ReasonCode>,
 }
@@ -52,11 +52,11 @@ pub struct Difference {
     pub now: String,
 }
 
-/// Compares a recorded run with what it would be.
+/// Compares a recorded run with the same run under another plan.
 pub fn compare(recorded: &[Entry], redecided: &Redecided) -> Result<Comparison, ReplayError> {
     let before = Run::replay(recorded)?;
     let after = &redecided.run;
-    let (was, now) = (standing(&before), standing(after));
+    let (was, now) = (summary(&before), summary(after));
     let open = !redecided.unknown.is_empty() && !after.status().is_terminal();
     let found = differences(recorded, &redecided.entries, &before, after, open);
     let first = match found.first() {
@@ -69,7 +69,7 @@ pub fn compare(recorded: &[Entry], redecided: &Redecided) -> Result<Comparison, 
         None if was != now && !open => explain(&redecided.entries, None).ok(),
         None => None,
     };
-    let completed = |standing: Standing| standing.status == RunStatus::Completed;
+    let completed = |summary: RunSummary| summary.status == RunStatus::Completed;
     let change = match (completed(was), completed(now)) {
         (_, _) if open => Change::Undecidable,
         (true, false) => Change::Blocks,
@@ -89,13 +89,13 @@ pub fn compare(recorded: &[Entry], redecided: &Redecided) -> Result<Comparison, 
     })
 }
 
-fn standing(run: &Run) -> Standing {
-    Standing { status: run.status(), reason: run.reason().map(|reason| reason.code) }
+fn summary(run: &Run) -> RunSummary {
+    RunSummary { status: run.status(), reason: run.reason().map(|reason| reason.code) }
 }
 
 type Decisions<'a> = BTreeMap<(&'a str, &'a ScopePath), Vec<(usize, String)>>;
 
-/// With the entry of the new journal, where there is one.
+/// Each difference, with its entry in the new journal if it has one.
 fn differences(
     recorded: &[Entry],
     new: &[Entry],
@@ -137,7 +137,7 @@ fn difference(check: &str, scope: &ScopePath, was: String, now: String) -> Diffe
     Difference { check: check.to_owned(), scope: scope.clone(), was, now }
 }
 
-/// What was decided about each place, in order.
+/// The decisions about each location, in order.
 fn decisions(entries: &[Entry]) -> Decisions<'_> {
     let mut all = Decisions::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -149,8 +149,11 @@ fn decisions(entries: &[Entry]) -> Decisions<'_> {
                 (check, scope, "succeeded".to_owned())
             }
             Event::CheckJudged { check, scope, verdict: Verdict::Failed, issues, .. } => {
-                let rule = crate::explain::decisive_rule(issues);
-                (check, scope, format!("failed {rule}").trim_end().to_owned())
+                let what = match decisive(issues) {
+                    Some(issue) => format!("failed {}", issue.code),
+                    None => "failed".to_owned(),
+                };
+                (check, scope, what)
             }
             Event::WaitStarted { check, scope, kind, .. } => {
                 let what = match kind {

@@ -1,4 +1,4 @@
-//! What a recorded delivery amounts to under another contract, as far as the record can tell.
+//! Judges a recorded delivery by another contract, as far as the record allows.
 
 use escrow_model::{
     ArtifactContract, Delivery, DeliveryStatus, ExpectedArtifact, Location, Millis, MissingArtifact, Problem,
@@ -93,7 +93,7 @@ fn judge(expected: &ExpectedArtifact, contract: &ArtifactContract, recorded: &De
     }
 }
 
-/// Whether both would come to the same, for the same file.
+/// Whether both expectations judge the same file alike.
 fn asks_the_same(one: &ExpectedArtifact, other: &ExpectedArtifact) -> bool {
     one.min_size == other.min_size
         && one.fresh == other.fresh

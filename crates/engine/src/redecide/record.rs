@@ -1,9 +1,10 @@
-//! What a journal remembers of the world: answers with the time they took, and what people said.
+//! The recorded world of a journal: answers and messages, with the times that they took.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use escrow_model::{
-    Answer, Delivery, Ending, Entry, Event, Message, Millis, ReasonCode, Request, ScopePath, ScopedCheck,
+    Answer, Delivery, Ending, Entry, Event, FaultCode, Message, Millis, ReasonCode, Request, ScopePath,
+    ScopedCheck,
 };
 
 use crate::overridden::Override;
@@ -31,20 +32,20 @@ pub(super) struct Record {
     pub(super) attempts: BTreeMap<RecordedAttempt, RecordedAsk>,
     /// What `reconcile` was asked about the effects of attempts.
     pub(super) reconciles: BTreeMap<RecordedAttempt, RecordedAsk>,
-    /// For each time that people were asked about a check: what came of it.
+    /// For each wait of a check, in order: the response.
     pub(super) messages: BTreeMap<ScopedCheck, VecDeque<Response>>,
     pub(super) cancellations: Vec<(Moment, Message)>,
     /// Where time itself led on: the first retry or deadline of each such moment.
     pub(super) wakes: BTreeMap<Millis, usize>,
-    /// What people did with the run after it had ended.
+    /// What people did with the run after its end.
     pub(super) afterwards: VecDeque<(Millis, Afterwards)>,
     /// What attempts had delivered when they were done.
     pub(super) inspections: BTreeMap<RecordedAttempt, Look>,
-    /// The last look at the artifacts.
+    /// The last inspection of the run's artifacts.
     pub(super) delivery: Option<Look>,
 }
 
-/// A look at the artifacts: what was seen, and how long it took.
+/// An inspection of artifacts: the result, and how long it took.
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     pub(super) delivery: Delivery,
@@ -59,17 +60,17 @@ pub(super) struct Moment {
     pub(super) entry: usize,
 }
 
-/// What came of asking somebody.
+/// The response to a wait.
 #[derive(Clone, Debug)]
 pub(super) enum Response {
     /// The run still waits, or what it waited for was decided otherwise.
     None,
     Message(Said),
-    /// Nobody answered in time.
+    /// It expired.
     Silence,
 }
 
-/// What a person said, and how long after they were asked.
+/// A message, and how long after the question it came.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub(super) message: Message,
@@ -77,7 +78,7 @@ pub(super) struct Said {
     pub(super) entry: usize,
 }
 
-/// What somebody did with a run that had ended.
+/// What a person did with a run that had ended.
 #[derive(Debug)]
 pub(super) enum Afterwards {
     Reopened {
@@ -98,7 +99,7 @@ pub(super) struct RecordedAsk {
     answer: Option<Answer>,
     took_ms: Millis,
     entry: usize,
-    /// A person who knew was faster.
+    /// A person answered before `reconcile` did.
     pub(super) overruled: Option<Said>,
 }
 
@@ -139,7 +140,7 @@ impl RecordedAsk {
     /// Whether it was stopped before it was done.
     pub(super) fn was_stopped(&self) -> bool {
         let ending = self.answer.as_ref().map(|answer| &answer.ending);
-        matches!(ending, Some(Ending::Fault(fault)) if fault.code == "cancelled")
+        matches!(ending, Some(Ending::Fault(fault)) if fault.code == FaultCode::Cancelled)
     }
 }
 
@@ -147,7 +148,7 @@ impl Record {
     pub(super) fn of(entries: &[Entry]) -> Record {
         let mut record = Record::default();
         let mut open = Open::default();
-        // When the run last did something that was not said to it.
+        // The time of the last entry that is not a message.
         let mut decided_at = entries.first().map_or(0, |entry| entry.at);
         for (index, entry) in entries.iter().enumerate() {
             let moment = Moment { at: entry.at, entry: index };
@@ -264,14 +265,14 @@ impl Record {
     }
 }
 
-/// What people or `reconcile` are asked at a moment of the journal.
+/// Open waits and open `reconcile` commands at one entry of the journal.
 #[derive(Default)]
 struct Open<'a> {
     waits: BTreeMap<&'a str, Wait>,
     looks: BTreeMap<ScopedCheck, u32>,
 }
 
-/// The how manieth time that somebody was asked about a place, and when.
+/// A wait: its check, its number among the waits of that check, and its start.
 struct Wait {
     asked: ScopedCheck,
     time: usize,

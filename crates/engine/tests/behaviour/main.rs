@@ -5,6 +5,7 @@ mod answers;
 mod approvals;
 mod artifacts;
 mod contracts;
+mod corrupt_journals;
 mod criticality;
 mod dependencies;
 mod endings;

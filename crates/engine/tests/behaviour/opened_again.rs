@@ -1,6 +1,6 @@
 //! A run that had ended is opened again: what failed runs anew, and no effect is repeated for it.
 
-use escrow_engine::NotReopened;
+use escrow_engine::CannotRetry;
 use escrow_testkit::{Options, check, play, tells};
 
 #[test]
@@ -143,11 +143,11 @@ fn a_gate_that_could_not_be_evaluated_is_asked_again() {
 fn only_what_ended_without_success_can_be_opened_again() {
     let refused = |text: &str, script: &[&str]| {
         let mut played = play(text, script, &Options::default());
-        played.run.reopen_failed(played.now_ms, None).map(|_| ())
+        played.run.retry_failed(played.now_ms, None).map(|_| ())
     };
-    assert_eq!(refused("a", &[]), Err(NotReopened::Completed));
-    assert_eq!(refused("a {requires_approval: true}", &[]), Err(NotReopened::NotEnded));
-    assert_eq!(refused("a {requires_approval: true}", &["deny a"]), Err(NotReopened::Denied));
+    assert_eq!(refused("a", &[]), Err(CannotRetry::Completed));
+    assert_eq!(refused("a {requires_approval: true}", &[]), Err(CannotRetry::NotEnded));
+    assert_eq!(refused("a {requires_approval: true}", &["deny a"]), Err(CannotRetry::Denied));
     for script in [&["a: exit 1"][..], &["a: 1 after 5s", "cancel"]] {
         assert_eq!(refused("a", script), Ok(()), "{script:?}");
     }

@@ -1,6 +1,6 @@
 //! A person's word about a run that has ended.
 
-use escrow_engine::{NotOverridden, NotReopened, Override, Run, compare, explain, redecide};
+use escrow_engine::{CannotRetry, NotOverridden, Override, Run, compare, explain, redecide};
 use escrow_model::{Entry, ReasonCode, RunStatus};
 use escrow_testkit::{Options, Played, document, play};
 
@@ -86,13 +86,13 @@ fn what_a_person_denied_stays_denied_whatever_is_said_afterwards() {
     let denied = play("post external {requires_approval: true}", &["deny post"], &Options::default());
     assert_eq!(denied.reason(), "run.aborted.denied");
     let (mut run, _) = overridden(denied, RunStatus::Failed);
-    assert_eq!(run.reopen_failed(9_100_000, None).unwrap_err(), NotReopened::Denied);
+    assert_eq!(run.retry_failed(9_100_000, None).unwrap_err(), CannotRetry::Denied);
 }
 
 #[test]
 fn a_run_that_is_opened_again_is_no_longer_overridden() {
     let (mut run, _) = overridden(failed(), RunStatus::Cancelled);
-    let _ = run.reopen_failed(9_100_000, None).unwrap();
+    let _ = run.retry_failed(9_100_000, None).unwrap();
     assert_eq!(document(&run)["run"].get("override"), None);
 }
 

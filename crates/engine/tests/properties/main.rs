@@ -158,6 +158,46 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
     });
 }
 
+/// One entry is lost, doubled, moved or changed places with another.
+fn damaged(journal: &[Entry], dice: &mut Dice) -> Vec<Entry> {
+    let mut journal = journal.to_vec();
+    let any = |dice: &mut Dice| usize::try_from(dice.below(journal.len() as u64)).expect("it fits");
+    let (one, other) = (any(dice), any(dice));
+    match dice.below(4) {
+        0 => drop(journal.remove(one)),
+        1 => journal.insert(other, journal[one].clone()),
+        2 => journal.swap(one, other),
+        _ => {
+            let next = (one + 1).min(journal.len() - 1);
+            journal.swap(one, next);
+        }
+    }
+    journal
+}
+
+/// A journal that no run wrote is refused, or it is one that a run could have written: then the accounting of the
+/// run that it gives is right, and the run can be read.
+#[test]
+fn a_damaged_journal_is_refused_or_gives_a_sound_run() {
+    let flavour = Flavour { routes: true, unknown: true, people: true };
+    cases(2, 1, 9, |seed| {
+        let mut dice = Dice::new(seed);
+        let text = random_plan(&mut dice, flavour);
+        let Ok(plan) = try_plan(&text) else { return };
+        let mut stage = Stage::start(&plan, &options(), weather(seed, true));
+        finish(&mut stage, &mut dice);
+        let mut cut = usize::try_from(dice.below(stage.journal.len() as u64)).expect("it fits");
+        cut = cut.max(1);
+        for journal in [&stage.journal[..], &stage.journal[..cut]] {
+            for _ in 0..8 {
+                let Ok(run) = Run::replay(&damaged(journal, &mut dice)) else { continue };
+                assert_eq!(run.broken_invariant(), None, "{text}");
+                document(&run);
+            }
+        }
+    });
+}
+
 /// Stops after every commit in turn, replays, resumes and finishes in the same world. Answers come in the
 /// order of their intents, so nothing but the crash differs.
 #[test]
@@ -286,7 +326,7 @@ fn answers(journal: &[Entry]) -> BTreeMap<(String, ScopePath, u32), String> {
     let answered = journal.iter().filter_map(|entry| match &entry.event {
         Event::AttemptAnswered { check, scope, attempt, answer } => {
             let text = match &answer.ending {
-                Ending::Fault(fault) => fault.code.clone(),
+                Ending::Fault(fault) => fault.code.to_string(),
                 Ending::Done => answer.output.to_string(),
             };
             Some(((check.clone(), scope.clone(), *attempt), text))

@@ -1,11 +1,11 @@
-//! What a contract came to.
+//! The verdict on an artifact contract.
 
 use serde::{Deserialize, Serialize};
 
 use super::Source;
 use crate::Millis;
 
-/// What the contract came to. `runs show --output json` prints it under `artifacts`.
+/// The verdict on the contract. `runs show --output json` prints it under `artifacts`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
     pub status: DeliveryStatus,
@@ -54,12 +54,12 @@ pub struct MissingArtifact {
     pub description: String,
     pub source: Source,
     pub problem: Problem,
-    /// What was seen instead, where there is more to say.
+    /// What was found instead, where `problem` does not say it all.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 
-/// Why what was there is not a delivery.
+/// Why what was found is not a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Problem {

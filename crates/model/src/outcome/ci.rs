@@ -1,4 +1,4 @@
-//! `ci_result`: what lint, tests, build and the like came to.
+//! `ci_result`: the results of lint, tests, build and other checks.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -63,7 +63,7 @@ impl Fields {
         .filter_map(|(name, passed)| Some((name, passed?)))
     }
 
-    /// All given checks. Without any, nothing speaks for either: a CI that checked nothing has not passed.
+    /// Whether all given checks passed. Without any, `None`: a CI that checked nothing has not passed.
     fn verdict(&self) -> Option<bool> {
         let failures = self.test_failures.filter(|failures| *failures > 0).map(|_| false);
         let given =
@@ -148,7 +148,7 @@ fn digest(content: &Value) -> Result<Digest, Vec<String>> {
         problems.push(problem);
         None
     });
-    // A command may have failed and have been tried again. But unless somebody says so, that is no success.
+    // A command may have failed and have been tried again. Unless the outcome says so, that is no success.
     let failed_command = ci.commands.iter().find(|command| command.passed == Some(false));
     let passed = if ci.passed.is_none() && failed_command.is_some() { Some(false) } else { passed };
     if !problems.is_empty() {
@@ -214,7 +214,7 @@ fn rows(ci: &Fields) -> Vec<Row> {
             Row { label: name.to_owned(), value, tone: Tone::of(Some(passed)) }
         })
         .collect();
-    // Counted, although nobody said whether that is good.
+    // Counted, although the outcome does not say whether that is good.
     if ci.tests_passed.is_none()
         && let Some(counted) = counted
     {

@@ -1,4 +1,4 @@
-//! `gate_verdict`: whether work may go on, by which criteria, and what is next.
+//! `gate_verdict`: whether work may continue, by which criteria, and what is next.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Kinds that a project declares by a JSON Schema: they have the common fields, and a card made of what is there.
+//! Kinds that a project declares by a JSON Schema, with common fields and a card made of their content.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub fn is_kind_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// What an outcome of an own kind comes to: what it says of itself, since nobody else knows.
+/// The summary of a project's own kind: what the outcome says of itself.
 pub fn own_digest(kind: &str, content: &Value) -> Result<Digest, Vec<String>> {
     let Some(fields) = content.as_object() else {
         return Err(vec![format!("an outcome is an object, not {}", described(content))]);

@@ -15,7 +15,7 @@ const CATALOG: &[ProviderSpec] = &[
             KeySpec { name: "with", kind: KeyKind::Inputs, required: false },
         ],
         mutates: Mutates::Never,
-        home: Home::EffectRunner,
+        home: Home::Runtime,
         timeout_ms: 600_000,
     },
     ProviderSpec {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_model::{Check, Field, Home, KeyKind, KeySpec, Mutates, ProviderSpec, Text};
+use escrow_model::{Check, Field, Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec, Text};
 use escrow_template::Template;
 
 use super::Decoder;
@@ -23,7 +23,7 @@ pub const AGENT_PROVIDER: ProviderSpec = ProviderSpec {
         KeySpec { name: "prompt", kind: KeyKind::Text, required: true },
     ],
     mutates: Mutates::Never,
-    home: Home::EffectRunner,
+    home: Home::Runtime,
     timeout_ms: 30 * 60 * 1000,
 };
 
@@ -117,7 +117,7 @@ impl Decoder<'_> {
             self.found().push(cannot_run(&profile, span.clone()));
             return None;
         };
-        check.provider = "command".to_owned();
+        check.provider = ProviderName::COMMAND;
         let prompt = match check.fields.get("prompt") {
             Some(Field::Text(prompt)) => prompt.source().to_owned(),
             _ => return None,

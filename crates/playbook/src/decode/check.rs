@@ -57,7 +57,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     let retry = routing::retry(node);
     let mut check = Check {
         name: entry.key.clone(),
-        provider: provider.name.to_owned(),
+        provider: provider.provider(),
         on: texts(node.get("on")),
         tags: texts(node.get("tags")),
         condition,

@@ -93,7 +93,7 @@ impl Decoder<'_> {
     pub(super) fn secret_names(&mut self, check: &Node, provider: &ProviderSpec) -> Vec<String> {
         self.secrets.report_env_conflicts(check.get("env"), self.sources.found);
         let Some(entry) = check.entry("secrets") else { return Vec::new() };
-        if !provider.name.is_empty() && provider.home != Home::EffectRunner {
+        if !provider.name.is_empty() && provider.home != Home::Runtime {
             self.found().push(
                 Problem::new("W0211", entry.key_span.clone(), "`secrets` has no effect")
                     .label(format!("a `{}` check runs no program that could use them", provider.name)),

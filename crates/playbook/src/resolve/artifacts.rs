@@ -66,7 +66,7 @@ fn merge(
 /// Resolves the ids in `artifacts` of a check. Inherited artifacts can be named without the prefix of the check.
 fn resolve_ids(contract: &ArtifactContract, draft: &mut Draft, found: &mut Diagnostics) {
     // The agent was not found, so its artifacts are unknown.
-    if draft.check.provider == AGENT_PROVIDER.name {
+    if AGENT_PROVIDER.is(&draft.check.provider) {
         return;
     }
     let folder = folder_of(&draft.check.name);

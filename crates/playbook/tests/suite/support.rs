@@ -23,7 +23,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         summary: "runs a program",
         keys: &[needed("exec", KeyKind::Exec), key("stdin", KeyKind::Text)],
         mutates: Mutates::Never,
-        home: Home::EffectRunner,
+        home: Home::Runtime,
         timeout_ms: 10 * MINUTE_MS,
     },
     ProviderSpec {
@@ -44,7 +44,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
             key("body", KeyKind::Tree),
         ],
         mutates: Mutates::UnlessKeyIs { key: "method", words: &["GET", "HEAD"], default: "GET" },
-        home: Home::EffectRunner,
+        home: Home::Runtime,
         timeout_ms: MINUTE_MS / 2,
     },
     ProviderSpec {
@@ -96,7 +96,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         summary: "runs another playbook",
         keys: &[needed("playbook", KeyKind::Plain), key("with", KeyKind::Inputs)],
         mutates: Mutates::AsNested,
-        home: Home::EffectRunner,
+        home: Home::Runtime,
         timeout_ms: 24 * 60 * MINUTE_MS,
     },
     AGENT_PROVIDER,
@@ -173,7 +173,7 @@ pub(crate) const AI: ProviderSpec = ProviderSpec {
         key("agent", KeyKind::Plain),
     ],
     mutates: Mutates::Never,
-    home: Home::EffectRunner,
+    home: Home::Runtime,
     timeout_ms: 30 * MINUTE_MS,
 };
 

@@ -42,7 +42,7 @@ impl Place {
     }
 
     /// What both ways of resolving say of an expected artifact: they must say the same, and see nothing outside.
-    fn look(&self, location: Location, told: &str) -> Sighting {
+    fn look(&self, location: Location, told: &str) -> InspectedArtifact {
         let expected = ExpectedArtifact {
             min_size: 0,
             fresh: false,
@@ -65,11 +65,11 @@ impl Place {
         answers[1].clone()
     }
 
-    fn at(&self, path: &str, told: &str) -> Sighting {
+    fn at(&self, path: &str, told: &str) -> InspectedArtifact {
         self.look(Location::Path(ArtifactPath::parse(path).unwrap()), told)
     }
 
-    fn matching(&self, pattern: &str, told: &str) -> Sighting {
+    fn matching(&self, pattern: &str, told: &str) -> InspectedArtifact {
         let count = Count { min: 0, max: None };
         self.look(Location::Glob { pattern: pattern.into(), count }, told)
     }

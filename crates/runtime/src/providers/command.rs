@@ -15,7 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_contract::{Parsed, read_json};
-use escrow_model::{Answer, Ending, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request};
+use escrow_model::{
+    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request,
+};
 use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
 
@@ -33,7 +35,7 @@ static SPEC: ProviderSpec = ProviderSpec {
         KeySpec { name: "stdin", kind: KeyKind::Text, required: false },
     ],
     mutates: Mutates::Never,
-    home: Home::EffectRunner,
+    home: Home::Runtime,
     timeout_ms: 600_000,
 };
 
@@ -49,7 +51,7 @@ impl Provider for Command {
 
 async fn perform(request: &Request, attempt: &Attempt) -> Answer {
     if attempt.cancellation.is_cancelled() {
-        return Answer::fault(ProviderFault::transient("cancelled", "cancelled before it started"));
+        return Answer::fault(ProviderFault::transient(FaultCode::Cancelled, "cancelled before it started"));
     }
     let exec = match Exec::read(request) {
         Ok(exec) => exec,
@@ -59,7 +61,7 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
         Ok(places) => places,
         Err(error) => {
             let message = format!("cannot write beneath `{}`: {error}", attempt.spool.display());
-            return Answer::fault(ProviderFault::transient("spawn", message));
+            return Answer::fault(ProviderFault::transient(FaultCode::Spawn, message));
         }
     };
     let command = match exec.command(request, attempt, &places) {
@@ -88,7 +90,7 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
 }
 
 fn spawn_fault(error: &SpawnError) -> Answer {
-    Answer::fault(ProviderFault::transient("spawn", error.message()))
+    Answer::fault(ProviderFault::transient(FaultCode::Spawn, error.message()))
 }
 
 /// `exec` as it was rendered.
@@ -107,7 +109,10 @@ impl<'a> Exec<'a> {
         let argv = exec.and_then(|exec| exec.get("argv")).and_then(Value::as_array);
         match argv.and_then(|argv| argv.split_first()) {
             Some((Value::String(program), arguments)) => Ok(Exec::Program { program, arguments }),
-            _ => Err(ProviderFault::logical("request", "`exec` is neither a script nor a list of words")),
+            _ => Err(ProviderFault::logical(
+                FaultCode::own("request"),
+                "`exec` is neither a script nor a list of words",
+            )),
         }
     }
 
@@ -238,25 +243,24 @@ fn ending(exec: &Exec<'_>, request: &Request, finished: &Finished) -> Ending {
     let fault = match finished.end {
         End::Exited(0) => return Ending::Done,
         End::Exited(code) => {
-            ProviderFault::transient("exit_nonzero", words::exit_message(code, exec.is_shell()))
+            ProviderFault::transient(FaultCode::ExitNonzero, words::exit_message(code, exec.is_shell()))
         }
         End::Signalled(signal) => {
-            ProviderFault::transient("signal", format!("ended by {}", words::signal_name(signal)))
+            ProviderFault::transient(FaultCode::Signal, format!("ended by {}", words::signal_name(signal)))
                 .with_unknown_effect()
         }
         End::TimedOut => {
             let limit = words::duration(Duration::from_millis(request.timeout_ms));
-            ProviderFault::transient("timeout", format!("still running after {limit}: {ended}"))
+            ProviderFault::transient(FaultCode::Timeout, format!("still running after {limit}: {ended}"))
                 .with_unknown_effect()
         }
         End::Cancelled => {
             let after = words::duration(finished.duration);
-            ProviderFault::transient("cancelled", format!("cancelled after {after}: {ended}"))
+            ProviderFault::transient(FaultCode::Cancelled, format!("cancelled after {after}: {ended}"))
                 .with_unknown_effect()
         }
-        End::Lost => {
-            ProviderFault::transient("signal", "the system did not tell how it ended").with_unknown_effect()
-        }
+        End::Lost => ProviderFault::transient(FaultCode::Signal, "the system did not tell how it ended")
+            .with_unknown_effect(),
     };
     Ending::Fault(fault)
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use escrow_model::{Answer, Ending, Entry, Facts, Message, Plan, Request, RunOptions, Sighting};
+use escrow_model::{Answer, Ending, Entry, Facts, InspectedArtifact, Message, Plan, Request, RunOptions};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -43,7 +43,7 @@ impl Redactor {
         self.sightings(&mut facts.before);
     }
 
-    pub fn sightings(self: &Arc<Redactor>, sightings: &mut [Sighting]) {
+    pub fn sightings(self: &Arc<Redactor>, sightings: &mut [InspectedArtifact]) {
         for sighting in sightings {
             if let Some(refused) = &mut sighting.refused {
                 self.text(&mut refused.detail);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ArtifactContract, Ending, Facts, Message, Plan, PlanReads, ProviderFault, RunId, RunOptions,
-    ScopedCheck, SeenFile, Sighting,
+    Answer, ArtifactContract, Ending, Facts, FaultCode, InspectedArtifact, Message, Plan, PlanReads,
+    ProviderFault, RunId, RunOptions, ScopedCheck, SeenFile,
 };
 use escrow_playbook::{Answers, MessageAct, TestAnswer, TestCase};
 use serde_json::{Map, json};
@@ -92,16 +92,16 @@ fn reply(answer: &TestAnswer) -> Reply {
     }
     let ending = match (&answer.signal, answer.timeout, answer.exit) {
         (Some(signal), _, _) => {
-            let fault = ProviderFault::transient("signal", format!("ended by {signal}"));
+            let fault = ProviderFault::transient(FaultCode::Signal, format!("ended by {signal}"));
             Ending::Fault(fault.with_unknown_effect())
         }
         (None, true, _) => {
-            let fault = ProviderFault::transient("timeout", "still running when its time was up");
+            let fault = ProviderFault::transient(FaultCode::Timeout, "still running when its time was up");
             Ending::Fault(fault.with_unknown_effect())
         }
         (None, false, 0) => Ending::Done,
         (None, false, code) => {
-            Ending::Fault(ProviderFault::transient("exit_nonzero", format!("exit code {code}")))
+            Ending::Fault(ProviderFault::transient(FaultCode::ExitNonzero, format!("exit code {code}")))
         }
     };
     let takes = match (answer.timeout, answer.takes_ms) {
@@ -115,7 +115,7 @@ fn reply(answer: &TestAnswer) -> Reply {
     }
 }
 
-fn sightings(case: &TestCase, plan: &Plan) -> Vec<Sighting> {
+fn sightings(case: &TestCase, plan: &Plan) -> Vec<InspectedArtifact> {
     let files = |id: &str| {
         let given = case.artifacts.iter().flatten().filter(|artifact| artifact.id == id);
         let expected = plan.artifacts.expected.iter().find(|expected| expected.id == id);
@@ -136,6 +136,10 @@ fn sightings(case: &TestCase, plan: &Plan) -> Vec<Sighting> {
     plan.artifacts
         .expected
         .iter()
-        .map(|expected| Sighting { id: expected.id.clone(), files: files(&expected.id), refused: None })
+        .map(|expected| InspectedArtifact {
+            id: expected.id.clone(),
+            files: files(&expected.id),
+            refused: None,
+        })
         .collect()
 }

@@ -184,11 +184,11 @@ fn issues(played: &Played, place: &CheckRef) -> Vec<String> {
     if place.scope.is_root() {
         let check = played.run.plan_of().find(&place.check).map(|index| played.run.check_report(index));
         let issues = check.into_iter().flat_map(|check| check.issues);
-        return issues.map(|issue| issue.rule_id.clone()).collect();
+        return issues.map(|issue| issue.code.text().into_owned()).collect();
     }
     let judged = played.journal.iter().rev().find_map(|entry| match &entry.event {
         Event::CheckJudged { check, scope, issues, .. } if *check == place.check && *scope == place.scope => {
-            Some(issues.iter().map(|issue| issue.rule_id.clone()).collect())
+            Some(issues.iter().map(|issue| issue.code.to_string()).collect())
         }
         _ => None,
     });

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use escrow_engine::{AttemptKey, Effect, Input, Location, ReplayError, Run, Turn};
 use escrow_model::{
-    Answer, Assumption, Ending, Entry, Event, ExpectedArtifact, Message, Millis, ProviderFault, Request,
-    RunStatus, ScopePath, ScopedCheck, Sighting, WaitKind, folder_of,
+    Answer, Assumption, Ending, Entry, Event, ExpectedArtifact, FaultCode, InspectedArtifact, Message,
+    Millis, ProviderFault, Request, RunStatus, ScopePath, ScopedCheck, WaitKind, folder_of,
 };
 
 use super::{Act, Commit, Played, Rehearsal, Replies, START_MS, ScriptedMessage, Takes};
@@ -151,9 +151,9 @@ impl<'a> Stage<'a> {
     }
 
     /// What the script says is there. What it says of a check's artifact holds for each of its items.
-    fn look(&self, expected: &ExpectedArtifact) -> Sighting {
+    fn look(&self, expected: &ExpectedArtifact) -> InspectedArtifact {
         let sightings = &self.rehearsal.script.sightings;
-        let of_item = |sighting: &&Sighting| {
+        let of_item = |sighting: &&InspectedArtifact| {
             let folder = expected.check.as_deref().map(folder_of);
             let short = folder.and_then(|folder| sighting.id.strip_prefix(&folder).map(str::to_owned));
             short.is_some_and(|short| short.starts_with("__") && expected.id.ends_with(&short))
@@ -162,7 +162,7 @@ impl<'a> Stage<'a> {
         let found = found.or_else(|| sightings.iter().find(of_item));
         let files = found.map(|sighting| sighting.files.clone()).unwrap_or_default();
         let refused = found.and_then(|sighting| sighting.refused.clone());
-        Sighting { id: expected.id.clone(), files, refused }
+        InspectedArtifact { id: expected.id.clone(), files, refused }
     }
 
     /// When to wake the run. A person's time to answer passes only when something else happens later: a test that
@@ -278,7 +278,7 @@ impl<'a> Stage<'a> {
             }
             _ => None,
         });
-        matches!(last, Some(Ending::Fault(fault)) if fault.code == "lost")
+        matches!(last, Some(Ending::Fault(fault)) if fault.code == FaultCode::Lost)
     }
 
     fn input(&mut self, input: Input) {
@@ -306,7 +306,8 @@ impl<'a> Stage<'a> {
                         continue;
                     };
                     self.coming.retain(|_, (one, _)| *one != running);
-                    let fault = ProviderFault::transient("cancelled", "it was stopped").with_unknown_effect();
+                    let fault = ProviderFault::transient(FaultCode::Cancelled, "it was stopped")
+                        .with_unknown_effect();
                     self.deliver(running, Answer::fault(fault), 0);
                 }
                 Effect::Inspect { expected, attempt } => self.looks.push_back((expected, attempt)),
@@ -331,7 +332,7 @@ impl<'a> Stage<'a> {
         let name = self.run.plan_of().check(check).name.clone();
         if kind == EffectKind::Reconcile && self.resumed && self.is_lost(&name, &scope) {
             // The script knows of no break: whoever resumed the play says what happened.
-            let fault = ProviderFault::transient("lost", "the play was broken off");
+            let fault = ProviderFault::transient(FaultCode::Lost, "the play was broken off");
             return self.deliver(running, Answer::fault(fault), 0);
         }
         let lost = self.lost.get(&Location::new(check, scope.clone())).copied().unwrap_or(0);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use escrow_model::{Answer, Ending, ProviderFault, Request, RunId, ScopePath};
+use escrow_model::{Answer, Ending, ProviderFault, ProviderName, Request, RunId, ScopePath};
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::providers::command::Command;
 use escrow_runtime::providers::{Attempt, Contexts, Environment, Provider};
@@ -49,7 +49,7 @@ impl Room {
             grace: Duration::from_millis(500),
         };
         let request = Request {
-            provider: "command".into(),
+            provider: ProviderName::COMMAND,
             fields: [("exec".to_owned(), exec)].into_iter().collect(),
             env: BTreeMap::new(),
             timeout_ms: 60_000,
@@ -123,5 +123,5 @@ pub(crate) fn zombies() -> usize {
 
 /// A word that no other test uses.
 pub(crate) fn unique(word: &str) -> String {
-    format!("{word}-{:x}", escrow_runtime::chance::random_u64().unwrap())
+    format!("{word}-{:x}", escrow_runtime::entropy::random_u64().unwrap())
 }

@@ -43,6 +43,7 @@ fn run<'a>(house: &'a House, name: &str, events: &[Event]) -> Tenant<'a> {
 
 fn asked(kind: WaitKind, id: &str) -> Event {
     Event::WaitStarted {
+        nested_reason: None,
         check: "post".into(),
         scope: ScopePath::root(),
         kind,

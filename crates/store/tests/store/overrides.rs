@@ -84,6 +84,7 @@ fn an_approval_has_a_history_and_resolves_once() {
     let message = |message| Event::MessageDelivered { message, refused: None };
     let (id, by) = ("w1".to_owned(), Some("ann".to_owned()));
     tenant.commit(&[Event::WaitStarted {
+        nested_reason: None,
         check: "post".into(),
         scope: ScopePath::root(),
         kind: WaitKind::Approval,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Entry, Event, Facts, JOURNAL_VERSION, Outcome, OutcomeId, Plan, Reason, ReasonCode,
+    Answer, Entry, Event, Facts, JOURNAL_VERSION, Outcome, OutcomeId, Plan, ProviderName, Reason, ReasonCode,
     RecordedOutcome, Request, RunId, RunOptions, ScopePath, Verdict,
 };
 use escrow_store::{
@@ -155,7 +155,7 @@ pub(crate) fn started(run: &RunId, invocation: Option<&str>) -> Event {
 
 pub(crate) fn attempt(check: &str, scope: &[u32], attempt: u32) -> Event {
     let request = Request {
-        provider: "noop".into(),
+        provider: ProviderName::from_static("noop"),
         fields: Map::new(),
         env: Default::default(),
         timeout_ms: 1000,

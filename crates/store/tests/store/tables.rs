@@ -1,8 +1,8 @@
 //! The derived tables: what they show, and that the journal alone gives them.
 
 use escrow_model::{
-    Answer, Assumption, Event, InvocationId, Issue, Message, ProviderFault, ReasonCode, RunStatus, ScopePath,
-    SkipReason, Verdict, WaitKind, Warning,
+    Answer, Assumption, Event, FaultCode, InvocationId, Issue, IssueCode, Message, ProviderFault, ReasonCode,
+    RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use escrow_store::{Created, Durability, EndInvocation, NewRun, StoreErrorKind};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
@@ -20,6 +20,7 @@ fn skipped(name: &str, scope: &[u32], reason: SkipReason) -> Event {
 
 fn wait(name: &str, kind: WaitKind, id: &str) -> Event {
     Event::WaitStarted {
+        nested_reason: None,
         check: name.into(),
         scope: ScopePath::root(),
         kind,
@@ -207,7 +208,7 @@ fn events() -> impl Strategy<Value = Event> {
     let verdict = prop_oneof![Just(Verdict::Succeeded), Just(Verdict::Failed)];
     let answer = prop_oneof![
         any::<i32>().prop_map(|value| Answer::done(value.into())),
-        ".{0,8}".prop_map(|code| Answer::fault(ProviderFault::logical(&code, "no"))),
+        ".{0,8}".prop_map(|code| Answer::fault(ProviderFault::logical(FaultCode::parse(&code), "no"))),
     ];
     let kind = prop_oneof![Just(WaitKind::Approval), Just(WaitKind::UnknownEffect)];
     prop_oneof![
@@ -220,7 +221,7 @@ fn events() -> impl Strategy<Value = Event> {
         (name(), scope(), ".{0,8}").prop_map(|(name, scope, text)| Event::IssueRaised {
             check: name.into(),
             scope: ScopePath::new(scope),
-            issue: Issue::error("rule", text),
+            issue: Issue::error(IssueCode::ExpressionError, text),
             fails_run: None,
         }),
         (name(), kind, "w[0-3]").prop_map(|(name, kind, id)| wait(name, kind, &id)),

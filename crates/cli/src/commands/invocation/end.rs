@@ -2,7 +2,7 @@
 
 use escrow_app::documents;
 use escrow_model::RunStatus;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_store::{EndInvocation, InvocationEnd, InvocationRow, RunFilter, Store};
 use serde_json::json;
 

@@ -7,7 +7,7 @@ use escrow_app::documents;
 use escrow_app::timeline::RunStart;
 use escrow_contract::outcome::{BYTES_MAX, Kind, read_any};
 use escrow_model::{ArtifactPath, OutcomeId, RecordedOutcome, ScopePath};
-use escrow_runtime::chance::{now_ms, random_u64};
+use escrow_runtime::entropy::{now_ms, random_u64};
 use escrow_runtime::outcome_kinds;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{AddedOutcome, RunRow, Store};

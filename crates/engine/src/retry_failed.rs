@@ -1,0 +1,206 @@
+//! Retries what failed in a run that has ended: it and what depends on it is invalidated, in the same journal.
+//!
+//! **Invariant:** an external check that succeeded is not among what is opened again. An effect that is
+//! confirmed is never repeated because something else failed; `confirmed_effects` recognises those of items. About an
+//! unknown effect a person is asked again; neither it nor the list of its item is invalidated.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use escrow_model::{
+    CheckIndex, Event, Millis, ProviderName, RunId, RunStatus, ScopePath, ScopedCheck, Severity, SkipReason,
+    Verdict,
+};
+use thiserror::Error;
+
+use crate::apply_error::ApplyError;
+use crate::graph::shared_depth;
+use crate::location::{AttemptKey, Location};
+use crate::run::{Run, Turn};
+use crate::state::{Activation, Cell, Node, Stopping};
+use crate::turn::Deciding;
+
+/// Why nothing can be retried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum CannotRetry {
+    #[error("it has not ended")]
+    NotEnded,
+    #[error("it has completed, so nothing failed")]
+    Completed,
+    #[error("a person denied it, and a denial is final")]
+    Denied,
+}
+
+impl Run {
+    /// Opens what failed again, with everything that depends on it, and says what happens next.
+    pub fn retry_failed(&mut self, at: Millis, by: Option<String>) -> Result<Turn, CannotRetry> {
+        match self.state.status {
+            RunStatus::Running | RunStatus::Waiting => return Err(CannotRetry::NotEnded),
+            RunStatus::Completed => return Err(CannotRetry::Completed),
+            // Nor does an override lead around it.
+            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted
+                if self.state.stopping == Some(Stopping::Denied) =>
+            {
+                return Err(CannotRetry::Denied);
+            }
+            RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled | RunStatus::Aborted => {}
+        }
+        let places = self.failed_locations().into_iter().map(|Location { check, scope }| ScopedCheck {
+            check: self.state.plan.check(check).name.clone(),
+            scope,
+        });
+        let event = Event::RunReopened { places: places.collect(), by };
+        let mut deciding = Deciding::new(self, at);
+        deciding.record(event);
+        deciding.ask_about_unknown_effects();
+        deciding.decide();
+        Ok(deciding.into_turn())
+    }
+
+    /// Where the run failed: attempts that did, gates that could not be evaluated, and what the end of the run
+    /// or of its loop budget kept from running. A failure that the playbook tolerates is none.
+    fn failed_locations(&self) -> BTreeSet<Location> {
+        let mut locations = BTreeSet::new();
+        for index in self.state.plan.indices() {
+            let check = &self.state.checks[index.place()];
+            if !self.is_tolerated(index) {
+                locations.extend(check.failures.keys().map(|scope| Location::new(index, scope.clone())));
+            }
+            for (scope, node) in check.nodes.iter() {
+                let skip = match node {
+                    Node::Leaf(cell) => cell.skipped(),
+                    Node::SkippedGroup(reason) => Some(*reason),
+                    Node::Group(_) | Node::Unexpanded(_) => None,
+                };
+                if matches!(skip, Some(SkipReason::RunEnded | SkipReason::LoopBudget)) {
+                    locations.insert(Location::new(index, scope.clone()));
+                }
+            }
+        }
+        for (location, issue) in &self.state.issues {
+            if issue.severity == Severity::Error {
+                locations.insert(location.clone());
+            }
+        }
+        locations.retain(|location| self.node(location.check, &location.scope).is_some());
+        locations
+    }
+
+    /// Applies `RunReopened`: the run continues as if what failed had not been decided.
+    pub(crate) fn apply_reopened(&mut self, at: Millis, places: &[ScopedCheck]) -> Result<(), ApplyError> {
+        self.state.status = RunStatus::Running;
+        self.state.reason = None;
+        self.state.ended_at = None;
+        self.state.reopened_at = Some(at);
+        self.state.stopping = None;
+        self.state.first_failure = None;
+        self.state.delivery = None;
+        self.state.overridden = None;
+        self.state.warnings.clear();
+        self.state.halted.clear();
+        self.state.loops.clear();
+        self.state.agenda.0.inspection_asked = false;
+        let places: Vec<(CheckIndex, &ScopePath)> = places
+            .iter()
+            .map(|place| Ok((self.index(&place.check)?, &place.scope)))
+            .collect::<Result<_, ApplyError>>()?;
+        let graph = Arc::clone(&self.graph);
+        let concerned = places.iter().flat_map(|(check, _)| graph.closure(*check)).copied().collect();
+        let confirmed = self.confirmed_items(&concerned);
+        self.remember_nested();
+        for (check, scope) in places {
+            self.invalidate_failed(check, scope)?;
+        }
+        self.remember_confirmed(confirmed);
+        self.put_everything_on_the_agenda();
+        Ok(())
+    }
+
+    /// A nested run that failed is retried too, so that it repeats nothing that is confirmed in it.
+    fn remember_nested(&mut self) {
+        let plan = self.plan();
+        for (position, check) in self.state.checks.iter_mut().enumerate() {
+            check.nested.clear();
+            if plan.check(CheckIndex::at(position)).provider != ProviderName::NESTED {
+                continue;
+            }
+            for (scope, node) in check.nodes.iter() {
+                let Some(cell) = node.cell().filter(|cell| cell.has_verdict(Verdict::Failed)) else {
+                    continue;
+                };
+                let record = cell.answer.as_ref().map(|answer| &answer.record);
+                if let Some(id) = record.and_then(|record| record.get("run_id")?.as_str()) {
+                    let attempt = check.attempts.get(scope).copied().unwrap_or(0) + 1;
+                    check.nested.insert(scope.clone(), (attempt, RunId::from_stored(id)));
+                }
+            }
+        }
+    }
+
+    /// The nested run that this attempt resumes instead of starting a new one.
+    pub fn nested_before(&self, attempt: &AttemptKey) -> Option<&RunId> {
+        let (at, id) = self.state.checks[attempt.check.place()].nested.get(&attempt.scope)?;
+        (*at == attempt.number).then_some(id)
+    }
+
+    fn invalidate_failed(&mut self, target: CheckIndex, target_scope: &ScopePath) -> Result<(), ApplyError> {
+        let plan = self.plan();
+        let graph = Arc::clone(&self.graph);
+        let mut closure = graph.closure(target).clone();
+        closure.retain(|check| !self.has_unknown_items(*check));
+        let target_fan = &plan.check(target).fan;
+        for check in &closure {
+            let fan = &plan.check(*check).fan;
+            let base = target_scope.truncated(shared_depth(target_fan, fan));
+            for scope in self.scopes_below(*check, &base) {
+                let Some(node) = self.node(*check, &scope) else { continue };
+                if self.is_confirmed(*check, &scope) || is_unknown(node) {
+                    continue;
+                }
+                // The items are no more where their parent is run again, which a confirmed one is not.
+                let parent = fan.get(scope.depth()).filter(|parent| closure.contains(*parent));
+                let collapse = parent.filter(|parent| !self.is_confirmed(**parent, &scope));
+                let collapse = collapse.map(|_| scope.depth());
+                // What activated it before still does.
+                let activation = node.cell().map(|cell| cell.activation.clone()).unwrap_or_else(|| {
+                    Activation { activated: plan.check(*check).starts, ..Activation::default() }
+                });
+                self.invalidate(*check, &scope, collapse, activation)?;
+                self.state.issues.retain(|(at, _)| !(at.check == *check && at.scope == scope));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an item of this list has an unknown effect. A new list would lose track of it.
+    fn has_unknown_items(&self, parent: CheckIndex) -> bool {
+        let plan = &self.state.plan;
+        plan.indices().any(|check| {
+            plan.check(check).fan.contains(&parent)
+                && self.state.checks[check.place()].nodes.values().any(is_unknown)
+        })
+    }
+
+    /// Whether the run has an unknown effect.
+    pub fn has_unknown_effects(&self) -> bool {
+        self.state.checks.iter().any(|check| check.nodes.values().any(is_unknown))
+    }
+}
+
+fn is_unknown(node: &Node) -> bool {
+    node.cell().is_some_and(Cell::is_unknown)
+}
+
+impl Deciding<'_> {
+    /// The run ended before the questions were answered, so they are asked again.
+    fn ask_about_unknown_effects(&mut self) {
+        for check in self.plan().indices() {
+            let nodes = &self.state.checks[check.place()].nodes;
+            let unknown: Vec<ScopePath> =
+                nodes.iter().filter(|(_, node)| is_unknown(node)).map(|(scope, _)| scope.clone()).collect();
+            for scope in unknown {
+                self.ask_about_unknown_effect(&Location::new(check, scope), "");
+            }
+        }
+    }
+}

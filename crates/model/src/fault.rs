@@ -1,0 +1,140 @@
+//! How a provider says that it did not do its work.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::ReasonCode;
+
+/// The provider did not do its work, or cannot say whether it did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderFault {
+    pub code: FaultCode,
+    pub message: String,
+    pub class: FaultClass,
+    /// No definite answer came back, so an effect may have happened.
+    pub effect_unknown: bool,
+}
+
+/// Whether trying again may help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultClass {
+    Transient,
+    Logical,
+}
+
+/// What went wrong: the tail of the issue's `rule_id`, `<provider>/<fault>`. It is text in journals and documents.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FaultCode {
+    ExitNonzero,
+    Signal,
+    Timeout,
+    Spawn,
+    Exception,
+    Cancelled,
+    /// Escrow was ended while the attempt was under way.
+    Lost,
+    Denied,
+    /// A nested run ended for this reason.
+    Nested(ReasonCode),
+    /// A code of the provider's own.
+    Own(Cow<'static, str>),
+}
+
+impl ProviderFault {
+    pub fn transient(code: FaultCode, message: impl Into<String>) -> ProviderFault {
+        ProviderFault { code, message: message.into(), class: FaultClass::Transient, effect_unknown: false }
+    }
+
+    pub fn logical(code: FaultCode, message: impl Into<String>) -> ProviderFault {
+        ProviderFault { code, message: message.into(), class: FaultClass::Logical, effect_unknown: false }
+    }
+
+    /// The same fault, with an effect that may have happened.
+    pub fn with_unknown_effect(mut self) -> ProviderFault {
+        self.effect_unknown = true;
+        self
+    }
+}
+
+impl FaultClass {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FaultClass::Transient => "transient",
+            FaultClass::Logical => "logical",
+        }
+    }
+}
+
+/// Codes that every provider may give. `as_str` names them, and `parse` reads them back.
+const COMMON: [FaultCode; 8] = [
+    FaultCode::ExitNonzero,
+    FaultCode::Signal,
+    FaultCode::Timeout,
+    FaultCode::Spawn,
+    FaultCode::Exception,
+    FaultCode::Cancelled,
+    FaultCode::Lost,
+    FaultCode::Denied,
+];
+
+impl FaultCode {
+    pub const fn own(code: &'static str) -> FaultCode {
+        FaultCode::Own(Cow::Borrowed(code))
+    }
+
+    pub fn as_str(&self) -> &str {
+        match self {
+            FaultCode::ExitNonzero => "exit_nonzero",
+            FaultCode::Signal => "signal",
+            FaultCode::Timeout => "timeout",
+            FaultCode::Spawn => "spawn",
+            FaultCode::Exception => "exception",
+            FaultCode::Cancelled => "cancelled",
+            FaultCode::Lost => "lost",
+            FaultCode::Denied => "denied",
+            FaultCode::Nested(reason) => reason.as_str(),
+            FaultCode::Own(code) => code,
+        }
+    }
+
+    pub fn parse(text: &str) -> FaultCode {
+        let common = COMMON.into_iter().find(|code| code.as_str() == text);
+        common
+            .or_else(|| ReasonCode::parse(text).map(FaultCode::Nested))
+            .unwrap_or_else(|| FaultCode::Own(Cow::Owned(text.to_owned())))
+    }
+}
+
+impl fmt::Display for FaultCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl Serialize for FaultCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for FaultCode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FaultCode, D::Error> {
+        Ok(FaultCode::parse(&Cow::<str>::deserialize(deserializer)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_read_back_as_what_they_were() {
+        let others = [FaultCode::Nested(ReasonCode::FailedGuarantee), FaultCode::own("bad_input")];
+        for code in COMMON.into_iter().chain(others) {
+            assert_eq!(FaultCode::parse(code.as_str()), code);
+        }
+    }
+}
