@@ -1,30 +1,29 @@
 //! `escrow runs show RUN --history`: every change of status, with its reason and who caused it.
 
-use anyhow::Result;
+use escrow_app::Error;
 use escrow_app::documents::{Change, history_change};
+use escrow_app::runs::entries;
 use escrow_model::{WaitKind, rfc3339};
 use escrow_store::{RunRow, Store};
 use serde_json::{Value, json};
 
-use super::runs::entries;
 use crate::arguments::Output;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::{Table, Ui, printable};
 
-pub(crate) fn of_run(row: &RunRow, store: &Store, ui: &Ui) -> Result<Exit> {
+pub(crate) fn of_run(row: &RunRow, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     let journal = entries(store, row)?;
     let checks = escrow_engine::history(&journal).map_err(|error| {
-        Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
+        Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })?;
-    let of_run = store.transitions("run", row.id.as_str()).map_err(Failure::from)?;
+    let of_run = store.transitions("run", row.id.as_str())?;
     // Among changes of the same time, the start of the run comes first and its end last.
     let (start, rest) = of_run.split_at(of_run.len().min(1));
     let mut changes: Vec<Change> = start.iter().map(Change::from).collect();
     changes.extend(checks.iter().map(Change::from));
-    for wait in store.waits(&row.id).map_err(Failure::from)? {
+    for wait in store.waits(&row.id)? {
         if wait.kind != WaitKind::Nested {
-            let told = store.transitions("approval", &wait.id).map_err(Failure::from)?;
+            let told = store.transitions("approval", &wait.id)?;
             changes.extend(told.iter().map(Change::from));
         }
     }

@@ -4,31 +4,29 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use anyhow::Result;
 use escrow_app::timeline::{CheckScope, RunStart, Timeline, What};
+use escrow_app::{Error, runs};
 use escrow_store::RunRow;
 use serde_json::{Value, json};
 
-use super::runs;
 use crate::arguments::{LogsArguments, Output, Shared};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::Ui;
 
-pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
-    let state = StateDirectory::find(shared.state.as_deref())?;
-    let store = state.read()?;
-    let row = store.run(&arguments.run).map_err(Failure::from)?;
-    let spool = state.spool(&row.id);
+pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let app = session::app(shared, ui)?;
+    let store = app.reader()?;
+    let row = store.run(&arguments.run)?;
+    let spool = app.state().spool(&row.id);
     let entries = runs::entries(&store, &row)?;
     let mut documents = Vec::new();
     let mut out = io::stdout().lock();
-    let Some(start) = RunStart::of(&entries) else { return Err(unknown_check(arguments, &row).into()) };
+    let Some(start) = RunStart::of(&entries) else { return Err(unknown_check(arguments, &row)) };
     // `each[2]` is an item of `each`.
     let is_known = |name: &String| start.plan.find(name.split('[').next().unwrap_or(name)).is_some();
     if !arguments.check.as_ref().is_none_or(is_known) {
-        return Err(unknown_check(arguments, &row).into());
+        return Err(unknown_check(arguments, &row));
     }
     for item in Timeline::new(start.plan).read(&entries) {
         let What::AttemptAnswered { of, attempt, answer, .. } = item.what else { continue };
@@ -58,9 +56,9 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Resul
     Ok(Exit::Completed)
 }
 
-fn unknown_check(arguments: &LogsArguments, row: &RunRow) -> Failure {
+fn unknown_check(arguments: &LogsArguments, row: &RunRow) -> Error {
     let name = arguments.check.as_deref().unwrap_or_default();
-    Failure::author("unknown_check", format!("run `{}` has no check `{name}`", row.id))
+    Error::author("unknown_check", format!("run `{}` has no check `{name}`", row.id))
 }
 
 /// How much of the end of a stream a document holds. The file has all of it.

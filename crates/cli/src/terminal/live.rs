@@ -4,12 +4,14 @@
 
 use std::io::{self, Write};
 
+use escrow_app::RunView;
 use escrow_app::timeline::{Item, Line, Mark, NestedTimelines, Timeline};
 use escrow_engine::Run;
 use escrow_model::{Entry, ScopePath};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::process::Stream;
 use escrow_runtime::supervisor::{NestedNews, Observer};
+use escrow_store::entry_document;
 use serde_json::json;
 
 use super::ui::Ui;
@@ -24,8 +26,8 @@ const LABEL_WIDTH_MAX: usize = 32;
 /// The label of a running check is not cut shorter than this.
 const LABEL_WIDTH_MIN: usize = 10;
 
-pub(crate) struct LiveView<'a> {
-    ui: &'a Ui,
+pub(crate) struct LiveView {
+    ui: Ui,
     timeline: Timeline,
     nested: NestedTimelines,
     /// Labels are padded to this.
@@ -35,23 +37,19 @@ pub(crate) struct LiveView<'a> {
     header: bool,
 }
 
-impl<'a> LiveView<'a> {
-    pub(crate) fn new(ui: &'a Ui, run: &Run) -> LiveView<'a> {
+impl LiveView {
+    pub(crate) fn new(ui: &Ui, run: &Run) -> LiveView {
         let checks = &run.plan_of().checks;
         // Room for the `[1]` of an item, for each level.
         let width = checks.iter().map(|check| check.name.chars().count() + 3 * check.fan.len()).max();
         LiveView {
-            ui,
+            ui: ui.clone(),
             timeline: Timeline::new(run.plan_of()),
             nested: NestedTimelines::default(),
             width: width.unwrap_or(0).min(LABEL_WIDTH_MAX),
             drawn: Vec::new(),
             header: false,
         }
-    }
-
-    pub(crate) fn ui(&self) -> &'a Ui {
-        self.ui
     }
 
     fn paint(&self, line: &Line) -> String {
@@ -128,15 +126,6 @@ impl<'a> LiveView<'a> {
         }
         lines
     }
-
-    /// Sums up the fan-outs that are still open and removes the moving part.
-    pub(crate) fn finish(&mut self) {
-        let rest = self.timeline.finish(now_ms());
-        let lines: Vec<String> = rest.iter().flat_map(Item::lines).map(|line| self.paint(&line)).collect();
-        self.timeline.clear();
-        self.nested.clear();
-        self.write(&lines);
-    }
 }
 
 /// Cuts a long name where there is no room for both the name and its counts.
@@ -146,11 +135,26 @@ fn moving_line(label: &str, behind: &str, width: usize, columns: usize) -> Strin
     format!("{label:<width$}{behind}", width = width.min(room))
 }
 
-impl Observer for LiveView<'_> {
+impl RunView for LiveView {
+    fn warning(&mut self, text: &str) {
+        self.ui.say(&format!("warning: {text}"));
+    }
+
+    /// Sums up the fan-outs that are still open and removes the moving part.
+    fn at_rest(&mut self, _run: &Run) {
+        let rest = self.timeline.finish(now_ms());
+        let lines: Vec<String> = rest.iter().flat_map(Item::lines).map(|line| self.paint(&line)).collect();
+        self.timeline.clear();
+        self.nested.clear();
+        self.write(&lines);
+    }
+}
+
+impl Observer for LiveView {
     fn committed(&mut self, run: &Run, entries: &[Entry]) {
         if self.ui.output() == Output::Jsonl {
             for entry in entries {
-                self.ui.data(&json!({ "entry": entry }));
+                self.ui.data(&json!({ "entry": entry_document(entry).unwrap_or_default() }));
             }
         }
         if self.ui.is_quiet() {
