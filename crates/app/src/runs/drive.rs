@@ -11,7 +11,7 @@ use escrow_runtime::providers::Environment;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
-use escrow_runtime::telemetry::{Measured, Settings, Telemetry};
+use escrow_runtime::telemetry::Settings;
 use escrow_store::{Journal, Lease};
 use tokio::task::LocalSet;
 
@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::nested::NestedRuns;
 use crate::panics::caught;
+use crate::telemetry::{Measured, Telemetry};
 use crate::views::RunView;
 
 /// A run in the journal whose lease is ours.
@@ -62,9 +63,7 @@ impl HeldRun {
         let mut telemetry = Telemetry::new(settings, &self.run, Arc::clone(self.secrets.redactor()));
         if !matches!(self.beginning, Beginning::New(_)) {
             let before = self.journal.entries(&self.run.options().run, 0).await.unwrap_or_default();
-            for (_, entry) in &before {
-                telemetry.remember(std::slice::from_ref(entry));
-            }
+            telemetry.remember(before.iter().map(|(_, entry)| entry));
         }
         Some(telemetry)
     }

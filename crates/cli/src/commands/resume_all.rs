@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use escrow_app::runs::{self, Resumed};
-use escrow_app::{App, Driver, Error};
+use escrow_app::{App, Driver, Error, documents};
 use escrow_model::{RunId, RunStatus};
 use serde_json::{Value, json};
 
@@ -44,12 +44,12 @@ impl Outcome {
         match resumed.outcome {
             Ok(run) => {
                 let words = run.reason().map(|reason| reason.code.as_str().to_owned()).unwrap_or_default();
-                let document = run.run_document();
+                let document = documents::run_summary(&run);
                 Outcome { id, playbook, status: Some(run.status()), words, document }
             }
             Err(error) => {
                 let words = error.to_string();
-                let document = json!({ "id": id, "playbook": playbook, "error": words });
+                let document = documents::resume_failure(&id, &playbook, &words);
                 Outcome { id, playbook, status: None, words, document }
             }
         }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use escrow_app::Error;
+use escrow_app::{Error, documents};
 use escrow_store::{OutcomeFilter, Store};
 
 use super::filter;
@@ -31,7 +31,7 @@ pub(super) fn export(arguments: &OutcomesExport, store: &Store, ui: &Ui) -> Resu
             OutcomeFilter { after: after.clone(), oldest_first: true, limit: Some(PAGE), ..asked.clone() };
         let rows = store.outcomes(&page)?;
         for row in &rows {
-            match writeln!(output, "{}", row.document()) {
+            match writeln!(output, "{}", documents::outcome(row)) {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Completed),
                 written => written.map_err(unwritable)?,
             }
