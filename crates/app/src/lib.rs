@@ -23,6 +23,7 @@ mod views;
 
 pub mod artifacts;
 pub mod attention;
+pub mod documents;
 pub mod driver;
 pub mod gc;
 pub mod init;
@@ -32,7 +33,10 @@ pub mod messages;
 pub mod outcomes;
 pub mod playbooks;
 pub mod runs;
+pub mod telemetry;
+pub mod timeline;
 pub mod transfer;
+pub mod words;
 
 pub use app::{App, Caller, Worlds};
 pub use begin::{BeginError, Begun, StartRequest, begin};

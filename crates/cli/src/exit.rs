@@ -1,4 +1,4 @@
-//! What the exit code says.
+//! Exit codes, derived from typed values.
 
 use std::process::ExitCode;
 
@@ -38,7 +38,7 @@ impl Exit {
         }
     }
 
-    /// The one of two that somebody must look at first.
+    /// The more urgent of two.
     pub(crate) fn worse(self, other: Exit) -> Exit {
         let weight = |exit| match exit {
             Exit::Completed => 0,

@@ -149,9 +149,7 @@ impl Victim {
     }
 
     fn events(&self) -> impl Iterator<Item = Event> {
-        self.known
-            .iter()
-            .map(|stored| escrow_store::decode_entry(&stored.bytes).expect("an entry").event)
+        self.known.iter().map(|stored| escrow_store::decode_entry(&stored.bytes).expect("an entry").event)
     }
 
     fn trace_now(&self) -> Vec<String> {

@@ -235,7 +235,7 @@ impl Run {
             Event::RunOverridden { reason, by, why } => {
                 let status = reason.code.status();
                 expect_status(reason, ReasonCode::overridden(status) == Some(reason.code))?;
-                self.overridden(at, reason, by, why);
+                self.apply_override(at, reason, by, why);
                 Ok(())
             }
         }

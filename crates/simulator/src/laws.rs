@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use escrow_engine::Run;
 use escrow_model::{Criticality, Ending, Entry, Event, Message, Plan, ScopedCheck, Verdict, WaitKind};
 use escrow_store::{MessageId, Verification};
-use escrow_testkit::{Options, Reader, Stage, Weather};
+use escrow_testkit::{Options, Reader, Stage, Weather, document};
 use serde_json::{Value, json};
 
 use crate::case::Case;
@@ -207,7 +207,7 @@ fn outcome(stage: &Stage<Weather>) -> Value {
 
 /// Where everything stands, without times and without the order in which things failed.
 fn outcome_of(run: &Run) -> Value {
-    let document = run.document();
+    let document = document(run);
     let mut checks = document["checks"].clone();
     for check in checks.as_object_mut().into_iter().flatten().map(|(_, check)| check) {
         if let Some(items) = check["items"].as_array_mut() {

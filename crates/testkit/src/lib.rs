@@ -9,6 +9,7 @@
 
 mod catalog;
 mod checks;
+mod document;
 mod laws;
 mod plan;
 mod plans;
@@ -19,6 +20,7 @@ mod weather;
 
 pub use catalog::catalog;
 pub use checks::{Played, check, play, tells};
+pub use document::document;
 pub use laws::Reader;
 pub use plan::{plan, try_plan, yaml};
 pub use plans::{Flavour, random_plan};

@@ -11,7 +11,7 @@ use escrow_runtime::providers::Environment;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
-use escrow_runtime::telemetry::{Measured, Settings, Telemetry};
+use escrow_runtime::telemetry::Settings;
 use escrow_store::{Journal, Lease, Store};
 use tokio::task::LocalSet;
 
@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::nested::NestedRuns;
 use crate::panics::caught;
+use crate::telemetry::{Measured, Telemetry};
 use crate::views::RunView;
 
 /// A run in the journal whose lease is ours.

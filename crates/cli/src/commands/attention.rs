@@ -1,11 +1,12 @@
 //! `escrow attention`: what needs a person, by cause, with the next command.
 
 use escrow_app::attention::{self, DismissRequest};
+use escrow_app::documents;
 use escrow_app::{App, Error};
-use escrow_model::{WaitKind, rfc3339};
+use escrow_model::rfc3339;
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;
-use escrow_store::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Store};
+use escrow_store::{AttentionItem, AttentionKind, Store};
 use serde_json::{Value, json};
 
 use crate::arguments::{
@@ -39,10 +40,9 @@ fn list(arguments: &AttentionList, store: &Store, ui: &Ui) -> Result<Exit, Error
     items.truncate(arguments.limit);
     match ui.output() {
         Output::Json => {
-            let documents: Vec<Value> = items.iter().map(document).collect();
-            ui.data(&json!({ "attention": documents, "dismissed": dismissed, "left_out": hidden }));
+            ui.data(&documents::attention(&items, dismissed, hidden, now_ms()));
         }
-        Output::Jsonl => drop(items.iter().all(|item| ui.data(&json!({ "item": document(item) })))),
+        Output::Jsonl => drop(items.iter().all(|item| ui.data(&one(item)))),
         Output::Human if items.is_empty() => ui.page("nothing needs attention"),
         Output::Human => {
             let page: Vec<String> = items.iter().map(|item| show(item, ui.page)).collect();
@@ -58,53 +58,8 @@ fn list(arguments: &AttentionList, store: &Store, ui: &Ui) -> Result<Exit, Error
     Ok(Exit::Completed)
 }
 
-/// As `attention --output json` shows it; `docs/attention.md` describes every field.
-fn document(item: &AttentionItem) -> Value {
-    json!({
-        "fingerprint": item.fingerprint,
-        "kind": item.kind,
-        "reason_code": item.reason_code,
-        "playbook": item.playbook,
-        "check": item.subject.as_ref().filter(|subject| subject.kind == "check").map(|subject| &subject.id),
-        "subject": item.subject,
-        "summary": item.summary,
-        "count": item.count,
-        "first_at": rfc3339(item.first_at),
-        "last_at": rfc3339(item.last_at),
-        "run_ids": item.runs,
-        "wait_id": item.wait.as_ref().map(|wait| &wait.id),
-        "next": next(item),
-        "dismissed": item.dismissed.as_ref().map(dismissal),
-    })
-}
-
-fn dismissal(seen: &Dismissal) -> Value {
-    json!({ "at": rfc3339(seen.at), "by": seen.by, "note": seen.note })
-}
-
-/// The command that leads on.
-fn next(item: &AttentionItem) -> String {
-    let run = item.runs.first().map_or("last", |run| run.as_str());
-    if let Some(AttentionWait { id, kind, place, expires_at }) = &item.wait {
-        // Whoever takes the run up finds that time is up.
-        if expires_at.is_some_and(|at| at <= now_ms()) {
-            return format!("escrow resume {run}");
-        }
-        return match kind {
-            WaitKind::Approval => format!("escrow approve {id}"),
-            WaitKind::Input => format!("escrow answer {id} TEXT"),
-            WaitKind::UnknownEffect => format!("escrow resume {run} --assume {place}=done|failed|retry"),
-            WaitKind::Nested => format!("escrow runs show {id}"),
-        };
-    }
-    match item.kind {
-        AttentionKind::Interrupted if item.count > 1 => "escrow resume --all".to_owned(),
-        AttentionKind::Interrupted => format!("escrow resume {run}"),
-        AttentionKind::Warning | AttentionKind::Waiting => format!("escrow runs show {run}"),
-        AttentionKind::Failed | AttentionKind::TimedOut | AttentionKind::Aborted => {
-            format!("escrow explain {run}")
-        }
-    }
+fn one(item: &AttentionItem) -> Value {
+    json!({ "item": documents::attention_item(item, now_ms()) })
 }
 
 fn show(item: &AttentionItem, paint: Paint) -> String {
@@ -132,7 +87,7 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
         let by = seen.by.as_ref().map(|by| format!(" by {}", printable(by))).unwrap_or_default();
         text.push_str(&format!("  {}{by}: {}\n", paint.dim("dismissed"), printable(&seen.note)));
     }
-    text.push_str(&format!("  {} {}\n", paint.dim("next:"), next(item)));
+    text.push_str(&format!("  {} {}\n", paint.dim("next:"), documents::next_command(item, now_ms())));
     text
 }
 
@@ -144,6 +99,6 @@ fn dismiss(arguments: &DismissArguments, app: &App, ui: &Ui) -> Result<Exit, Err
     };
     let item = attention::dismiss(app, &request)?;
     ui.say(&format!("dismissed {}; it returns when it happens again", item.fingerprint));
-    ui.data_if_machine(&json!({ "item": document(&item) }));
+    ui.data_if_machine(&one(&item));
     Ok(Exit::Completed)
 }

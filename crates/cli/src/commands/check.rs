@@ -1,9 +1,8 @@
 //! `escrow check`: everything that can be said of a playbook without running it.
 
-use escrow_app::Error;
+use escrow_app::{Error, documents};
 use escrow_model::CriticalityOrigin;
 use escrow_playbook::{CheckReport, ExpectedReport, report};
-use serde_json::json;
 
 use super::playbook_file;
 use crate::arguments::{CheckArguments, Output};
@@ -14,7 +13,7 @@ pub(crate) fn check(arguments: &CheckArguments, ui: &Ui) -> Result<Exit, Error> 
     let playbook = playbook_file::load(&arguments.file, ui)?;
     let report = report(&playbook.plan);
     if ui.output() != Output::Human {
-        ui.data(&json!({ "report": report, "diagnostics": playbook.warnings.diagnostics() }));
+        ui.data(&documents::check(&report, playbook.warnings.diagnostics()));
         return Ok(Exit::Completed);
     }
     let page = ui.page;

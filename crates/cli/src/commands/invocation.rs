@@ -3,12 +3,13 @@
 mod end;
 mod show;
 
+use escrow_app::documents;
 use escrow_app::invocations::{self, NewInvocation};
 use escrow_app::runs::parse_status;
 use escrow_app::{App, Error};
 use escrow_model::rfc3339;
 use escrow_runtime::entropy::now_ms;
-use escrow_store::{InvocationFilter, InvocationRow, Store};
+use escrow_store::{InvocationFilter, Store};
 use serde_json::{Value, json};
 
 use crate::arguments::{
@@ -33,7 +34,7 @@ fn start(arguments: &InvocationStart, app: &App, ui: &Ui) -> Result<Exit, Error>
     let row = invocations::start(app, NewInvocation { name, skill, prompt, by })?;
     match ui.output() {
         Output::Human => ui.page(&row.id),
-        Output::Json | Output::Jsonl => drop(ui.data(&json!({ "invocation": document(&row) }))),
+        Output::Json | Output::Jsonl => drop(ui.data(&json!({ "invocation": documents::invocation(&row) }))),
     }
     Ok(Exit::Completed)
 }
@@ -49,10 +50,13 @@ fn list(arguments: &InvocationList, store: &Store, ui: &Ui) -> Result<Exit, Erro
     let rows = store.invocations(&InvocationFilter { status, since, limit: Some(arguments.limit) })?;
     match ui.output() {
         Output::Json => {
-            let documents: Vec<Value> = rows.iter().map(document).collect();
+            let documents: Vec<Value> = rows.iter().map(documents::invocation).collect();
             ui.data(&json!({ "invocations": documents }));
         }
-        Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "invocation": document(row) })))),
+        Output::Jsonl => {
+            let one = |row| json!({ "invocation": documents::invocation(row) });
+            let _all_read = rows.iter().all(|row| ui.data(&one(row)));
+        }
         Output::Human if rows.is_empty() => ui.page("no invocations"),
         Output::Human => {
             let page = ui.page;
@@ -78,23 +82,4 @@ fn list(arguments: &InvocationList, store: &Store, ui: &Ui) -> Result<Exit, Erro
         }
     }
     Ok(Exit::Completed)
-}
-
-/// As `invocation list --output json` shows it; `docs/invocations.md` describes every field.
-fn document(row: &InvocationRow) -> Value {
-    json!({
-        "id": row.id,
-        "name": row.name,
-        "skill": row.skill,
-        "prompt": row.prompt,
-        "started_by": row.started_by,
-        "status": row.status,
-        "health": row.health,
-        "reason": row.reason,
-        "decisive_run_id": row.decisive_run,
-        "ended_by_hand": row.ended_by_hand,
-        "runs_count": row.runs(),
-        "started_at": rfc3339(row.started_at),
-        "ended_at": row.ended_at.map(rfc3339),
-    })
 }

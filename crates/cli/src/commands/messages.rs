@@ -1,6 +1,7 @@
 //! `escrow approve`, `deny`, `answer`: a message to a run that waits; and `escrow approvals`, the list of waits.
 
 use escrow_app::Error;
+use escrow_app::documents;
 use escrow_app::messages::{self, Decision, Delivered, Reply, Then};
 use escrow_model::{RunStatus, WaitKind};
 use escrow_runtime::entropy::now_ms;
@@ -53,23 +54,7 @@ pub(crate) fn approvals(shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     // What a nested run waits for is listed as its own.
     waits.retain(|wait| wait.kind != WaitKind::Nested);
     if ui.output() != Output::Human {
-        let documents: Vec<_> = waits
-            .iter()
-            .map(|wait| {
-                json!({
-                    "id": wait.id,
-                    "kind": wait.kind,
-                    "run_id": wait.run,
-                    "check": wait.check,
-                    "scope": wait.scope,
-                    "prompt": wait.prompt,
-                    "choices": wait.choices,
-                    "digest": wait.digest,
-                    "expires_at": wait.expires_at.map(escrow_model::rfc3339),
-                })
-            })
-            .collect();
-        ui.data(&json!({ "approvals": documents }));
+        ui.data(&documents::approvals(&waits));
         return Ok(Exit::Completed);
     }
     if waits.is_empty() {

@@ -4,6 +4,7 @@ mod add;
 mod export;
 
 use escrow_app::Error;
+use escrow_app::documents;
 use escrow_model::outcome::{self, KINDS};
 use escrow_model::{Millis, rfc3339};
 use escrow_runtime::entropy::now_ms;
@@ -33,10 +34,10 @@ fn list(arguments: &OutcomesList, store: &Store, ui: &Ui) -> Result<Exit, Error>
     match ui.output() {
         Output::Human => human(&rows, &filter, ui),
         Output::Json => {
-            let documents: Vec<Value> = rows.iter().map(OutcomeRow::document).collect();
+            let documents: Vec<Value> = rows.iter().map(documents::outcome).collect();
             ui.data(&json!({ "outcomes": documents }));
         }
-        Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "outcome": row.document() })))),
+        Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "outcome": documents::outcome(row) })))),
     }
     Ok(Exit::Completed)
 }
@@ -93,7 +94,7 @@ fn show(name: &str, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     let digest = outcome::digest(&recorded.outcome.kind, &recorded.outcome.content);
     let card = digest.map(|digest| digest.card);
     if ui.output() != Output::Human {
-        ui.data(&json!({ "outcome": row.document(), "card": card.ok() }));
+        ui.data(&json!({ "outcome": documents::outcome(&row), "card": card.ok() }));
         return Ok(Exit::Completed);
     }
     let paint = ui.page;

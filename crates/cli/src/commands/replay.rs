@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use escrow_app::Error;
 use escrow_app::runs::entries;
+use escrow_app::timeline::RunStart;
 use escrow_engine::{Change, Comparison, compare, redecide};
-use escrow_model::{Entry, Event, Plan, PlanReads, RunStatus};
+use escrow_model::{Entry, Plan, PlanReads, RunStatus};
 use escrow_store::{RunFilter, RunRow, Store};
 use serde_json::{Map, Value, json};
 
@@ -62,10 +63,7 @@ fn decide(row: &RunRow, journal: &[Entry], plan: &Arc<Plan>) -> Result<Compariso
 
 /// Names of the world that only the new playbook reads: they were not captured, so they are undefined here.
 fn unrecorded(journal: &[Entry], plan: &Plan) -> Vec<String> {
-    let Some(Event::RunStarted { plan: before, options, facts }) = journal.first().map(|entry| &entry.event)
-    else {
-        return Vec::new();
-    };
+    let Some(RunStart { plan: before, options, facts }) = RunStart::of(journal) else { return Vec::new() };
     let (old, new) = (PlanReads::of(before), PlanReads::of(plan));
     let mut missing: Vec<String> = new.env.difference(&old.env).map(|name| format!("env.{name}")).collect();
     if new.wants_git() && facts.git.is_none() && !options.payload.contains_key("filesChanged") {

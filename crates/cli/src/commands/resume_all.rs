@@ -1,5 +1,6 @@
 //! `escrow resume --all`: continues every run that no process drives and that can continue.
 
+use escrow_app::documents;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ impl Outcome {
         match resumed.outcome {
             Ok(run) => {
                 let words = run.reason().map(|reason| reason.code.as_str().to_owned()).unwrap_or_default();
-                let document = run.run_document();
+                let document = documents::run_summary(&run);
                 Outcome { id, playbook, status: Some(run.status()), words, document }
             }
             Err(error) => {

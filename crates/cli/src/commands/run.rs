@@ -1,5 +1,6 @@
 //! `escrow run`: reads a playbook, runs it, and says how it ended.
 
+use escrow_app::documents;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use escrow_app::runs::{self, EventSource, GivenInputs, Order};
 use escrow_app::{App, Error};
 use escrow_engine::Run;
 use escrow_model::Plan;
-use escrow_store::{OutcomeFilter, OutcomeRow, Store};
+use escrow_store::{OutcomeFilter, Store};
 use serde_json::{Value, json};
 
 use super::playbook_file;
@@ -138,10 +139,9 @@ pub(crate) fn report_driven(run: &Run, app: &App, ui: &Ui) -> Result<Exit, Error
 
 /// The document of a run, with the outcomes that people added: its journal does not have those.
 pub(crate) fn document(run: &Run, store: &Store) -> Value {
-    let mut document = run.document();
     let filter = OutcomeFilter { run: Some(run.options().run.clone()), ..OutcomeFilter::default() };
-    if let Ok(rows) = store.outcomes(&filter) {
-        document["outcomes"] = rows.iter().map(OutcomeRow::document).collect();
+    match store.outcomes(&filter) {
+        Ok(rows) => documents::run_with_outcomes(run, &rows),
+        Err(_) => documents::run(run),
     }
-    document
 }

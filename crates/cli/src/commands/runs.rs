@@ -1,5 +1,6 @@
 //! `escrow runs`: what ran, newest first, and one run in full.
 
+use escrow_app::documents;
 use escrow_app::runs::{is_driven, parse_status, replay};
 use escrow_app::{Error, invocations};
 use escrow_model::{RunStatus, rfc3339};
@@ -44,7 +45,7 @@ fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     };
     let rows = store.runs(&filter)?;
     if ui.output() != Output::Human {
-        let documents: Vec<Value> = rows.iter().map(document).collect();
+        let documents: Vec<Value> = rows.iter().map(documents::run_row).collect();
         match ui.output() {
             Output::Jsonl => documents.iter().all(|run| ui.data(&json!({ "run": run }))),
             Output::Human | Output::Json => ui.data(&json!({ "runs": documents })),
@@ -77,24 +78,6 @@ fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     }
     ui.page(&table.render());
     Ok(Exit::Completed)
-}
-
-/// The run object of a listing: the same as in the run's own document.
-pub(crate) fn document(row: &RunRow) -> Value {
-    let mut document = json!({
-        "id": row.id,
-        "playbook": row.playbook,
-        "status": row.status,
-        "reason": row.reason,
-        "invocation_id": row.invocation_id,
-        "started_at": rfc3339(row.started_at),
-        "ended_at": row.ended_at.map(rfc3339),
-        "warnings": row.warnings,
-    });
-    if let Some(overridden) = &row.overridden {
-        document["override"] = overridden.clone();
-    }
-    document
 }
 
 fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit, Error> {

@@ -164,6 +164,6 @@ fn a_recorded_run_can_be_decided_again_with_an_outcome() {
         let again = redecide(&recorded.journal, plan(text)).expect("it can be decided again");
         let run = Run::replay(&again.entries).expect("it replays");
         assert_eq!(run.reason().map(|reason| reason.code.as_str()), Some(reason));
-        assert_eq!(run.outcomes().len(), stored);
+        assert_eq!(run.outcomes().count(), stored);
     }
 }

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use escrow_engine::Run;
-use escrow_model::{ArtifactPath, Warning, hex};
+use escrow_model::{ArtifactPath, ProducedArtifact, Warning, hex};
 use escrow_runtime::inspection::{open_beneath, write_beneath};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Snapshot, Unsound};
@@ -70,16 +69,13 @@ impl Carried {
 /// The files that the journal says were delivered, as they are on the disk now.
 pub(super) fn artifacts(run: &Run) -> Vec<Carried> {
     let directory = PathBuf::from(&run.options().artifacts);
-    let document = run.document();
-    let produced = document["artifacts"]["produced"].as_array().cloned().unwrap_or_default();
     let mut all: Vec<Carried> = Vec::new();
-    for file in &produced {
-        let text = |name: &str| file[name].as_str().unwrap_or_default().to_owned();
-        let (path, sha256) = (text("path"), text("sha256"));
+    for file in produced(run) {
+        let (path, sha256) = (file.path.clone(), file.sha256.clone());
         if all.iter().any(|carried| carried.path == path) {
             continue;
         }
-        let size = file["size"].as_u64().unwrap_or(0);
+        let size = file.size;
         all.push(match content_beneath(&directory, &path, &sha256) {
             _ if holds_secret(run, &path) => Carried::without(&path, size, sha256, LeftOut::Secret),
             _ if size > BYTES_MAX => Carried::without(&path, size, sha256, LeftOut::TooLarge),
@@ -90,10 +86,14 @@ pub(super) fn artifacts(run: &Run) -> Vec<Carried> {
     all
 }
 
-/// A file that the run warned of stays out of a document that is meant for others.
+fn produced(run: &Run) -> &[ProducedArtifact] {
+    run.delivery().map_or(&[], |delivery| &delivery.produced)
+}
+
+/// A file that the run warned about does not leave in a document that is meant for others.
 fn holds_secret(run: &Run, path: &str) -> bool {
-    let produced = run.delivery().into_iter().flat_map(|delivery| &delivery.produced);
-    produced
+    produced(run)
+        .iter()
         .filter(|produced| produced.path == path)
         .any(|produced| run.warnings().contains(&Warning::secret_in_artifact(produced)))
 }
@@ -159,17 +159,14 @@ impl io::Write for HashWriter<'_> {
 
 /// Artifacts must be what the journal says, outputs what the document itself says. No path leads elsewhere.
 pub(super) fn check(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
-    let document = run.document();
-    let produced = document["artifacts"]["produced"].as_array().cloned().unwrap_or_default();
     for carried in &snapshot.artifacts {
         let problem =
             |problem: &str| Unsound::Artifact { path: carried.path.clone(), problem: problem.into() };
         if ArtifactPath::parse(&carried.path).is_err() {
             return Err(problem("leads out of the artifact directory"));
         }
-        let promised = produced.iter().any(|file: &Value| {
-            file["path"] == carried.path.as_str() && file["sha256"] == carried.sha256.as_str()
-        });
+        let promised =
+            produced(run).iter().any(|file| file.path == carried.path && file.sha256 == carried.sha256);
         if !promised {
             return Err(problem("is not what the journal says was delivered"));
         }

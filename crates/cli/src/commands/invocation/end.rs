@@ -1,11 +1,11 @@
 //! `escrow invocation end`: as its runs ended, or as a person says.
 
+use escrow_app::documents;
 use escrow_app::invocations::{self, EndRequest};
 use escrow_app::runs::parse_status;
 use escrow_app::{App, Error};
 use serde_json::json;
 
-use super::document;
 use crate::arguments::InvocationEndArguments;
 use crate::exit::Exit;
 use crate::terminal::Ui;
@@ -20,6 +20,6 @@ pub(super) fn end(arguments: &InvocationEndArguments, app: &App, ui: &Ui) -> Res
     let row = invocations::end(app, &request)?;
     let reason = row.reason.as_ref().map_or("", |reason| reason.code.as_str());
     ui.say(&format!("{}  {reason}", row.status.as_str().replace('_', " ")));
-    ui.data_if_machine(&json!({ "invocation": document(&row) }));
+    ui.data_if_machine(&json!({ "invocation": documents::invocation(&row) }));
     Ok(Exit::Completed)
 }

@@ -1,14 +1,14 @@
 //! `escrow invocation show`: its runs, its outcomes, and why it stands where it does.
 
 use escrow_app::Error;
+use escrow_app::documents::{self, Change};
 use escrow_app::invocations::find;
 use escrow_model::rfc3339;
 use escrow_store::{InvocationRow, OutcomeFilter, OutcomeRow, RunFilter, RunRow, Store};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::document;
 use crate::arguments::{InvocationShow, Output};
-use crate::commands::{history, runs};
+use crate::commands::history;
 use crate::exit::Exit;
 use crate::terminal::{Paint, Table, Ui, count, printable, status_painted};
 
@@ -18,7 +18,7 @@ const SHOWN_MAX: usize = 100;
 pub(super) fn show(arguments: &InvocationShow, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     let row = find(store, &arguments.id)?;
     if arguments.history {
-        let changes = store.transitions("invocation", &row.id)?.iter().map(history::transition).collect();
+        let changes = store.transitions("invocation", &row.id)?.iter().map(Change::from).collect();
         history::tell(changes, &json!({ "invocation": { "id": row.id } }), ui);
         return Ok(Exit::Completed);
     }
@@ -36,14 +36,7 @@ pub(super) fn show(arguments: &InvocationShow, store: &Store, ui: &Ui) -> Result
         ui.page(&page(&row, &all, &outcomes, primary.as_ref(), ui.page));
         return Ok(Exit::Completed);
     }
-    let runs: Vec<Value> = all.iter().map(runs::document).collect();
-    let outcomes: Vec<Value> = outcomes.iter().map(OutcomeRow::document).collect();
-    ui.data(&json!({
-        "invocation": document(&row),
-        "runs": runs,
-        "outcomes": outcomes,
-        "primary_outcome": primary.as_ref().map(OutcomeRow::document),
-    }));
+    ui.data(&documents::invocation_with(&row, &all, &outcomes, primary.as_ref()));
     Ok(Exit::Completed)
 }
 

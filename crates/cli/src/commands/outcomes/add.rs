@@ -1,5 +1,6 @@
 //! `escrow outcomes add`: an outcome from stdin, kept if its kind admits it.
 
+use escrow_app::documents;
 use std::io::{self, Read};
 
 use escrow_app::outcomes::{self, BYTES_MAX, NewOutcome};
@@ -22,15 +23,14 @@ pub(super) fn add(arguments: &AddArguments, app: &App, ui: &Ui) -> Result<Exit, 
     new.check()?;
     new.content = read_stdin()?;
     let added = outcomes::add(app, new)?;
-    let (recorded, run) = (&added.outcome, added.run_id.as_ref().map(|run| run.as_str()));
+    let recorded = &added.outcome;
     match ui.output() {
         Output::Human => {
             ui.page(recorded.id.as_str());
             ui.say(&format!("{}: {}", recorded.outcome.kind, printable(&recorded.outcome.summary)));
         }
         Output::Json | Output::Jsonl => {
-            let document = recorded.document(added.created_at, run, added.invocation_id.as_deref());
-            ui.data(&json!({ "outcome": document }));
+            ui.data(&json!({ "outcome": documents::added_outcome(&added) }));
         }
     }
     Ok(Exit::Completed)

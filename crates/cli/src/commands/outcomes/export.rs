@@ -1,5 +1,6 @@
 //! `escrow outcomes export`: as many as there are, in constant memory.
 
+use escrow_app::documents;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
@@ -31,7 +32,7 @@ pub(super) fn export(arguments: &OutcomesExport, store: &Store, ui: &Ui) -> Resu
             OutcomeFilter { after: after.clone(), oldest_first: true, limit: Some(PAGE), ..asked.clone() };
         let rows = store.outcomes(&page)?;
         for row in &rows {
-            match writeln!(output, "{}", row.document()) {
+            match writeln!(output, "{}", documents::outcome(row)) {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Completed),
                 written => written.map_err(unwritable)?,
             }

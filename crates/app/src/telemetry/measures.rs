@@ -1,12 +1,13 @@
-//! From entries of the journal to figures: runs, attempts, durations, retries and waits.
+//! Counts runs, attempts, durations, retries and waits.
 //!
 //! **Invariant:** pure, and bounded by what a playbook names: checks and reasons, never values.
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Ending, Entry, Event, Millis, ScopedCheck, Verdict};
+use escrow_model::{Ending, Millis, Verdict};
 
 use super::spans::kind_word;
+use crate::timeline::{Item, What};
 
 /// Upper bounds in seconds; the last bucket has none.
 pub(super) const BOUNDS: &[f64] =
@@ -25,7 +26,6 @@ pub(super) struct Measures {
     pub(super) waits: BTreeMap<Labels, u64>,
     pub(super) durations: BTreeMap<Labels, Histogram>,
     playbook: String,
-    started: BTreeMap<ScopedCheck, Millis>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,61 +37,75 @@ pub(super) struct Histogram {
 }
 
 impl Measures {
-    /// Learns what happened before this process, without counting it.
-    pub(super) fn learn(&mut self, entry: &Entry) {
-        match &entry.event {
-            Event::RunStarted { plan, .. } => self.playbook.clone_from(&plan.name),
-            Event::AttemptStarted { check, scope, .. } => {
-                self.started.insert(ScopedCheck::new(check, scope), entry.at);
-            }
-            Event::CheckJudged { check, scope, .. } => {
-                self.started.remove(&ScopedCheck::new(check, scope));
-            }
-            _ => {}
-        }
+    pub(super) fn new(playbook: &str) -> Measures {
+        Measures { playbook: playbook.to_owned(), ..Measures::default() }
     }
 
-    pub(super) fn take(&mut self, entry: &Entry) {
+    /// The time of an entry that was read, whether or not it is counted.
+    pub(super) fn advance(&mut self, at: Millis) {
         if self.since == 0 {
-            self.since = entry.at;
+            self.since = at;
         }
-        self.until = entry.at;
-        match &entry.event {
-            Event::AttemptAnswered { check, answer, .. } => {
+        self.until = at;
+    }
+
+    pub(super) fn take(&mut self, item: &Item<'_>) {
+        match &item.what {
+            What::AttemptAnswered { of, answer, .. } => {
                 let outcome = match &answer.ending {
                     Ending::Done => "done",
                     Ending::Fault(fault) => fault.code.as_str(),
                 };
-                let labels = self.labels(&[("escrow.check", check), ("escrow.outcome", outcome)]);
+                let labels = self.labels(&[("escrow.check", of.check), ("escrow.outcome", outcome)]);
                 *self.attempts.entry(labels).or_default() += 1;
             }
-            Event::CheckJudged { check, scope, verdict, .. } => {
-                if let Some(started) = self.started.get(&ScopedCheck::new(check, scope)) {
-                    let status = match verdict {
+            What::Judged(judged) => {
+                let check = judged.of.check;
+                if let Some(duration_ms) = judged.duration_ms {
+                    let status = match judged.verdict {
                         Verdict::Succeeded => "succeeded",
                         Verdict::Failed => "failed",
                     };
                     let labels = self.labels(&[("escrow.check", check), ("escrow.status", status)]);
-                    let took_ms = entry.at.saturating_sub(*started);
-                    self.durations.entry(labels).or_default().add(took_ms);
+                    self.durations.entry(labels).or_default().add(duration_ms);
+                }
+                if judged.retry.is_some() {
+                    self.count_retry(check);
                 }
             }
-            Event::RetryScheduled { check, .. } => {
-                let labels = self.labels(&[("escrow.check", check)]);
-                *self.retries.entry(labels).or_default() += 1;
-            }
-            Event::WaitStarted { check, kind, .. } => {
-                let labels = self.labels(&[("escrow.check", check), ("escrow.kind", kind_word(*kind))]);
+            What::RetryScheduled { of, .. } => self.count_retry(of.check),
+            What::WaitStarted { of, kind, .. } => {
+                let labels = self.labels(&[("escrow.check", of.check), ("escrow.kind", kind_word(*kind))]);
                 *self.waits.entry(labels).or_default() += 1;
             }
-            Event::RunEnded { reason } => {
+            What::RunEnded { reason } => {
                 let (status, code) = (reason.code.status().as_str(), reason.code.as_str());
                 let labels = self.labels(&[("escrow.status", status), ("escrow.reason", code)]);
                 *self.runs.entry(labels).or_default() += 1;
             }
-            _ => {}
+            What::RunStarted { .. }
+            | What::RunResumed
+            | What::RunReopened { .. }
+            | What::DeadlinePassed
+            | What::ArtifactsVerified { .. }
+            | What::AttemptStarted { .. }
+            | What::FanSettled { .. }
+            | What::Skipped { .. }
+            | What::Routed { .. }
+            | What::LoopBudgetExceeded { .. }
+            | What::IssueRaised { .. }
+            | What::WaitResolved { .. }
+            | What::ReconcileStarted { .. }
+            | What::Reconciled { .. }
+            | What::MessageRefused { .. }
+            | What::CancelRequested
+            | What::NestedStarted { .. } => {}
         }
-        self.learn(entry);
+    }
+
+    fn count_retry(&mut self, check: &str) {
+        let labels = self.labels(&[("escrow.check", check)]);
+        *self.retries.entry(labels).or_default() += 1;
     }
 
     fn labels(&self, more: &[(&'static str, &str)]) -> Labels {
@@ -107,8 +121,8 @@ impl Measures {
             && self.durations.is_empty()
     }
 
-    /// Forgets what was counted, where each export tells only what is new.
-    pub(super) fn begin_again(&mut self) {
+    /// Forgets what was counted: under delta temporality each export has only what is new.
+    pub(super) fn reset(&mut self) {
         self.since = self.until;
         self.runs.clear();
         self.attempts.clear();

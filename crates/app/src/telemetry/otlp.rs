@@ -1,12 +1,12 @@
-//! Spans and figures as the JSON of OTLP: `ExportTraceServiceRequest` and `ExportMetricsServiceRequest`.
+//! Spans and metrics as the JSON of OTLP: `ExportTraceServiceRequest` and `ExportMetricsServiceRequest`.
 
 use std::collections::BTreeMap;
 
 use escrow_model::{Millis, hex};
+use escrow_runtime::telemetry::Temporality;
 use serde_json::{Map, Value, json};
 
 use super::measures::{BOUNDS, Histogram, Labels, Measures};
-use super::settings::Temporality;
 use super::spans::{Attribute, Attributes, Outcome, Span};
 
 /// The attributes of the sending process.
@@ -49,7 +49,7 @@ pub(super) fn metrics(resource: &Resource, measures: &Measures, temporality: Tem
     }] })
 }
 
-/// The time that figures are for.
+/// The time that the metrics cover.
 struct Period {
     since: String,
     until: String,
