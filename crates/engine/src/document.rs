@@ -4,8 +4,9 @@ use escrow_model::{CheckIndex, CheckStatus, DeliveryStatus, Issue, ScopePath, Ve
 use serde_json::{Map, Value, json};
 
 use crate::overridden::Overridden;
+use crate::phase::Phase;
 use crate::run::Run;
-use crate::state::{Cell, Node, Phase};
+use crate::state::{Cell, Node};
 
 impl Run {
     /// The document of product.md §9. Derived from the journal alone, so it is the same at any time later.
