@@ -33,16 +33,16 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// What every verb understands.
+/// Options of every command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Shared {
-    /// How results are printed
+    /// The format of results on stdout
     #[arg(long, global = true, value_enum, default_value_t = Output::Human, value_name = "FORMAT")]
     pub(crate) output: Output,
-    /// Say nothing on stderr but errors
+    /// Print only errors on stderr
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
-    /// Where the state is kept, instead of the nearest `.escrow/`
+    /// The state directory, instead of the nearest `.escrow/`
     #[arg(long, global = true, env = "ESCROW_STATE", value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 }
@@ -62,43 +62,43 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Give one task to an agent, under the contract of its profile
     Agent(AgentArguments),
-    /// Test playbooks: a script answers for the world, and no process is started
+    /// Test playbooks with scripted answers, without starting a process
     Test(TestArguments),
     /// List runs, or show one
     Runs(RunsArguments),
-    /// Wait until a run ends, and exit as it does
+    /// Wait until a run ends or pauses, and exit with its code
     Wait(WaitArguments),
-    /// Begin, end, list or show what somebody asked for, with the runs that it led to
+    /// Start, end, list or show invocations, which group the runs of one request
     Invocation(InvocationArguments),
-    /// List what needs a person, by cause, with the next command
+    /// List what needs a person, grouped by cause, with the next command
     Attention(AttentionArguments),
     /// List what a run promised and delivered, or fetch one of its files
     Artifacts(ArtifactsArguments),
-    /// Print what a run's commands printed
+    /// Show the output of a run's commands
     Logs(LogsArguments),
-    /// End a run
+    /// End a run and every process it started
     Cancel(CancelArguments),
-    /// Go on with a run whose process is gone, or that waits or failed
+    /// Resume a run that was interrupted, waits or failed
     Resume(ResumeArguments),
-    /// Say why a run, or a check in it, came to what it came to; or what a code means
+    /// Show why a run or a check ended the way it did, or explain a code
     Explain(ExplainArguments),
-    /// Decide recorded runs again under another playbook; nothing is called
+    /// Decide recorded runs again under another playbook, without executing anything
     Replay(ReplayArguments),
-    /// Check that a run's journal, or an exported run, is whole and unchanged
+    /// Verify that a run's journal, or an exported run, is complete and unchanged
     Verify(VerifyArguments),
-    /// Remove runs that have ended, with their artifacts and output
+    /// Remove ended runs with their artifacts and output
     Gc(GcArguments),
-    /// List outcomes, show one, or keep one
+    /// List, show, add or export outcomes
     Outcomes(OutcomesArguments),
-    /// Judge items by rules
+    /// Judge JSON by rules
     Rules(RulesArguments),
-    /// List what waits for a person
+    /// List approvals and questions that wait for a person
     Approvals,
-    /// Let a check that waits for approval go on
+    /// Approve a waiting check
     Approve(ApproveArguments),
-    /// Refuse a check that waits for approval; the run ends
+    /// Deny a waiting check; the run ends
     Deny(ApproveArguments),
-    /// Answer a question that a run has asked
+    /// Answer a question of a run
     Answer(AnswerArguments),
     /// Speak the lifecycle wire of AI harnesses: events, envelopes, receipts
     #[command(disable_help_flag = true)]
@@ -107,9 +107,9 @@ pub(crate) enum Command {
     Eval(EvalArguments),
     /// Print a JSON Schema, for editors
     Schema(SchemaArguments),
-    /// Set up `.escrow/` here, with a first playbook
+    /// Create `.escrow/` with a first playbook
     Init(InitArguments),
-    /// Print a shell's completion script
+    /// Print a completion script for a shell
     Completions(CompletionsArguments),
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct RunArguments {
     /// The playbook
     #[arg(required = true)]
     pub(crate) file: Option<PathBuf>,
-    /// The event that the run is about, with its payload from a JSON file
+    /// The event that triggers the run, with its payload from a JSON file
     #[arg(long, value_name = "NAME[=FILE]")]
     pub(crate) event: Option<String>,
     /// An input of the playbook; may be repeated
@@ -130,13 +130,13 @@ pub(crate) struct RunArguments {
     /// Run only checks with one of these tags, and what they depend on
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     pub(crate) tags: Vec<String>,
-    /// Leave out checks with one of these tags
+    /// Exclude checks with one of these tags
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     pub(crate) exclude_tags: Vec<String>,
-    /// How many commands run at once, unless the playbook allows fewer [default: the number of cores]
+    /// The number of checks that run in parallel, unless the playbook allows fewer [default: the number of cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) jobs: Option<u32>,
-    /// Skip everything that would change the world, and say what it would have done
+    /// Skip external checks, and show what they would have done
     #[arg(long)]
     pub(crate) safe_mode: bool,
     #[command(flatten)]
@@ -146,16 +146,16 @@ pub(crate) struct RunArguments {
     pub(crate) reports: Vec<crate::report::Order>,
 }
 
-/// What a run is set in, whatever it runs.
+/// The surroundings of a run, shared by `run` and `agent`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Frame {
-    /// Where artifacts are delivered, instead of `.escrow/artifacts/<run>/`
+    /// The artifact directory, instead of `.escrow/artifacts/<run>/`
     #[arg(long, value_name = "DIR")]
     pub(crate) artifacts: Option<PathBuf>,
     /// End the run after this time, e.g. `30m`
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
-    /// Where the work is done, instead of here
+    /// The working directory, instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// The invocation that this run belongs to
@@ -198,10 +198,10 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct TestArguments {
-    /// Test files, or folders that hold `*.test.yaml`
+    /// Test files, or folders that contain `*.test.yaml`
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Only tests whose name has this text in it
+    /// Only tests whose name contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
 }
@@ -221,11 +221,11 @@ pub(crate) enum RunsAction {
     List(RunsList),
     /// Show one run
     Show(ShowArguments),
-    /// Say what a run that has ended came to; the record keeps who said so, why, and what it was before
+    /// Replace the status of an ended run; the journal keeps who, why, and the earlier status
     Override(OverrideArguments),
-    /// Write a run, whole, as one JSON document
+    /// Write a complete run as one JSON document
     Export(ExportArguments),
-    /// Take in a run that was exported elsewhere
+    /// Import an exported run
     Import(ImportArguments),
 }
 
@@ -274,45 +274,45 @@ pub(crate) struct ResumeArguments {
     /// A run: its id, a unique beginning of it, or `last`
     #[arg(required_unless_present = "all")]
     pub(crate) run: Option<String>,
-    /// Every run whose process is gone, one after another
+    /// Resume every run whose process is gone, one after another
     #[arg(long, conflicts_with_all = ["run", "failed", "assume"])]
     pub(crate) all: bool,
-    /// Of a run that failed, run again what failed and what depends on it
+    /// Run failed checks and their dependents again
     #[arg(long, conflicts_with = "assume")]
     pub(crate) failed: bool,
-    /// What became of an effect that nobody knows of; may be repeated
+    /// The result of an unknown effect; may be repeated
     #[arg(long, value_name = "CHECK=done|failed|retry")]
     pub(crate) assume: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArguments {
-    /// What waits, as `escrow approvals` lists it
+    /// The id that `escrow approvals` shows
     pub(crate) id: String,
-    /// Who decides, instead of the user of this shell
+    /// The name of the person who decides [default: the current user]
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
-    /// Only record it; whoever drives the run will find it
+    /// Only record the message; do not resume the run
     #[arg(long)]
     pub(crate) no_run: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArguments {
-    /// What waits, as `escrow approvals` lists it
+    /// The id that `escrow approvals` shows
     pub(crate) id: String,
     pub(crate) text: String,
-    /// Only record it; whoever drives the run will find it
+    /// Only record the message; do not resume the run
     #[arg(long)]
     pub(crate) no_run: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LifecycleArguments {
-    /// The verb and its arguments; without any, all of them are listed
+    /// The verb and its arguments; without a verb, all verbs are listed
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "VERB")]
     pub(crate) words: Vec<OsString>,
 }
@@ -322,7 +322,7 @@ pub(crate) struct EvalArguments {
     /// The expression
     #[arg(required_unless_present = "batch", allow_hyphen_values = true)]
     pub(crate) expression: Option<String>,
-    /// A JSON file whose members are the names that the expression sees
+    /// A JSON file that defines the names in the expression
     #[arg(long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
     /// The text is a block of statements, as in `script`
@@ -351,13 +351,13 @@ pub(crate) struct ReplayArguments {
     /// A run: its id, a unique beginning of it, or `last`
     #[arg(required_unless_present = "last")]
     pub(crate) run: Option<String>,
-    /// The newest N runs of the playbook that have ended
+    /// The newest N ended runs of the playbook
     #[arg(long, value_name = "N", conflicts_with = "run", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) last: Option<u32>,
-    /// The playbook to decide by, instead of the one that was run
+    /// The playbook to decide by, instead of the recorded one
     #[arg(long = "with", value_name = "FILE")]
     pub(crate) with: PathBuf,
-    /// Exit with 1 when something differs
+    /// Exit with 1 if anything differs
     #[arg(long)]
     pub(crate) fail_on_diff: bool,
 }
@@ -367,20 +367,20 @@ pub(crate) struct ExportArguments {
     /// A run: its id, a unique beginning of it, or `last`
     #[arg(default_value = "last")]
     pub(crate) run: String,
-    /// Where to, instead of stdout
+    /// The file to write, instead of stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// What `runs export` wrote
+    /// A file written by `runs export`
     pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// A run (its id, a unique beginning of it, or `last`), or a file that `runs export` wrote
+    /// A run (its id, a unique beginning of it, or `last`), or a file written by `runs export`
     #[arg(default_value = "last", value_name = "RUN | FILE")]
     pub(crate) subject: String,
 }
@@ -391,13 +391,13 @@ pub(crate) struct GcArguments {
     /// Remove runs that ended longer ago than this, e.g. `30d`
     #[arg(long, value_name = "DURATION", group = "retention")]
     pub(crate) older_than: Option<String>,
-    /// Keep the newest N runs whatever else is asked; alone, remove all others
+    /// Keep the newest N runs, whatever other options say; without other options, remove the rest
     #[arg(long, value_name = "N", group = "retention")]
     pub(crate) keep: Option<usize>,
-    /// Remove the oldest runs until all take no more than this, e.g. `500M`, `2G`
+    /// Remove the oldest runs until all runs together take no more than this, e.g. `500M`, `2G`
     #[arg(long, value_name = "SIZE", group = "retention")]
     pub(crate) max_size: Option<String>,
-    /// Only say what would be removed
+    /// Only list what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -410,7 +410,7 @@ pub(crate) struct SchemaArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
-    /// Where, instead of here
+    /// The directory, instead of the current one
     pub(crate) dir: Option<PathBuf>,
 }
 
@@ -419,21 +419,21 @@ pub(crate) struct CompletionsArguments {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Help and version are answers; everything else is a mistake of the author.
+/// Prints a clap error. Help and version exit with 0; everything else is a usage error.
 pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
     let printed = error.print();
     let good = !error.use_stderr();
     if !good && asks_for_json(std::env::args_os()) {
         let text = error.render().to_string();
         let (message, usage) = text.split_once("\n\nUsage:").unwrap_or((&text, ""));
-        let help = usage.lines().next().map_or("`--help` tells more", str::trim);
+        let help = usage.lines().next().map_or("see `--help`", str::trim);
         let failure = Failure::author("usage", message.trim_start_matches("error:").trim()).help(help);
         drop(writeln!(io::stdout().lock(), "{}", failure.document()));
     }
     if good && printed.is_ok() { Exit::Completed.into() } else { Exit::AuthorMustAct.into() }
 }
 
-/// Whether a command line that cannot be read wants its answer for tools: `--output json`, `--output=jsonl`.
+/// Whether an invalid command line asks for JSON: `--output json`, `--output=jsonl`.
 fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
     let words: Vec<OsString> = words.collect();
     let is_format = |word: &OsStr| word == "json" || word == "jsonl";

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 /// Does the work; if it panics, everything that it had started is ended while the stack unwinds.
 pub(crate) fn guarded(work: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode {
     panic::set_hook(Box::new(|panicked| {
-        let help = "the journal has everything up to here; please report what led to this";
+        let help = "the journal contains everything up to this point; please report what led to this";
         let told = format!("error: this is a bug in Escrow: {panicked}\n  help: {help}\n");
         drop(io::stderr().write_all(told.as_bytes()));
     }));

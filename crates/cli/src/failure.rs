@@ -129,10 +129,10 @@ impl From<SecretError> for Failure {
     fn from(error: SecretError) -> Failure {
         let message = error.to_string();
         if error.is_of_the_author() {
-            Failure::author("secret", message).help("a check asks for it; nothing was run without it")
+            Failure::author("secret", message).help("a check needs it; nothing was run")
         } else {
             Failure::world("secret", message)
-                .help("run it by hand to see why; its output is not shown, because it may hold the secret")
+                .help("run it by hand to see why; its output is not shown, because it may contain the secret")
         }
     }
 }

@@ -40,7 +40,7 @@ impl FromStr for Order {
             Some(("junit", _)) => Format::Junit,
             Some(("sarif", _)) => Format::Sarif,
             Some((other, _)) => {
-                return Err(format!("no report is called `{other}`: `junit` and `sarif` are"));
+                return Err(format!("unknown report `{other}`: use `junit` or `sarif`"));
             }
             None => return Err("write `junit=FILE` or `sarif=FILE`".into()),
         };
@@ -82,7 +82,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Ok(_) => fs::canonicalize(path)?,
         Err(_) => path.to_path_buf(),
     };
-    let name = path.file_name().ok_or_else(|| io::Error::other("this is no name of a file"))?;
+    let name = path.file_name().ok_or_else(|| io::Error::other("not a file name"))?;
     let temporary = path.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
     let written = fs::File::create(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;

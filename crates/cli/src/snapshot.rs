@@ -101,7 +101,7 @@ impl fmt::Display for Unsound {
             Unsound::Artifact { path, problem } => write!(formatter, "`{path}` {problem}"),
             Unsound::Outcome { id, problem } => write!(formatter, "outcome `{id}` {problem}"),
             Unsound::Invocation { problem } => {
-                write!(formatter, "what it says of its invocation is not sound: it {problem}")
+                write!(formatter, "its record of the invocation is invalid: it {problem}")
             }
             Unsound::Replay(why) => write!(formatter, "its journal cannot be replayed: {why}"),
         }
@@ -135,7 +135,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
     }
     let run = replay(&entries)?;
     if run.options().run != snapshot.run {
-        return Err(Unsound::Replay("it tells of another run".into()));
+        return Err(Unsound::Replay("it belongs to another run".into()));
     }
     files::check(&snapshot, &run)?;
     outcomes::check(&snapshot, &run)?;

@@ -66,7 +66,7 @@ impl StateDirectory {
     pub(crate) fn write(&self) -> Result<Arc<Store>, Failure> {
         self.create().map_err(|error| {
             Failure::world("state", format!("cannot write to `{}`: {error}", self.0.display()))
-                .help("choose another place with `--state DIR` or ESCROW_STATE")
+                .help("choose another directory with `--state DIR` or ESCROW_STATE")
         })?;
         Ok(Arc::new(Store::open(&self.database(), Mode::Write)?))
     }

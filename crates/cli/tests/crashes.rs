@@ -29,7 +29,7 @@ fn a_killed_run_is_shown_truthfully_and_goes_on_where_it_was() {
     assert_eq!(document["checks"]["second"]["status"], "running");
     assert_eq!(document["checks"]["third"]["status"], "pending");
     let shown = desk.escrow(&["runs", "show", "last"]).stdout;
-    assert!(shown.contains("nobody drives this run"), "{shown}");
+    assert!(shown.contains("the process that drove this run is gone"), "{shown}");
     assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0));
 
     desk.write("go", "");

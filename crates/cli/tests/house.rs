@@ -31,7 +31,7 @@ const WALLS: &[(&str, &[&str])] = &[
 
 /// Outside crates that belong into these rooms and no others.
 const SPECIALISTS: &[(&str, &[&str])] = &[
-    ("tokio", &["runtime", "store", "app", "cli", "simulator"]),
+    ("tokio", &["runtime", "store", "app", "studio", "cli", "simulator"]),
     ("rusqlite", &["store"]),
     ("granit-parser", &["playbook"]),
     ("jsonschema", &["contract"]),

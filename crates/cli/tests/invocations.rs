@@ -108,11 +108,11 @@ fn ending_takes_what_the_runs_came_to_or_what_somebody_says() {
     let id = start(&desk);
     let nothing = end(&id, &[]);
     assert_eq!(nothing.code, Some(2));
-    assert!(nothing.stderr.contains("nothing ran"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("has no runs"), "{}", nothing.stderr);
     run_in(&desk, FAILS, &id);
     let lie = end(&id, &["--status", "completed"]);
     assert_eq!(lie.code, Some(4));
-    assert!(lie.stderr.contains("came to failed") && lie.stderr.contains("--why"), "{}", lie.stderr);
+    assert!(lie.stderr.contains("ended as failed") && lie.stderr.contains("--why"), "{}", lie.stderr);
     assert_eq!(end(&id, &["--status", "timed_out"]).code, Some(2));
     assert_eq!(end(&id, &["--status", "fine"]).code, Some(2));
     assert_eq!(end(&id, &[]).code, Some(0));

@@ -99,7 +99,7 @@ fn artifacts_are_held_against_the_journal() {
     refused(&desk, &outside.to_string(), "leads out of the artifact directory");
     let mut output = export;
     output["outputs"][0]["path"] = json!("../evil.stdout");
-    refused(&desk, &output.to_string(), "is no name of an output file");
+    refused(&desk, &output.to_string(), "is not a name of an output file");
 }
 
 #[test]
@@ -271,5 +271,5 @@ fn what_people_said_of_the_invocation_travels_with_its_runs() {
     refused(&desk, &other.to_string(), "is of another invocation");
     let mut better: Value = serde_json::from_str(&late).expect("JSON");
     better["invocation"]["said"][1]["ended"]["status"] = json!("failed");
-    refused(&desk, &better.to_string(), "ends for a reason that is none");
+    refused(&desk, &better.to_string(), "ends with an unknown reason");
 }

@@ -314,3 +314,39 @@ fn what_was_denied_in_a_nested_run_stays_denied() {
     assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1));
     assert_eq!(desk.escrow(&["approvals"]).stdout, "nothing waits for a person\n", "nobody is asked again");
 }
+
+/// Git was once asked from a second runtime inside that of the drive, which panicked.
+#[test]
+fn a_nested_playbook_may_name_git_facts() {
+    let desk = Desk::new();
+    for arguments in [&["init", "--quiet", "--initial-branch=work"][..], &["config", "user.name", "somebody"]]
+    {
+        let done = std::process::Command::new("git").args(arguments).current_dir(desk.path()).status();
+        assert!(done.expect("git runs").success(), "git {arguments:?}");
+    }
+    let inner = "
+name: inner
+checks:
+  look: {type: command, exec: 'echo looked', if: 'branch === \"work\" && filesChanged.includes(\"inner.yaml\")'}
+";
+    desk.write("inner.yaml", inner);
+    let (code, document) = desk.run("checks: {nest: {type: playbook, playbook: inner.yaml}}");
+    assert_eq!(code, Some(0), "{document}");
+    assert_eq!(document["checks"]["nest"]["output"]["outputs"]["look"], "looked", "{document}");
+}
+
+/// The command was once run from a second runtime inside that of the drive, which panicked.
+#[test]
+fn a_nested_playbook_may_have_a_secret_that_a_command_prints() {
+    let desk = Desk::new();
+    let inner = "
+name: inner
+secrets: {TOKEN: {command: [printf, 'wonderful-%s', secret]}}
+checks:
+  use: {type: command, exec: 'test \"${TOKEN#wonderful-}\" = secret && echo \"got $TOKEN\"', secrets: [TOKEN]}
+";
+    desk.write("inner.yaml", inner);
+    let (code, document) = desk.run("checks: {nest: {type: playbook, playbook: inner.yaml}}");
+    assert_eq!(code, Some(0), "{document}");
+    assert_eq!(document["checks"]["nest"]["output"]["outputs"]["use"], "got ***", "{document}");
+}

@@ -75,7 +75,7 @@ fn a_word_without_a_name_or_one_that_lies_changes_nothing() {
     refused(&with(&["--why", "because"]), 2, "--by");
     refused(&with(&["--by", " ", "--why", "because"]), 2, "`--by`");
     refused(&with(&["--by", "ann", "--why", ""]), 2, "`--why`");
-    refused(&with(&["--by", "a\u{1b}[31m", "--why", "x"]), 2, "`--by` is one line");
+    refused(&with(&["--by", "a\u{1b}[31m", "--why", "x"]), 2, "`--by` must be one line");
     refused(
         &["runs", "override", &run, "--status", "failed", "--by", "a", "--why", "b"],
         4,
@@ -84,12 +84,12 @@ fn a_word_without_a_name_or_one_that_lies_changes_nothing() {
     refused(
         &["runs", "override", &run, "--status", "timed_out", "--by", "a", "--why", "b"],
         2,
-        "nobody can say",
+        "cannot be set to",
     );
     refused(
         &["runs", "override", &run, "--status", "running", "--by", "a", "--why", "b"],
         2,
-        "nobody can say",
+        "cannot be set to",
     );
     refused(&["runs", "override", &run, "--status", "delivered", "--by", "a", "--why", "b"], 2, "no status");
     refused(&["runs", "override", "r_nope", "--status", "failed", "--by", "a", "--why", "b"], 2, "no run");

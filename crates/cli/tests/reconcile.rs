@@ -58,7 +58,7 @@ fn an_effect_that_is_found_done_is_not_repeated() {
     assert_eq!((lines(&desk, "ledger"), lines(&desk, "trace")), (1, 1));
     assert_eq!(desk.read("looks"), "look 42; touch hacked\n", "the value is a word, and never code");
     assert!(!desk.path().join("hacked").exists());
-    assert!(resumed.stderr.contains("post may have taken effect: reconcile looks"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("post may have taken effect: running `reconcile`"), "{}", resumed.stderr);
     assert!(resumed.stderr.contains("post done: `result.exitCode === 0` holds"), "{}", resumed.stderr);
     let explained = desk.escrow(&["explain", "last", "post"]);
     assert!(explained.stdout.contains("as `reconcile` found"), "{}", explained.stdout);

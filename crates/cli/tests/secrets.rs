@@ -19,9 +19,9 @@ fn spellings() -> Vec<(&'static str, String)> {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let percent = |kept: &str, upper: bool| {
         bytes.iter().fold(String::new(), |mut text, byte| {
-            let message = char::from(*byte);
-            if message.is_ascii_alphanumeric() || kept.contains(message) {
-                text.push(message);
+            let letter = char::from(*byte);
+            if letter.is_ascii_alphanumeric() || kept.contains(letter) {
+                text.push(letter);
             } else if upper {
                 write!(text, "%{byte:02X}").expect("a string takes it");
             } else {
@@ -328,12 +328,12 @@ fn a_secret_that_cannot_be_had_stops_the_run_before_it_starts() {
         (
             "{ env: NO_SUCH_VARIABLE }",
             2,
-            "secret `TOKEN` is not there: the environment variable `NO_SUCH_VARIABLE` is not set",
+            "secret `TOKEN` is missing: the environment variable `NO_SUCH_VARIABLE` is not set",
         ),
         (
             "{ file: nowhere.txt }",
             2,
-            "secret `TOKEN` is not there: `nowhere.txt` cannot be read: No such file or directory (os error 2)",
+            "secret `TOKEN` is missing: `nowhere.txt` cannot be read: No such file or directory (os error 2)",
         ),
         ("{ file: empty.txt }", 2, "secret `TOKEN` is empty"),
         (
@@ -341,12 +341,8 @@ fn a_secret_that_cannot_be_had_stops_the_run_before_it_starts() {
             2,
             "secret `TOKEN` has fewer than 4 bytes: it could not be told from other text, and not be kept out of it",
         ),
-        ("{ command: [sh, fails.sh] }", 3, "secret `TOKEN` is not there: `sh` exited with 7"),
-        (
-            "{ command: [no-such-program] }",
-            3,
-            "secret `TOKEN` is not there: `no-such-program` cannot be found",
-        ),
+        ("{ command: [sh, fails.sh] }", 3, "secret `TOKEN` is missing: `sh` exited with 7"),
+        ("{ command: [no-such-program] }", 3, "secret `TOKEN` is missing: `no-such-program` cannot be found"),
     ] {
         refused(&desk, CANARY, source, exit, expected);
     }

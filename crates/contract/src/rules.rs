@@ -14,7 +14,7 @@ mod python;
 
 use std::sync::Arc;
 
-use escrow_expr::{Budget, Given, Program, Scope};
+use escrow_expr::{Budget, Program, Scope, ScopeValue};
 use escrow_model::{BrokenRule, Rule, RuleCheck};
 use regex::Regex;
 use serde_json::{Number, Value};
@@ -268,10 +268,10 @@ struct RuleScope<'a> {
 }
 
 impl Scope for RuleScope<'_> {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
         match name {
-            "value" => Some(Given::Json(self.value)),
-            "item" => Some(Given::Json(self.item)),
+            "value" => Some(ScopeValue::Json(self.value)),
+            "item" => Some(ScopeValue::Json(self.item)),
             _ => None,
         }
     }

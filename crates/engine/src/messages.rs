@@ -262,7 +262,7 @@ impl Run {
     /// Why a message changes nothing, if it does not.
     pub(crate) fn refusal(&self, message: &Message) -> Option<String> {
         let waiting = |id: &String, kinds: &[WaitKind]| match self.state.waits.get(id) {
-            None => Some(format!("nothing waits for `{id}`")),
+            None => Some(format!("no approval or question is called `{id}`")),
             Some(wait) if !kinds.contains(&wait.kind) => Some(format!("`{id}` waits for something else")),
             Some(_) => None,
         };

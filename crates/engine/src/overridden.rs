@@ -31,11 +31,11 @@ pub(crate) struct Overridden {
 pub enum NotOverridden {
     #[error("it has not ended: it is {}", .0.as_str())]
     NotEnded(RunStatus),
-    #[error("nobody can say that a run is {}", .0.as_str().replace('_', " "))]
+    #[error("the status of a run cannot be set to {}", .0.as_str().replace('_', " "))]
     NotForPeople(RunStatus),
     #[error("it is {} already", .0.as_str().replace('_', " "))]
     Same(RunStatus),
-    #[error("an override names who and why")]
+    #[error("an override needs a name and a reason")]
     Nameless,
 }
 

@@ -27,7 +27,7 @@ pub enum CannotRetry {
     NotEnded,
     #[error("it has completed, so nothing failed")]
     Completed,
-    #[error("a person denied it, and that stands")]
+    #[error("a person denied it, and a denial is final")]
     Denied,
 }
 

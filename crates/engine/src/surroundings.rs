@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use escrow_expr::{Given, Object, Scope};
+use escrow_expr::{Object, Scope, ScopeValue};
 use escrow_model::{Facts, Plan, RunOptions};
 use serde_json::{Map, Value, json};
 
@@ -112,10 +112,10 @@ struct StartView<'a> {
 }
 
 impl Scope for StartView<'_> {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
         match name {
-            "inputs" => Some(Given::Json(self.inputs)),
-            "env" => Some(Given::Object(self.environment)),
+            "inputs" => Some(ScopeValue::Json(self.inputs)),
+            "env" => Some(ScopeValue::Object(self.environment)),
             _ => None,
         }
     }
@@ -140,8 +140,8 @@ impl Environment {
 }
 
 impl Object for Environment {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
-        self.0.get(name).map(Given::Json)
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
+        self.0.get(name).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {

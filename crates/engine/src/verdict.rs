@@ -1,6 +1,6 @@
 //! Judges an answer by every contract of its check. A broken contract does not keep the others from being judged.
 
-use escrow_expr::Fault;
+use escrow_expr::EvalError;
 use escrow_model::{
     Answer, Check, CheckIndex, Delivery, Ending, FaultClass, FaultCode, Issue, IssueCode, Outcome,
     ReasonCode, RunStatus, ScopePath, Severity, Verdict,
@@ -217,7 +217,7 @@ fn text_hint(output: &Value) -> &'static str {
 }
 
 /// Text has no members. A name that does not exist has nothing to do with that.
-fn fault_hint(fault: &Fault, output: &Value) -> &'static str {
+fn fault_hint(fault: &EvalError, output: &Value) -> &'static str {
     if fault.name() == "TypeError" { text_hint(output) } else { "" }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use escrow_expr::{Budget, Given, List, Object, Scope};
+use escrow_expr::{Budget, List, Object, Scope, ScopeValue};
 use escrow_model::{Answer, CheckIndex, RoutingBlock, ScopePath};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -118,27 +118,27 @@ impl<'a> View<'a> {
 }
 
 impl Scope for View<'_> {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
         Some(match name {
-            "event" => Given::Object(&self.event),
-            "env" => Given::Object(&self.env),
-            "inputs" => Given::Json(&self.run.state.inputs),
-            "outputs" => Given::Object(&self.outputs),
-            "outputs_history" => Given::Object(&self.histories),
-            "outputs_raw" => Given::Object(&self.raw),
-            "memory" => Given::Object(&self.memory),
-            "filesChanged" => Given::Json(&self.run.surroundings.files.as_ref()?.0),
-            "filesCount" => Given::Json(&self.run.surroundings.files.as_ref()?.1),
-            "branch" => Given::Json(self.run.surroundings.branch.as_ref()?),
-            "baseBranch" => Given::Json(self.run.surroundings.base_branch.as_ref()?),
-            "checkName" => Given::Json(&self.name),
-            "attempt" => Given::Json(&self.attempt),
-            "item" => self.item.map_or(Given::Undefined, Given::Json),
+            "event" => ScopeValue::Object(&self.event),
+            "env" => ScopeValue::Object(&self.env),
+            "inputs" => ScopeValue::Json(&self.run.state.inputs),
+            "outputs" => ScopeValue::Object(&self.outputs),
+            "outputs_history" => ScopeValue::Object(&self.histories),
+            "outputs_raw" => ScopeValue::Object(&self.raw),
+            "memory" => ScopeValue::Object(&self.memory),
+            "filesChanged" => ScopeValue::Json(&self.run.surroundings.files.as_ref()?.0),
+            "filesCount" => ScopeValue::Json(&self.run.surroundings.files.as_ref()?.1),
+            "branch" => ScopeValue::Json(self.run.surroundings.branch.as_ref()?),
+            "baseBranch" => ScopeValue::Json(self.run.surroundings.base_branch.as_ref()?),
+            "checkName" => ScopeValue::Json(&self.name),
+            "attempt" => ScopeValue::Json(&self.attempt),
+            "item" => self.item.map_or(ScopeValue::Undefined, ScopeValue::Json),
             "output" => {
                 let after = self.after.as_ref()?;
-                Given::Record { value: &after.answer.output, beside: &after.record }
+                ScopeValue::Record { value: &after.answer.output, extra: &after.record }
             }
-            "result" => Given::Object(&self.after.as_ref()?.record),
+            "result" => ScopeValue::Object(&self.after.as_ref()?.record),
             _ => return None,
         })
     }
@@ -151,8 +151,8 @@ impl Scope for View<'_> {
         self.run.surroundings.association.as_deref()
     }
 
-    fn memory(&self, namespace: &str) -> Option<Given<'_>> {
-        self.run.state.memory.get(namespace).map(Given::Json)
+    fn memory(&self, namespace: &str) -> Option<ScopeValue<'_>> {
+        self.run.state.memory.get(namespace).map(ScopeValue::Json)
     }
 }
 
@@ -173,10 +173,10 @@ impl<'a> EventObject<'a> {
 }
 
 impl Object for EventObject<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         match name {
-            "name" | "event_name" => Some(Given::Json(&self.name)),
-            other => self.payload.get(other).map(Given::Json),
+            "name" | "event_name" => Some(ScopeValue::Json(&self.name)),
+            other => self.payload.get(other).map(ScopeValue::Json),
         }
     }
 
@@ -189,8 +189,8 @@ impl Object for EventObject<'_> {
 struct MemoryObject<'a>(Option<&'a Value>);
 
 impl Object for MemoryObject<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
-        self.0?.get(name).map(Given::Json)
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
+        self.0?.get(name).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -206,13 +206,13 @@ struct EnvObject<'a> {
 }
 
 impl Object for EnvObject<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         let state = &self.run.state;
         self.own
             .get(name)
             .or_else(|| state.env.get(name))
             .or_else(|| self.run.surroundings.environment.get(name))
-            .map(Given::Json)
+            .map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -267,9 +267,9 @@ impl<'a> Outputs<'a> {
 }
 
 impl Object for Outputs<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         let other = self.0.run.graph.find(name)?;
-        self.of(other).map(Given::Json)
+        self.of(other).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -280,14 +280,14 @@ impl Object for Outputs<'_> {
 struct RawOutputs<'a>(Viewpoint<'a>);
 
 impl Object for RawOutputs<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         let run = self.0.run;
         let other = run.graph.find(name)?;
         let fan = &run.state.plan.check(other).fan;
         let toward = self.0.toward(other);
         // A check that maps beside this one is seen whole: every item, not this one's.
         let whole = if fan.is_empty() { toward } else { toward.truncated(fan.len() - 1) };
-        run.outputs_below(other, &whole).map(Given::Json)
+        run.outputs_below(other, &whole).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -327,15 +327,15 @@ impl<'a> Histories<'a> {
 }
 
 impl Object for Histories<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         let other = self.viewpoint.run.graph.find(name)?;
         if let Some(slice) = self.pass.get(&other) {
-            return Some(Given::List(slice));
+            return Some(ScopeValue::List(slice));
         }
         let toward = self.viewpoint.toward(other);
         match self.viewpoint.run.state.checks[other.place()].histories.get(&toward) {
-            Some(history) => Some(Given::List(history)),
-            None => Some(Given::Json(empty_list())),
+            Some(history) => Some(ScopeValue::List(history)),
+            None => Some(ScopeValue::Json(empty_list())),
         }
     }
 
@@ -351,8 +351,8 @@ impl List for Slice<'_> {
         self.0.len()
     }
 
-    fn item(&self, index: usize) -> Option<Given<'_>> {
-        self.0.get(index).map(|one| Given::Json(&one.answer.output))
+    fn item(&self, index: usize) -> Option<ScopeValue<'_>> {
+        self.0.get(index).map(|one| ScopeValue::Json(&one.answer.output))
     }
 }
 
@@ -361,16 +361,16 @@ impl List for AnswerHistory {
         self.0.len()
     }
 
-    fn item(&self, index: usize) -> Option<Given<'_>> {
-        self.0.get(index).map(|one| Given::Json(&one.answer.output))
+    fn item(&self, index: usize) -> Option<ScopeValue<'_>> {
+        self.0.get(index).map(|one| ScopeValue::Json(&one.answer.output))
     }
 }
 
 struct Record<'a>(&'a Map<String, Value>);
 
 impl Object for Record<'_> {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
-        self.0.get(name).map(Given::Json)
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
+        self.0.get(name).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {

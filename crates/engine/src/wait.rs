@@ -109,7 +109,7 @@ impl Run {
     /// Short enough to type, and the same in every replay. Two waits of one check differ by the entry at which
     /// they began.
     fn wait_id(&self, kind: WaitKind, location: &Location, digest: &str) -> String {
-        let message = match kind {
+        let prefix = match kind {
             WaitKind::Approval => 'a',
             WaitKind::Input => 'q',
             WaitKind::UnknownEffect => 'u',
@@ -118,6 +118,6 @@ impl Run {
         let name = &self.state.plan.check(location.check).name;
         let (run, entry) = (&self.state.options.run, self.state.entries);
         let text = format!("{run}\0{name}\0{}\0{entry}\0{digest}", location.scope);
-        format!("{message}_{}", hex(&Sha256::digest(text.as_bytes())[..6]))
+        format!("{prefix}_{}", hex(&Sha256::digest(text.as_bytes())[..6]))
     }
 }

@@ -1,4 +1,4 @@
-//! How long expressions take: cached and cold, over small contexts and large ones.
+//! Evaluation time of expressions: compiled and cold, over small and large contexts.
 
 use divan::{Bencher, black_box};
 use escrow_expr::{Budget, JsonScope, Program};

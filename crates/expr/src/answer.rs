@@ -1,9 +1,9 @@
-//! What an evaluation gives: a JSON value, or undefined.
+//! The result of an evaluation: a JSON value, or undefined.
 
 use serde_json::{Map, Number, Value as Json};
 
 use crate::evaluate::Evaluator;
-use crate::fault::Outcome;
+use crate::exception::EvalResult;
 use crate::number;
 use crate::value::Value;
 
@@ -28,32 +28,32 @@ impl Answer {
         self.value
     }
 
-    /// JavaScript's truth of the value before it became JSON: NaN and -0 are false, a function is true.
+    /// JavaScript truthiness of the value before its conversion to JSON: NaN and -0 are false, a function is true.
     pub fn is_truthy(&self) -> bool {
         self.truthy
     }
 }
 
-/// Deeper values would overflow the stack of whoever drops them.
+/// Dropping a deeper JSON value recursively could overflow the stack.
 const DEPTH_MAX: usize = 100;
 
 impl<'a> Evaluator<'a> {
-    pub(crate) fn answer(&mut self, value: &Value<'a>) -> Outcome<'a, Answer> {
+    pub(crate) fn answer(&mut self, value: &Value<'a>) -> EvalResult<'a, Answer> {
         let truthy = self.is_truthy(value);
         let mut open = Vec::new();
         Ok(Answer { value: self.json_of(value, &mut open)?, truthy })
     }
 
-    /// A copy of the value as JSON; `None` for what JSON leaves out.
+    /// A copy of the value as JSON; `None` for values that JSON omits.
     pub(crate) fn json_of(
         &mut self,
         value: &Value<'a>,
         open: &mut Vec<Value<'a>>,
-    ) -> Outcome<'a, Option<Json>> {
+    ) -> EvalResult<'a, Option<Json>> {
         self.step()?;
-        let value = self.plainly(value);
+        let value = self.effective(value);
         Ok(Some(match &value {
-            Value::Undefined | Value::Unset | Value::Function(_) | Value::Cell(_) => return Ok(None),
+            Value::Undefined | Value::Uninitialized | Value::Function(_) | Value::Cell(_) => return Ok(None),
             Value::Builtin(builtin) if !builtin.is_namespace() => return Ok(None),
             Value::Null => Json::Null,
             Value::Bool(value) => Json::Bool(*value),
@@ -68,7 +68,7 @@ impl<'a> Evaluator<'a> {
                 }
                 if open.len() >= DEPTH_MAX {
                     return Err(self.error(
-                        crate::fault::ErrorKind::Range,
+                        crate::exception::ErrorClass::Range,
                         format!("the value nests deeper than {DEPTH_MAX} levels"),
                     ));
                 }
@@ -85,7 +85,7 @@ impl<'a> Evaluator<'a> {
         }))
     }
 
-    fn list_to_json(&mut self, value: &Value<'a>, open: &mut Vec<Value<'a>>) -> Outcome<'a, Json> {
+    fn list_to_json(&mut self, value: &Value<'a>, open: &mut Vec<Value<'a>>) -> EvalResult<'a, Json> {
         let length = self.list_length(value).unwrap_or(0);
         self.charge_values(length)?;
         let mut items = Vec::with_capacity(length);
@@ -96,7 +96,7 @@ impl<'a> Evaluator<'a> {
         Ok(Json::Array(items))
     }
 
-    fn object_to_json(&mut self, value: &Value<'a>, open: &mut Vec<Value<'a>>) -> Outcome<'a, Json> {
+    fn object_to_json(&mut self, value: &Value<'a>, open: &mut Vec<Value<'a>>) -> EvalResult<'a, Json> {
         let keys = self.keys(value)?;
         self.charge_values(keys.len() * 3)?;
         let mut members = Map::with_capacity(keys.len());

@@ -1,4 +1,4 @@
-//! One line in, one line out: the pure function behind `escrow eval --batch`.
+//! Answers one JSON request per line: the pure function behind `escrow eval --batch`.
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -9,7 +9,7 @@ use crate::scope::JsonScope;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Question {
+struct Request {
     expr: String,
     #[serde(default)]
     context: Option<Json>,
@@ -24,17 +24,17 @@ pub fn answer_line(line: &str, budget: Budget) -> String {
 }
 
 fn answer(line: &str, budget: Budget) -> Json {
-    let question: Question = match serde_json::from_str(line) {
-        Ok(question) => question,
+    let request: Request = match serde_json::from_str(line) {
+        Ok(request) => request,
         Err(error) => return failed("InputError", &format!("the line is not a question: {error}")),
     };
     let program =
-        if question.block { Program::block(&question.expr) } else { Program::expression(&question.expr) };
+        if request.block { Program::block(&request.expr) } else { Program::expression(&request.expr) };
     let program = match program {
         Ok(program) => program,
         Err(error) => return failed("SyntaxError", &error.message),
     };
-    let context = question.context.unwrap_or_else(|| json!({}));
+    let context = request.context.unwrap_or_else(|| json!({}));
     match program.evaluate(&JsonScope(&context), budget) {
         Ok(answer) => match answer.into_json() {
             Some(value) => json!({ "value": value }),

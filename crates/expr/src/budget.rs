@@ -15,10 +15,10 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// What fits the smallest stack an evaluation may run on (2 MiB, unoptimised), with room to spare.
+    /// Fits the smallest stack an evaluation may run on (2 MiB, unoptimised) with a margin.
     pub const DEPTH_MAX: u32 = 400;
 
-    /// Small enough for a check to try constants while it reads a file.
+    /// Small enough to evaluate constants while a playbook is checked.
     pub(crate) const CONSTANT: Budget = Budget { steps: 10_000, memory_bytes: 1 << 20, depth: 200 };
 }
 

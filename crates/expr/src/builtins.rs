@@ -1,7 +1,7 @@
-//! Every helper and standard function, by name.
+//! The table of helpers and standard functions.
 //!
-//! **Invariant:** this table is the whole surface. What is not in it is `undefined`: there are no prototypes
-//! to walk, no clock, no randomness.
+//! **Invariant:** this table is complete. A name outside it is `undefined`: the language has no prototype chain, no
+//! clock and no randomness.
 
 mod array;
 mod array_change;
@@ -131,7 +131,7 @@ builtins! {
 }
 
 impl Builtin {
-    /// What a free name means before the scope is asked.
+    /// The built-in that a free name denotes; built-ins take precedence over the scope.
     pub(crate) fn global(name: &str) -> Option<Builtin> {
         [Group::Helper, Group::Namespace, Group::Constructor, Group::Global]
             .into_iter()

@@ -1,8 +1,8 @@
-//! What lies below a node, in the order it is written.
+//! The children of a node, in source order.
 
 use crate::tree::{Body, Function, Node, NodeId, Property, Statement, StatementId, Target, TargetId, Tree};
 
-/// The expressions right below a node; those of a function's body are below the function.
+/// The direct child expressions of a node; the body of a function counts as children of the function.
 pub(crate) fn of_node(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     let mut below = Vec::new();
     match tree.node(id) {
@@ -32,11 +32,11 @@ pub(crate) fn of_node(tree: &Tree, id: NodeId) -> Vec<NodeId> {
         | Node::Chain(node)
         | Node::Unary(_, node)
         | Node::Delete(node)
-        | Node::Update { place: node, .. } => below.push(*node),
+        | Node::Update { target: node, .. } => below.push(*node),
         Node::Index { object: left, index: right, .. }
         | Node::Binary(_, left, right)
         | Node::Logical(_, left, right)
-        | Node::Compound { place: left, value: right, .. } => below.extend([*left, *right]),
+        | Node::Compound { target: left, value: right, .. } => below.extend([*left, *right]),
         Node::Call { callee, arguments, .. } | Node::New { callee, arguments } => {
             below.push(*callee);
             below.extend(arguments.iter().map(|item| item.node()));
@@ -59,7 +59,7 @@ pub(crate) fn of_function(tree: &Tree, function: &Function, below: &mut Vec<Node
 
 fn of_target(tree: &Tree, id: TargetId, below: &mut Vec<NodeId>) {
     match tree.target(id) {
-        Target::Place(_) => {}
+        Target::Simple(_) => {}
         Target::Default { target, value } => {
             of_target(tree, *target, below);
             below.push(*value);

@@ -1,11 +1,11 @@
 //! Evaluates a program over a scope, within a budget.
 //!
-//!   Tree ──Evaluator──▶ Value, or the Failure that stopped it
+//!   Tree ──Evaluator──▶ Value, or the Exception that stopped the evaluation
 //!         ▲
-//!       Scope (borrowed, read only where a name is met)
+//!       Scope (borrowed; read when a name is evaluated)
 //!
 //! **Invariant:** every sub-expression costs a step, every nesting costs depth and every allocation is charged
-//! before it is made; the recursion of the evaluator is the depth of its budget.
+//! before it is made. The evaluator recurses no deeper than the depth of its budget.
 
 mod access;
 mod assign;
@@ -19,10 +19,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::budget::Budget;
+use crate::eval_error::{EvalError, EvalErrorKind};
+use crate::exception::{ErrorClass, EvalResult, Exception};
 use crate::explain::Recorder;
-use crate::fault::{ErrorKind, Failure, Fault, FaultKind, Outcome};
-use crate::heap::{Array, Heap, Members, Plain};
-use crate::scope::{Given, Scope};
+use crate::heap::{Array, Heap, Members, PlainObject};
+use crate::scope::{Scope, ScopeValue};
 use crate::tree::{Function, NameId, NodeId, Tree};
 use crate::value::{Text, Value};
 
@@ -30,7 +31,7 @@ pub(crate) use access::identity;
 pub(crate) use function::Arguments;
 pub(crate) use operator::power;
 
-/// What a written value costs in the heap, rounded up.
+/// Bytes charged for a value on the heap, rounded up.
 const VALUE_BYTES: usize = 32;
 
 pub(crate) struct Evaluator<'a> {
@@ -50,11 +51,11 @@ pub(crate) struct Evaluator<'a> {
     globals: Vec<(NameId, Value<'a>)>,
     /// Values of the scope that the program changed: where they are, and the copy that replaces them.
     changed: BTreeMap<usize, Value<'a>>,
-    /// What `memory.set` and its kin wrote, by namespace.
+    /// Values written by `memory.set`, `memory.increment` and `memory.append`, by namespace.
     pub(crate) written: BTreeMap<String, u32>,
     pub(crate) memory_writable: bool,
     pub(crate) writes: Vec<(String, String, Value<'a>)>,
-    /// Arrays being joined, so that one inside itself ends.
+    /// Arrays being joined; an array inside itself joins as the empty string.
     joining: Vec<Value<'a>>,
     /// The value of the last expression statement, which is the value of a script.
     completion: Value<'a>,
@@ -85,12 +86,12 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Runs the whole source. `completion` says that the last expression statement is the value.
-    pub(crate) fn run(&mut self, main: &'a Function, completion: bool) -> Outcome<'a> {
+    pub(crate) fn run(&mut self, main: &'a Function, completion: bool) -> EvalResult<'a> {
         let value = self.run_main(main)?;
         Ok(if completion { std::mem::replace(&mut self.completion, Value::Undefined) } else { value })
     }
 
-    pub(crate) fn step(&mut self) -> Outcome<'a, ()> {
+    pub(crate) fn step(&mut self) -> EvalResult<'a, ()> {
         match self.steps_left.checked_sub(1) {
             Some(left) => {
                 self.steps_left = left;
@@ -101,7 +102,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Charges work that is proportional to `count`.
-    pub(crate) fn work(&mut self, count: usize) -> Outcome<'a, ()> {
+    pub(crate) fn work(&mut self, count: usize) -> EvalResult<'a, ()> {
         match self.steps_left.checked_sub(count as u64) {
             Some(left) => {
                 self.steps_left = left;
@@ -111,18 +112,18 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Charges looking at every byte of a text.
-    pub(crate) fn scan(&mut self, bytes: usize) -> Outcome<'a, ()> {
+    /// Charges a search through the bytes of a text.
+    pub(crate) fn scan(&mut self, bytes: usize) -> EvalResult<'a, ()> {
         self.work(bytes / 64)
     }
 
-    /// Charges going through a text character by character, which costs more than looking for a byte.
-    pub(crate) fn walk(&mut self, bytes: usize) -> Outcome<'a, ()> {
+    /// Charges a walk over the characters of a text, which costs more than a search for a byte.
+    pub(crate) fn walk(&mut self, bytes: usize) -> EvalResult<'a, ()> {
         self.work(bytes / 16)
     }
 
     /// Charges an allocation, before it is made.
-    pub(crate) fn charge(&mut self, bytes: usize) -> Outcome<'a, ()> {
+    pub(crate) fn charge(&mut self, bytes: usize) -> EvalResult<'a, ()> {
         match self.memory_left.checked_sub(bytes as u64 + 16) {
             Some(left) => {
                 self.memory_left = left;
@@ -132,17 +133,17 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(crate) fn charge_values(&mut self, count: usize) -> Outcome<'a, ()> {
+    pub(crate) fn charge_values(&mut self, count: usize) -> EvalResult<'a, ()> {
         self.work(count / 4)?;
         self.charge(count.saturating_mul(VALUE_BYTES))
     }
 
-    pub(crate) fn descend(&mut self) -> Outcome<'a, ()> {
+    pub(crate) fn descend(&mut self) -> EvalResult<'a, ()> {
         self.descend_by(1)
     }
 
-    /// Goes deeper by what several nestings of sub-expressions would put on the stack.
-    pub(crate) fn descend_by(&mut self, levels: u32) -> Outcome<'a, ()> {
+    /// Charges the depth of several nested sub-expressions at once.
+    pub(crate) fn descend_by(&mut self, levels: u32) -> EvalResult<'a, ()> {
         match self.depth_left.checked_sub(levels) {
             Some(left) => {
                 self.depth_left = left;
@@ -161,35 +162,35 @@ impl<'a> Evaluator<'a> {
     }
 
     #[cold]
-    fn exhausted(&self, message: &'static str) -> Box<Failure<'a>> {
-        Box::new(Failure::Budget { message, span: self.here() })
+    fn exhausted(&self, message: &'static str) -> Box<Exception<'a>> {
+        Box::new(Exception::Budget { message, span: self.here() })
     }
 
-    /// Where the evaluation is. A program of empty statements has no nodes at all.
+    /// The span of the current node. A program of empty statements has no nodes.
     fn here(&self) -> crate::span::Span {
         self.tree.spans.get(self.current.0 as usize).copied().unwrap_or_default()
     }
 
     #[cold]
-    pub(crate) fn error(&self, kind: ErrorKind, message: impl Into<String>) -> Box<Failure<'a>> {
-        Box::new(Failure::Error { kind, message: message.into(), span: self.here() })
+    pub(crate) fn error(&self, kind: ErrorClass, message: impl Into<String>) -> Box<Exception<'a>> {
+        Box::new(Exception::Error { kind, message: message.into(), span: self.here() })
     }
 
     #[cold]
-    pub(crate) fn type_error(&self, message: impl Into<String>) -> Box<Failure<'a>> {
-        self.error(ErrorKind::Type, message)
+    pub(crate) fn type_error(&self, message: impl Into<String>) -> Box<Exception<'a>> {
+        self.error(ErrorClass::Type, message)
     }
 
-    pub(crate) fn given(&mut self, given: Given<'a>) -> Value<'a> {
-        match given {
-            Given::Undefined => Value::Undefined,
-            Given::Json(json) => Value::json(json),
-            Given::Object(object) => Value::Object(object),
-            Given::List(list) => Value::List(list),
-            Given::Record { value, beside } => {
+    pub(crate) fn scope_value(&mut self, value: ScopeValue<'a>) -> Value<'a> {
+        match value {
+            ScopeValue::Undefined => Value::Undefined,
+            ScopeValue::Json(json) => Value::json(json),
+            ScopeValue::Object(object) => Value::Object(object),
+            ScopeValue::List(list) => Value::List(list),
+            ScopeValue::Record { value, extra } => {
                 let known = self.heap.records.iter().position(|(json, _)| std::ptr::eq(*json, value));
                 let position = known.unwrap_or_else(|| {
-                    self.heap.records.push((value, beside));
+                    self.heap.records.push((value, extra));
                     self.heap.records.len() - 1
                 });
                 Value::Record(handle(position))
@@ -203,33 +204,33 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn new_plain(&mut self, members: Members<'a>) -> Value<'a> {
-        self.heap.plains.push(Plain { members, error: None, frozen: false });
+        self.heap.plains.push(PlainObject { members, error: None, frozen: false });
         Value::Plain(handle(self.heap.plains.len() - 1))
     }
 
-    pub(crate) fn new_text(&mut self, text: String) -> Outcome<'a> {
-        // The text exists already; its maker charged for it. This pays for the copy into a shared one.
+    pub(crate) fn new_text(&mut self, text: String) -> EvalResult<'a> {
+        // The caller has already charged for the text.
         Ok(Value::Text(Text::Shared(Rc::from(text))))
     }
 
-    /// Turns a failure into what callers see.
-    pub(crate) fn fault(&mut self, failure: Failure<'a>) -> Fault {
-        match failure {
-            Failure::Budget { message, span } => Fault::new(
-                FaultKind::Budget,
+    /// Converts an exception into the error that callers see.
+    pub(crate) fn eval_error(&mut self, exception: Exception<'a>) -> EvalError {
+        match exception {
+            Exception::Budget { message, span } => EvalError::new(
+                EvalErrorKind::Budget,
                 "BudgetError",
                 format!("the expression was stopped: {message}"),
                 span,
             ),
-            Failure::Error { kind, message, span } => {
-                Fault::new(kind.fault_kind(), kind.name(), message, span)
+            Exception::Error { kind, message, span } => {
+                EvalError::new(kind.eval_error_kind(), kind.name(), message, span)
             }
-            Failure::Thrown { value, span } => self.thrown(&value, span),
+            Exception::Thrown { value, span } => self.thrown(&value, span),
         }
     }
 
-    fn thrown(&mut self, value: &Value<'a>, span: crate::span::Span) -> Fault {
-        // Describing what was thrown must not fail for want of budget.
+    fn thrown(&mut self, value: &Value<'a>, span: crate::span::Span) -> EvalError {
+        // Describing the thrown value must succeed even when the budget is exhausted.
         self.steps_left = self.steps_left.max(10_000);
         self.memory_left = self.memory_left.max(1 << 20);
         let error = match value {
@@ -238,19 +239,23 @@ impl<'a> Evaluator<'a> {
         };
         let Some(error) = error else {
             let message = self.text_of(value).map_or_else(|_| String::new(), |text| text.to_string());
-            return Fault::new(FaultKind::Thrown, "Error", message, span);
+            return EvalError::new(EvalErrorKind::Thrown, "Error", message, span);
         };
         let mut part = |name: &str, default: &str| match self.get_member(value, name) {
             Ok(Value::Text(text)) => text.to_string(),
             Ok(_) | Err(_) => default.to_owned(),
         };
         let (name, message) = (part("name", error.kind.name()), part("message", &error.message));
-        let kind = if error.kind == ErrorKind::Error { FaultKind::Thrown } else { error.kind.fault_kind() };
-        Fault::new(kind, name, message, span)
+        let kind = if error.kind == ErrorClass::Error {
+            EvalErrorKind::Thrown
+        } else {
+            error.kind.eval_error_kind()
+        };
+        EvalError::new(kind, name, message, span)
     }
 }
 
-/// Budgets keep every collection far below `u32`.
+/// A heap index as `u32`: every budget keeps collections far smaller.
 pub(crate) fn handle(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }

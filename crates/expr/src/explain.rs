@@ -1,6 +1,6 @@
-//! Why an expression gave what it gave: each sub-expression with its value.
+//! Explains a result: each sub-expression with its value.
 //!
-//! **Invariant:** bounded, whatever was evaluated: so many parts, each value shown in so many characters.
+//! **Invariant:** an explanation is bounded in its number of parts and in the characters shown of each value.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 
 use crate::answer::Answer;
 use crate::children;
+use crate::eval_error::EvalError;
 use crate::evaluate::Evaluator;
-use crate::fault::Fault;
 use crate::tree::{Function, Node, NodeId, Tree};
 use crate::value::Value;
 
@@ -21,10 +21,10 @@ const PARTS_MAX: usize = 200;
 /// How many characters of a value are shown.
 const SHOWN_MAX: usize = 60;
 
-/// How many values are written down in all; beyond that, evaluations are only counted.
+/// How many values are formatted in all; further evaluations are only counted.
 const WRITTEN_MAX: u32 = 2_000;
 
-/// An evaluation, told part by part.
+/// The parts of an evaluation with their values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     pub source: String,
@@ -46,7 +46,7 @@ pub struct Part {
     pub times: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
-    /// Where the value is pointed out: the operator, the name of a member, or the start.
+    /// The byte under which the value is printed: the operator, the name of a member, or the start.
     #[serde(skip)]
     anchor: usize,
 }
@@ -65,7 +65,7 @@ impl Recorder {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Notes the value of a node.
+    /// Records the value of a node.
     #[cold]
     pub(crate) fn record(&mut self, id: NodeId, value: &Value<'a>) {
         let Some(recorder) = &mut self.recorder else { return };
@@ -87,9 +87,9 @@ impl<'a> Evaluator<'a> {
         *entry = (shown, entry.1.saturating_add(1));
     }
 
-    /// Writes the start of a value. What does not fit is left out, not walked.
+    /// Formats the start of a value. Items beyond the limit are not visited.
     fn show(&mut self, value: &Value<'a>, depth: usize, shown: &mut String) {
-        let value = self.plainly(value);
+        let value = self.effective(value);
         if let Some(length) = self.list_length(&value) {
             if depth >= 2 {
                 let _ = write!(shown, "[… {length} items]");
@@ -167,7 +167,7 @@ impl Explanation {
         tree: &Tree,
         main: &Function,
         recorder: &Recorder,
-        result: &Result<Answer, Fault>,
+        result: &Result<Answer, EvalError>,
     ) -> Explanation {
         let mut roots = Vec::new();
         children::of_function(tree, main, &mut roots);
@@ -196,7 +196,7 @@ impl Explanation {
     }
 }
 
-/// The part of a node; a node that says nothing by itself gives way to those below it.
+/// The part of a node. A node without a value worth showing is replaced by the parts of its children.
 fn parts_of(source: &str, tree: &Tree, id: NodeId, recorder: &Recorder, left: &mut usize) -> Vec<Part> {
     if *left == 0 {
         return Vec::new();
@@ -211,7 +211,7 @@ fn parts_of(source: &str, tree: &Tree, id: NodeId, recorder: &Recorder, left: &m
         | Node::Undefined
         | Node::Standard(_)
         | Node::Regex(_) => return Vec::new(),
-        // A method is told by its call, a chain by its last link.
+        // The call shows a method's value, the last link that of a chain.
         Node::Function(_) | Node::Chain(_) => false,
         Node::Member { .. } | Node::Index { .. } => shown.is_some() || !is_called(tree, id),
         _ => true,
@@ -238,7 +238,7 @@ fn parts_of(source: &str, tree: &Tree, id: NodeId, recorder: &Recorder, left: &m
     }]
 }
 
-/// Whether a member is only there to be called. Calls never record their callee.
+/// Whether a member is the callee of a call. Calls do not record their callee.
 fn is_called(tree: &Tree, id: NodeId) -> bool {
     tree.nodes.iter().any(|node| matches!(node, Node::Call { callee, .. } if *callee == id))
 }
@@ -284,7 +284,7 @@ impl fmt::Display for Explanation {
 }
 
 impl Explanation {
-    /// Values hang below the places they belong to.
+    /// Prints each value below the operator or name it belongs to.
     fn as_columns(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{}", self.source)?;
         let column = |byte: usize| self.source.get(..byte).map_or(0, |before| before.chars().count());

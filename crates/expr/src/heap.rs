@@ -1,13 +1,13 @@
-//! What an evaluation builds: arrays, objects, functions, collections.
+//! The heap of an evaluation: the arrays, objects, functions and collections it builds.
 //!
-//! **Invariant:** nothing is freed before the evaluation ends and everything was charged to its budget first.
+//! **Invariant:** nothing is freed before the evaluation ends, and every allocation was charged to the budget first.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use serde_json::Value as Json;
 
-use crate::fault::ErrorKind;
+use crate::exception::ErrorClass;
 use crate::pattern::Pattern;
 use crate::scope::Object;
 use crate::tree::FunctionId;
@@ -16,7 +16,7 @@ use crate::value::{Text, Value};
 #[derive(Default)]
 pub(crate) struct Heap<'a> {
     pub(crate) arrays: Vec<Array<'a>>,
-    pub(crate) plains: Vec<Plain<'a>>,
+    pub(crate) plains: Vec<PlainObject<'a>>,
     pub(crate) functions: Vec<Closure>,
     pub(crate) collections: Vec<Collection<'a>>,
     pub(crate) regexes: Vec<RegexObject<'a>>,
@@ -32,16 +32,16 @@ pub(crate) struct Array<'a> {
 }
 
 #[derive(Default)]
-pub(crate) struct Plain<'a> {
+pub(crate) struct PlainObject<'a> {
     pub(crate) members: Members<'a>,
     pub(crate) error: Option<ErrorObject<'a>>,
     pub(crate) frozen: bool,
 }
 
-/// What makes an object an error; neither part is enumerable.
+/// The non-enumerable parts of an error object.
 #[derive(Clone)]
 pub(crate) struct ErrorObject<'a> {
-    pub(crate) kind: ErrorKind,
+    pub(crate) kind: ErrorClass,
     pub(crate) message: Text<'a>,
 }
 
@@ -81,14 +81,14 @@ pub(crate) enum CollectionKind {
     Map,
 }
 
-/// A `Set` or a `Map`. Removed entries leave a gap so that walks keep their place.
+/// A `Set` or a `Map`. Removed entries leave a gap, so that positions of running iterations stay valid.
 pub(crate) struct Collection<'a> {
     pub(crate) kind: CollectionKind,
     pub(crate) entries: Vec<Option<(Value<'a>, Value<'a>)>>,
     pub(crate) index: BTreeMap<CollectionKey<'a>, usize>,
 }
 
-/// How a collection tells its keys apart.
+/// A key in the form by which a collection compares it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CollectionKey<'a> {
     Undefined,
@@ -99,11 +99,11 @@ pub(crate) enum CollectionKey<'a> {
     Identity(u8, usize),
 }
 
-/// The members of an object in the order they came.
+/// The members of an object in insertion order.
 #[derive(Default)]
 pub(crate) struct Members<'a> {
     entries: Vec<(Text<'a>, Value<'a>)>,
-    /// Only for objects that are too large to search one by one.
+    /// Only for objects with more than `SEARCHED_MAX` members; smaller ones are searched linearly.
     index: Option<BTreeMap<Text<'a>, usize>>,
 }
 

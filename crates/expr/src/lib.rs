@@ -1,18 +1,19 @@
 //! The expression language: parse once, evaluate within a budget, explain.
 //!
-//!   source ──Program::expression──▶ Program ──evaluate(scope, budget)──▶ Answer, or a Fault
+//!   source ──Program::expression──▶ Program ──evaluate(scope, budget)──▶ Answer, or a EvalError
 //!
-//! **Invariant:** no clock, no randomness, no I/O. Every evaluation ends within its budget, whatever the
-//! input, and says why when it cannot give a value.
+//! **Invariant:** no clock, no randomness, no I/O. Every evaluation of every input ends within its budget, with a
+//! value or with a typed error.
 
 mod answer;
 mod batch;
 mod budget;
 mod builtins;
 mod children;
+mod eval_error;
 mod evaluate;
+mod exception;
 mod explain;
-mod fault;
 mod heap;
 mod number;
 mod parse;
@@ -31,11 +32,11 @@ mod value;
 pub use answer::Answer;
 pub use batch::answer_line;
 pub use budget::Budget;
+pub use eval_error::{EvalError, EvalErrorKind};
 pub use explain::{Explanation, Part};
-pub use fault::{Fault, FaultKind};
 pub use program::{MemoryWrite, Program};
 pub use reads::{HelperCall, NameRead, PathRead, Reads};
-pub use scope::{Given, JsonScope, List, Object, Scope};
+pub use scope::{JsonScope, List, Object, Scope, ScopeValue};
 pub use syntax_error::SyntaxError;
 
 /// The names of all helpers, for "did you mean".

@@ -17,7 +17,7 @@ pub(crate) fn to_text(value: f64) -> String {
     }
     let (sign, digits, exponent) = decimal(value);
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
-    // `point` is where the decimal point stands, counted from the first digit.
+    // `point` is the position of the decimal point, counted from the first digit.
     let point = exponent + 1;
     let body = if (count..=21).contains(&point) {
         digits + &"0".repeat(usize::try_from(point - count).unwrap_or(0))
@@ -43,7 +43,7 @@ fn decimal(value: f64) -> (&'static str, String, i32) {
     (if value < 0.0 { "-" } else { "" }, digits, exponent.parse().unwrap_or(0))
 }
 
-/// What `Number(text)` gives.
+/// The result of `Number(text)`.
 pub(crate) fn from_text(text: &str) -> f64 {
     let text = trim(text);
     if text.is_empty() {
@@ -61,14 +61,14 @@ pub(crate) fn from_text(text: &str) -> f64 {
     if decimal_prefix(text) == text.len() { parse_decimal(text) } else { f64::NAN }
 }
 
-/// What `parseFloat(text)` gives: the longest start that is a number.
+/// The result of `parseFloat(text)`: the longest prefix that is a number.
 pub(crate) fn parse_float(text: &str) -> f64 {
     let text = trim(text);
     let end = decimal_prefix(text);
     if end == 0 { f64::NAN } else { parse_decimal(&text[..end]) }
 }
 
-/// What `parseInt(text, radix)` gives.
+/// The result of `parseInt(text, radix)`.
 pub(crate) fn parse_int(text: &str, radix: f64) -> f64 {
     let text = trim(text);
     let (sign, text) = match text.as_bytes().first() {
@@ -117,7 +117,7 @@ fn parse_decimal(text: &str) -> f64 {
     }
 }
 
-/// How many bytes at the start make a decimal number.
+/// The length in bytes of the longest prefix that is a decimal number.
 fn decimal_prefix(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |mut at: usize| {
@@ -153,7 +153,7 @@ fn decimal_prefix(text: &str) -> usize {
     end
 }
 
-/// The blanks JavaScript trims.
+/// The white space that JavaScript trims.
 pub(crate) fn is_blank(c: char) -> bool {
     matches!(
         c,
@@ -182,7 +182,7 @@ pub(crate) fn to_integer(value: f64) -> i64 {
     if value.is_nan() { 0 } else { value.trunc() as i64 }
 }
 
-/// A count or index as a number; beyond 2^53 nothing here can be that long.
+/// A count or index as a number. Budgets keep counts far below 2^53.
 pub(crate) fn from_count(count: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "lengths stay far below 2^53")]
     {
@@ -195,7 +195,7 @@ pub(crate) fn to_fixed(value: f64, digits: usize) -> String {
     if !value.is_finite() || value.abs() >= 1e21 {
         return to_text(value);
     }
-    // More digits than any double has behind the point: the text is exact.
+    // More decimals than any double has, so the text is exact.
     let exact = format!("{:.*}", 1080, value.abs());
     let (whole, part) = exact.split_once('.').unwrap_or((&exact, ""));
     let kept = format!("{whole}{}", &part[..digits]);
@@ -254,7 +254,7 @@ pub(crate) fn to_radix(value: f64, radix: u32) -> String {
     let (mut whole, mut part) = (value.abs().trunc(), value.abs().fract());
     let base = f64::from(radix);
     let mut digits = Vec::new();
-    // A double knows nothing below its 53 bits, so those digits are zero.
+    // A double has no information below its 53 bits, so those digits are zero.
     while whole >= 9_007_199_254_740_992.0 {
         whole /= base;
         digits.push('0');

@@ -1,11 +1,12 @@
-//! Turns tokens into a tree.
+//! Parses tokens into a tree.
 //!
 //!   source ──tokens──▶ Parser ──Tree──▶ resolve
 //!
-//! **Invariant:** recursion is counted, and so is the depth of what was built; both have limits.
+//! **Invariant:** both the recursion of the parser and the depth of the tree it builds are limited.
 
 mod expression;
 mod function;
+mod literal;
 mod statement;
 mod target;
 
@@ -13,24 +14,24 @@ use std::collections::BTreeMap;
 
 use crate::span::Span;
 use crate::syntax_error::SyntaxError;
-use crate::token::{Kind, Mark, Token, tokens};
+use crate::token::{Punctuator, Token, TokenKind, tokens};
 use crate::tree::{
     Body, Declaration, Frame, Function, FunctionId, Item, NESTING_MAX, NameId, Node, NodeId, Property,
     Statement, StatementId, Target, TargetId, Tree,
 };
 
-/// Beyond this a source is data that went astray, not something a person wrote.
+/// A longer source is data in the wrong place, not an expression that a person wrote.
 pub(crate) const SOURCE_BYTES_MAX: usize = 256 * 1024;
 
-/// How deep the parser may recurse; a level of it takes more stack than a level of the tree.
+/// How deep the parser may recurse. A parser level takes more stack than a level of the tree.
 const LEVEL_MAX: u16 = 128;
 
-/// Names are looked up one by one, which is fastest for what people write and needs a bound for the rest.
+/// Lookup of names is linear, which is fastest for ordinary sources and needs a bound for hostile ones.
 const DECLARED_MAX: u16 = 2_000;
 
 pub(crate) type Parsed<T> = Result<T, Box<SyntaxError>>;
 
-/// A whole source as a function without parameters, and whether it returns somewhere itself.
+/// A whole source as a function without parameters. `returns` says whether it has a `return` of its own.
 pub(crate) struct ParsedSource {
     pub(crate) tree: Tree,
     pub(crate) main: Function,
@@ -50,11 +51,11 @@ pub(crate) fn expression(source: &str) -> Parsed<ParsedSource> {
 pub(crate) fn statements(source: &str) -> Parsed<ParsedSource> {
     let mut parser = Parser::new(source)?;
     let mut body = Vec::new();
-    while parser.kind() != &Kind::End {
+    while parser.kind() != &TokenKind::End {
         body.push(parser.statement()?);
     }
     let main = Function { body: Body::Block(body.into()), frame: parser.pop_frame(), ..Function::default() };
-    Ok(ParsedSource { tree: parser.tree, main, returns: parser.returns_outside })
+    Ok(ParsedSource { tree: parser.tree, main, returns: parser.main_returns })
 }
 
 struct Parser<'s> {
@@ -68,16 +69,16 @@ struct Parser<'s> {
     level: u16,
     /// The deepest node of the function being read, counted from its start.
     deepest: u16,
-    returns_outside: bool,
+    main_returns: bool,
     /// How many names the whole source declares.
     declared: u16,
     interned: BTreeMap<&'s str, NameId>,
     frames: Vec<Frame>,
-    /// Indexes into `frames` where functions start: that is where a `var` goes.
+    /// Indexes into `frames` of the frames of functions, which own `var` declarations.
     function_frames: Vec<usize>,
-    /// `in` belongs to the loop while the head of a `for` is read.
+    /// Set while the head of a `for` is parsed, where `in` is not an operator.
     no_in: bool,
-    /// A default in `{ a = 1 }` that only a pattern may hold, until the literal turns out to be one.
+    /// The span of a `{ a = 1 }` default, an error unless the literal turns out to be a pattern.
     stray_default: Option<Span>,
 }
 
@@ -98,7 +99,7 @@ impl<'s> Parser<'s> {
             level: 0,
             deepest: 0,
             declared: 0,
-            returns_outside: false,
+            main_returns: false,
             interned: BTreeMap::new(),
             frames: vec![Frame::default()],
             function_frames: vec![0],
@@ -111,7 +112,7 @@ impl<'s> Parser<'s> {
         &self.tokens[self.at]
     }
 
-    fn kind(&self) -> &Kind {
+    fn kind(&self) -> &TokenKind {
         &self.tokens[self.at].kind
     }
 
@@ -136,20 +137,20 @@ impl<'s> Parser<'s> {
         self.tokens[self.at.saturating_sub(1)].span
     }
 
-    fn is(&self, mark: Mark) -> bool {
-        self.kind() == &Kind::Mark(mark)
+    fn is(&self, punctuator: Punctuator) -> bool {
+        self.kind() == &TokenKind::Punctuator(punctuator)
     }
 
-    fn accept(&mut self, mark: Mark) -> bool {
-        let found = self.is(mark);
+    fn accept(&mut self, punctuator: Punctuator) -> bool {
+        let found = self.is(punctuator);
         if found {
             self.advance();
         }
         found
     }
 
-    fn expect(&mut self, mark: Mark, wanted: &str) -> Parsed<Span> {
-        if self.is(mark) { Ok(self.advance()) } else { Err(self.unexpected(wanted)) }
+    fn expect(&mut self, punctuator: Punctuator, wanted: &str) -> Parsed<Span> {
+        if self.is(punctuator) { Ok(self.advance()) } else { Err(self.unexpected(wanted)) }
     }
 
     fn word(&self) -> Option<&'s str> {
@@ -157,7 +158,7 @@ impl<'s> Parser<'s> {
     }
 
     fn word_of(&self, token: &Token) -> Option<&'s str> {
-        (token.kind == Kind::Word).then(|| &self.source[token.span.range()])
+        (token.kind == TokenKind::Word).then(|| &self.source[token.span.range()])
     }
 
     fn is_word(&self, word: &str) -> bool {
@@ -181,14 +182,22 @@ impl<'s> Parser<'s> {
 
     fn expect_end(&self) -> Parsed<()> {
         self.refuse_stray_default()?;
-        if self.kind() == &Kind::End { Ok(()) } else { Err(self.unexpected("the end of the expression")) }
+        if self.kind() == &TokenKind::End {
+            Ok(())
+        } else {
+            Err(self.unexpected("the end of the expression"))
+        }
     }
 
     fn unexpected(&self, wanted: &str) -> Box<SyntaxError> {
         let found = match self.kind() {
-            Kind::End => "the end".to_owned(),
-            Kind::Chunk { .. } => "a template".to_owned(),
-            Kind::Number(_) | Kind::Text(_) | Kind::Word | Kind::Regex { .. } | Kind::Mark(_) => {
+            TokenKind::End => "the end".to_owned(),
+            TokenKind::Chunk { .. } => "a template".to_owned(),
+            TokenKind::Number(_)
+            | TokenKind::Text(_)
+            | TokenKind::Word
+            | TokenKind::Regex { .. }
+            | TokenKind::Punctuator(_) => {
                 format!("`{}`", shortened(&self.source[self.span().range()]))
             }
         };
@@ -234,7 +243,7 @@ impl<'s> Parser<'s> {
 
     fn add_target(&mut self, target: Target) -> TargetId {
         let depth = match &target {
-            Target::Place(node) => self.depth(*node),
+            Target::Simple(node) => self.depth(*node),
             Target::Default { target, value } => self.depth(*value).max(self.target_depth(*target)),
             Target::Array { items, rest } => {
                 items.iter().flatten().chain(rest).map(|item| self.target_depth(*item)).max().unwrap_or(0)
@@ -296,11 +305,11 @@ impl<'s> Parser<'s> {
             | Node::Chain(node)
             | Node::Unary(_, node)
             | Node::Delete(node)
-            | Node::Update { place: node, .. } => self.depth(*node),
+            | Node::Update { target: node, .. } => self.depth(*node),
             Node::Index { object: left, index: right, .. }
             | Node::Binary(_, left, right)
             | Node::Logical(_, left, right)
-            | Node::Compound { place: left, value: right, .. } => deepest(&[*left, *right]),
+            | Node::Compound { target: left, value: right, .. } => deepest(&[*left, *right]),
             Node::Call { callee, arguments, .. } | Node::New { callee, arguments } => {
                 self.depth(*callee).max(items(arguments))
             }

@@ -2,8 +2,8 @@
 //!
 //!   /pattern/flags ──translate──▶ regex::Regex
 //!
-//! **Invariant:** matching takes time linear in the text, whatever the pattern. What such an engine cannot
-//! do (look-around, back-references) is refused when the pattern is read, never guessed at.
+//! **Invariant:** matching takes time linear in the text for every pattern. Look-around and back-references, which
+//! such an engine cannot offer, are refused when the pattern is compiled.
 
 use regex::{Regex, RegexBuilder};
 
@@ -12,7 +12,7 @@ use crate::syntax_error::SyntaxError;
 
 /// Compiled size in bytes; a pattern beyond it is refused.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
-/// Longer than anything a person writes.
+/// Longer patterns are refused: no person writes them.
 const PATTERN_BYTES_MAX: usize = 8 * 1024;
 
 #[derive(Clone, Debug)]
@@ -24,35 +24,35 @@ pub(crate) struct Pattern {
     pub(crate) regex: Regex,
 }
 
-/// Why a pattern was refused.
+/// The reason why a pattern was refused.
 #[derive(Debug)]
-pub(crate) struct Refused(pub(crate) String);
+pub(crate) struct PatternError(pub(crate) String);
 
-impl Refused {
+impl PatternError {
     pub(crate) fn at(self, span: Span) -> Box<SyntaxError> {
         SyntaxError::new(self.0, span)
     }
 }
 
 impl Pattern {
-    pub(crate) fn compile(source: &str, flags: &str) -> Result<Pattern, Refused> {
+    pub(crate) fn compile(source: &str, flags: &str) -> Result<Pattern, PatternError> {
         let (mut ignore_case, mut multi_line, mut dot_all) = (false, false, false);
         let (mut global, mut sticky) = (false, false);
         for (position, flag) in flags.char_indices() {
             let seen = flags[..position].contains(flag);
             match flag {
-                _ if seen => return Err(Refused(format!("the flag `{flag}` stands twice"))),
+                _ if seen => return Err(PatternError(format!("the flag `{flag}` stands twice"))),
                 'i' => ignore_case = true,
                 'm' => multi_line = true,
                 's' => dot_all = true,
                 'g' => global = true,
                 'y' => sticky = true,
                 'u' | 'd' => {}
-                other => return Err(Refused(format!("`{other}` is not a flag of a pattern"))),
+                other => return Err(PatternError(format!("`{other}` is not a flag of a pattern"))),
             }
         }
         if source.len() > PATTERN_BYTES_MAX {
-            return Err(Refused(format!("a pattern may have {PATTERN_BYTES_MAX} bytes")));
+            return Err(PatternError(format!("a pattern may have {PATTERN_BYTES_MAX} bytes")));
         }
         let mut translated = Translation {
             rest: source,
@@ -69,8 +69,8 @@ impl Pattern {
             .nest_limit(100)
             .build()
             .map_err(|error| match error {
-                regex::Error::CompiledTooBig(_) => Refused("this pattern is too large".to_owned()),
-                other => Refused(format!("this is not a pattern: {}", first_line(&other.to_string()))),
+                regex::Error::CompiledTooBig(_) => PatternError("this pattern is too large".to_owned()),
+                other => PatternError(format!("this is not a pattern: {}", first_line(&other.to_string()))),
             })?;
         let sorted: String = "dgimsuy".chars().filter(|flag| flags.contains(*flag)).collect();
         Ok(Pattern { source: source.into(), flags: sorted.into(), global, sticky, regex })
@@ -104,7 +104,7 @@ impl<'p> Translation<'p> {
         Some(c)
     }
 
-    fn run(&mut self) -> Result<(), Refused> {
+    fn run(&mut self) -> Result<(), PatternError> {
         while let Some(c) = self.next() {
             match c {
                 '\\' => self.escape()?,
@@ -120,7 +120,7 @@ impl<'p> Translation<'p> {
                     self.text.push(c);
                 }
                 '*' | '+' | '?' if self.repeats_a_repetition(c) => {
-                    return Err(Refused("there is nothing to repeat".to_owned()));
+                    return Err(PatternError("there is nothing to repeat".to_owned()));
                 }
                 c if c.is_whitespace() || c == '#' || c == '&' || c == '~' || c == '-' => self.literal(c),
                 c => self.text.push(c),
@@ -172,7 +172,7 @@ impl<'p> Translation<'p> {
         }
     }
 
-    fn group(&mut self) -> Result<(), Refused> {
+    fn group(&mut self) -> Result<(), PatternError> {
         self.text.push('(');
         let Some(after) = self.rest.strip_prefix('?') else { return Ok(()) };
         if after.starts_with('=')
@@ -180,7 +180,7 @@ impl<'p> Translation<'p> {
             || after.starts_with("<=")
             || after.starts_with("<!")
         {
-            return Err(Refused("look-around in a pattern is not supported".to_owned()));
+            return Err(PatternError("look-around in a pattern is not supported".to_owned()));
         }
         if let Some(inside) = after.strip_prefix(':') {
             self.text.push_str("?:");
@@ -201,12 +201,14 @@ impl<'p> Translation<'p> {
                 self.rest = &after[name.len() + 2..];
                 Ok(())
             }
-            Some(_) | None => Err(Refused("this group is not supported in a pattern".to_owned())),
+            Some(_) | None => Err(PatternError("this group is not supported in a pattern".to_owned())),
         }
     }
 
-    fn escape(&mut self) -> Result<(), Refused> {
-        let Some(c) = self.next() else { return Err(Refused("a pattern must not end with `\\`".to_owned())) };
+    fn escape(&mut self) -> Result<(), PatternError> {
+        let Some(c) = self.next() else {
+            return Err(PatternError("a pattern must not end with `\\`".to_owned()));
+        };
         match c {
             'd' => self.text.push_str("[0-9]"),
             'D' => self.text.push_str("[^0-9]"),
@@ -217,8 +219,10 @@ impl<'p> Translation<'p> {
             'b' => self.text.push_str(r"(?-u:\b)"),
             // The engine's `\B` without Unicode could split a character, so it counts all letters as letters.
             'B' => self.text.push_str(r"\B"),
-            'k' => return Err(Refused("back-references in a pattern are not supported".to_owned())),
-            '1'..='9' => return Err(Refused("back-references in a pattern are not supported".to_owned())),
+            'k' => return Err(PatternError("back-references in a pattern are not supported".to_owned())),
+            '1'..='9' => {
+                return Err(PatternError("back-references in a pattern are not supported".to_owned()));
+            }
             'p' | 'P' => self.property(c),
             other => {
                 let c = self.character(other)?;
@@ -248,8 +252,8 @@ impl<'p> Translation<'p> {
         self.text.push_str(&format!("\\x{{{:x}}}", u32::from(c)));
     }
 
-    /// The character an escape stands for.
-    fn character(&mut self, c: char) -> Result<char, Refused> {
+    /// The character that an escape denotes.
+    fn character(&mut self, c: char) -> Result<char, PatternError> {
         Ok(match c {
             'n' => '\n',
             't' => '\t',
@@ -264,7 +268,7 @@ impl<'p> Translation<'p> {
                     .ok()
                     .and_then(char::from_u32);
                 self.rest = &self.rest[(end + 1).min(self.rest.len())..];
-                value.ok_or_else(|| Refused("this escape is not complete".to_owned()))?
+                value.ok_or_else(|| PatternError("this escape is not complete".to_owned()))?
             }
             'u' => self.hex(4).unwrap_or('u'),
             'c' => match self.rest.chars().next().filter(char::is_ascii_alphabetic) {
@@ -283,11 +287,11 @@ impl<'p> Translation<'p> {
             self.rest.get(..length).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
         let value = u32::from_str_radix(digits, 16).ok()?;
         self.rest = &self.rest[length..];
-        // Half a surrogate pair matches nothing that a text here can hold.
+        // Half a surrogate pair matches nothing, because texts hold whole characters.
         Some(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    fn class(&mut self) -> Result<(), Refused> {
+    fn class(&mut self) -> Result<(), PatternError> {
         let negated = self.rest.starts_with('^');
         if negated {
             self.next();
@@ -300,13 +304,13 @@ impl<'p> Translation<'p> {
         self.text.push_str(if negated { "[^" } else { "[" });
         loop {
             let Some(c) = self.next() else {
-                return Err(Refused("a class in a pattern is never closed".to_owned()));
+                return Err(PatternError("a class in a pattern is never closed".to_owned()));
             };
             match c {
                 ']' => break,
                 '\\' => self.class_escape()?,
                 '-' => {
-                    // A dash between two characters makes a range; at an edge it is itself.
+                    // A dash between two characters makes a range; at an edge it is literal.
                     let edge = self.text.ends_with('[')
                         || self.text.ends_with("[^")
                         || self.rest.starts_with(']')
@@ -320,7 +324,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// Whether the class so far ends with a whole set like `\d`, after which a dash is itself.
+    /// Whether the class so far ends with a set like `\d`, after which a dash is literal.
     fn after_set(&self) -> bool {
         self.text.ends_with("0-9")
             || self.text.ends_with("A-Za-z_")
@@ -328,9 +332,9 @@ impl<'p> Translation<'p> {
             || ["\\d", "\\w", "\\s"].iter().any(|set| self.rest.starts_with(set))
     }
 
-    fn class_escape(&mut self) -> Result<(), Refused> {
+    fn class_escape(&mut self) -> Result<(), PatternError> {
         let Some(c) = self.next() else {
-            return Err(Refused("a class in a pattern is never closed".to_owned()));
+            return Err(PatternError("a class in a pattern is never closed".to_owned()));
         };
         match c {
             'd' => self.text.push_str("0-9"),

@@ -7,24 +7,24 @@ use serde_json::Value as Json;
 
 use crate::answer::Answer;
 use crate::budget::Budget;
+use crate::eval_error::EvalError;
 use crate::evaluate::Evaluator;
 use crate::explain::{Explanation, Recorder};
-use crate::fault::Fault;
 use crate::parse::{self, ParsedSource};
 use crate::reads::Reads;
 use crate::resolve::resolve;
-use crate::scope::{Given, Scope};
+use crate::scope::{Scope, ScopeValue};
 use crate::syntax_error::SyntaxError;
 use crate::tree::{Function, Tree};
 use crate::value::Value;
 
-/// Compiled once, evaluated often. Cloning shares it.
+/// A compiled program, evaluated any number of times. Clones share it.
 #[derive(Clone)]
 pub struct Program(Arc<Compiled>);
 
 struct Compiled {
     source: Box<str>,
-    kind: Kind,
+    kind: ProgramKind,
     tree: Tree,
     main: Function,
     reads: Reads,
@@ -33,12 +33,12 @@ struct Compiled {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum ProgramKind {
     Expression,
     Block,
 }
 
-/// Something a block wrote with `memory.set`, `memory.increment` or `memory.append`, in order.
+/// One write of a block to memory, by `memory.set`, `memory.increment` or `memory.append`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryWrite {
     pub namespace: String,
@@ -47,23 +47,25 @@ pub struct MemoryWrite {
 }
 
 impl Program {
-    /// A gate: one expression; or statements whose last expression, or whose `return`, is the value.
+    /// Compiles a gate: one expression, or statements whose last expression or `return` is the value.
     pub fn expression(source: &str) -> Result<Program, SyntaxError> {
-        Program::compile(source, Kind::Expression)
+        Program::compile(source, ProgramKind::Expression)
     }
 
-    /// The body of a function; or one expression, which is then the value.
+    /// Compiles the body of a function, or one expression, which is then the value.
     pub fn block(source: &str) -> Result<Program, SyntaxError> {
-        Program::compile(source, Kind::Block)
+        Program::compile(source, ProgramKind::Block)
     }
 
-    fn compile(source: &str, kind: Kind) -> Result<Program, SyntaxError> {
+    fn compile(source: &str, kind: ProgramKind) -> Result<Program, SyntaxError> {
         let (parsed, is_expression) = match parse::expression(source) {
             Ok(parsed) => (parsed, true),
             Err(as_expression) => match parse::statements(source) {
-                Ok(parsed) if kind == Kind::Expression && is_empty(&parsed) => return Err(*as_expression),
+                Ok(parsed) if kind == ProgramKind::Expression && is_empty(&parsed) => {
+                    return Err(*as_expression);
+                }
                 Ok(parsed) => (parsed, false),
-                // Report the reading that got further.
+                // Report the parse that got further.
                 Err(as_block) => {
                     return Err(if as_block.span.start > as_expression.span.start {
                         *as_block
@@ -75,7 +77,7 @@ impl Program {
         };
         let ParsedSource { mut tree, mut main, returns } = parsed;
         let reads = resolve(&mut tree, &mut main).map_err(|error| *error)?;
-        let completion = kind == Kind::Expression && !is_expression && !returns;
+        let completion = kind == ProgramKind::Expression && !is_expression && !returns;
         Ok(Program(Arc::new(Compiled { source: source.into(), kind, tree, main, reads, completion })))
     }
 
@@ -83,12 +85,12 @@ impl Program {
         &self.0.source
     }
 
-    /// What it reads, known without running it.
+    /// What the program reads, known without running it.
     pub fn reads(&self) -> &Reads {
         &self.0.reads
     }
 
-    /// The value, when it cannot depend on the scope.
+    /// The value of a program that does not depend on the scope.
     pub fn constant(&self) -> Option<Answer> {
         if !self.0.reads.is_constant() {
             return None;
@@ -96,47 +98,47 @@ impl Program {
         self.evaluate(&NoScope, Budget::CONSTANT).ok()
     }
 
-    pub fn evaluate(&self, scope: &dyn Scope, budget: Budget) -> Result<Answer, Fault> {
+    pub fn evaluate(&self, scope: &dyn Scope, budget: Budget) -> Result<Answer, EvalError> {
         self.run(scope, budget).map(|(answer, _)| answer)
     }
 
-    /// Like `evaluate`, with what a block wrote to memory. In an expression memory is read only.
-    pub fn run(&self, scope: &dyn Scope, budget: Budget) -> Result<(Answer, Vec<MemoryWrite>), Fault> {
+    /// Like `evaluate`, and returns the memory writes of a block. In an expression memory is read only.
+    pub fn run(&self, scope: &dyn Scope, budget: Budget) -> Result<(Answer, Vec<MemoryWrite>), EvalError> {
         let mut evaluator = self.evaluator(scope, budget);
         let result = self.run_in(&mut evaluator);
-        result.map_err(|failure| evaluator.fault(*failure))
+        result.map_err(|exception| evaluator.eval_error(*exception))
     }
 
-    /// Whether the value is true, without making a JSON value of it.
-    pub fn test(&self, scope: &dyn Scope, budget: Budget) -> Result<bool, Fault> {
+    /// Whether the value is truthy, without converting it to JSON.
+    pub fn test(&self, scope: &dyn Scope, budget: Budget) -> Result<bool, EvalError> {
         let mut evaluator = self.evaluator(scope, budget);
         match evaluator.run(&self.0.main, self.0.completion) {
             Ok(value) => Ok(evaluator.is_truthy(&value)),
-            Err(failure) => Err(evaluator.fault(*failure)),
+            Err(exception) => Err(evaluator.eval_error(*exception)),
         }
     }
 
     /// Evaluates and records every sub-expression with its value, within bounds.
-    pub fn explain(&self, scope: &dyn Scope, budget: Budget) -> (Result<Answer, Fault>, Explanation) {
+    pub fn explain(&self, scope: &dyn Scope, budget: Budget) -> (Result<Answer, EvalError>, Explanation) {
         let mut evaluator = self.evaluator(scope, budget);
         evaluator.recorder = Some(Box::new(Recorder::new()));
         let result = self.run_in(&mut evaluator);
         let recorder = evaluator.recorder.take().unwrap_or_default();
-        let result = result.map(|(answer, _)| answer).map_err(|failure| evaluator.fault(*failure));
+        let result = result.map(|(answer, _)| answer).map_err(|exception| evaluator.eval_error(*exception));
         let explanation = Explanation::new(self.source(), &self.0.tree, &self.0.main, &recorder, &result);
         (result, explanation)
     }
 
     fn evaluator<'a>(&'a self, scope: &'a dyn Scope, budget: Budget) -> Evaluator<'a> {
         let mut evaluator = Evaluator::new(&self.0.tree, scope, budget);
-        evaluator.memory_writable = self.0.kind == Kind::Block;
+        evaluator.memory_writable = self.0.kind == ProgramKind::Block;
         evaluator
     }
 
     fn run_in<'a>(
         &'a self,
         evaluator: &mut Evaluator<'a>,
-    ) -> crate::fault::Outcome<'a, (Answer, Vec<MemoryWrite>)> {
+    ) -> crate::exception::EvalResult<'a, (Answer, Vec<MemoryWrite>)> {
         let value: Value<'a> = evaluator.run(&self.0.main, self.0.completion)?;
         let answer = evaluator.answer(&value)?;
         let mut writes = Vec::new();
@@ -170,7 +172,7 @@ impl Eq for Program {}
 struct NoScope;
 
 impl Scope for NoScope {
-    fn name(&self, _name: &str) -> Option<Given<'_>> {
+    fn name(&self, _name: &str) -> Option<ScopeValue<'_>> {
         None
     }
 

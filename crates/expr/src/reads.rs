@@ -1,11 +1,11 @@
 //! What a program reads, known before it runs.
 //!
-//! **Invariant:** a name that is not in `names` cannot be read, whatever the values are. Paths are what the
-//! text names literally; where it computes a member, the path stops and says so.
+//! **Invariant:** a program never reads a name of the scope that is not in `names`. A path lists the members that the
+//! source names literally; it stops at a computed member and is then marked `computed`.
 
 use std::ops::Range;
 
-/// The static knowledge of one program.
+/// The static reads and effects of one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     /// Every occurrence of a name that only the scope can give.
@@ -14,24 +14,24 @@ pub struct Reads {
     pub paths: Vec<PathRead>,
     /// Every call of a helper: `any`, `contains`, `isMember`, `memory.get`, …
     pub helpers: Vec<HelperCall>,
-    /// Calls of `log`, writes to memory, and changes to what the scope gives, with [`Reads::CHANGE`] for a
-    /// name: what a program does besides giving a value.
+    /// Side effects: calls of `log`, writes to memory, and changes to values of the scope, which are named
+    /// [`Reads::CHANGE`].
     pub effects: Vec<HelperCall>,
-    /// Calls of what a standard object does not have, as `Math.random`: none can ever succeed.
+    /// Calls of functions that a standard object lacks, such as `Math.random`. None of them can succeed.
     pub missing: Vec<HelperCall>,
 }
 
 impl Reads {
-    /// The name of an effect that is no call: `output.x = 1`, `n++`, `delete output[key]`. Its span is the
-    /// place that changes. A change through a local variable is not seen here, nor is one by a method.
+    /// The name of an effect that is not a call: `output.x = 1`, `n++`, `delete output[key]`. Its span is the
+    /// changed member. Changes through a local variable or by a method are not recorded.
     pub const CHANGE: &str = "=";
 
-    /// Whether the name occurs at all: `reads.uses("output")` is what an `assume` must answer no to.
+    /// Whether the name occurs at all. An `assume`, for example, must not use `output`.
     pub fn uses(&self, name: &str) -> bool {
         self.names.iter().any(|read| read.name == name)
     }
 
-    /// Whether evaluating does nothing but give a value.
+    /// Whether evaluation has no side effects.
     pub fn is_pure(&self) -> bool {
         self.effects.is_empty()
     }
@@ -58,7 +58,7 @@ impl Reads {
 pub struct NameRead {
     pub name: String,
     pub span: Range<usize>,
-    /// It stands behind `typeof`, where a missing name is no error.
+    /// The operand of `typeof`, where a missing name is not an error.
     pub guarded: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct PathRead {
     /// `outputs['lint'].x` is `["outputs", "lint", "x"]`. A method that is called at the end is not part of it.
     pub segments: Vec<String>,
     pub span: Range<usize>,
-    /// A computed member follows, so anything below the path may be read.
+    /// A computed member follows, so any member below the path may be read.
     pub computed: bool,
 }
 

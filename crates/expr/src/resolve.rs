@@ -1,69 +1,43 @@
-//! Ties every name to what it means: a slot of a frame, a helper, or a name of the scope.
+//! Resolves every name to a slot of a frame, a built-in, or a name of the scope, and collects what the program reads.
 //!
-//! **Invariant:** after this no `Node::Name` is left, and evaluating a local variable is an index into a
-//! frame. Variables that inner functions capture live in cells; each frame lists them.
+//! **Invariant:** a resolved tree contains no `Node::Name`, and reading a local variable is an index into a frame.
+//! Variables that inner functions capture live in cells; each frame lists its cells.
+
+mod binding;
+mod reads;
+mod statement;
 
 use crate::builtins::Builtin;
-use crate::reads::{HelperCall, NameRead, PathRead, Reads};
+use crate::reads::{NameRead, Reads};
 use crate::syntax_error::SyntaxError;
 use crate::tree::{
-    Body, Declaration, Frame, Function, FunctionId, Item, Jump, Key, NameId, Node, NodeId, Property, Slot,
-    Statement, StatementId, Target, TargetId, Tree,
+    Body, Declaration, Function, FunctionId, Item, Key, NameId, Node, NodeId, Property, Target, TargetId,
+    Tree,
 };
+use binding::{Binding, FunctionScope};
+use statement::JumpTarget;
 
 type Resolved<T> = Result<T, Box<SyntaxError>>;
 
 /// Resolves the tree in place; `main` is the whole source as a function.
 pub(crate) fn resolve(tree: &mut Tree, main: &mut Function) -> Resolved<Reads> {
-    let mut resolver = Resolver { tree, levels: Vec::new(), reads: Reads::default(), loops: Vec::new() };
+    let mut resolver =
+        Resolver { tree, functions: Vec::new(), reads: Reads::default(), jump_targets: Vec::new() };
     resolver.function(main)?;
     Ok(resolver.reads)
 }
 
-struct Binding {
-    name: NameId,
-    slot: Slot,
-    kind: Declaration,
-    captured: bool,
-}
-
-/// One function on the way down.
-#[derive(Default)]
-struct Level {
-    blocks: Vec<Vec<Binding>>,
-    slots: u32,
-    captures: Vec<Capture>,
-}
-
-struct Capture {
-    name: NameId,
-    outer: Slot,
-    inner: Slot,
-    kind: Declaration,
-}
-
-/// What a `break` or a `continue` may leave.
-#[derive(Clone, Copy, PartialEq)]
-enum Leavable {
-    Loop,
-    Switch,
-    Label(NameId),
-    /// A label right before a loop: the only kind that `continue` may name.
-    LoopLabel(NameId),
-    Function,
-}
-
 struct Resolver<'t> {
     tree: &'t mut Tree,
-    levels: Vec<Level>,
+    functions: Vec<FunctionScope>,
     reads: Reads,
-    loops: Vec<Leavable>,
+    jump_targets: Vec<JumpTarget>,
 }
 
 impl Resolver<'_> {
     fn function(&mut self, function: &mut Function) -> Resolved<()> {
-        self.levels.push(Level::default());
-        self.loops.push(Leavable::Function);
+        self.functions.push(FunctionScope::default());
+        self.jump_targets.push(JumpTarget::Function);
         if let Some(name) = function.name {
             let slot = self.new_slot();
             self.current().blocks.push(vec![Binding {
@@ -89,7 +63,7 @@ impl Resolver<'_> {
         }
         self.close(&mut frame);
         let plain = |(position, target): (usize, &TargetId)| match self.tree.target(*target) {
-            Target::Place(node) => match self.tree.node(*node) {
+            Target::Simple(node) => match self.tree.node(*node) {
                 Node::Local(slot, _) => *slot as usize == position && !frame.cells.contains(slot),
                 _ => false,
             },
@@ -97,8 +71,8 @@ impl Resolver<'_> {
         };
         function.simple = function.rest.is_none() && function.parameters.iter().enumerate().all(plain);
         function.frame = frame;
-        self.loops.pop();
-        let level = self.levels.pop().unwrap_or_default();
+        self.jump_targets.pop();
+        let level = self.functions.pop().unwrap_or_default();
         if function.name.is_some() {
             let binding = level.blocks.first().and_then(|block| block.first());
             function.self_slot = binding.map(|binding| binding.slot);
@@ -118,199 +92,9 @@ impl Resolver<'_> {
         result
     }
 
-    fn current(&mut self) -> &mut Level {
-        if self.levels.is_empty() {
-            self.levels.push(Level::default());
-        }
-        let last = self.levels.len() - 1;
-        &mut self.levels[last]
-    }
-
-    fn new_slot(&mut self) -> Slot {
-        let level = self.current();
-        level.slots += 1;
-        level.slots - 1
-    }
-
-    fn open(&mut self, frame: &mut Frame) {
-        let mut bindings = Vec::with_capacity(frame.declares.len());
-        for &(name, kind) in &frame.declares {
-            let slot = self.new_slot();
-            bindings.push(Binding { name, slot, kind, captured: false });
-            if kind == Declaration::Var {
-                frame.vars.push(slot);
-            }
-        }
-        self.current().blocks.push(bindings);
-    }
-
-    /// Function declarations of a block, which may call each other.
-    fn hoisted(&mut self, frame: &mut Frame) -> Resolved<()> {
-        for (name, slot, function) in &mut frame.functions {
-            if let Some((found, _)) = self.lookup(self.levels.len() - 1, *name) {
-                *slot = found;
-            }
-            self.inner_function(*function)?;
-        }
-        Ok(())
-    }
-
-    fn close(&mut self, frame: &mut Frame) {
-        let bindings = self.current().blocks.pop().unwrap_or_default();
-        frame.cells =
-            bindings.iter().filter(|binding| binding.captured).map(|binding| binding.slot).collect();
-    }
-
-    /// The slot of a name as the function at `level` sees it.
-    fn lookup(&mut self, level: usize, name: NameId) -> Option<(Slot, Declaration)> {
-        let here = &self.levels[level];
-        for block in here.blocks.iter().rev() {
-            if let Some(binding) = block.iter().rev().find(|binding| binding.name == name) {
-                return Some((binding.slot, binding.kind));
-            }
-        }
-        if let Some(capture) = here.captures.iter().find(|capture| capture.name == name) {
-            return Some((capture.inner, capture.kind));
-        }
-        if level == 0 {
-            return None;
-        }
-        let (outer, kind) = self.lookup(level - 1, name)?;
-        for block in self.levels[level - 1].blocks.iter_mut() {
-            for binding in block.iter_mut().filter(|binding| binding.slot == outer) {
-                binding.captured = true;
-            }
-        }
-        let here = &mut self.levels[level];
-        let inner = here.slots;
-        here.slots += 1;
-        here.captures.push(Capture { name, outer, inner, kind });
-        Some((inner, kind))
-    }
-
-    fn statements(&mut self, ids: &[StatementId]) -> Resolved<()> {
-        ids.iter().try_for_each(|id| self.statement(*id))
-    }
-
-    fn statement(&mut self, id: StatementId) -> Resolved<()> {
-        let mut statement = std::mem::replace(&mut self.tree.statements[id.0 as usize], Statement::Empty);
-        let result = self.statement_parts(&mut statement);
-        self.tree.statements[id.0 as usize] = statement;
-        result
-    }
-
-    fn statement_parts(&mut self, statement: &mut Statement) -> Resolved<()> {
-        match statement {
-            Statement::Empty => Ok(()),
-            Statement::Expression(node) | Statement::Throw(node) => self.visit(*node),
-            Statement::Return(node) => self.visit_optional(*node),
-            Statement::Declare { items, .. } => items.iter().try_for_each(|(target, value)| {
-                self.visit_optional(*value)?;
-                self.target(*target, true)
-            }),
-            Statement::If { test, then, otherwise } => {
-                self.visit(*test)?;
-                self.statement(*then)?;
-                otherwise.map_or(Ok(()), |otherwise| self.statement(otherwise))
-            }
-            Statement::While { test, body } | Statement::DoWhile { test, body } => {
-                self.visit(*test)?;
-                self.body(*body, Leavable::Loop)
-            }
-            Statement::For { frame, start, test, update, body } => {
-                self.open(frame);
-                start.map_or(Ok(()), |start| self.statement(start))?;
-                self.visit_optional(*test)?;
-                self.visit_optional(*update)?;
-                self.body(*body, Leavable::Loop)?;
-                self.close(frame);
-                Ok(())
-            }
-            Statement::Each { frame, target, declares, subject, body, .. } => {
-                self.open(frame);
-                self.visit(*subject)?;
-                self.target(*target, *declares)?;
-                self.body(*body, Leavable::Loop)?;
-                self.close(frame);
-                Ok(())
-            }
-            Statement::Switch { frame, subject, cases } => {
-                self.visit(*subject)?;
-                self.open(frame);
-                self.hoisted(frame)?;
-                self.loops.push(Leavable::Switch);
-                for case in cases.iter() {
-                    self.visit_optional(case.test)?;
-                    self.statements(&case.body)?;
-                }
-                self.loops.pop();
-                self.close(frame);
-                Ok(())
-            }
-            Statement::Try { body, handler, finalizer } => {
-                self.statement(*body)?;
-                if let Some(handler) = handler {
-                    self.open(&mut handler.frame);
-                    handler.parameter.map_or(Ok(()), |parameter| self.target(parameter, true))?;
-                    self.statement(handler.body)?;
-                    self.close(&mut handler.frame);
-                }
-                finalizer.map_or(Ok(()), |finalizer| self.statement(finalizer))
-            }
-            Statement::Block { frame, body } => {
-                self.open(frame);
-                self.hoisted(frame)?;
-                self.statements(body)?;
-                self.close(frame);
-                Ok(())
-            }
-            Statement::Labeled(label, body) => {
-                let leavable =
-                    if self.is_loop(*body) { Leavable::LoopLabel(*label) } else { Leavable::Label(*label) };
-                self.body(*body, leavable)
-            }
-            Statement::Break(jump) => self.jump(*jump, &[Leavable::Loop, Leavable::Switch], "break"),
-            Statement::Continue(jump) => self.jump(*jump, &[Leavable::Loop], "continue"),
-        }
-    }
-
-    fn body(&mut self, body: StatementId, leavable: Leavable) -> Resolved<()> {
-        self.loops.push(leavable);
-        let result = self.statement(body);
-        self.loops.pop();
-        result
-    }
-
-    fn is_loop(&self, id: StatementId) -> bool {
-        match self.tree.statement(id) {
-            Statement::For { .. }
-            | Statement::Each { .. }
-            | Statement::While { .. }
-            | Statement::DoWhile { .. } => true,
-            Statement::Labeled(_, body) => self.is_loop(*body),
-            _ => false,
-        }
-    }
-
-    fn jump(&self, jump: Jump, unlabeled: &[Leavable], word: &str) -> Resolved<()> {
-        let inside = self.loops.iter().rev().take_while(|leavable| **leavable != Leavable::Function);
-        let found = match jump.label {
-            Some(label) => inside.clone().any(|leavable| {
-                *leavable == Leavable::LoopLabel(label)
-                    || (*leavable == Leavable::Label(label) && unlabeled.contains(&Leavable::Switch))
-            }),
-            None => inside.clone().any(|leavable| unlabeled.contains(leavable)),
-        };
-        if found {
-            Ok(())
-        } else {
-            Err(SyntaxError::new(format!("`{word}` has nothing to leave here"), jump.span))
-        }
-    }
-
-    /// Resolves a target; `declares` says that its names come into being here.
+    /// Resolves a target; `declares` says that the target declares its names.
     fn target(&mut self, id: TargetId, declares: bool) -> Resolved<()> {
-        let target = std::mem::replace(&mut self.tree.targets[id.0 as usize], Target::Place(NodeId(0)));
+        let target = std::mem::replace(&mut self.tree.targets[id.0 as usize], Target::Simple(NodeId(0)));
         let result = self.target_parts(&target, declares);
         self.tree.targets[id.0 as usize] = target;
         result
@@ -318,7 +102,7 @@ impl Resolver<'_> {
 
     fn target_parts(&mut self, target: &Target, declares: bool) -> Resolved<()> {
         match target {
-            Target::Place(node) => self.place(*node, declares),
+            Target::Simple(node) => self.assigned(*node, declares),
             Target::Default { target, value } => {
                 self.visit(*value)?;
                 self.target(*target, declares)
@@ -339,31 +123,17 @@ impl Resolver<'_> {
     }
 
     /// A name or a member that is assigned to.
-    fn place(&mut self, id: NodeId, declares: bool) -> Resolved<()> {
+    fn assigned(&mut self, id: NodeId, declares: bool) -> Resolved<()> {
         self.visit(id)?;
         if declares {
             return Ok(());
         }
         self.record_change(id);
         let Node::Local(_, name) = *self.tree.node(id) else { return Ok(()) };
-        if let Some((_, Declaration::Const)) = self.lookup(self.levels.len() - 1, name) {
+        if let Some((_, Declaration::Const)) = self.lookup(self.functions.len() - 1, name) {
             self.tree.nodes[id.0 as usize] = Node::Constant(name);
         }
         Ok(())
-    }
-
-    /// Records a change to what a name of the scope gives, to the name itself or to a member at any depth.
-    fn record_change(&mut self, place: NodeId) {
-        let mut at = place;
-        loop {
-            at = match self.tree.node(at) {
-                Node::Member { object, .. } | Node::Index { object, .. } | Node::Chain(object) => *object,
-                Node::Free(_) => break,
-                _ => return,
-            };
-        }
-        let span = self.tree.span(place).range();
-        self.reads.effects.push(HelperCall { name: Reads::CHANGE.to_owned(), span });
     }
 
     fn visit_optional(&mut self, id: Option<NodeId>) -> Resolved<()> {
@@ -389,7 +159,7 @@ impl Resolver<'_> {
     }
 
     fn name(&mut self, name: NameId, id: NodeId) -> Node {
-        let level = self.levels.len() - 1;
+        let level = self.functions.len() - 1;
         if let Some((slot, _)) = self.lookup(level, name) {
             return Node::Local(slot, name);
         }
@@ -433,7 +203,7 @@ impl Resolver<'_> {
                 }
             }),
             Node::Function(function) => self.inner_function(*function),
-            // The path was recorded at its longest.
+            // `visit` has recorded the longest path already.
             Node::Member { object, .. } | Node::Chain(object) => self.inside(*object),
             Node::Index { object, index, .. } => {
                 self.inside(*object)?;
@@ -463,14 +233,14 @@ impl Resolver<'_> {
                 self.record_change(*inner);
                 Ok(())
             }
-            Node::Update { place, .. } => self.place(*place, false),
+            Node::Update { target, .. } => self.assigned(*target, false),
             Node::Binary(_, left, right) | Node::Logical(_, left, right) => {
                 self.visit(*left)?;
                 self.visit(*right)
             }
-            Node::Compound { place, value, .. } => {
+            Node::Compound { target, value, .. } => {
                 self.visit(*value)?;
-                self.place(*place, false)
+                self.assigned(*target, false)
             }
             Node::Conditional { test, then, otherwise } => {
                 self.visit(*test)?;
@@ -486,84 +256,5 @@ impl Resolver<'_> {
 
     fn items(&mut self, items: &[Item]) -> Resolved<()> {
         items.iter().try_for_each(|item| self.visit(item.node()))
-    }
-
-    /// A called member is a method, not something that is read.
-    fn callee(&mut self, callee: NodeId, call: NodeId) -> Resolved<()> {
-        if let Node::Member { object, .. } | Node::Index { object, .. } = self.tree.node(callee) {
-            let object = *object;
-            self.record_path(object, object, matches!(self.tree.node(callee), Node::Index { .. }));
-            self.inside(callee)?;
-        } else {
-            self.visit(callee)?;
-        }
-        self.record_missing(callee);
-        let called = match self.tree.node(callee) {
-            Node::Standard(builtin) if builtin.is_helper() => builtin.name().to_owned(),
-            Node::Member { object, name, .. } => match self.tree.node(*object) {
-                Node::Standard(Builtin::Memory) => format!("memory.{name}"),
-                _ => return Ok(()),
-            },
-            _ => return Ok(()),
-        };
-        let span = self.tree.span(call).range();
-        if matches!(called.as_str(), "log" | "memory.set" | "memory.increment" | "memory.append") {
-            self.reads.effects.push(HelperCall { name: called.clone(), span: span.clone() });
-        }
-        self.reads.helpers.push(HelperCall { name: called, span });
-        Ok(())
-    }
-
-    /// Notes a call of what a standard object lacks.
-    fn record_missing(&mut self, callee: NodeId) {
-        let Node::Member { object, name, .. } = self.tree.node(callee) else { return };
-        let Node::Standard(builtin) = self.tree.node(*object) else { return };
-        if builtin.member(name).is_none() {
-            let name = format!("{}.{name}", builtin.name());
-            let span = self.tree.span(callee).range();
-            self.reads.missing.push(HelperCall { name, span });
-        }
-    }
-
-    /// Records the literal path that ends at `id`, if it starts at a name of the scope.
-    fn record_path(&mut self, id: NodeId, from: NodeId, computed_after: bool) {
-        let mut segments = Vec::new();
-        let mut computed = computed_after;
-        let mut at = from;
-        let mut end = id;
-        loop {
-            match self.tree.node(at) {
-                Node::Member { object, name, .. } => {
-                    segments.push(name.to_string());
-                    at = *object;
-                }
-                Node::Index { object, index, .. } => {
-                    if let Node::Number(number) = self.tree.node(*index) {
-                        segments.push(crate::number::to_text(*number));
-                    } else {
-                        segments.clear();
-                        computed = true;
-                        end = *object;
-                    }
-                    at = *object;
-                }
-                Node::Chain(inner) => at = *inner,
-                Node::Name(name) => {
-                    let name = *name;
-                    let text = self.tree.name(name).to_owned();
-                    let known = matches!(text.as_str(), "undefined" | "NaN" | "Infinity")
-                        || Builtin::global(&text).is_some();
-                    if known || self.lookup(self.levels.len() - 1, name).is_some() {
-                        return;
-                    }
-                    segments.push(text);
-                    segments.reverse();
-                    let span = self.tree.span(end).range();
-                    self.reads.paths.push(PathRead { segments, span, computed });
-                    return;
-                }
-                _ => return,
-            }
-        }
     }
 }

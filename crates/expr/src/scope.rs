@@ -1,57 +1,57 @@
-//! What an expression or a template may see, borrowed from whoever holds it.
+//! The values that an expression or a template may read, borrowed from their owner.
 //!
-//!   Scope ──name──▶ Given ──member / item──▶ Given
+//!   Scope ──name──▶ ScopeValue ──member / item──▶ ScopeValue
 //!
-//! **Invariant:** nothing is copied to build a scope. A run with a thousand outputs offers them through
-//! `Object`; an expression that reads one of them touches one.
+//! **Invariant:** building a scope copies nothing. A run with a thousand outputs offers them through `Object`; an
+//! expression that reads one of them touches one.
 
 use serde_json::Value;
 
 /// The names an evaluation starts from.
 pub trait Scope {
     /// The value of a free name, or `None` when there is no such name.
-    fn name(&self, name: &str) -> Option<Given<'_>>;
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>>;
 
-    /// Every name there is, for templates that list them and for "did you mean".
+    /// All names, for templates that list them and for "did you mean".
     fn names(&self) -> Vec<&str>;
 
-    /// The author association of the event (`OWNER`, `MEMBER`, …), for `isMember()` and its kin.
+    /// The author association of the event (`OWNER`, `MEMBER`, …), for `isMember()` and similar helpers.
     fn author_association(&self) -> Option<&str> {
         None
     }
 
-    /// What `memory.get(key, namespace)` reads. The default namespace is `default`.
-    fn memory(&self, _namespace: &str) -> Option<Given<'_>> {
+    /// The values that `memory.get(key, namespace)` reads. The default namespace is `default`.
+    fn memory(&self, _namespace: &str) -> Option<ScopeValue<'_>> {
         None
     }
 }
 
-/// One value, as its holder has it.
+/// One value, borrowed in the form in which its owner keeps it.
 #[derive(Clone, Copy)]
-pub enum Given<'a> {
+pub enum ScopeValue<'a> {
     Undefined,
     Json(&'a Value),
-    /// A value that answers further members when it has none of that name itself: `output.exitCode`
-    /// on a text output reads the attempt's record.
+    /// A value with extra members, consulted for names that the value itself lacks: `output.exitCode` on a
+    /// text output reads the attempt's record.
     Record {
         value: &'a Value,
-        beside: &'a dyn Object,
+        extra: &'a dyn Object,
     },
     Object(&'a dyn Object),
     List(&'a dyn List),
 }
 
-/// An object whose members live elsewhere.
+/// An object that computes its members on demand.
 pub trait Object {
-    fn member(&self, name: &str) -> Option<Given<'_>>;
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>>;
     /// In insertion order.
     fn names(&self) -> Vec<&str>;
 }
 
-/// A list whose items live elsewhere.
+/// A list that computes its items on demand.
 pub trait List {
     fn len(&self) -> usize;
-    fn item(&self, index: usize) -> Option<Given<'_>>;
+    fn item(&self, index: usize) -> Option<ScopeValue<'_>>;
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -70,8 +70,8 @@ pub(crate) fn member<'a>(members: &'a serde_json::Map<String, Value>, name: &str
 pub struct JsonScope<'a>(pub &'a Value);
 
 impl Scope for JsonScope<'_> {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
-        self.0.as_object().and_then(|members| member(members, name)).map(Given::Json)
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
+        self.0.as_object().and_then(|members| member(members, name)).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -82,7 +82,7 @@ impl Scope for JsonScope<'_> {
         self.0.get("__assoc").and_then(Value::as_str)
     }
 
-    fn memory(&self, namespace: &str) -> Option<Given<'_>> {
-        self.0.get("__memory").and_then(|memory| memory.get(namespace)).map(Given::Json)
+    fn memory(&self, namespace: &str) -> Option<ScopeValue<'_>> {
+        self.0.get("__memory").and_then(|memory| memory.get(namespace)).map(ScopeValue::Json)
     }
 }

@@ -1,4 +1,4 @@
-//! Where something stands in the source of an expression, in bytes.
+//! A byte range of a source.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub(crate) struct Span {
 
 impl Span {
     pub(crate) fn new(start: usize, end: usize) -> Span {
-        // Sources are refused above `SOURCE_BYTES_MAX`, long before a byte offset leaves `u32`.
+        // Sources longer than `SOURCE_BYTES_MAX` are refused, so offsets fit into `u32`.
         Span { start: u32::try_from(start).unwrap_or(u32::MAX), end: u32::try_from(end).unwrap_or(u32::MAX) }
     }
 

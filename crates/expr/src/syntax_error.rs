@@ -1,11 +1,11 @@
-//! Why a source is not an expression, and where.
+//! The error of a source that cannot be parsed.
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::span::Span;
 
-/// The source cannot be read as an expression or a block. `span` counts bytes of the source.
+/// The source cannot be parsed as an expression or a block. `span` is a byte range of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     pub message: String,

@@ -1,25 +1,25 @@
-//! Cuts a source into tokens, with matching brackets found on the way.
+//! The lexer: splits a source into tokens and matches brackets.
 //!
 //! **Invariant:** one pass, no recursion; template literals keep a stack of their own. Each opening bracket
 //! knows its partner, so the parser can tell `(a, b) => …` from `(a, b)` without trying both.
 
-mod mark;
 mod number;
+mod punctuator;
 mod regex;
 mod text;
 
-pub(crate) use mark::Mark;
+pub(crate) use punctuator::Punctuator;
 
-use mark::MARKS;
+use punctuator::PUNCTUATORS;
 
 use crate::span::Span;
 use crate::syntax_error::SyntaxError;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Number(f64),
     Text(Box<str>),
-    /// The text between two holes of a template, and whether the template ends after it.
+    /// Template text between two holes; `last` says that the template ends after it.
     Chunk {
         text: Box<str>,
         last: bool,
@@ -30,15 +30,15 @@ pub(crate) enum Kind {
         pattern: Box<str>,
         flags: Box<str>,
     },
-    Mark(Mark),
+    Punctuator(Punctuator),
     End,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) span: Span,
-    /// A line break stands before it, which may end a statement.
+    /// A line break precedes the token, which may end a statement.
     pub(crate) after_newline: bool,
     /// For an opening bracket, the index of the token that closes it.
     pub(crate) partner: u32,
@@ -68,7 +68,7 @@ impl Lexer<'_> {
                 if let Some(&open) = self.open.last() {
                     return Err(SyntaxError::new("this is never closed", self.tokens[open].span));
                 }
-                self.push(Kind::End, start, after_newline);
+                self.push(TokenKind::End, start, after_newline);
                 return Ok(());
             };
             match next {
@@ -79,18 +79,18 @@ impl Lexer<'_> {
                 '"' | '\'' => self.text(next, after_newline)?,
                 '`' => {
                     self.at += 1;
-                    self.open_bracket(Mark::TemplateOpen, start, after_newline);
+                    self.open_bracket(Punctuator::TemplateOpen, start, after_newline);
                     self.chunk()?;
                 }
                 '/' if self.regex_may_start() => self.regex(after_newline)?,
                 c if is_word_start(c) => self.word(after_newline)?,
                 '#' | '@' | '\\' => return Err(self.unexpected(next)),
-                c => self.mark(c, after_newline)?,
+                c => self.punctuator(c, after_newline)?,
             }
         }
     }
 
-    fn push(&mut self, kind: Kind, start: usize, after_newline: bool) {
+    fn push(&mut self, kind: TokenKind, start: usize, after_newline: bool) {
         self.tokens.push(Token { kind, span: Span::new(start, self.at), after_newline, partner: 0 });
     }
 
@@ -102,7 +102,7 @@ impl Lexer<'_> {
         SyntaxError::new(format!("unexpected `{found}`"), Span::new(self.at, self.at + found.len_utf8()))
     }
 
-    /// Skips blanks and comments; answers whether a line break was among them.
+    /// Skips white space and comments; returns whether they contain a line break.
     fn skip_blanks(&mut self) -> Result<bool, Box<SyntaxError>> {
         let mut newline = false;
         loop {
@@ -142,63 +142,71 @@ impl Lexer<'_> {
         if self.byte(0) == Some(b'\\') {
             return Err(self.unexpected('\\'));
         }
-        self.push(Kind::Word, start, after_newline);
+        self.push(TokenKind::Word, start, after_newline);
         Ok(())
     }
 
-    fn mark(&mut self, found: char, after_newline: bool) -> Result<(), Box<SyntaxError>> {
+    fn punctuator(&mut self, found: char, after_newline: bool) -> Result<(), Box<SyntaxError>> {
         let rest = &self.source[self.at..];
-        let Some((text, mark)) = MARKS.iter().find(|(text, _)| rest.starts_with(text)) else {
+        let Some((text, punctuator)) = PUNCTUATORS.iter().find(|(text, _)| rest.starts_with(text)) else {
             return Err(self.unexpected(found));
         };
         // `a?.5:b` is a ternary, not an optional member.
-        let (text, mark) =
-            if *mark == Mark::OptionalDot && self.byte(2).is_some_and(|byte| byte.is_ascii_digit()) {
-                ("?", Mark::Question)
-            } else {
-                (*text, *mark)
-            };
+        let (text, punctuator) = if *punctuator == Punctuator::OptionalDot
+            && self.byte(2).is_some_and(|byte| byte.is_ascii_digit())
+        {
+            ("?", Punctuator::Question)
+        } else {
+            (*text, *punctuator)
+        };
         let start = self.at;
         self.at += text.len();
-        match mark {
-            Mark::ParenOpen | Mark::BracketOpen | Mark::BraceOpen => {
-                self.open_bracket(mark, start, after_newline)
+        match punctuator {
+            Punctuator::ParenOpen | Punctuator::BracketOpen | Punctuator::BraceOpen => {
+                self.open_bracket(punctuator, start, after_newline)
             }
-            Mark::ParenClose | Mark::BracketClose | Mark::BraceClose => {
-                self.close_mark(mark, start, after_newline)?
+            Punctuator::ParenClose | Punctuator::BracketClose | Punctuator::BraceClose => {
+                self.close_punctuator(punctuator, start, after_newline)?
             }
-            other => self.push(Kind::Mark(other), start, after_newline),
+            other => self.push(TokenKind::Punctuator(other), start, after_newline),
         }
         Ok(())
     }
 
-    fn open_bracket(&mut self, mark: Mark, start: usize, after_newline: bool) {
+    fn open_bracket(&mut self, punctuator: Punctuator, start: usize, after_newline: bool) {
         self.open.push(self.tokens.len());
-        self.push(Kind::Mark(mark), start, after_newline);
+        self.push(TokenKind::Punctuator(punctuator), start, after_newline);
     }
 
-    fn close_mark(&mut self, mark: Mark, start: usize, after_newline: bool) -> Result<(), Box<SyntaxError>> {
+    fn close_punctuator(
+        &mut self,
+        punctuator: Punctuator,
+        start: usize,
+        after_newline: bool,
+    ) -> Result<(), Box<SyntaxError>> {
         let expected = match self.open.last().map(|&open| &self.tokens[open].kind) {
-            Some(Kind::Mark(Mark::ParenOpen)) => Some(Mark::ParenClose),
-            Some(Kind::Mark(Mark::BracketOpen)) => Some(Mark::BracketClose),
-            Some(Kind::Mark(Mark::BraceOpen)) => Some(Mark::BraceClose),
+            Some(TokenKind::Punctuator(Punctuator::ParenOpen)) => Some(Punctuator::ParenClose),
+            Some(TokenKind::Punctuator(Punctuator::BracketOpen)) => Some(Punctuator::BracketClose),
+            Some(TokenKind::Punctuator(Punctuator::BraceOpen)) => Some(Punctuator::BraceClose),
             Some(_) | None => None,
         };
-        if expected != Some(mark) {
+        if expected != Some(punctuator) {
             let found = &self.source[start..self.at];
             return Err(SyntaxError::new(
                 format!("`{found}` closes nothing that is open"),
                 Span::new(start, self.at),
             ));
         }
-        self.push(Kind::Mark(mark), start, after_newline);
+        self.push(TokenKind::Punctuator(punctuator), start, after_newline);
         self.close_bracket();
-        let hole =
-            self.open.last().is_some_and(|&open| self.tokens[open].kind == Kind::Mark(Mark::TemplateOpen));
+        let hole = self
+            .open
+            .last()
+            .is_some_and(|&open| self.tokens[open].kind == TokenKind::Punctuator(Punctuator::TemplateOpen));
         if hole { self.chunk() } else { Ok(()) }
     }
 
-    /// Ties the token just pushed to the innermost open bracket.
+    /// Pairs the token just pushed with the innermost open bracket.
     fn close_bracket(&mut self) {
         let close = self.tokens.len() - 1;
         if let Some(open) = self.open.pop() {

@@ -1,7 +1,7 @@
 //! The parsed program: every node in one arena, referred to by number.
 //!
-//! **Invariant:** no node nests deeper than `NESTING_MAX`, counted along the tree and not along the text, so
-//! a walk may recurse. Dropping a tree never recurses at all.
+//! **Invariant:** no node nests deeper than `NESTING_MAX` levels of the tree, so a walk may recurse. Dropping a tree
+//! does not recurse.
 
 use crate::builtins::Builtin;
 use crate::pattern::Pattern as Regex;
@@ -20,7 +20,7 @@ pub(crate) struct TargetId(pub(crate) u32);
 pub(crate) struct FunctionId(pub(crate) u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NameId(pub(crate) u32);
-/// The place of a local variable in the frame of its function.
+/// The index of a local variable in the frame of its function.
 pub(crate) type Slot = u32;
 
 #[derive(Debug, Default)]
@@ -72,14 +72,14 @@ pub(crate) enum Node {
         holes: Box<[NodeId]>,
     },
     Regex(u32),
-    /// A name before it is resolved; none is left in a finished tree.
+    /// A name before it is resolved; a resolved tree contains none.
     Name(NameId),
     Local(Slot, NameId),
-    /// A constant where something tries to assign to it.
+    /// A constant as the target of an assignment, which is an error at run time.
     Constant(NameId),
-    /// A name that the scope may know.
+    /// A name that only the scope can define.
     Free(NameId),
-    /// A helper or a standard function, which no scope can replace.
+    /// A built-in, which a scope cannot shadow.
     Standard(Builtin),
     Array(Box<[Item]>),
     Object(Box<[Property]>),
@@ -99,7 +99,7 @@ pub(crate) enum Node {
         arguments: Box<[Item]>,
         optional: bool,
     },
-    /// Where an optional chain ends when one of its links finds nothing.
+    /// The extent of an optional chain: a nullish link makes the whole chain undefined.
     Chain(NodeId),
     New {
         callee: NodeId,
@@ -119,13 +119,13 @@ pub(crate) enum Node {
     },
     Compound {
         operator: Compound,
-        place: NodeId,
+        target: NodeId,
         value: NodeId,
     },
     Update {
-        place: NodeId,
+        target: NodeId,
         delta: f64,
-        answer: UpdateAnswer,
+        form: UpdateForm,
     },
     Delete(NodeId),
     Sequence(Box<[NodeId]>),
@@ -202,17 +202,17 @@ pub(crate) enum Compound {
     Logical(Logical),
 }
 
-/// Whether `++` answers the value before or after.
+/// Whether `++` yields the old value (postfix) or the new one (prefix).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UpdateAnswer {
-    Before,
-    After,
+pub(crate) enum UpdateForm {
+    Postfix,
+    Prefix,
 }
 
-/// Where a value goes: a name, a member, or a pattern that takes it apart.
+/// The target of an assignment: a name, a member, or a destructuring pattern.
 #[derive(Debug)]
 pub(crate) enum Target {
-    Place(NodeId),
+    Simple(NodeId),
     Default { target: TargetId, value: NodeId },
     Array { items: Box<[Option<TargetId>]>, rest: Option<TargetId> },
     Object { members: Box<[(Key, TargetId)]>, rest: Option<TargetId> },
@@ -255,7 +255,7 @@ pub(crate) enum Statement {
     },
     Each {
         frame: Frame,
-        over: Over,
+        kind: EachKind,
         target: TargetId,
         declares: bool,
         subject: NodeId,
@@ -290,18 +290,18 @@ pub(crate) enum Statement {
     Labeled(NameId, StatementId),
 }
 
-/// Where a `break` or a `continue` leads, and where it stands.
+/// The label and the span of a `break` or a `continue`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Jump {
     pub(crate) label: Option<NameId>,
     pub(crate) span: Span,
 }
 
-/// What `for (… of …)` and `for (… in …)` walk.
+/// Whether a loop is `for (… of …)` or `for (… in …)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Over {
-    Items,
-    Keys,
+pub(crate) enum EachKind {
+    Of,
+    In,
 }
 
 #[derive(Debug)]
@@ -322,7 +322,7 @@ pub(crate) struct Handler {
 #[derive(Debug, Default)]
 pub(crate) struct Frame {
     pub(crate) declares: Vec<(NameId, Declaration)>,
-    /// Function declarations, which exist before the first statement runs.
+    /// Function declarations, which are hoisted.
     pub(crate) functions: Vec<(NameId, Slot, FunctionId)>,
     /// Slots that an inner function captures and that therefore live in cells; filled by the resolver.
     pub(crate) cells: Vec<Slot>,
@@ -343,7 +343,7 @@ pub(crate) struct Function {
     pub(crate) captures: Vec<(Slot, Slot)>,
     /// Set by the resolver: all parameters are plain names in the first slots and none is captured.
     pub(crate) simple: bool,
-    /// Set by the resolver: where a named function expression finds itself.
+    /// Set by the resolver: the slot in which a named function expression finds itself.
     pub(crate) self_slot: Option<Slot>,
     pub(crate) depth: u16,
 }

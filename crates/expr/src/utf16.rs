@@ -1,7 +1,7 @@
-//! Texts counted as JavaScript counts them: in UTF-16 units.
+//! Text positions in UTF-16 units, as JavaScript counts them.
 //!
-//! **Invariant:** texts stay valid UTF-8. A cut through a surrogate pair leaves the replacement character on
-//! either side; JavaScript would leave half a character.
+//! **Invariant:** texts stay valid UTF-8. A cut through a surrogate pair leaves the replacement character on both
+//! sides, where JavaScript leaves half a character.
 
 /// `text.length`.
 pub(crate) fn length(text: &str) -> usize {
@@ -43,7 +43,7 @@ pub(crate) fn slice(text: &str, start: usize, end: usize) -> Slice<'_> {
     Slice::Cut(part)
 }
 
-/// The byte where a unit stands, and whether it is the second half of a character.
+/// The byte offset of a unit, and whether it is the second half of a character.
 fn byte_at(text: &str, unit: usize) -> (usize, bool) {
     let mut units = 0;
     for (byte, c) in text.char_indices() {

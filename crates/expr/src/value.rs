@@ -1,8 +1,7 @@
 //! The values of an evaluation.
 //!
-//! **Invariant:** a value is small and cheap to clone. What lives in the scope or in the program is borrowed;
-//! what the evaluation builds lives in its heap and is named by number, so cycles cost nothing and dropping
-//! never recurses.
+//! **Invariant:** a value is small and cheap to clone. Values of the scope and of the program are borrowed; values
+//! that the evaluation builds are indexes into its heap, so cycles cost nothing and dropping does not recurse.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -20,11 +19,11 @@ pub(crate) enum Value<'a> {
     Bool(bool),
     Number(f64),
     Text(Text<'a>),
-    /// An array or an object of the scope; scalars are unpacked when they are read.
+    /// An array or an object of the scope. Scalars are converted when they are read.
     Json(&'a Json),
     Object(&'a dyn Object),
     List(&'a dyn List),
-    /// A value of the scope with members beside it, by its number in the heap.
+    /// A value of the scope with extra members, as an index into `Heap::records`.
     Record(u32),
     Array(u32),
     Plain(u32),
@@ -32,9 +31,9 @@ pub(crate) enum Value<'a> {
     Builtin(Builtin),
     Regex(u32),
     Collection(u32),
-    /// A declared variable that has no value yet. Only in frames and cells.
-    Unset,
-    /// A variable that inner functions share. Only in frames.
+    /// A declared variable before its initialisation. Only in frames and cells.
+    Uninitialized,
+    /// A captured variable, as an index into `Heap::cells`. Only in frames.
     Cell(u32),
 }
 
@@ -74,7 +73,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A text, borrowed from the scope or the program where that is possible.
+/// A text, borrowed from the scope or the program where possible.
 #[derive(Clone, Debug)]
 pub(crate) enum Text<'a> {
     Borrowed(&'a str),

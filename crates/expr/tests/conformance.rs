@@ -1,7 +1,7 @@
-//! Real expressions and blocks against what Node answered for them.
+//! Real expressions and blocks, compared with Node's recorded answers.
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
-use escrow_expr::{Budget, Fault, JsonScope, Program};
+use escrow_expr::{Budget, EvalError, JsonScope, Program};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ struct Case {
 struct Expected {
     /// The JSON text of the value, or the name of its type when it has none.
     v: Option<String>,
-    /// Its truth; recorded for expressions only.
+    /// Its truthiness; recorded for expressions only.
     t: Option<bool>,
     throw: Option<String>,
 }
@@ -42,7 +42,7 @@ fn difference(program: &Program, context: &Value, expected: &Expected) -> Option
                 None => matches!(wanted, "undefined" | "function"),
             };
             let truth = expected.t.is_none_or(|truth| {
-                truth == answer.is_truthy() && Ok(truth) == tested.map_err(|fault: Fault| fault)
+                truth == answer.is_truthy() && Ok(truth) == tested.map_err(|fault: EvalError| fault)
             });
             (!same || !truth)
                 .then(|| format!("gave {:?}, Node {wanted}", answer.json().map(ToString::to_string)))

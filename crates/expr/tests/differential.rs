@@ -1,4 +1,4 @@
-//! Random expressions, here and in Node.
+//! Random expressions, compared with Node.
 //!
 //! `ESCROW_DIFFERENTIAL` sets how many; without `node` only the recorded sample runs. `ESCROW_RECORD` names a
 //! file to record a sample into.
@@ -13,7 +13,7 @@ mod generator;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use escrow_expr::{Budget, FaultKind, JsonScope, Program};
+use escrow_expr::{Budget, EvalErrorKind, JsonScope, Program};
 use generator::Generator;
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn answer(expression: &str, context: &Value) -> Option<Value> {
             Some(value) => json!({ "v": value, "t": answer.is_truthy() }),
             None => json!({ "u": true, "t": answer.is_truthy() }),
         }),
-        Err(fault) if fault.kind() == FaultKind::Budget => None,
+        Err(fault) if fault.kind() == EvalErrorKind::Budget => None,
         Err(fault) => Some(json!({ "throw": fault.name() })),
     }
 }

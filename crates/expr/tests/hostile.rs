@@ -1,6 +1,6 @@
 //! Sources made to hang, overflow or exhaust an evaluator. Every one must end, with a value or a typed error.
 //!
-//! The tests run on threads with 2 MiB of stack, unoptimised: what passes here passes anywhere.
+//! The tests run unoptimised on threads with 2 MiB of stack, the smallest that an evaluation may run on.
 
 #![expect(
     clippy::disallowed_types,
@@ -8,7 +8,7 @@
     reason = "timings are printed on request, never judged"
 )]
 
-use escrow_expr::{Budget, FaultKind, JsonScope, Program};
+use escrow_expr::{Budget, EvalErrorKind, JsonScope, Program};
 use serde_json::json;
 
 /// How a source ended.
@@ -33,7 +33,7 @@ fn run(source: &str) -> End {
     }
     match result {
         Ok(_) => End::Value,
-        Err(fault) if fault.kind() == FaultKind::Budget => End::Budget,
+        Err(fault) if fault.kind() == EvalErrorKind::Budget => End::Budget,
         Err(_) => End::OtherFault,
     }
 }
@@ -46,7 +46,7 @@ fn check(sources: &[String], allowed: &[End]) {
     }
 }
 
-/// A construct around itself, `n` times.
+/// A construct nested in itself `n` times.
 fn nested(open: &str, middle: &str, close: &str, n: usize) -> String {
     format!("{}{middle}{}", open.repeat(n), close.repeat(n))
 }
@@ -117,7 +117,7 @@ const NESTINGS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn every_construct_nested_without_end_is_refused_or_ends() {
+fn every_deeply_nested_construct_ends_with_a_value_or_an_error() {
     for depth in [50, 150, 250, 3_000, 60_000] {
         let sources: Vec<String> =
             NESTINGS.iter().map(|(open, middle, close)| nested(open, middle, close, depth)).collect();
@@ -127,7 +127,7 @@ fn every_construct_nested_without_end_is_refused_or_ends() {
 }
 
 #[test]
-fn chains_that_grow_to_the_left_are_refused_or_end() {
+fn left_deep_chains_end_with_a_value_or_an_error() {
     let links = [
         ".a",
         "[0]",
@@ -158,7 +158,7 @@ fn chains_that_grow_to_the_left_are_refused_or_end() {
 }
 
 #[test]
-fn what_never_ends_by_itself_is_stopped() {
+fn endless_programs_are_stopped_by_the_budget() {
     check(&strings(STOPPED), &[End::Budget]);
 }
 
@@ -332,7 +332,7 @@ fn regexes_cannot_be_catastrophic() {
 }
 
 #[test]
-fn prototypes_lead_nowhere() {
+fn prototypes_are_not_reachable() {
     let undefined = [
         "({}).__proto__",
         "({}).constructor",
@@ -410,7 +410,7 @@ fn prototypes_lead_nowhere() {
 }
 
 #[test]
-fn cycles_and_shared_references_end() {
+fn cyclic_and_shared_values_are_evaluated_in_bounded_time() {
     let sources = [
         "const a = []; a.push(a); return String(a)",
         "const a = []; a.push(a); return a.join()",
@@ -522,7 +522,7 @@ fn huge_and_broken_sources_are_refused() {
 }
 
 #[test]
-fn a_budget_is_kept_to_the_step() {
+fn a_budget_is_exact_to_the_step() {
     let program = Program::block("let n = 0; while (true) n++").unwrap();
     let scope = json!({});
     for steps in [0, 1, 2, 10, 1_000] {
@@ -531,7 +531,7 @@ fn a_budget_is_kept_to_the_step() {
     }
     let program = Program::expression("'x'.repeat(1000).length").unwrap();
     let small = Budget { memory_bytes: 500, ..Budget::default() };
-    assert_eq!(program.evaluate(&JsonScope(&scope), small).unwrap_err().kind(), FaultKind::Budget);
+    assert_eq!(program.evaluate(&JsonScope(&scope), small).unwrap_err().kind(), EvalErrorKind::Budget);
     assert!(
         program.evaluate(&JsonScope(&scope), Budget { memory_bytes: 5_000, ..Budget::default() }).is_ok()
     );

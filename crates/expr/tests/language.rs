@@ -1,7 +1,7 @@
-//! What callers rely on: values, truth, spans, static reads, explanations, records, memory, batches.
+//! The public interface: values, truthiness, spans, static reads, explanations, records, memory, batches.
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
-use escrow_expr::{Answer, Budget, Given, JsonScope, Object, Program, Scope, answer_line};
+use escrow_expr::{Answer, Budget, JsonScope, Object, Program, Scope, ScopeValue, answer_line};
 use serde_json::{Value, json};
 
 fn evaluate(source: &str, context: &Value) -> Answer {
@@ -14,7 +14,7 @@ fn block(source: &str) -> Option<Value> {
 }
 
 #[test]
-fn truth_is_that_of_the_value_and_not_of_its_json() {
+fn truthiness_is_that_of_the_value_not_of_its_json() {
     for (source, truth) in [
         ("NaN", false),
         ("-0", false),
@@ -37,7 +37,7 @@ fn truth_is_that_of_the_value_and_not_of_its_json() {
 }
 
 #[test]
-fn closures_keep_the_variable_of_their_own_turn() {
+fn closures_capture_the_variable_of_their_own_iteration() {
     assert_eq!(
         block("const f = []; for (let i = 0; i < 3; i++) f.push(() => i); return f.map(g => g())"),
         Some(json!([0, 1, 2]))
@@ -105,7 +105,7 @@ fn the_context_is_never_changed_but_the_program_sees_its_own_changes() {
 }
 
 #[test]
-fn reads_tell_names_paths_and_helpers_with_their_places() {
+fn reads_list_names_paths_and_helpers_with_their_spans() {
     let source = "outputs['lint'].x > env.CI && any(history, v => v.ok) && typeof maybe === 'string' && env[name] && outputs.a.filter(i => i).length";
     let program = Program::expression(source).unwrap();
     let reads = program.reads();
@@ -131,7 +131,7 @@ fn reads_tell_names_paths_and_helpers_with_their_places() {
 }
 
 #[test]
-fn changes_to_what_the_scope_gives_are_effects() {
+fn changes_to_values_of_the_scope_are_effects() {
     for (source, changes) in [
         ("output[x] = 1", &["output[x]"][..]),
         ("output.a.b = output.c === 1", &["output.a.b"]),
@@ -155,7 +155,7 @@ fn changes_to_what_the_scope_gives_are_effects() {
 }
 
 #[test]
-fn a_jump_that_leaves_nothing_is_refused_where_it_stands() {
+fn a_break_or_continue_without_a_target_is_refused_at_its_span() {
     for (source, jump) in [
         ("let n = 1; break; return n", "break"),
         ("if (ok) { continue }", "continue"),
@@ -171,7 +171,7 @@ fn a_jump_that_leaves_nothing_is_refused_where_it_stands() {
 }
 
 #[test]
-fn constants_are_known_before_anything_runs() {
+fn constants_are_known_without_a_scope() {
     assert_eq!(
         Program::expression("1 + 2 > 2 && [1].includes(1)")
             .unwrap()
@@ -209,7 +209,7 @@ fn errors_point_into_the_source() {
     assert_eq!((error.message.as_str(), error.span), ("expected a value, found the end", 14..14));
     let error = Program::expression("files.some(f => f.match(/(?=x)/))").unwrap_err();
     assert_eq!((error.message.as_str(), error.span), ("look-around in a pattern is not supported", 24..31));
-    // The name begins with a letter of two bytes: a place between them is none.
+    // The name begins with a letter of two bytes; a span must not end between them.
     let error = Program::expression("1é").unwrap_err();
     assert_eq!((error.message.as_str(), error.span), ("a number runs into a name", 0..3));
 }
@@ -217,9 +217,9 @@ fn errors_point_into_the_source() {
 struct Attempt;
 
 impl Object for Attempt {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         static CODE: Value = Value::Bool(true);
-        (name == "exitCode" || name == "length").then_some(Given::Json(&CODE))
+        (name == "exitCode" || name == "length").then_some(ScopeValue::Json(&CODE))
     }
 
     fn names(&self) -> Vec<&str> {
@@ -230,8 +230,8 @@ impl Object for Attempt {
 struct RecordScope(Value);
 
 impl Scope for RecordScope {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
-        (name == "output").then_some(Given::Record { value: &self.0, beside: &Attempt })
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
+        (name == "output").then_some(ScopeValue::Record { value: &self.0, extra: &Attempt })
     }
 
     fn names(&self) -> Vec<&str> {
@@ -240,7 +240,7 @@ impl Scope for RecordScope {
 }
 
 #[test]
-fn a_record_is_its_value_with_members_beside_it() {
+fn a_record_is_its_value_with_extra_members() {
     let text = RecordScope(json!("done"));
     for (source, value) in [
         ("output.exitCode", json!(true)),
@@ -279,7 +279,7 @@ fn a_record_is_its_value_with_members_beside_it() {
 }
 
 #[test]
-fn blocks_hand_back_what_they_wrote_to_memory_and_gates_cannot_write() {
+fn blocks_return_their_memory_writes_and_expressions_cannot_write() {
     let context = json!({ "__memory": { "default": { "n": 1 } } });
     let program = Program::block("memory.increment('n'); memory.set('k', [1], 'other'); memory.append('l', 'x'); return [memory.get('n'), memory.list()]").unwrap();
     let (answer, writes) = program.run(&JsonScope(&context), Budget::default()).unwrap();
@@ -295,7 +295,7 @@ fn blocks_hand_back_what_they_wrote_to_memory_and_gates_cannot_write() {
 }
 
 #[test]
-fn an_explanation_shows_every_value_under_its_place() {
+fn an_explanation_prints_every_value_below_its_sub_expression() {
     let context = json!({ "output": { "count": 5, "items": [1, 2] }, "env": { "CI": "false" } });
     let program =
         Program::expression("output.count > 3 && env.CI === 'true' || output.items.some(i => i > 1)")
@@ -326,7 +326,7 @@ fn an_explanation_shows_every_value_under_its_place() {
 }
 
 #[test]
-fn an_explanation_stays_small_whatever_it_explains() {
+fn an_explanation_of_large_values_is_bounded() {
     let context = json!({ "list": (0..5_000).collect::<Vec<_>>(), "text": "x".repeat(100_000) });
     let source = "list.map(x => list.length + x).filter(x => x % 2 === 0).length > 3 && text + text";
     let (_, explanation) =

@@ -1,4 +1,4 @@
-//! Real sources, broken at random: what the fuzz target checks, on a stable compiler and from a seed.
+//! Random mutations of real sources: the assertions of the fuzz target, on a stable compiler and from a seed.
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "this is a test")]
 
 use escrow_expr::{Budget, JsonScope, Program};
@@ -102,7 +102,7 @@ fn mutated(source: &str, dice: &mut Dice) -> String {
 }
 
 #[test]
-fn broken_sources_never_panic_and_their_spans_stay_inside() {
+fn broken_sources_never_panic_and_their_spans_stay_inside_the_source() {
     let sources: Vec<String> = [include_str!("data/expr.jsonl"), include_str!("data/block.jsonl")]
         .iter()
         .flat_map(|text| text.lines())

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use escrow_expr::Program;
-use escrow_template::{Read, Step};
+use escrow_template::{PathStep, TemplateRead};
 
 use crate::{Check, Field, Plan, Routing, Tree};
 
@@ -95,10 +95,10 @@ impl PlanReads {
         }
     }
 
-    fn template(&mut self, reads: &[Read]) {
+    fn template(&mut self, reads: &[TemplateRead]) {
         for read in reads {
             self.names.insert(read.name.clone());
-            if let (true, Some(Step::Member(name))) = (read.name == "env", read.path.first()) {
+            if let (true, Some(PathStep::Member(name))) = (read.name == "env", read.path.first()) {
                 self.env.insert(name.clone());
             }
         }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use escrow_expr::{Program, Reads};
 use escrow_model::{Block, Expression, Shell, Text};
-use escrow_template::{Read, ShellErrorKind, ShellScript, Step, Template};
+use escrow_template::{PathStep, ShellErrorKind, ShellScript, Template, TemplateRead};
 
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::yaml::{Node, span_within};
@@ -217,13 +217,13 @@ fn reads_of_program(program: &Program) -> Vec<Mention> {
         .collect()
 }
 
-fn reads_of_template(reads: &[Read]) -> Vec<Mention> {
+fn reads_of_template(reads: &[TemplateRead]) -> Vec<Mention> {
     reads
         .iter()
         .map(|read| {
             let members = read.path.iter().map_while(|step| match step {
-                Step::Member(name) => Some(name.clone()),
-                Step::Item(_) => None,
+                PathStep::Member(name) => Some(name.clone()),
+                PathStep::Item(_) => None,
             });
             Mention {
                 path: std::iter::once(read.name.clone()).chain(members).collect(),

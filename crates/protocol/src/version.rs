@@ -45,7 +45,7 @@ impl WireVersion {
 
     /// Whether this version refuses empty digests, messages and receipt ids, and receipts that are their own parent.
     /// Earlier versions accept them, and documents of those versions stay valid.
-    pub const fn refuses_empty_details(self) -> bool {
+    pub(crate) const fn refuses_empty_details(self) -> bool {
         match self {
             Self::V0_2 | Self::V0_3 => false,
             Self::V0_4 => true,
@@ -53,7 +53,7 @@ impl WireVersion {
     }
 
     /// Whether evidence in a manifest must not be empty.
-    pub const fn refuses_empty_evidence(self) -> bool {
+    pub(crate) const fn refuses_empty_evidence(self) -> bool {
         match self {
             Self::V0_2 => false,
             Self::V0_3 | Self::V0_4 => true,

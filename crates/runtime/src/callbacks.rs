@@ -97,7 +97,7 @@ async fn run_one(callback: &Callback) -> CallbackEnd {
         deadline: Some(Duration::from_millis(callback.deadline_ms)),
         drain: Drain::UntilDeadline,
         cancellation,
-        // Whoever waits for the answer has waited long enough.
+        // The caller of the hook must not wait any longer.
         grace: Duration::ZERO,
         // What was said is in `heard`, from its beginning.
         stdout_tail_bytes_max: 0,

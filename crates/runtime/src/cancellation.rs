@@ -1,12 +1,12 @@
-//! Telling work that is under way to stop.
+//! Cancels work that is under way.
 
 use tokio::sync::watch;
 
-/// The end that says stop. Dropping it says nothing: the work goes on.
+/// The sending end. Dropping it cancels nothing.
 #[derive(Clone, Debug)]
 pub struct Canceller(watch::Sender<bool>);
 
-/// The end that hears it; clones hear the same word, also when it was said before they were made.
+/// The receiving end. Clones see the same cancellation, also one from before they were made.
 #[derive(Clone, Debug)]
 pub struct Cancellation(watch::Receiver<bool>);
 
@@ -20,14 +20,14 @@ impl Canceller {
         self.0.send_replace(true);
     }
 
-    /// Another ear for the same word.
+    /// Another receiving end.
     pub fn subscribe(&self) -> Cancellation {
         Cancellation(self.0.subscribe())
     }
 }
 
 impl Cancellation {
-    /// For work that nobody stops.
+    /// Never cancelled.
     pub fn never() -> Cancellation {
         cancellation().1
     }
@@ -36,7 +36,7 @@ impl Cancellation {
         *self.0.borrow()
     }
 
-    /// Resolves when stop is said, and never otherwise.
+    /// Resolves on cancellation, and never otherwise.
     pub async fn cancelled(&self) {
         let mut receiver = self.0.clone();
         if receiver.wait_for(|cancelled| *cancelled).await.is_err() {

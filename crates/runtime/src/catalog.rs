@@ -4,7 +4,7 @@ use escrow_model::ProviderSpec;
 
 pub fn catalog() -> Vec<ProviderSpec> {
     let effect_runner = crate::providers::PROVIDERS.iter().map(|provider| *provider.spec());
-    let compiled = [crate::nested::SPEC, escrow_playbook::AGENT_PROVIDER];
+    let compiled = [crate::host::PLAYBOOK, escrow_playbook::AGENT_PROVIDER];
     effect_runner.chain(compiled).chain(escrow_engine::PROVIDERS.iter().copied()).collect()
 }
 

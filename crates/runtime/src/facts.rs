@@ -1,4 +1,5 @@
-//! Looks at the world once, before a run starts: only at what the plan names.
+//! Gathers the facts of a run once, before it starts: the environment variables, git facts and files that the plan
+//! names, and no others.
 
 use std::path::Path;
 
@@ -9,8 +10,8 @@ use crate::inspection::{Depth, inspect};
 use crate::redaction::REDACTED;
 use crate::secrets::Secrets;
 
-/// A declared secret reads as `"***"`, or is undefined when there is none.
-pub fn gather(plan: &Plan, directory: &Path, artifacts: &Path, secrets: &Secrets) -> Facts {
+/// A declared secret reads as `"***"`, or is undefined when it has no value.
+pub async fn gather(plan: &Plan, directory: &Path, artifacts: &Path, secrets: &Secrets) -> Facts {
     let reads = PlanReads::of(plan);
     let env = reads
         .env
@@ -23,13 +24,7 @@ pub fn gather(plan: &Plan, directory: &Path, artifacts: &Path, secrets: &Secrets
             Some((name.clone(), std::env::var(name).ok()?))
         })
         .collect();
-    let git = reads.wants_git().then(|| {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| format!("git could not be asked: {error}"))?;
-        runtime.block_on(git_facts(directory))
-    });
+    let git = if reads.wants_git() { Some(git_facts(directory).await) } else { None };
     let before = inspect(artifacts, &plan.artifacts_before(), Depth::Identity);
     let mut facts = Facts { env, git, before };
     secrets.redactor().facts(&mut facts);

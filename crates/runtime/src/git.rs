@@ -1,6 +1,6 @@
-//! What git knows of the directory: branches, and the files that changed.
+//! Git facts of a directory: its branches, and the files that changed.
 //!
-//! The `git` program is asked, and nothing is changed: no locks, no hooks of a file system monitor.
+//! Asks the `git` program and changes nothing: no locks, no hooks of a file system monitor.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -40,7 +40,7 @@ pub async fn git_facts(directory: &Path) -> Result<GitFacts, String> {
     })
 }
 
-/// Two messages and a space stand before each name that `git status` prints.
+/// `git status` prints two status letters and a space before each name.
 const STATUS_LETTERS: usize = 3;
 
 fn add_names<'a>(names: &mut BTreeSet<String>, found: impl Iterator<Item = &'a str>) {
@@ -48,7 +48,7 @@ fn add_names<'a>(names: &mut BTreeSet<String>, found: impl Iterator<Item = &'a s
     names.extend(found.filter(ours).map(str::to_owned));
 }
 
-/// The branch that work goes back to.
+/// The branch that changes will be merged into.
 struct Base {
     /// `main`
     name: String,
@@ -57,7 +57,7 @@ struct Base {
 }
 
 impl Base {
-    /// What the remote says, else `main` or `master` here, else there.
+    /// The default branch of the remote, else a local `main` or `master`, else one of the remote.
     async fn find(git: &Git) -> Result<Option<Base>, String> {
         const HEAD: &str = "refs/remotes/origin/HEAD";
         const LIKELY: [&str; 4] = [

@@ -1,4 +1,4 @@
-//! Who drives a run, described so that another process can tell whether it still lives.
+//! Describes the process that drives a run, so that other processes can tell whether it still lives.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ pub fn this_process() -> Holder {
     Holder { pid, host: host(), boot_id: boot_id(), process_started: process_started(pid).unwrap_or(0) }
 }
 
-/// What can be told of another holder. On another machine only time tells.
+/// Whether another holder still lives. That of another machine cannot be told.
 pub fn liveness(holder: &Holder) -> Liveness {
     if holder.host != host() {
         return Liveness::Unknown;
@@ -37,8 +37,7 @@ fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
-/// When a process started, in the kernel's ticks since boot; `None` when there is no such process (or only
-/// what is left of it).
+/// When a process started, in the kernel's ticks since boot; `None` for no process or a zombie.
 fn process_started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the name in parentheses and may hold anything.

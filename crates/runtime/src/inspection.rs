@@ -57,7 +57,7 @@ pub fn inspect_for_secrets(
     expected: &[ExpectedArtifact],
     redactor: &Redactor,
 ) -> Vec<InspectedArtifact> {
-    look_around(Resolver::best(), directory, expected, Depth::Full, redactor)
+    inspect_redacted(Resolver::best(), directory, expected, Depth::Full, redactor)
 }
 
 fn inspect_with(
@@ -66,18 +66,18 @@ fn inspect_with(
     expected: &[ExpectedArtifact],
     depth: Depth,
 ) -> Vec<InspectedArtifact> {
-    look_around(resolver, directory, expected, depth, &Redactor::none())
+    inspect_redacted(resolver, directory, expected, depth, &Redactor::none())
 }
 
-fn look_around(
+fn inspect_redacted(
     resolver: Resolver,
     directory: &Path,
     expected: &[ExpectedArtifact],
     depth: Depth,
     redactor: &Redactor,
 ) -> Vec<InspectedArtifact> {
-    let mut look = match resolver.open_directory(directory) {
-        Ok(root) => Look { resolver, root, depth, redactor, buffer: Vec::new() },
+    let mut inspector = match resolver.open_directory(directory) {
+        Ok(root) => Inspector { resolver, root, depth, redactor, buffer: Vec::new() },
         Err(error) => {
             let problem = match error {
                 Errno::NOENT => None,
@@ -93,32 +93,32 @@ fn look_around(
     };
     // One walk serves every pattern.
     let wants_walk = expected.iter().any(|expected| matches!(expected.location, Location::Glob { .. }));
-    let names = if wants_walk { walk::file_names(look.root.as_fd()) } else { Ok(BTreeSet::new()) };
+    let names = if wants_walk { walk::file_names(inspector.root.as_fd()) } else { Ok(BTreeSet::new()) };
     expected
         .iter()
         .map(|expected| match &expected.location {
-            Location::Path(path) => look.at_path(expected, path.as_str()),
-            Location::Glob { pattern, .. } => look.at_pattern(expected, pattern, &names),
+            Location::Path(path) => inspector.at_path(expected, path.as_str()),
+            Location::Glob { pattern, .. } => inspector.at_pattern(expected, pattern, &names),
         })
         .collect()
 }
 
-/// A place to start from. Nothing is read from this descriptor, so it need not be one to read from.
+/// The directory that paths are resolved from. Nothing is read from this descriptor, so it need not be one to read from.
 #[cfg(target_os = "linux")]
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-struct Look<'r> {
+struct Inspector<'r> {
     resolver: Resolver,
     root: OwnedFd,
     depth: Depth,
     redactor: &'r Redactor,
-    /// What is read passes through it, one file after another.
+    /// Reused for every file that is read.
     buffer: Vec<u8>,
 }
 
-impl Look<'_> {
+impl Inspector<'_> {
     fn at_path(&mut self, expected: &ExpectedArtifact, path: &str) -> InspectedArtifact {
         match self.file(expected, path) {
             Ok(file) => sighting(expected, vec![file], None),
@@ -130,7 +130,7 @@ impl Look<'_> {
         }
     }
 
-    /// What matches and is no file beneath the directory does not count. If nothing counts, it is told why.
+    /// Matches that are not files beneath the directory do not count. If none counts, the first refusal is reported.
     fn at_pattern(
         &mut self,
         expected: &ExpectedArtifact,
@@ -172,7 +172,7 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Nothing can be said of what is there.
+/// The directory or pattern cannot be read at all.
 fn unreadable(detail: impl Into<String>) -> Refused {
     Refused { problem: Problem::Absent, detail: detail.into() }
 }

@@ -1,22 +1,51 @@
-//! The hands of Escrow: processes, providers, a look at artifacts and at git.
+//! Drives runs: commits every decision of the engine, performs its effects, and feeds the results back.
+//!
+//! ```text
+//!   Drive (supervisor) ── commit ──▶ escrow_store::Journal
+//!       │                                        ┌─▶ providers: commands, HTTP, agents ─▶ process
+//!       └── effects ──▶ effect runner ───────────┼─▶ inspection of artifacts
+//!                                                └─▶ Host: nested runs
+//! ```
+//!
+//! The only crate that starts processes, opens outgoing connections and reads the clock. It decides nothing about a
+//! run: `escrow_engine` does, and this crate carries it out. Two seams make it testable: [`ProviderWorld`] is the
+//! supervisor's view of the outside, [`Host`] begins the runs that checks nest.
+//!
+//! **Invariant:** commit, then act. Nothing blocks the thread of a drive: stores, git and secret commands are awaited.
 
 pub mod agents;
 pub mod callbacks;
 pub mod cancellation;
 pub mod catalog;
-pub mod chance;
+pub mod entropy;
 pub mod facts;
 pub mod git;
 pub mod holder;
+pub mod host;
 pub mod inspection;
-pub mod nested;
 pub mod outcome_kinds;
 pub mod playbook_file;
 pub mod process;
+pub mod provider_world;
 pub mod providers;
 pub mod redaction;
 pub mod rehearsal;
 pub mod secrets;
 pub mod supervisor;
 pub mod telemetry;
-pub mod world;
+
+// Driving a run.
+pub use cancellation::{Cancellation, Canceller, cancellation};
+pub use supervisor::{Beginning, Drive, DriveError, NestedNews, Observer, Surroundings};
+
+// What a drive is given.
+pub use host::{FailedBefore, Host, NestOutcome, NestRequest, NewsSink, NoHost};
+pub use provider_world::{InputSink, InspectRequest, LocalFuture, ProviderWorld, RealWorld};
+pub use providers::Environment;
+pub use secrets::{SecretError, Secrets};
+
+// Before a run begins.
+pub use catalog::catalog;
+pub use entropy::{new_run_id, now_ms, random_bytes, random_u64};
+pub use holder::{liveness, this_process};
+pub use redaction::{Inseparable, Redactor};

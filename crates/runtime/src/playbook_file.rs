@@ -30,7 +30,7 @@ pub fn of_agent(name: &str, directory: &Path) -> Reading {
 }
 
 /// The file that the name of a nested playbook refers to, with its bytes.
-pub(crate) fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
+pub fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
     let project = directory.join(".escrow/playbooks");
     [folder, Some(directory), Some(&project)].into_iter().flatten().find_map(|folder| {
         let path = folder.join(name);
@@ -95,7 +95,7 @@ impl PlaybookLoader<'_> {
 }
 
 /// The first error of a file, as in `line 3: a check needs `type` (E0106)`.
-pub(crate) fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
+pub fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
     let first = diagnostics.iter().find(|one| one.severity == Severity::Error)?;
     Some(format!("line {}: {} ({})", first.line, first.message, first.code))
 }

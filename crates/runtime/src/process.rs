@@ -47,6 +47,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
+use tracing::debug;
 
 pub use capture::{Captured, Spool, Stream, Watcher};
 pub use orphans::{Orphans, end_orphans_of};
@@ -112,7 +113,7 @@ pub enum Drain {
     UntilDeadline,
 }
 
-/// How a process that was started came to its end.
+/// How a process ended.
 #[derive(Debug)]
 pub struct Finished {
     pub end: End,
@@ -136,7 +137,7 @@ pub enum End {
     Lost,
 }
 
-/// Whether whoever started us wished that this signal be ignored, as `nohup` does for `SIGHUP`. To be asked before
+/// Whether our parent asked for this signal to be ignored, as `nohup` does for `SIGHUP`. To be asked before
 /// anybody listens for signals.
 pub fn is_ignored_signal(number: i32) -> bool {
     #[cfg(target_os = "linux")]
@@ -195,6 +196,7 @@ pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished>
     };
     let (end, unended) = follow(&limits, &mut child, &mut tree, &has_ended, talk).await;
     drop(tree);
+    debug!(?end, elapsed = ?began.elapsed(), unended, "process ended");
     let (stdout, stderr) = (stdout.finish(), stderr.finish());
     let input_problem = input_problem.into_inner();
     Ok(Finished { end, stdout, stderr, duration: began.elapsed(), input_problem, unended })

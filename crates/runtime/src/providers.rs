@@ -35,7 +35,7 @@ pub trait Provider: Sync {
 /// Work under way. It stays on the thread that began it.
 pub type Performance<'a> = Pin<Box<dyn Future<Output = Answer> + 'a>>;
 
-/// What surrounds a request: which attempt it is, and where its hands may reach.
+/// The context of a request: its attempt, directories, environment and secrets.
 pub struct Attempt {
     pub run: RunId,
     /// What the run belongs to; what it starts belongs there too.

@@ -1,7 +1,7 @@
 //! The values of a run's secrets: read once by the process that drives the run, held here and nowhere else.
 //!
-//! **Invariant:** a value leaves this room in one way only, into the environment of a process whose check asked
-//! for it. It is never journaled, printed or rendered; errors name the secret and not what it holds.
+//! **Invariant:** a value leaves this module in one way only, into the environment of a process whose check asked
+//! for it. It is never journaled, printed or rendered; errors name the secret, never its value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -43,12 +43,12 @@ impl fmt::Debug for Secrets {
 /// Why a secret that a check asks for is not there.
 #[derive(Debug, Error)]
 pub enum SecretError {
-    #[error("secret `{name}` is not there: the environment variable `{variable}` is not set")]
+    #[error("secret `{name}` is missing: the environment variable `{variable}` is not set")]
     Unset { name: String, variable: String },
-    #[error("secret `{name}` is not there: `{path}` cannot be read: {error}")]
+    #[error("secret `{name}` is missing: `{path}` cannot be read: {error}")]
     File { name: String, path: String, error: io::Error },
     /// Without what the command printed, which may be half a secret.
-    #[error("secret `{name}` is not there: `{program}` {problem}")]
+    #[error("secret `{name}` is missing: `{program}` {problem}")]
     Command { name: String, program: String, problem: String },
     #[error("secret `{name}` {problem}")]
     Unusable { name: String, problem: &'static str },
@@ -71,12 +71,12 @@ impl Secrets {
 
     /// Reads what the plan declares. A secret that a check asks for must be there; one that no check asks for is
     /// taken if it is there, so that it is redacted, but no command is run for it.
-    pub fn read(plan: &Plan, directory: &Path) -> Result<Secrets, SecretError> {
+    pub async fn read(plan: &Plan, directory: &Path) -> Result<Secrets, SecretError> {
         let mut values = BTreeMap::new();
         for secret in &plan.secrets {
             let asked_for = plan.checks.iter().any(|check| check.secrets.contains(&secret.name));
             let value = match (&secret.from, asked_for) {
-                (SecretSource::Command(words), true) => Some(printed(secret, words, plan, directory)?),
+                (SecretSource::Command(words), true) => Some(printed(secret, words, plan, directory).await?),
                 (SecretSource::Command(_), false) => None,
                 (_, true) => Some(at_rest(secret, directory)?),
                 (_, false) => at_rest(secret, directory).ok(),
@@ -199,7 +199,12 @@ fn without_newline(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// What a command prints.
-fn printed(secret: &Secret, words: &[String], plan: &Plan, directory: &Path) -> Result<Vec<u8>, SecretError> {
+async fn printed(
+    secret: &Secret,
+    words: &[String],
+    plan: &Plan,
+    directory: &Path,
+) -> Result<Vec<u8>, SecretError> {
     let program = words.first().cloned().unwrap_or_default();
     let failed = |problem: String| SecretError::Command {
         name: secret.name.clone(),
@@ -218,11 +223,7 @@ fn printed(secret: &Secret, words: &[String], plan: &Plan, directory: &Path) -> 
         stdout_tail_bytes_max: LONGEST + 2,
         ..Process::new(command)
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| failed(format!("cannot be run: {error}")))?;
-    let finished = runtime.block_on(run(process)).map_err(|_| failed("cannot be started".into()))?;
+    let finished = run(process).await.map_err(|_| failed("cannot be started".into()))?;
     match finished.end {
         End::Exited(0) if finished.stdout.is_truncated() => Err(failed("printed more than 16 KiB".into())),
         End::Exited(0) => Ok(without_newline(finished.stdout.tail)),

@@ -1,9 +1,10 @@
-//! Drives one run: commits what was decided, then does it, then asks again.
+//! Drives one run: commits a decision, performs it, and feeds the result back to the engine.
 //!
-//!   Input ──▶ Run::handle ──▶ commit ──▶ effects ──▶ effect_runner ──▶ Input
+//!   Input ──▶ Run::handle ──▶ commit ──▶ effects ──▶ EffectRunner ──▶ Input
 //!
 //! **Invariant:** an effect is performed only after the entries that decided it are committed. A commit that
-//! fails ends the drive: the journal is right and this process is not, so everything it started is ended.
+//! fails ends the drive: the journal is right and this process is not, so everything it started is ended. Nothing here
+//! blocks its thread: other runs may be driven on it.
 
 mod commit;
 mod effect_runner;
@@ -21,27 +22,29 @@ use escrow_store::{Journal, Lease, LeaseError, StoreError};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tracing::debug;
 
 use crate::cancellation::Cancellation;
+use crate::host::Host;
 use crate::process::Stream;
+use crate::provider_world::ProviderWorld;
 use crate::providers::Environment;
 use crate::redaction::Inseparable;
 use crate::secrets::Secrets;
-use crate::world::World;
 use commit::Committer;
 use effect_runner::EffectRunner;
 use inbox::Inbox;
 
 pub use seal::begin;
 
-/// Where a run's hands may reach.
+/// The directories, environment and secrets that a run works with.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     pub directory: PathBuf,
     pub artifacts: PathBuf,
     /// A folder for this run's output files.
     pub spool: PathBuf,
-    /// Where the run is kept.
+    /// The state directory that holds the run's journal.
     pub state: PathBuf,
     pub environment: Environment,
     pub secrets: Arc<Secrets>,
@@ -49,17 +52,17 @@ pub struct Surroundings {
     pub grace: Duration,
 }
 
-/// Sees a run as it goes on. Everything it is told of is committed.
+/// Follows a run. Everything it is told of is committed.
 pub trait Observer {
     fn committed(&mut self, run: &Run, entries: &[Entry]);
 
     /// A piece of a command's output, as it comes.
     fn output(&mut self, check: &str, scope: &ScopePath, stream: Stream, bytes: &[u8]);
 
-    /// Called now and then while something runs, so that a view can show time passing.
+    /// Called several times a second while something runs, so that a view can show time passing.
     fn tick(&mut self, run: &Run);
 
-    /// A run inside this one goes on. Its journal is its own; this is for those who look on.
+    /// A run nested in this one has committed entries to its own journal.
     fn nested(&mut self, _news: &NestedNews) {}
 }
 
@@ -83,12 +86,12 @@ pub enum DriveError {
     Inseparable(#[from] Inseparable),
     #[error("{left} of the processes that run `{run}` had started still run and cannot be ended")]
     Orphans { run: escrow_model::RunId, left: usize },
-    /// A bug: whoever was sent out has panicked, and nobody would ever hear from it.
-    #[error("whoever did the work of `{0}` came to an end without an answer")]
+    /// A bug: the task of an effect has panicked, so its answer would never come.
+    #[error("the task of `{0}` ended without a result")]
     Lost(String),
 }
 
-/// What the effect_runner reports to the loop.
+/// What the effect runner reports to the loop.
 pub(crate) enum Report {
     Input(Input),
     Output { check: String, scope: ScopePath, stream: Stream, bytes: Vec<u8> },
@@ -99,53 +102,56 @@ pub(crate) enum Report {
 pub enum Beginning {
     /// A run that was just created; its first turn is already in the journal.
     New(Turn),
-    /// A run that was replayed. What its last holder left running is ended first.
+    /// A run that was replayed. Processes that its last holder left running are ended first.
     Resumed,
     /// A run that had ended and was reopened by this turn, which is not in the journal yet.
     Reopened(Turn),
 }
 
-/// A run, with all that is needed to drive it to its end or to a wait.
+/// A run, with everything needed to drive it until it ends or waits.
 pub struct Drive<'a> {
     pub run: Run,
     pub lease: Lease,
-    pub store: Arc<dyn Journal>,
-    pub world: Rc<dyn World>,
+    pub journal: Arc<dyn Journal>,
+    pub world: Rc<dyn ProviderWorld>,
+    /// Starts and drives nested runs.
+    pub host: Rc<dyn Host>,
     pub surroundings: Surroundings,
     pub observer: &'a mut dyn Observer,
-    /// Says that a person or a signal wants the run to end.
+    /// Fires when a person or a signal wants the run to end.
     pub interruption: Cancellation,
 }
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// A third of what a lease lasts, for those on other machines who can only go by its age.
+/// A third of the life of a lease. Processes on other machines can only judge a lease by its age.
 const RENEWAL: Duration = Duration::from_secs(20);
 
 impl Drive<'_> {
-    /// Drives until the run ends or waits for a person, and lets go of it. Must run inside a `LocalSet`.
+    /// Drives until the run ends or waits for a person, and releases it. Must run inside a `LocalSet`.
     pub async fn to_rest(mut self, mut beginning: Beginning) -> Result<Run, DriveError> {
         loop {
             let (sender, mut reports) = mpsc::unbounded_channel();
             let effect_runner = EffectRunner::new(
                 sender,
                 self.surroundings.clone(),
-                Arc::clone(&self.store),
                 Rc::clone(&self.world),
+                Rc::clone(&self.host),
             );
             let outcome = self.work(beginning, effect_runner, &mut reports).await;
-            let released = self.store.release(&self.lease);
+            let released = self.journal.release(&self.lease).await;
             outcome?;
             released?;
-            // Whoever sent a message while we held the run has left it to us; so has who brought a nested run to its
-            // end.
+            // Other processes leave messages and the ends of nested runs to the holder, which this drive was until
+            // now.
             let is_at_rest = self.run.status().is_terminal()
-                || (self.store.undelivered(self.lease.run())?.is_empty() && self.ended_nested()?.is_empty());
+                || (self.journal.undelivered(self.lease.run()).await?.is_empty()
+                    && self.ended_nested().await?.is_empty());
             if is_at_rest {
                 return Ok(self.run);
             }
             let judge = |holder: &escrow_store::Holder| self.world.liveness(holder);
-            match self.store.acquire(self.lease.run(), &self.world.holder(), &judge) {
+            match self.journal.acquire(self.lease.run(), &self.world.holder(), judge).await {
                 Ok(lease) => self.lease = lease,
                 Err(LeaseError::Held { .. } | LeaseError::NoSuchRun(_)) => return Ok(self.run),
                 Err(LeaseError::Store(error)) => return Err(error.into()),
@@ -160,8 +166,8 @@ impl Drive<'_> {
         mut effect_runner: EffectRunner,
         reports: &mut mpsc::UnboundedReceiver<Report>,
     ) -> Result<(), DriveError> {
-        let committer = Committer::new(Arc::clone(&self.store), self.lease.clone());
-        let mut inbox = Inbox::new(Arc::clone(&self.store), self.lease.run().clone());
+        let committer = Committer::new(Arc::clone(&self.journal), self.lease.clone());
+        let mut inbox = Inbox::new(Arc::clone(&self.journal), self.lease.run().clone());
         let mut interrupted = false;
         match beginning {
             Beginning::New(turn) => {
@@ -179,7 +185,7 @@ impl Drive<'_> {
                 }
                 let mut turn = self.run.handle(self.world.now_ms(), Input::Resume);
                 let mut delivered = Vec::new();
-                for mut sent in self.store.undelivered(self.lease.run())? {
+                for mut sent in self.journal.undelivered(self.lease.run()).await? {
                     self.surroundings.secrets.redactor().message(&mut sent.message);
                     let next = self.run.handle(self.world.now_ms(), Input::Message(sent.message));
                     turn.entries.extend(next.entries);
@@ -199,7 +205,7 @@ impl Drive<'_> {
         while self.is_under_way(&effect_runner) {
             if renewed.elapsed() > RENEWAL {
                 renewed = Instant::now();
-                if !self.store.renew(std::slice::from_ref(&self.lease))?.is_empty() {
+                if !self.journal.renew(std::slice::from_ref(&self.lease)).await?.is_empty() {
                     return Err(DriveError::Fenced(self.lease.run().clone()));
                 }
             }
@@ -224,14 +230,14 @@ impl Drive<'_> {
                 () = sleep(wake_in) => inputs.push(Input::Wake),
                 () = tokio::time::sleep(TICK) => {
                     self.observer.tick(&self.run);
-                    let ended = self.ended_nested()?;
+                    let ended = self.ended_nested().await?;
                     self.perform(&mut effect_runner, ended);
                     if let Some(check) = effect_runner.lost() {
                         return Err(DriveError::Lost(self.run.plan_of().check(check).name.clone()));
                     }
                 }
             }
-            // Whatever else has arrived meanwhile shares the commit.
+            // Reports that have arrived meanwhile share the commit.
             while let Ok(report) = reports.try_recv() {
                 self.take(report, &mut inputs);
             }
@@ -249,18 +255,18 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// What looks after nested runs that waited, and that another process has brought to their end.
-    fn ended_nested(&self) -> Result<Vec<Effect>, StoreError> {
+    /// The effects that follow waiting nested runs which another process has driven to their end.
+    async fn ended_nested(&self) -> Result<Vec<Effect>, StoreError> {
         let mut ended = Vec::new();
         for (nested, effect) in self.run.nested_runs() {
-            if self.store.has_ended(&nested)? {
+            if self.journal.has_ended(&nested).await? {
                 ended.push(effect);
             }
         }
         Ok(ended)
     }
 
-    /// A run at rest has ended, or waits for a message that has not come.
+    /// Otherwise the run has ended, or waits for a message that has not arrived.
     fn is_under_way(&self, effect_runner: &EffectRunner) -> bool {
         match self.run.status() {
             escrow_model::RunStatus::Running => true,
@@ -294,8 +300,10 @@ impl Drive<'_> {
         if !turn.entries.is_empty() || !delivered.is_empty() {
             let expected = self.run.entries() - turn.entries.len() as u64;
             committer.commit(&self.run, expected, &turn.entries, &delivered).await?;
+            let (entries, effects) = (turn.entries.len(), turn.effects.len());
+            debug!(run = %self.lease.run(), entries, effects, messages = delivered.len(), "turn committed");
             if had_secrets {
-                self.rebuild()?;
+                self.rebuild().await?;
             }
             self.observer.committed(&self.run, &turn.entries);
         }
@@ -303,9 +311,9 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// What the run knows is what is written.
-    fn rebuild(&mut self) -> Result<(), DriveError> {
-        let entries = self.store.entries(self.lease.run(), 0)?;
+    /// Replays the run, so that it knows what is written and no more.
+    async fn rebuild(&mut self) -> Result<(), DriveError> {
+        let entries = self.journal.entries(self.lease.run(), 0).await?;
         self.run = Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|_| Inseparable)?;
         Ok(())
     }

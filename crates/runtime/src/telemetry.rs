@@ -1,11 +1,11 @@
-//! Traces and metrics of runs, for those who collect them: OTLP over HTTP, in its JSON form.
+//! Traces and metrics of runs: OTLP over HTTP, in its JSON form.
 //!
 //! ```text
 //!   committed entries ──▶ spans, measures ──▶ otlp ──▶ sender (a thread) ──▶ collector
 //! ```
 //!
-//! Off unless an endpoint is set, and then beside the run, never in its way: nothing here fails a run. Entries are
-//! committed without secrets; the whole of what is sent is looked through once more.
+//! Off unless an endpoint is set. Nothing here can fail or delay a run. Committed entries contain no secrets; each
+//! request body is redacted once more all the same.
 
 mod measures;
 mod otlp;
@@ -23,16 +23,16 @@ use crate::process::Stream;
 use crate::redaction::Redactor;
 use crate::supervisor::{NestedNews, Observer};
 use measures::Measures;
-use sender::{Parcel, Sender};
+use sender::{Export, Sender};
 use spans::Spans;
 
 pub use settings::Settings;
 
-/// Spans that are sent at once, and how long they wait for others.
+/// Spans per request, and how long finished spans wait for others.
 const SPANS_MAX: usize = 512;
 const PATIENCE_MS: Millis = 5_000;
 
-/// Follows one run and sends what becomes of it.
+/// Exports the spans and metrics of one run.
 pub struct Telemetry {
     settings: Settings,
     redactor: Arc<Redactor>,
@@ -68,7 +68,7 @@ impl Telemetry {
         }
     }
 
-    /// What other processes did with this run before: told by them, and remembered for what follows from it.
+    /// Takes note of entries that an earlier process committed and exported, without exporting them again.
     pub fn remember(&mut self, entries: &[Entry]) {
         for entry in entries {
             self.spans.take(entry);
@@ -111,19 +111,19 @@ impl Telemetry {
 
     fn post(&mut self, target: &settings::Target, mut body: Value) {
         self.redactor.value(&mut body);
-        let parcel = Parcel { target: target.clone(), body: body.to_string() };
+        let export = Export { target: target.clone(), body: body.to_string() };
         let Settings { timeout, certificate, .. } = &self.settings;
-        self.sender.get_or_insert_with(|| Sender::start(*timeout, certificate.as_deref())).send(parcel);
+        self.sender.get_or_insert_with(|| Sender::start(*timeout, certificate.as_deref())).send(export);
     }
 
-    /// Sends the rest, waits a while, and says what could not be delivered.
+    /// Sends the rest and waits for a bounded time; returns the first problem.
     pub fn finish(mut self) -> Option<String> {
         self.send();
         self.sender.take().and_then(Sender::finish)
     }
 }
 
-/// An observer that also keeps telemetry.
+/// An observer that also exports telemetry.
 pub struct Measured<'a> {
     pub observer: &'a mut dyn Observer,
     pub telemetry: Telemetry,

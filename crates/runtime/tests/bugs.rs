@@ -9,12 +9,13 @@ use escrow_model::{
     Entry, Facts, InspectedArtifact, Millis, ProviderSpec, Request, RunId, RunOptions, ScopePath,
 };
 use escrow_runtime::cancellation::Cancellation;
+use escrow_runtime::host::NoHost;
 use escrow_runtime::process::Stream;
+use escrow_runtime::provider_world::{InspectRequest, LocalFuture, ProviderWorld, RealWorld};
 use escrow_runtime::providers::{Attempt, Environment, Performance, Provider, find};
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
-use escrow_runtime::world::{Local, Look, RealWorld, World};
 use escrow_store::{Created, Durability, Holder, Journal, Liveness, Mode, NewRun, Store};
 
 struct Panicking;
@@ -32,7 +33,7 @@ impl Provider for Panicking {
 /// The real one, but for its commands.
 struct Broken;
 
-impl World for Broken {
+impl ProviderWorld for Broken {
     fn now_ms(&self) -> Millis {
         RealWorld.now_ms()
     }
@@ -49,11 +50,11 @@ impl World for Broken {
         Some(&Panicking)
     }
 
-    fn look(&self, look: Look) -> Local<Vec<InspectedArtifact>> {
-        RealWorld.look(look)
+    fn inspect(&self, request: InspectRequest) -> LocalFuture<Vec<InspectedArtifact>> {
+        RealWorld.inspect(request)
     }
 
-    fn end_orphans_of(&self, run: RunId, grace: Duration) -> Local<usize> {
+    fn end_orphans_of(&self, run: RunId, grace: Duration) -> LocalFuture<usize> {
         RealWorld.end_orphans_of(run, grace)
     }
 }
@@ -88,12 +89,13 @@ fn a_provider_that_panics_is_noticed() {
     let Created::Done { lease, .. } = store.create_run(new).expect("it is created") else {
         panic!("it is new")
     };
-    let store: Arc<dyn Journal> = Arc::new(store);
+    let journal: Arc<dyn Journal> = Arc::new(store.clone());
     let drive = Drive {
         run,
         lease,
-        store: Arc::clone(&store),
+        journal,
         world: Rc::new(Broken),
+        host: Rc::new(NoHost),
         surroundings: Surroundings {
             directory: folder.path().into(),
             artifacts: folder.path().into(),

@@ -109,7 +109,7 @@ fn what_is_left_behind_may_finish_within_a_moment() {
 
 #[test]
 fn a_scrubbed_environment_does_not_hide_a_daemon() {
-    let seconds = format!("300.{}", escrow_runtime::chance::random_u64().unwrap() % 1_000_000_000);
+    let seconds = format!("300.{}", escrow_runtime::entropy::random_u64().unwrap() % 1_000_000_000);
     for script in [
         format!("env -i setsid -f sleep {seconds}; sleep 300"),
         format!("env -i setsid sleep {seconds} & sleep 300"),

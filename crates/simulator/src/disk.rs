@@ -1,20 +1,19 @@
-//! A journal_trait that fails as disks and machines do, as often as a case wants.
+//! A journal that fails as disks and machines do, as often as a case wants.
 //!
-//! What it writes it has written; what it reports may be late, wrong or never heard, because the process that
-//! asked is gone.
+//! What it writes is written; its answer may be late, wrong, or never come, because the process that asked is gone.
 
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use escrow_model::{Entry, Message, RunId};
 use escrow_store::{
-    Commit, Committed, Created, Holder, Journal, Lease, LeaseError, Liveness, MessageId, NewRun, Reply, Sent,
-    StoreError, StoreErrorKind,
+    Commit, Committed, Created, Holder, Journal, Lease, LeaseState, MessageId, NewRun, Sent, StoreError,
+    StoreErrorKind, StoreFuture,
 };
 use escrow_testkit::Dice;
 use tokio::sync::Notify;
 
+use crate::at_once::at_once;
 use crate::ledger::Ledger;
 use crate::memory::Backing;
 
@@ -51,22 +50,12 @@ struct State {
     /// The commit at which the process is killed, and whether it is written before.
     kill_at: Option<(u64, bool)>,
     commits: u64,
-    /// Answers that nobody will hear.
-    unheard: Vec<Reply>,
 }
 
 impl Disk {
     pub(crate) fn new(backing: Arc<dyn Backing>, ledger: Arc<Ledger>, seed: u64, troubles: u32) -> Disk {
         let dice = Dice::new(seed);
-        let state = State {
-            dice,
-            troubles,
-            percent: 12,
-            failed: false,
-            kill_at: None,
-            commits: 0,
-            unheard: Vec::new(),
-        };
+        let state = State { dice, troubles, percent: 12, failed: false, kill_at: None, commits: 0 };
         Disk { backing, ledger, crashed: Notify::new(), state: Arc::new(Mutex::new(state)) }
     }
 
@@ -106,10 +95,7 @@ impl Disk {
 
     /// Whether any operation failed since the last time somebody asked.
     pub(crate) fn take_failed(&self) -> bool {
-        self.with(|state| {
-            state.unheard.clear();
-            std::mem::take(&mut state.failed)
-        })
+        self.with(|state| std::mem::take(&mut state.failed))
     }
 
     fn commit_trouble(&self) -> Option<Trouble> {
@@ -148,11 +134,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Waits for the answer, so that another thread's speed decides nothing.
-    fn commit(&self, commit: Commit<'_>) -> Result<Committed, StoreError> {
-        let (sender, answer) = sync_channel(1);
-        self.backing.commit_with(commit, Box::new(move |result| drop(sender.send(result))));
-        let result = answer.recv().map_err(|_| broken(StoreErrorKind::Internal))?;
+    fn write(&self, commit: Commit<'_>) -> Result<Committed, StoreError> {
+        let result = at_once(self.backing.commit(commit));
         match &result {
             Ok(Committed::Done { .. }) => {
                 self.ledger.written(commit.lease.token(), commit.entries, commit.delivered);
@@ -161,19 +144,20 @@ impl Disk {
                 self.ledger.problem("a supervisor repeats a commit");
             }
             Ok(Committed::Fenced) => self.ledger.tell("disk: fenced"),
-            Err(error) => self.ledger.problem(format!("the journal_trait refuses a commit: {error}")),
+            Err(error) => self.ledger.problem(format!("the journal refuses a commit: {error}")),
         }
         result
     }
 
-    fn dies(&self, reply: Reply) {
-        self.with(|state| state.unheard.push(reply));
+    /// The process that asked is gone, so its answer never comes.
+    async fn dies<T>(&self) -> T {
         self.crashed.notify_one();
+        std::future::pending().await
     }
 
-    fn fails(&self, kind: StoreErrorKind, reply: Reply) {
+    fn fails<T>(&self, kind: StoreErrorKind) -> Result<T, StoreError> {
         self.with(|state| state.failed = true);
-        reply(Err(broken(kind)));
+        Err(broken(kind))
     }
 }
 
@@ -182,82 +166,113 @@ fn broken(kind: StoreErrorKind) -> StoreError {
 }
 
 impl Journal for Disk {
-    fn create_run(&self, new: NewRun<'_>) -> Result<Created, StoreError> {
-        self.stumble("creating the run")?;
-        let created = self.backing.create_run(new)?;
-        if let Created::Done { lease, .. } = &created {
-            self.ledger.held_by(lease.token());
-            self.ledger.written(lease.token(), new.entries, &[]);
-        }
-        Ok(created)
+    fn create_run<'a>(&'a self, new: NewRun<'a>) -> StoreFuture<'a, Result<Created, StoreError>> {
+        Box::pin(async move {
+            self.stumble("creating the run")?;
+            let created = at_once(self.backing.create_run(new))?;
+            if let Created::Done { lease, .. } = &created {
+                self.ledger.held_by(lease.token());
+                self.ledger.written(lease.token(), new.entries, &[]);
+            }
+            Ok(created)
+        })
     }
 
-    fn commit_with(&self, commit: Commit<'_>, reply: Reply) {
-        let trouble = self.commit_trouble();
-        if let Some(trouble) = trouble {
-            self.ledger.tell(format!("disk: {trouble:?} after entry {}", commit.expected_seq));
-        }
-        match trouble {
-            None => reply(self.commit(commit)),
-            Some(Trouble::CrashBefore) => self.dies(reply),
-            Some(Trouble::CrashAfter) => {
-                drop(self.commit(commit));
-                self.dies(reply);
+    fn commit<'a>(&'a self, commit: Commit<'a>) -> StoreFuture<'a, Result<Committed, StoreError>> {
+        Box::pin(async move {
+            let trouble = self.commit_trouble();
+            if let Some(trouble) = trouble {
+                self.ledger.tell(format!("disk: {trouble:?} after entry {}", commit.expected_seq));
             }
-            Some(Trouble::Full) => self.fails(StoreErrorKind::DiskFull, reply),
-            Some(Trouble::Failed) => self.fails(StoreErrorKind::Io, reply),
-            Some(Trouble::FailedAfter) => {
-                drop(self.commit(commit));
-                self.fails(StoreErrorKind::Io, reply);
-            }
-            Some(Trouble::Slow(ms)) => {
-                let result = self.commit(commit);
-                tokio::task::spawn_local(async move {
+            match trouble {
+                None => self.write(commit),
+                Some(Trouble::CrashBefore) => self.dies().await,
+                Some(Trouble::CrashAfter) => {
+                    drop(self.write(commit));
+                    self.dies().await
+                }
+                Some(Trouble::Full) => self.fails(StoreErrorKind::DiskFull),
+                Some(Trouble::Failed) => self.fails(StoreErrorKind::Io),
+                Some(Trouble::FailedAfter) => {
+                    drop(self.write(commit));
+                    self.fails(StoreErrorKind::Io)
+                }
+                Some(Trouble::Slow(ms)) => {
+                    let result = self.write(commit);
                     tokio::time::sleep(Duration::from_millis(ms)).await;
-                    reply(result);
-                });
+                    result
+                }
             }
-        }
+        })
     }
 
-    fn acquire(
-        &self,
-        run: &RunId,
-        holder: &Holder,
-        judge: &dyn Fn(&Holder) -> Liveness,
-    ) -> Result<Lease, LeaseError> {
-        self.stumble("taking the run")?;
-        let lease = self.backing.acquire(run, holder, judge)?;
-        self.ledger.held_by(lease.token());
-        Ok(lease)
+    fn lease_of<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<LeaseState>, StoreError>> {
+        Box::pin(async move {
+            self.stumble("taking the run")?;
+            at_once(self.backing.lease_of(run))
+        })
     }
 
-    fn renew(&self, leases: &[Lease]) -> Result<Vec<RunId>, StoreError> {
-        self.stumble("renewing the lease")?;
-        self.backing.renew(leases)
+    fn take_lease<'a>(
+        &'a self,
+        run: &'a RunId,
+        holder: &'a Holder,
+        seen: &'a LeaseState,
+    ) -> StoreFuture<'a, Result<Option<Lease>, StoreError>> {
+        Box::pin(async move {
+            let lease = at_once(self.backing.take_lease(run, holder, seen))?;
+            if let Some(lease) = &lease {
+                self.ledger.held_by(lease.token());
+            }
+            Ok(lease)
+        })
     }
 
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.stumble("letting the run go")?;
-        self.backing.release(lease)
+    fn renew<'a>(&'a self, leases: &'a [Lease]) -> StoreFuture<'a, Result<Vec<RunId>, StoreError>> {
+        Box::pin(async move {
+            self.stumble("renewing the lease")?;
+            at_once(self.backing.renew(leases))
+        })
     }
 
-    fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
-        self.stumble("reading the journal")?;
-        self.backing.entries(run, from_seq)
+    fn release<'a>(&'a self, lease: &'a Lease) -> StoreFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.stumble("releasing the run")?;
+            at_once(self.backing.release(lease))
+        })
     }
 
-    fn send(&self, run: &RunId, message: &Message, from: &str) -> Result<MessageId, StoreError> {
-        self.stumble("sending a message")?;
-        self.backing.send(run, message, from)
+    fn entries<'a>(
+        &'a self,
+        run: &'a RunId,
+        from_seq: u64,
+    ) -> StoreFuture<'a, Result<Vec<(u64, Entry)>, StoreError>> {
+        Box::pin(async move {
+            self.stumble("reading the journal")?;
+            at_once(self.backing.entries(run, from_seq))
+        })
     }
 
-    fn undelivered(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
-        self.stumble("reading the inbox")?;
-        self.backing.undelivered(run)
+    fn send<'a>(
+        &'a self,
+        run: &'a RunId,
+        message: &'a Message,
+        from: &'a str,
+    ) -> StoreFuture<'a, Result<MessageId, StoreError>> {
+        Box::pin(async move {
+            self.stumble("sending a message")?;
+            at_once(self.backing.send(run, message, from))
+        })
     }
 
-    fn version(&self) -> Result<u64, StoreError> {
-        self.backing.version()
+    fn undelivered<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<Sent>, StoreError>> {
+        Box::pin(async move {
+            self.stumble("reading the inbox")?;
+            at_once(self.backing.undelivered(run))
+        })
+    }
+
+    fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { at_once(self.backing.version()) })
     }
 }

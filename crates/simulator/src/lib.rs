@@ -9,6 +9,7 @@
 //! **Invariant:** everything follows from the seed and the number of the case. No real clock, no real chance, no
 //! other thread decides anything, so a failure can be played again, and cut down to what it needs.
 
+mod at_once;
 mod case;
 mod clock;
 mod disk;
@@ -28,4 +29,4 @@ pub use case::{Case, Cases};
 pub use many::{Failure, Found, Kept, Order, one, simulate};
 pub use matrix::{Recorded, Rest};
 pub use memory::Backing;
-pub use play::{Played, Shelf, play};
+pub use play::{Backend, Played, play};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use escrow_store::{Mode, Store};
 
 use crate::case::Cases;
-use crate::play::{Played, Shelf};
+use crate::play::{Backend, Played};
 use crate::shrink::{play_safely, report, shrunk};
 use crate::tables::rebuild_changes_nothing;
 
@@ -100,11 +100,11 @@ impl Found {
             Kept::Memory => None,
             Kept::Sqlite => Some(tempfile::tempdir().expect("a directory can be made")),
         };
-        let shelf = match &house {
-            None => Shelf::Memory,
+        let backend = match &house {
+            None => Backend::Memory,
             Some(house) => {
                 let store = Store::open(&house.path().join("escrow.db"), Mode::Write);
-                Shelf::Sqlite(Arc::new(store.expect("a database can be made")))
+                Backend::Sqlite(Arc::new(store.expect("a database can be made")))
             }
         };
         for number in from..from + BATCH {
@@ -112,14 +112,14 @@ impl Found {
             if played.fetch_add(1, Ordering::Relaxed) >= order.runs {
                 return;
             }
-            let outcome = play_safely(&case, &shelf);
+            let outcome = play_safely(&case, &backend);
             self.count(&outcome);
             if outcome.problem.is_some() {
                 self.failure = Some(Failure { number, told: report(&case, &outcome) });
                 return;
             }
         }
-        if let Shelf::Sqlite(store) = &shelf
+        if let Backend::Sqlite(store) = &backend
             && let Err(told) = rebuild_changes_nothing(store)
         {
             self.failure = Some(Failure { number: from, told });

@@ -11,7 +11,7 @@ use escrow_model::{
 };
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning};
-use escrow_store::{Created, Durability, Holder, Journal, Liveness, NewRun};
+use escrow_store::{Created, Durability, Journal, Liveness, NewRun};
 use escrow_testkit::{Ask, Reply};
 
 use crate::case::Habits;
@@ -20,6 +20,7 @@ use crate::disk::Disk;
 use crate::laws;
 use crate::ledger::Ledger;
 use crate::memory::{Backing, Memory, decode};
+use crate::play::acquire;
 use crate::process::{Process, Task};
 use crate::world::{Answers, Simulated, holder};
 
@@ -59,7 +60,7 @@ impl Recorded {
         let lost = Lost::default();
         let answers = self.answers(&lost);
         let id = &self.options.run;
-        let mut task = self.begin(&disk, &clock)?;
+        let mut task = self.begin(&disk, &clock).await?;
         let mut cut_off = Vec::new();
         for life in 0.. {
             let world = Simulated::new(&clock, &ledger, &answers, Habits::default(), life);
@@ -80,11 +81,11 @@ impl Recorded {
                 *lost.lock().unwrap_or_else(PoisonError::into_inner).entry(wait.clone()).or_default() += 1;
                 let ScopedCheck { check, scope } = wait;
                 let message = Message::Assume { check, scope, assumption: Assumption::Retry, by: None };
-                memory.send(id, &message, "a person").map_err(|error| error.to_string())?;
+                memory.send(id, &message, "a person").await.map_err(|error| error.to_string())?;
             }
-            let dead = |_: &Holder| Liveness::Dead;
-            let lease = disk.acquire(id, &holder(life + 1), &dead).map_err(|error| error.to_string())?;
-            let entries = memory.entries(id, 0).map_err(|error| error.to_string())?;
+            let lease =
+                acquire(&disk, id, &holder(life + 1), Liveness::Dead).map_err(|error| error.to_string())?;
+            let entries = memory.entries(id, 0).await.map_err(|error| error.to_string())?;
             let run =
                 Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|error| error.to_string())?;
             if run.status().is_terminal() {
@@ -96,14 +97,14 @@ impl Recorded {
         Err("it does not settle".into())
     }
 
-    fn begin(&self, disk: &Disk, clock: &Clock) -> Result<Task, String> {
+    async fn begin(&self, disk: &Disk, clock: &Clock) -> Result<Task, String> {
         let (plan, options, facts) = (Arc::clone(&self.plan), self.options.clone(), self.facts.clone());
         let (run, turn) = supervisor::begin(plan, options, facts, &Redactor::none(), clock.now_ms())
             .map_err(|error| error.to_string())?;
         let (holder, entries) = (holder(0), &turn.entries);
         let new =
             NewRun { run: &self.options.run, holder: &holder, entries, durability: Durability::Grouped };
-        match disk.create_run(new).map_err(|error| error.to_string())? {
+        match disk.create_run(new).await.map_err(|error| error.to_string())? {
             Created::Done { lease, .. } => Ok(Task { run, lease, beginning: Beginning::New(turn) }),
             Created::AlreadyExists => Err("the run exists before it is begun".into()),
         }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use escrow_model::{Entry, Message, Millis, RunId};
 use escrow_store::{
-    Commit, Committed, Created, Hash, Holder, Journal, Lease, LeaseError, Liveness, MessageId, NewRun, Reply,
-    Sent, Store, StoreError, StoreErrorKind, StoredEntry, Verification, verify_entries,
+    Commit, Committed, Created, Hash, HeldLease, Holder, Journal, Lease, LeaseState, MessageId, NewRun, Sent,
+    Store, StoreError, StoreErrorKind, StoreFuture, StoredEntry, Verification, verify_entries,
 };
 
 use crate::clock::Clock;
@@ -14,7 +14,7 @@ use crate::clock::Clock;
 /// How long a lease stands without being renewed, as in the store.
 const LEASE_MS: Millis = 60_000;
 
-/// A journal_trait that a whole case can be played on.
+/// A journal that a whole case can be played on.
 pub trait Backing: Journal {
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError>;
     fn verify(&self, run: &RunId) -> Result<Verification, StoreError>;
@@ -33,12 +33,12 @@ impl Backing for Store {
 /// Entries are kept as the bytes that were hashed and read back from them, as a database would.
 pub(crate) struct Memory {
     clock: Arc<Clock>,
-    shelf: Mutex<Shelf>,
+    runs: Mutex<Runs>,
 }
 
 #[derive(Default)]
-struct Shelf {
-    runs: BTreeMap<RunId, RunJournal>,
+struct Runs {
+    by_id: BTreeMap<RunId, RunJournal>,
     /// Counts commits of every kind.
     version: u64,
     tokens: u64,
@@ -54,16 +54,16 @@ struct RunJournal {
 
 impl Memory {
     pub(crate) fn new(clock: Arc<Clock>) -> Memory {
-        Memory { clock, shelf: Mutex::default() }
+        Memory { clock, runs: Mutex::default() }
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn runs(&self) -> MutexGuard<'_, Runs> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn commit(&self, commit: Commit<'_>) -> Result<Committed, StoreError> {
-        let mut shelf = self.shelf();
-        let journal = shelf.run(commit.lease.run())?;
+    fn append(&self, commit: Commit<'_>) -> Result<Committed, StoreError> {
+        let mut runs = self.runs();
+        let journal = runs.run(commit.lease.run())?;
         if journal.lease.as_ref().map(|(token, ..)| token.as_slice()) != Some(commit.lease.token()) {
             return Ok(Committed::Fenced);
         }
@@ -83,15 +83,15 @@ impl Memory {
             *delivered |= commit.delivered.contains(&sent.id);
         }
         let seq = journal.entries.len() as u64;
-        shelf.version += 1;
+        runs.version += 1;
         Ok(Committed::Done { seq })
     }
 }
 
-impl Shelf {
+impl Runs {
     fn run(&mut self, run: &RunId) -> Result<&mut RunJournal, StoreError> {
         let missing = || StoreError::new(StoreErrorKind::NoSuchRun, format!("there is no run `{run}`"));
-        self.runs.get_mut(run).ok_or_else(missing)
+        self.by_id.get_mut(run).ok_or_else(missing)
     }
 
     fn take(&mut self, run: &RunId, holder: &Holder, expires_at: Millis) -> Result<Lease, StoreError> {
@@ -135,103 +135,148 @@ fn drafts(entries: &[Entry]) -> Result<Vec<Vec<u8>>, StoreError> {
     entries.iter().map(|entry| serde_json::to_vec(entry).map_err(unwritable)).collect()
 }
 
-impl Journal for Memory {
-    fn create_run(&self, new: NewRun<'_>) -> Result<Created, StoreError> {
-        let mut shelf = self.shelf();
-        if shelf.runs.contains_key(new.run) {
+impl Memory {
+    fn create(&self, new: NewRun<'_>) -> Result<Created, StoreError> {
+        let mut runs = self.runs();
+        if runs.by_id.contains_key(new.run) {
             return Ok(Created::AlreadyExists);
         }
         let mut journal =
             RunJournal { entries: Vec::new(), hash: Hash::origin(new.run), lease: None, inbox: Vec::new() };
         journal.append(drafts(new.entries)?);
         let seq = journal.entries.len() as u64;
-        shelf.runs.insert(new.run.clone(), journal);
-        let lease = shelf.take(new.run, new.holder, self.clock.now_ms() + LEASE_MS)?;
+        runs.by_id.insert(new.run.clone(), journal);
+        let lease = runs.take(new.run, new.holder, self.clock.now_ms() + LEASE_MS)?;
         Ok(Created::Done { lease, seq })
     }
 
-    fn commit_with(&self, commit: Commit<'_>, reply: Reply) {
-        reply(self.commit(commit));
+    fn state(&self, run: &RunId) -> Option<LeaseState> {
+        let runs = self.runs();
+        Some(match &runs.by_id.get(run)?.lease {
+            None => LeaseState::Free,
+            Some((token, holder, expires_at)) => LeaseState::Held(HeldLease {
+                token: token.clone(),
+                holder: holder.clone(),
+                expires_at: *expires_at,
+                is_expired: self.clock.now_ms() >= *expires_at,
+            }),
+        })
     }
 
-    fn acquire(
-        &self,
-        run: &RunId,
-        holder: &Holder,
-        judge: &dyn Fn(&Holder) -> Liveness,
-    ) -> Result<Lease, LeaseError> {
-        let mut shelf = self.shelf();
-        let now = self.clock.now_ms();
-        let Some(journal) = shelf.runs.get(run) else { return Err(LeaseError::NoSuchRun(run.clone())) };
-        if let Some((_, other, expires_at)) = &journal.lease {
-            let stands = match judge(other) {
-                Liveness::Alive => true,
-                Liveness::Dead => false,
-                Liveness::Unknown => now < *expires_at,
-            };
-            if stands {
-                let (holder, expires_at) = (other.clone(), *expires_at);
-                return Err(LeaseError::Held { run: run.clone(), holder, expires_at });
-            }
+    fn take(&self, run: &RunId, holder: &Holder, seen: &LeaseState) -> Result<Option<Lease>, StoreError> {
+        if self.state(run).as_ref().and_then(LeaseState::token) != seen.token() {
+            return Ok(None);
         }
-        Ok(shelf.take(run, holder, now + LEASE_MS)?)
+        self.runs().take(run, holder, self.clock.now_ms() + LEASE_MS).map(Some)
     }
 
-    fn renew(&self, leases: &[Lease]) -> Result<Vec<RunId>, StoreError> {
-        let mut shelf = self.shelf();
+    fn extend(&self, leases: &[Lease]) -> Result<Vec<RunId>, StoreError> {
+        let mut runs = self.runs();
         let until = self.clock.now_ms() + LEASE_MS;
         let mut lost = Vec::new();
         for lease in leases {
-            match &mut shelf.run(lease.run())?.lease {
+            match &mut runs.run(lease.run())?.lease {
                 Some((token, _, expires_at)) if token.as_slice() == lease.token() => *expires_at = until,
                 Some(_) | None => lost.push(lease.run().clone()),
             }
         }
-        shelf.version += 1;
+        runs.version += 1;
         Ok(lost)
     }
 
-    fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        let mut shelf = self.shelf();
-        let held = &mut shelf.run(lease.run())?.lease;
+    fn give_back(&self, lease: &Lease) -> Result<(), StoreError> {
+        let mut runs = self.runs();
+        let held = &mut runs.run(lease.run())?.lease;
         if held.as_ref().is_some_and(|(token, ..)| token.as_slice() == lease.token()) {
             *held = None;
         }
-        shelf.version += 1;
+        runs.version += 1;
         Ok(())
     }
 
-    fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
-        let shelf = self.shelf();
-        let Some(journal) = shelf.runs.get(run) else { return Ok(Vec::new()) };
+    fn read(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
+        let runs = self.runs();
+        let Some(journal) = runs.by_id.get(run) else { return Ok(Vec::new()) };
         let wanted = journal.entries.iter().filter(|stored| stored.seq >= from_seq);
         wanted.map(|stored| Ok((stored.seq, decode(stored)?))).collect()
     }
 
-    fn send(&self, run: &RunId, message: &Message, from: &str) -> Result<MessageId, StoreError> {
-        let mut shelf = self.shelf();
-        shelf.messages += 1;
-        shelf.version += 1;
-        let id = MessageId(shelf.messages);
+    fn post(&self, run: &RunId, message: &Message, from: &str) -> Result<MessageId, StoreError> {
+        let mut runs = self.runs();
+        runs.messages += 1;
+        runs.version += 1;
+        let id = MessageId(runs.messages);
         let sent = Sent { id, message: message.clone(), from: from.to_owned(), at: self.clock.now_ms() };
-        shelf.run(run)?.inbox.push((sent, false));
+        runs.run(run)?.inbox.push((sent, false));
         Ok(id)
     }
 
-    fn undelivered(&self, run: &RunId) -> Result<Vec<Sent>, StoreError> {
-        let shelf = self.shelf();
-        let Some(journal) = shelf.runs.get(run) else { return Ok(Vec::new()) };
-        Ok(journal.inbox.iter().filter(|(_, delivered)| !delivered).map(|(sent, _)| sent.clone()).collect())
+    fn inbox(&self, run: &RunId) -> Vec<Sent> {
+        let runs = self.runs();
+        let messages = runs.by_id.get(run).into_iter().flat_map(|journal| &journal.inbox);
+        messages.filter(|(_, delivered)| !delivered).map(|(sent, _)| sent.clone()).collect()
+    }
+}
+
+impl Journal for Memory {
+    fn create_run<'a>(&'a self, new: NewRun<'a>) -> StoreFuture<'a, Result<Created, StoreError>> {
+        Box::pin(async move { self.create(new) })
     }
 
-    fn version(&self) -> Result<u64, StoreError> {
-        Ok(self.shelf().version)
+    fn commit<'a>(&'a self, commit: Commit<'a>) -> StoreFuture<'a, Result<Committed, StoreError>> {
+        Box::pin(async move { self.append(commit) })
+    }
+
+    fn lease_of<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<LeaseState>, StoreError>> {
+        Box::pin(async move { Ok(self.state(run)) })
+    }
+
+    fn take_lease<'a>(
+        &'a self,
+        run: &'a RunId,
+        holder: &'a Holder,
+        seen: &'a LeaseState,
+    ) -> StoreFuture<'a, Result<Option<Lease>, StoreError>> {
+        Box::pin(async move { self.take(run, holder, seen) })
+    }
+
+    fn renew<'a>(&'a self, leases: &'a [Lease]) -> StoreFuture<'a, Result<Vec<RunId>, StoreError>> {
+        Box::pin(async move { self.extend(leases) })
+    }
+
+    fn release<'a>(&'a self, lease: &'a Lease) -> StoreFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.give_back(lease) })
+    }
+
+    fn entries<'a>(
+        &'a self,
+        run: &'a RunId,
+        from_seq: u64,
+    ) -> StoreFuture<'a, Result<Vec<(u64, Entry)>, StoreError>> {
+        Box::pin(async move { self.read(run, from_seq) })
+    }
+
+    fn send<'a>(
+        &'a self,
+        run: &'a RunId,
+        message: &'a Message,
+        from: &'a str,
+    ) -> StoreFuture<'a, Result<MessageId, StoreError>> {
+        Box::pin(async move { self.post(run, message, from) })
+    }
+
+    fn undelivered<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<Sent>, StoreError>> {
+        Box::pin(async move { Ok(self.inbox(run)) })
+    }
+
+    fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { Ok(self.runs().version) })
     }
 }
 
 impl Backing for Memory {
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError> {
-        Ok(self.shelf().runs.get(run).map(|journal| journal.entries.clone()).unwrap_or_default())
+        Ok(self.runs().by_id.get(run).map(|journal| journal.entries.clone()).unwrap_or_default())
     }
 
     fn verify(&self, run: &RunId) -> Result<Verification, StoreError> {

@@ -9,10 +9,11 @@ use escrow_engine::Run;
 use escrow_model::{Entry, RunId, RunStatus};
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning, DriveError};
-use escrow_store::{Created, Durability, Holder, Journal, LeaseError, Liveness, NewRun, Store};
+use escrow_store::{Created, Durability, Holder, Journal, Lease, LeaseError, Liveness, NewRun, Store};
 use escrow_testkit::Options;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::at_once::at_once;
 use crate::case::{Case, Moment};
 use crate::clock::{Clock, START_MS};
 use crate::disk::Disk;
@@ -42,22 +43,22 @@ pub struct Played {
     pub problem: Option<String>,
 }
 
-/// Where journals are kept.
+/// The store that a case is played on.
 #[derive(Clone)]
-pub enum Shelf {
+pub enum Backend {
     Memory,
     Sqlite(Arc<Store>),
 }
 
 /// Plays a case in a world of its own, whose time nobody waits for.
-pub fn play(case: &Case, shelf: &Shelf) -> Played {
+pub fn play(case: &Case, backend: &Backend) -> Played {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("a runtime without hands needs nothing");
     runtime.block_on(async {
         let clock = Arc::new(Clock::new());
-        let backing: Arc<dyn Backing> = match shelf {
-            Shelf::Memory => Arc::new(Memory::new(Arc::clone(&clock))),
-            Shelf::Sqlite(store) => Arc::<Store>::clone(store),
+        let backing: Arc<dyn Backing> = match backend {
+            Backend::Memory => Arc::new(Memory::new(Arc::clone(&clock))),
+            Backend::Sqlite(store) => Arc::<Store>::clone(store),
         };
         Play::new(case, clock, backing).run_its_course().await
     })
@@ -173,7 +174,7 @@ impl<'a> Play<'a> {
             let holder = holder(self.lives);
             let entries = &turn.entries;
             let new = NewRun { run: &self.run, holder: &holder, entries, durability: Durability::Grouped };
-            match self.disk.create_run(new) {
+            match self.disk.create_run(new).await {
                 Ok(Created::Done { lease, .. }) => {
                     return Ok(Task { run, lease, beginning: Beginning::New(turn) });
                 }
@@ -265,7 +266,7 @@ impl<'a> Play<'a> {
 
     fn post(&mut self, message: &escrow_model::Message, by: String) {
         self.ledger.tell(format!("{by} writes {message:?}"));
-        match self.backing.send(&self.run, message, &by) {
+        match at_once(self.backing.send(&self.run, message, &by)) {
             Ok(id) => self.posted.push(Posted { id, by, after_entry: self.ledger.entries() }),
             Err(error) => self.ledger.problem(format!("a message is refused: {error}")),
         }
@@ -274,18 +275,18 @@ impl<'a> Play<'a> {
     /// Another process takes the run from one that lives, because it takes it for dead.
     fn take_from(&mut self, life: u32) -> Option<Task> {
         let me = holder(self.lives);
-        match self.backing.acquire(&self.run, &me, &|_: &Holder| Liveness::Alive) {
+        match acquire(self.backing.as_ref(), &self.run, &me, Liveness::Alive) {
             Err(LeaseError::Held { .. }) => {}
             Ok(_) => self.ledger.problem(format!("life {life} drives a run that nobody holds")),
             Err(error) => self.ledger.problem(error.to_string()),
         }
-        let lease = self.disk.acquire(&self.run, &me, &|_: &Holder| Liveness::Dead).ok()?;
+        let lease = acquire(&self.disk, &self.run, &me, Liveness::Dead).ok()?;
         let run = self.replayed().ok()?;
         Some(Task { run, lease, beginning: Beginning::Resumed })
     }
 
     fn replayed(&self) -> Result<Run, String> {
-        let entries = self.backing.entries(&self.run, 0).map_err(|error| error.to_string())?;
+        let entries = at_once(self.backing.entries(&self.run, 0)).map_err(|error| error.to_string())?;
         Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|error| error.to_string())
     }
 
@@ -294,8 +295,7 @@ impl<'a> Play<'a> {
         let pause = self.people.below(3_000);
         self.idle(pause).await;
         for _ in self.lives..LIVES_MAX {
-            let dead = |_: &Holder| Liveness::Dead;
-            match self.disk.acquire(&self.run, &holder(self.lives), &dead) {
+            match acquire(&self.disk, &self.run, &holder(self.lives), Liveness::Dead) {
                 Ok(lease) => {
                     let run = self.replayed()?;
                     if run.status().is_terminal() {
@@ -346,8 +346,7 @@ impl<'a> Play<'a> {
         }
         let mut run = run.clone();
         let turn = run.retry_failed(self.clock.now_ms(), None).ok()?;
-        let dead = |_: &Holder| Liveness::Dead;
-        let lease = self.backing.acquire(&self.run, &holder(self.lives), &dead).ok()?;
+        let lease = acquire(self.backing.as_ref(), &self.run, &holder(self.lives), Liveness::Dead).ok()?;
         self.ledger.held_by(lease.token());
         self.ledger.tell("what failed is run again");
         Some(Task { run, lease, beginning: Beginning::Reopened(turn) })
@@ -363,6 +362,16 @@ impl<'a> Play<'a> {
             }
         }
     }
+}
+
+/// Takes the run, whose holder is judged as `judged`.
+pub(crate) fn acquire(
+    journal: &dyn Journal,
+    run: &RunId,
+    holder: &Holder,
+    judged: Liveness,
+) -> Result<Lease, LeaseError> {
+    at_once(journal.acquire(run, holder, |_| judged))
 }
 
 async fn until(moment: Option<Instant>) {

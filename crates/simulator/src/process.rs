@@ -11,11 +11,12 @@ use std::time::Duration;
 use escrow_engine::Run;
 use escrow_model::{Entry, ScopePath};
 use escrow_runtime::cancellation::{Canceller, cancellation};
+use escrow_runtime::host::NoHost;
 use escrow_runtime::process::Stream;
+use escrow_runtime::provider_world::ProviderWorld;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
-use escrow_runtime::world::World;
 use escrow_store::{Journal, Lease};
 use tokio::task::LocalSet;
 
@@ -43,13 +44,13 @@ impl Process {
         task: Task,
         life: u32,
         disk: Disk,
-        world: Rc<dyn World>,
+        world: Rc<dyn ProviderWorld>,
         ledger: &Arc<Ledger>,
         compares: bool,
     ) -> Process {
         let (canceller, interruption) = cancellation();
         let disk = Arc::new(disk);
-        let store: Arc<dyn Journal> = Arc::<Disk>::clone(&disk);
+        let journal: Arc<dyn Journal> = Arc::<Disk>::clone(&disk);
         // What was replayed is known to be what the journal says; what begins is not yet.
         let shadow = compares.then(|| None);
         let mut watcher = Watcher { ledger: Arc::clone(ledger), shadow };
@@ -57,7 +58,16 @@ impl Process {
         let driving = async move {
             let observer = &mut watcher;
             let surroundings = surroundings();
-            let drive = Drive { run, lease, store, world, surroundings, observer, interruption };
+            let drive = Drive {
+                run,
+                lease,
+                journal,
+                world,
+                host: Rc::new(NoHost),
+                surroundings,
+                observer,
+                interruption,
+            };
             let local = LocalSet::new();
             local.run_until(drive.to_rest(beginning)).await
         };

@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use escrow_model::Event;
 
 use crate::case::Case;
-use crate::play::{Played, Shelf, play};
+use crate::play::{Backend, Played, play};
 
 /// Plays a case; what panics has a problem.
-pub(crate) fn play_safely(case: &Case, shelf: &Shelf) -> Played {
-    catch_unwind(AssertUnwindSafe(|| play(case, shelf))).unwrap_or_else(|panic| {
+pub(crate) fn play_safely(case: &Case, backend: &Backend) -> Played {
+    catch_unwind(AssertUnwindSafe(|| play(case, backend))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         Played {
@@ -26,13 +26,13 @@ pub(crate) fn play_safely(case: &Case, shelf: &Shelf) -> Played {
 /// The smallest case in reach that still fails, in memory, with what became of it.
 pub(crate) fn shrunk(case: &Case) -> (Case, Played) {
     let mut best = case.clone();
-    let mut played = play_safely(&best, &Shelf::Memory);
+    let mut played = play_safely(&best, &Backend::Memory);
     if played.problem.is_none() {
         return (best, played);
     }
     loop {
         let smaller = simpler(&best).into_iter().find_map(|smaller| {
-            let played = play_safely(&smaller, &Shelf::Memory);
+            let played = play_safely(&smaller, &Backend::Memory);
             played.problem.is_some().then_some((smaller, played))
         });
         match smaller {

@@ -11,8 +11,8 @@ use escrow_model::{
     Answer, ExpectedArtifact, FaultCode, InspectedArtifact, Millis, ProviderFault, ProviderSpec, Request,
     RunId,
 };
+use escrow_runtime::provider_world::{InputSink, InspectRequest, LocalFuture, ProviderWorld};
 use escrow_runtime::providers::{Attempt, Performance, Provider};
-use escrow_runtime::world::{Door, Local, Look, World};
 use escrow_store::{Holder, Liveness};
 use escrow_testkit::{Ask, Dice, Reply, Weather, World as _, sightings};
 
@@ -70,7 +70,7 @@ pub(crate) fn holder(life: u32) -> Holder {
     Holder { pid: life + 1, host: "here".into(), boot_id: "boot".into(), process_started: u64::from(life) }
 }
 
-impl World for Simulated {
+impl ProviderWorld for Simulated {
     fn now_ms(&self) -> Millis {
         self.clock.now_ms()
     }
@@ -87,13 +87,13 @@ impl World for Simulated {
         (name == SPEC.name || name == "http").then_some(&self.hands)
     }
 
-    fn look(&self, look: Look) -> Local<Vec<InspectedArtifact>> {
+    fn inspect(&self, request: InspectRequest) -> LocalFuture<Vec<InspectedArtifact>> {
         let seen = Arc::clone(&self.hands.answers.seen);
-        Box::pin(async move { seen(&look.expected) })
+        Box::pin(async move { seen(&request.expected) })
     }
 
     /// Children of a dead Escrow go on until somebody ends them.
-    fn end_orphans_of(&self, _run: RunId, _grace: Duration) -> Local<usize> {
+    fn end_orphans_of(&self, _run: RunId, _grace: Duration) -> LocalFuture<usize> {
         let life = self.hands.life;
         for (other, attempted) in self.ledger.pending(|other| other < life) {
             if self.dice.borrow_mut().chance(40) {
@@ -104,19 +104,19 @@ impl World for Simulated {
         Box::pin(async { 0 })
     }
 
-    fn bring(&self, input: Input, door: &Door) {
+    fn deliver(&self, input: Input, sink: &InputSink) {
         let mut dice = self.dice.borrow_mut();
         if dice.chance(self.hands.habits.twice) {
-            let (again, door) = (input.clone(), Rc::clone(door));
+            let (again, sink_again) = (input.clone(), Rc::clone(sink));
             let after = Duration::from_millis(dice.below(2_000));
             let ledger = Arc::clone(&self.ledger);
             tokio::task::spawn_local(async move {
                 tokio::time::sleep(after).await;
                 ledger.tell("an answer comes once more");
-                door(again);
+                sink_again(again);
             });
         }
-        door(input);
+        sink(input);
     }
 }
 

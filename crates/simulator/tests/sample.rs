@@ -1,6 +1,6 @@
 //! A small share of what `just simulate` plays, with every change.
 
-use escrow_simulator::{Cases, Found, Kept, Order, Shelf, play, simulate};
+use escrow_simulator::{Backend, Cases, Found, Kept, Order, play, simulate};
 
 #[track_caller]
 fn nothing_is_wrong(found: &Found, runs: u64) {
@@ -30,7 +30,7 @@ fn runs_on_sqlite_keep_every_promise() {
 fn a_case_is_the_same_whenever_it_is_played() {
     let mut cases = Cases::new(4);
     for case in (0..200).filter_map(|number| cases.case(number)) {
-        let (one, other) = (play(&case, &Shelf::Memory), play(&case, &Shelf::Memory));
+        let (one, other) = (play(&case, &Backend::Memory), play(&case, &Backend::Memory));
         assert_eq!(one.story, other.story, "case {}", case.number);
         assert!(one.journal == other.journal, "case {}", case.number);
     }

@@ -1,20 +1,19 @@
-//! The hash chain: each entry's hash covers its bytes, its place and everything before it.
+//! The hash chain: each entry's hash covers its bytes, its sequence number and everything before it.
 
 use std::fmt;
 
 use escrow_model::RunId;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use sha2::{Digest, Sha256};
 
 /// Keeps a journal's hashes apart from every other use of SHA-256 on the same bytes.
 const DOMAIN: &[u8] = b"escrow journal v1\0";
 
-/// SHA-256 of an entry and of all that came before it.
+/// SHA-256 of an entry and of all entries before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// What the first entry of a run follows.
+    /// The hash that the first entry of a run follows.
     pub fn origin(run: &RunId) -> Hash {
         let mut hasher = Sha256::new();
         hasher.update(DOMAIN);
@@ -45,6 +44,10 @@ impl Hash {
         Some(Hash(bytes))
     }
 
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Hash {
+        Hash(bytes)
+    }
+
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -59,22 +62,6 @@ impl fmt::Display for Hash {
 impl fmt::Debug for Hash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Hash({self})")
-    }
-}
-
-impl ToSql for Hash {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0)))
-    }
-}
-
-impl FromSql for Hash {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Hash> {
-        let bytes = value.as_blob()?;
-        let exact = bytes
-            .try_into()
-            .map_err(|_| FromSqlError::InvalidBlobSize { expected_size: 32, blob_size: bytes.len() })?;
-        Ok(Hash(exact))
     }
 }
 

@@ -1,67 +1,12 @@
-//! Takes in a journal that was written elsewhere, byte for byte, after checking its chain.
-
-use escrow_model::RunId;
-
-use crate::chain::Hash;
-use crate::commit::Durability;
-use crate::fault::{StoreError, StoreErrorKind, Trouble};
-use crate::invocations::{self, Hear, InvocationRecord};
-use crate::journal::{self, Draft, StoredEntry};
-use crate::store::Store;
+//! The result of importing a journal.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Imported {
     Done {
         seq: u64,
     },
-    /// The very same journal is here.
+    /// The same journal was here before.
     AlreadyThere,
-    /// A run of this name is here, with another journal. It stays as it is.
+    /// A run of this name has another journal here, which stays unchanged.
     Differs,
-}
-
-impl Store {
-    /// Adds a whole run, as [`Store::journal`] gave it, and what people said of its invocation. Nobody holds it.
-    pub fn import(
-        &self,
-        run: &RunId,
-        entries: &[StoredEntry],
-        invocation: Option<&InvocationRecord>,
-    ) -> Result<Imported, StoreError> {
-        let drafts = check(run, entries).map_err(|trouble| trouble.at(self.path()))?;
-        let last = entries.last().map_or_else(|| Hash::origin(run), |entry| entry.hash);
-        let (run, invocation) = (run.clone(), invocation.cloned());
-        self.write(Durability::Full, move |connection| {
-            let hear = |when| {
-                invocation.as_ref().map_or(Ok(()), |record| invocations::take_in(record, when, connection))
-            };
-            if let Some(head) = journal::head(connection, &run)? {
-                if head.hash != last {
-                    return Ok(Imported::Differs);
-                }
-                hear(Hear::BehindTheRun)?;
-                return Ok(Imported::AlreadyThere);
-            }
-            hear(Hear::BeforeTheRun)?;
-            let Some(mut head) = journal::create(connection, &run)? else { return Ok(Imported::Differs) };
-            journal::append(connection, &run, &mut head, &drafts)?;
-            hear(Hear::BehindTheRun)?;
-            Ok(Imported::Done { seq: head.seq })
-        })
-    }
-}
-
-fn check(run: &RunId, entries: &[StoredEntry]) -> Result<Vec<Draft>, Trouble> {
-    let mut hash = Hash::origin(run);
-    let mut drafts = Vec::with_capacity(entries.len());
-    for (entry, seq) in entries.iter().zip(1..) {
-        hash = hash.next(seq, &entry.bytes);
-        if (entry.seq, entry.hash) != (seq, hash) {
-            let message = format!("entry {seq} of `{run}` was changed on its way here");
-            return Err(Trouble::Known(StoreErrorKind::Corrupt, message));
-        }
-        let decoded = journal::decode(run.as_str(), seq, &entry.bytes)?;
-        drafts.push(Draft::stored(entry.bytes.clone(), decoded));
-    }
-    Ok(drafts)
 }

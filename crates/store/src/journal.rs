@@ -1,232 +1,107 @@
-//! Reads and appends entries. They are stored as the bytes that were hashed.
+//! The write side of a store: journals, leases and inboxes of runs.
+//!
+//! The supervisor knows only this trait. SQLite implements it; so does a simulated disk that fails where a real one
+//! would.
 
-use escrow_model::{Entry, Event, JOURNAL_VERSION, Millis, RunId};
-use rusqlite::{Connection, OptionalExtension};
-use serde::Deserialize;
+use std::future::Future;
+use std::pin::Pin;
 
-use crate::chain::Hash;
-use crate::fault::{StoreError, StoreErrorKind, Trouble};
-use crate::lease::Lease;
-use crate::store::Store;
-use crate::tables::{self, Applied};
+use escrow_model::{Entry, Event, Message, RunId};
 
-/// An entry as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredEntry {
-    pub seq: u64,
-    pub bytes: Vec<u8>,
-    pub hash: Hash,
-}
+use crate::commit::{Commit, Committed, Created, NewRun};
+use crate::error::StoreError;
+use crate::lease::{Holder, Lease, LeaseError, LeaseState, Liveness};
+use crate::message::{MessageId, Sent};
 
-impl Store {
-    /// The whole journal of a run, byte for byte; empty when there is no such run.
-    pub fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError> {
-        self.read(|connection| stored(connection, run, 1))
-    }
+/// What a store answers. It may be ready at its first poll.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-    /// The entries from `from_seq` on.
-    pub fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
-        self.read(|connection| Bytes::read(connection, run, from_seq)?.decode(run))
-    }
-}
+/// Journals, leases and inboxes of runs. Futures must be polled inside a tokio runtime.
+///
+/// Dropping a future of a write does not take the write back: it may or may not have happened, as after a crash.
+pub trait Journal: Send + Sync {
+    /// Makes a run, its first entries and its lease in one transaction.
+    fn create_run<'a>(&'a self, new: NewRun<'a>) -> StoreFuture<'a, Result<Created, StoreError>>;
 
-/// Entries one after the other, as they were hashed.
-struct Bytes {
-    all: Vec<u8>,
-    /// The number of each entry, and where it ends.
-    ends: Vec<(u64, usize)>,
-}
+    /// Writes all of the commit or nothing. The answer comes when the commit is as durable as it asks to be.
+    fn commit<'a>(&'a self, commit: Commit<'a>) -> StoreFuture<'a, Result<Committed, StoreError>>;
 
-/// Fewer entries than this are read by one processor; starting another would take longer.
-const ENTRIES_APIECE: usize = 2_000;
+    /// The lease of a run; `None` when there is no such run.
+    fn lease_of<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<LeaseState>, StoreError>>;
 
-impl Bytes {
-    fn read(connection: &Connection, run: &RunId, from_seq: u64) -> Result<Bytes, Trouble> {
-        let mut bytes = Bytes { all: Vec::new(), ends: Vec::new() };
-        let mut statement = connection.prepare_cached(
-            "SELECT seq, bytes FROM entries
-             WHERE journal = (SELECT id FROM journals WHERE run = ?1) AND seq >= ?2 ORDER BY seq",
-        )?;
-        let mut rows = statement.query((run.as_str(), from_seq))?;
-        while let Some(row) = rows.next()? {
-            bytes.all.extend_from_slice(row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?);
-            bytes.ends.push((row.get(0)?, bytes.all.len()));
-        }
-        Ok(bytes)
-    }
+    /// Takes a run whose lease still is as `seen`. `None` when it has changed meanwhile.
+    fn take_lease<'a>(
+        &'a self,
+        run: &'a RunId,
+        holder: &'a Holder,
+        seen: &'a LeaseState,
+    ) -> StoreFuture<'a, Result<Option<Lease>, StoreError>>;
 
-    /// Reads every entry; a long journal with all processors.
-    fn decode(&self, run: &RunId) -> Result<Vec<(u64, Entry)>, Trouble> {
-        let helpers = std::thread::available_parallelism().map_or(1, usize::from);
-        let apiece = self.ends.len().div_ceil(helpers).max(ENTRIES_APIECE);
-        if self.ends.len() <= apiece {
-            return self.decode_some(run, 0, &self.ends);
-        }
-        std::thread::scope(|scope| {
-            let mut begin = 0;
-            let parts: Vec<_> = self
-                .ends
-                .chunks(apiece)
-                .map(|ends| {
-                    let from = std::mem::replace(&mut begin, ends.last().map_or(0, |(_, end)| *end));
-                    scope.spawn(move || self.decode_some(run, from, ends))
-                })
-                .collect();
-            let mut entries = Vec::with_capacity(self.ends.len());
-            for part in parts {
-                let gone = |_| Trouble::Known(StoreErrorKind::Internal, "a reader of entries is gone".into());
-                entries.append(&mut part.join().map_err(gone)??);
-            }
-            Ok(entries)
+    /// Puts the expiry of these leases off, and names the runs that another holder has taken.
+    fn renew<'a>(&'a self, leases: &'a [Lease]) -> StoreFuture<'a, Result<Vec<RunId>, StoreError>>;
+
+    /// Gives a run back. A lease that was lost before is left alone.
+    fn release<'a>(&'a self, lease: &'a Lease) -> StoreFuture<'a, Result<(), StoreError>>;
+
+    /// The entries from `from_seq` on; empty when there is no such run.
+    fn entries<'a>(
+        &'a self,
+        run: &'a RunId,
+        from_seq: u64,
+    ) -> StoreFuture<'a, Result<Vec<(u64, Entry)>, StoreError>>;
+
+    /// Puts a message into a run's inbox, synced to the disk.
+    fn send<'a>(
+        &'a self,
+        run: &'a RunId,
+        message: &'a Message,
+        from: &'a str,
+    ) -> StoreFuture<'a, Result<MessageId, StoreError>>;
+
+    /// The messages that no commit has delivered, oldest first.
+    fn undelivered<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<Sent>, StoreError>>;
+
+    /// Whether the run exists and has ended.
+    fn has_ended<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let entries = self.entries(run, 0).await?;
+            let last = entries.iter().rev().find_map(|(_, entry)| match entry.event {
+                Event::RunEnded { .. } => Some(true),
+                Event::RunReopened { .. } => Some(false),
+                _ => None,
+            });
+            Ok(last.unwrap_or(false))
         })
     }
 
-    fn decode_some(
+    /// Changes whenever any process commits. Only comparable with other values from the same store.
+    fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>>;
+}
+
+impl dyn Journal + '_ {
+    /// Takes a run that has no holder, or whose holder is gone as far as `judge` can tell.
+    pub async fn acquire(
         &self,
         run: &RunId,
-        mut from: usize,
-        ends: &[(u64, usize)],
-    ) -> Result<Vec<(u64, Entry)>, Trouble> {
-        let mut entries = Vec::with_capacity(ends.len());
-        for (seq, end) in ends {
-            entries.push((*seq, decode(run.as_str(), *seq, &self.all[from..*end])?));
-            from = *end;
+        holder: &Holder,
+        judge: impl Fn(&Holder) -> Liveness,
+    ) -> Result<Lease, LeaseError> {
+        // The judge looks at processes, so it is asked outside the transaction; `take_lease` notices when the lease
+        // that was judged is no longer the current one.
+        loop {
+            let Some(seen) = self.lease_of(run).await? else {
+                return Err(LeaseError::NoSuchRun(run.clone()));
+            };
+            if let Some(held) = seen.standing(&judge) {
+                return Err(LeaseError::Held {
+                    run: run.clone(),
+                    holder: held.holder.clone(),
+                    expires_at: held.expires_at,
+                });
+            }
+            if let Some(lease) = self.take_lease(run, holder, &seen).await? {
+                return Ok(lease);
+            }
         }
-        Ok(entries)
     }
-}
-
-pub(crate) fn stored(
-    connection: &Connection,
-    run: &RunId,
-    from_seq: u64,
-) -> Result<Vec<StoredEntry>, Trouble> {
-    let mut statement = connection.prepare_cached(
-        "SELECT seq, bytes, hash FROM entries
-         WHERE journal = (SELECT id FROM journals WHERE run = ?1) AND seq >= ?2 ORDER BY seq",
-    )?;
-    let rows = statement.query_map((run.as_str(), from_seq), |row| {
-        Ok(StoredEntry { seq: row.get(0)?, bytes: row.get(1)?, hash: row.get(2)? })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-/// Where a journal ends, and who may go on.
-pub(crate) struct Head {
-    pub(crate) id: i64,
-    pub(crate) seq: u64,
-    pub(crate) hash: Hash,
-    token: Option<Vec<u8>>,
-}
-
-impl Head {
-    pub(crate) fn is_held_by(&self, lease: &Lease) -> bool {
-        self.token.as_deref() == Some(lease.token())
-    }
-}
-
-pub(crate) fn head(connection: &Connection, run: &RunId) -> Result<Option<Head>, Trouble> {
-    let head = connection
-        .prepare_cached("SELECT id, seq, hash, token FROM journals WHERE run = ?1")?
-        .query_row([run.as_str()], |row| {
-            Ok(Head { id: row.get(0)?, seq: row.get(1)?, hash: row.get(2)?, token: row.get(3)? })
-        })
-        .optional()?;
-    Ok(head)
-}
-
-/// An empty journal; `None` when the run has one.
-pub(crate) fn create(connection: &Connection, run: &RunId) -> Result<Option<Head>, Trouble> {
-    let origin = Hash::origin(run);
-    let made = connection
-        .prepare_cached("INSERT INTO journals (run, seq, hash) VALUES (?1, 0, ?2) ON CONFLICT DO NOTHING")?
-        .execute((run.as_str(), origin))?;
-    let id = connection.last_insert_rowid();
-    Ok((made == 1).then_some(Head { id, seq: 0, hash: origin, token: None }))
-}
-
-pub(crate) fn hash_at(connection: &Connection, journal: i64, seq: u64) -> rusqlite::Result<Option<Hash>> {
-    connection
-        .prepare_cached("SELECT hash FROM entries WHERE journal = ?1 AND seq = ?2")?
-        .query_row((journal, seq), |row| row.get(0))
-        .optional()
-}
-
-/// An entry on its way into the journal.
-pub(crate) struct Draft {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) at: Millis,
-    /// Of those that change a table.
-    pub(crate) event: Option<Event>,
-}
-
-impl Draft {
-    /// Writes the entry into `room` first: a draft then takes no more memory than its bytes.
-    pub(crate) fn new(entry: &Entry, room: &mut Vec<u8>) -> Result<Draft, Trouble> {
-        room.clear();
-        serde_json::to_writer(&mut *room, entry).map_err(|error| {
-            Trouble::Known(StoreErrorKind::Internal, format!("an entry cannot be written as JSON: {error}"))
-        })?;
-        Ok(Draft {
-            bytes: room.as_slice().to_vec(),
-            at: entry.at,
-            event: tables::are_changed_by(&entry.event).then(|| entry.event.clone()),
-        })
-    }
-
-    /// An entry that already has its bytes; writing it as JSON again might spell it differently.
-    pub(crate) fn stored(bytes: Vec<u8>, entry: Entry) -> Draft {
-        Draft { bytes, at: entry.at, event: Some(entry.event) }
-    }
-}
-
-pub(crate) fn append(
-    connection: &Connection,
-    run: &RunId,
-    head: &mut Head,
-    drafts: &[Draft],
-) -> Result<(), Trouble> {
-    let mut insert = connection
-        .prepare_cached("INSERT INTO entries (journal, seq, bytes, hash) VALUES (?1, ?2, ?3, ?4)")?;
-    for draft in drafts {
-        let seq = head.seq + 1;
-        let hash = head.hash.next(seq, &draft.bytes);
-        insert.execute((head.id, seq, &draft.bytes, hash))?;
-        if let Some(event) = &draft.event {
-            tables::apply(&Applied::new(run.as_str(), seq, draft.at, event), connection)?;
-        }
-        (head.seq, head.hash) = (seq, hash);
-    }
-    set_head(connection, head)
-}
-
-pub(crate) fn set_head(connection: &Connection, head: &Head) -> Result<(), Trouble> {
-    connection
-        .prepare_cached("UPDATE journals SET seq = ?2, hash = ?3 WHERE id = ?1")?
-        .execute((head.id, head.seq, head.hash))?;
-    Ok(())
-}
-
-/// Reads an entry back, whatever version of Escrow wrote it, as long as this one knows that version.
-pub(crate) fn decode(run: &str, seq: u64, bytes: &[u8]) -> Result<Entry, Trouble> {
-    #[derive(Deserialize)]
-    struct Versioned {
-        v: u32,
-    }
-    serde_json::from_slice::<Entry>(bytes).ok().filter(|entry| entry.v == JOURNAL_VERSION).ok_or_else(|| {
-        match serde_json::from_slice::<Versioned>(bytes) {
-            Ok(Versioned { v }) if v != JOURNAL_VERSION => Trouble::Known(
-                StoreErrorKind::NewerVersion { found: v, known: JOURNAL_VERSION },
-                format!("entry {seq} of `{run}` has version {v}, this Escrow knows {JOURNAL_VERSION}"),
-            ),
-            Ok(_) | Err(_) => Trouble::Known(
-                StoreErrorKind::Corrupt,
-                format!("entry {seq} of `{run}` is not what Escrow writes"),
-            ),
-        }
-    })
-}
-
-pub(crate) fn no_such_run(run: &RunId) -> Trouble {
-    Trouble::Known(StoreErrorKind::NoSuchRun, format!("there is no run `{run}`"))
 }

@@ -1,13 +1,12 @@
-//! Keeps what was decided: the journal of every run, the tables derived from it, the inbox and the feed; and the
-//! ledger of lifecycle receipts, which has tables of its own in a database of the same shape.
+//! Keeps what was decided: the journal of every run, the tables derived from it, the inbox and the feed. The ledger of
+//! lifecycle receipts has tables of its own, in a database of the same shape.
 //!
 //! ```text
-//!   Commit ──▶ writer thread ──one transaction──▶ entries (hash chain)
-//!                (group commit)                ├─▶ TABLES: runs, waits, outcomes, …
-//!                                              └─▶ inbox: messages marked delivered
-//!   AddedOutcome ──▶ added_outcomes ──▶ artifacts
-//!   what people say of invocations ──▶ invocations_said ──▶ invocations
-//!   queries, feed, watch ──▶ a second connection that only reads
+//!   Journal (writes of runs) ──▶ writer ──one transaction──▶ entries (hash chain)
+//!                                (group commit)           ├─▶ tables: runs, waits, outcomes, …
+//!                                                         └─▶ inbox: messages marked delivered
+//!   Records (writes by people) ─▶ added_outcomes, invocations_said, dismissals ─▶ tables
+//!   Queries (reads) ────────────▶ a pool of connections that only read
 //! ```
 //!
 //! **Invariant:** an entry is stored as the bytes that were hashed and never changes. Every table of `TABLES` can be
@@ -36,54 +35,53 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Deliberately absent: async, redaction (entries arrive redacted) and any decision about a run. The methods
-//! of [`Store`] name no SQLite type, so that another database can offer the same ones.
+//! Deliberately absent: redaction (entries arrive redacted) and any decision about a run. The traits name no SQLite
+//! type, so that another database can implement them.
 
 mod attention;
 mod chain;
-mod checkpointer;
-mod clock;
 mod commit;
-mod connect;
-mod fault;
-mod feed;
+mod entry;
+mod error;
 mod import;
-mod inbox;
-mod invocations;
+mod invocation;
+mod invocation_record;
 mod journal;
-mod journal_trait;
 mod lease;
-mod ledger;
-mod lookup;
-mod outcomes;
-mod remove;
-mod schema;
-mod size;
-mod store;
-mod tables;
+mod message;
+mod outcome;
+mod queries;
+mod records;
+mod run;
+mod sqlite;
+mod transition;
 mod verify;
+mod wait;
 mod watch;
-mod writer;
+
+pub use journal::{Journal, StoreFuture};
+pub use queries::{LivenessJudge, Queries};
+pub use records::{Dismissing, Records};
+pub use sqlite::{Mode, Options, ReceiptLedger, Store};
+
+pub use commit::{Commit, Committed, Created, Durability, NewRun};
+pub use lease::{HeldLease, Holder, Lease, LeaseError, LeaseState, Liveness};
+pub use message::{MessageId, Sent};
+pub use watch::Watch;
+
+pub use chain::Hash;
+pub use entry::{FeedEntry, StoredEntry};
+pub use import::Imported;
+pub use verify::{Break, Verification, verify_entries};
 
 pub use attention::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Subject};
-pub use chain::Hash;
-pub use commit::{Commit, Committed, Created, Durability, NewRun};
-pub use fault::{StoreError, StoreErrorKind};
-pub use feed::FeedEntry;
-pub use import::Imported;
-pub use inbox::{MessageId, Sent};
-pub use invocations::{EndInvocation, InvocationEnd, InvocationRecord, StartedInvocation};
-pub use journal::StoredEntry;
-pub use journal_trait::{Journal, Reply};
-pub use lease::{Holder, Lease, LeaseError, Liveness};
-pub use ledger::ReceiptLedger;
-pub use lookup::{LookupError, RunFilter};
-pub use outcomes::AddedOutcome;
-pub use store::{Mode, Options, Store};
-pub use tables::artifacts::{OutcomeFilter, OutcomeRow};
-pub use tables::invocations::{InvocationFilter, InvocationReason, InvocationRow};
-pub use tables::runs::RunRow;
-pub use tables::status_transitions::TransitionRow;
-pub use tables::waits::WaitRow;
-pub use verify::{Break, Verification, verify_entries};
-pub use watch::Watch;
+pub use invocation::{
+    EndInvocation, InvocationEnd, InvocationFilter, InvocationReason, InvocationRow, StartedInvocation,
+};
+pub use invocation_record::InvocationRecord;
+pub use outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
+pub use run::{LookupError, RunFilter, RunRow};
+pub use transition::TransitionRow;
+pub use wait::WaitRow;
+
+pub use error::{StoreError, StoreErrorKind};

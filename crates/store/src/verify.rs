@@ -5,9 +5,8 @@ use std::fmt;
 use escrow_model::RunId;
 
 use crate::chain::Hash;
-use crate::fault::{StoreError, StoreErrorKind, Trouble};
-use crate::journal::{self, StoredEntry};
-use crate::store::Store;
+use crate::entry::{StoredEntry, decode};
+use crate::error::{StoreError, StoreErrorKind};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verification {
@@ -68,58 +67,17 @@ pub fn verify_entries(run: &RunId, entries: &[StoredEntry]) -> Verification {
         if entry.hash != hash {
             return broken(Break::HashMismatch);
         }
-        if let Err(trouble) = journal::decode(run.as_str(), seq, &entry.bytes) {
-            return broken(reason_of(&trouble));
+        if let Err(error) = decode(run.as_str(), seq, &entry.bytes) {
+            return broken(reason_of(&error));
         }
     }
     Verification::Intact { entries: entries.len() as u64, hash }
 }
 
 /// Why an entry cannot be read back.
-fn reason_of(trouble: &Trouble) -> Break {
-    match trouble.kind() {
+pub(crate) fn reason_of(error: &StoreError) -> Break {
+    match error.kind {
         StoreErrorKind::NewerVersion { found, .. } => Break::UnknownVersion { found },
         _ => Break::NotJson,
-    }
-}
-
-impl Store {
-    /// Recomputes the chain of a run from its first entry.
-    pub fn verify(&self, run: &RunId) -> Result<Verification, StoreError> {
-        self.read(|connection| {
-            // One snapshot, so that a commit in between does not look like a break.
-            let snapshot = connection.unchecked_transaction()?;
-            let Some(head) = journal::head(&snapshot, run)? else { return Ok(Verification::NoSuchRun) };
-            let mut statement = snapshot
-                .prepare_cached("SELECT seq, bytes, hash FROM entries WHERE journal = ?1 ORDER BY seq")?;
-            let mut rows = statement.query([head.id])?;
-            let (mut seq, mut hash) = (0, Hash::origin(run));
-            while let Some(row) = rows.next()? {
-                let expected = seq + 1;
-                let broken = |reason| Ok(Verification::Broken { seq: expected, reason });
-                seq = row.get(0)?;
-                if seq != expected {
-                    return broken(Break::Gap { found: seq });
-                }
-                let Ok(bytes) = row.get_ref(1)?.as_blob() else { return broken(Break::NotJson) };
-                hash = hash.next(seq, bytes);
-                if row.get::<_, Hash>(2).ok() != Some(hash) {
-                    return broken(Break::HashMismatch);
-                }
-                if let Err(trouble) = journal::decode(run.as_str(), seq, bytes) {
-                    return broken(reason_of(&trouble));
-                }
-            }
-            if seq < head.seq {
-                return Ok(Verification::Broken {
-                    seq: seq + 1,
-                    reason: Break::CutOff { recorded: head.seq },
-                });
-            }
-            if seq > head.seq || hash != head.hash {
-                return Ok(Verification::Broken { seq, reason: Break::NotRecorded });
-            }
-            Ok(Verification::Intact { entries: seq, hash })
-        })
     }
 }

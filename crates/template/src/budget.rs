@@ -1,7 +1,7 @@
-//! What is left of a rendering's allowance, and the price of looking at a value.
+//! The work budget of a rendering, and the cost of a value.
 //!
-//! **Invariant:** whatever walks through or builds more than a constant amount of data pays first. The
-//! template machine counts its own instructions; it does not count what one instruction costs.
+//! **Invariant:** code that walks or builds more than a constant amount of data charges the budget first. minijinja's
+//! fuel counts instructions, not what one instruction costs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +34,7 @@ impl Budget {
     }
 
     pub(crate) fn charge(&self, units: u64) -> Result<(), Error> {
-        // One rendering runs on one thread; the atomic is there because the engine asks for `Sync`.
+        // One rendering runs on one thread; minijinja requires `Sync`, hence the atomic.
         let left = self.left.load(Ordering::Relaxed);
         match left.checked_sub(units) {
             Some(left) => {
@@ -49,7 +49,7 @@ impl Budget {
         self.charge(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
-    /// Pays for walking through all of a value, and refuses one that nests too deeply.
+    /// Charges a walk over a whole value, and refuses a value that nests too deeply.
     pub(crate) fn charge_walk(&self, value: &Value) -> Result<(), Error> {
         self.walk(value, 0)
     }
@@ -80,7 +80,7 @@ impl Budget {
     }
 }
 
-/// How the engine's errors say that a limit was reached; `TemplateFault` tells them apart by it.
+/// Messages of minijinja errors by which `RenderError::Limit` is recognised.
 pub(crate) const OVER_BUDGET: &str = "the template builds or compares too much data";
 pub(crate) const TOO_DEEP: &str = "the value nests too deeply";
 pub(crate) const TOO_LONG: &str = "the text is too long";

@@ -1,7 +1,7 @@
-//! Values on their way into the template engine and out of it.
+//! Conversion of values to minijinja's and back.
 //!
-//! The engine's values are shared and live as long as they like; a scope is borrowed. So what a template
-//! reads is copied, and nothing else: `Read::path` says which part of a value that is.
+//! minijinja's values are reference-counted, and a scope is borrowed. The values that a template reads are therefore
+//! copied, and no others: `TemplateRead::path` selects the part of a value.
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
@@ -9,12 +9,12 @@ use serde_json::Value as Json;
 
 use crate::budget::{Budget, too_deep};
 use crate::limits::{NODE_UNITS, VALUE_DEPTH_MAX};
-use crate::reads::{Read, Step};
-use escrow_expr::{Given, Scope};
+use crate::reads::{PathStep, TemplateRead};
+use escrow_expr::{Scope, ScopeValue};
 
-/// The value a template reads, or `None` when its last member does not exist. A missing member further
-/// up is an error in itself, which the engine raises when the template really reads it.
-pub(crate) fn resolve(scope: &dyn Scope, read: &Read) -> Option<Value> {
+/// The value of a read, or `None` when its last member does not exist. A missing member further up becomes an error
+/// value, which minijinja raises when the template uses it.
+pub(crate) fn resolve(scope: &dyn Scope, read: &TemplateRead) -> Option<Value> {
     let mut given = match scope.name(&read.name) {
         Some(given) => given,
         None if read.path.is_empty() => return None,
@@ -23,61 +23,65 @@ pub(crate) fn resolve(scope: &dyn Scope, read: &Read) -> Option<Value> {
     for (index, step) in read.path.iter().enumerate() {
         let last = index + 1 == read.path.len();
         given = match (step_into(given, step), last) {
-            (Some(Given::Undefined) | None, true) => return character(given, step),
-            (Some(Given::Undefined) | None, false) => return Some(missing(read, index + 1)),
+            (Some(ScopeValue::Undefined) | None, true) => return character(given, step),
+            (Some(ScopeValue::Undefined) | None, false) => return Some(missing(read, index + 1)),
             (Some(next), _) => next,
         };
     }
     copy(given, 0)
 }
 
-fn missing(read: &Read, steps: usize) -> Value {
+fn missing(read: &TemplateRead, steps: usize) -> Value {
     Value::from(Error::new(ErrorKind::UndefinedError, format!("`{}` is undefined", read.written(steps))))
 }
 
-fn step_into<'a>(given: Given<'a>, step: &Step) -> Option<Given<'a>> {
+fn step_into<'a>(given: ScopeValue<'a>, step: &PathStep) -> Option<ScopeValue<'a>> {
     match (given, step) {
-        (Given::Undefined, _) => None,
-        (Given::Json(Json::Object(members)), Step::Member(name)) => members.get(name).map(Given::Json),
-        (Given::Json(Json::Array(items)), Step::Item(index)) => items.get(*index).map(Given::Json),
-        (Given::Json(_), _) => None,
-        (Given::Record { value, beside }, step) => {
-            step_into(Given::Json(value), step).or_else(|| match step {
-                Step::Member(name) => beside.member(name),
-                Step::Item(_) => None,
+        (ScopeValue::Undefined, _) => None,
+        (ScopeValue::Json(Json::Object(members)), PathStep::Member(name)) => {
+            members.get(name).map(ScopeValue::Json)
+        }
+        (ScopeValue::Json(Json::Array(items)), PathStep::Item(index)) => {
+            items.get(*index).map(ScopeValue::Json)
+        }
+        (ScopeValue::Json(_), _) => None,
+        (ScopeValue::Record { value, extra }, step) => {
+            step_into(ScopeValue::Json(value), step).or_else(|| match step {
+                PathStep::Member(name) => extra.member(name),
+                PathStep::Item(_) => None,
             })
         }
-        (Given::Object(object), Step::Member(name)) => object.member(name),
-        (Given::List(list), Step::Item(index)) => list.item(*index),
-        (Given::Object(_), Step::Item(_)) | (Given::List(_), Step::Member(_)) => None,
+        (ScopeValue::Object(object), PathStep::Member(name)) => object.member(name),
+        (ScopeValue::List(list), PathStep::Item(index)) => list.item(*index),
+        (ScopeValue::Object(_), PathStep::Item(_)) | (ScopeValue::List(_), PathStep::Member(_)) => None,
     }
 }
 
-/// `text[0]`, the one member that is not a value of its own.
-fn character(given: Given<'_>, step: &Step) -> Option<Value> {
+/// `text[0]`, the only member of a scalar.
+fn character(given: ScopeValue<'_>, step: &PathStep) -> Option<Value> {
     match (given, step) {
         (
-            Given::Json(Json::String(text)) | Given::Record { value: Json::String(text), .. },
-            Step::Item(n),
+            ScopeValue::Json(Json::String(text)) | ScopeValue::Record { value: Json::String(text), .. },
+            PathStep::Item(n),
         ) => text.chars().nth(*n).map(Value::from),
         _ => None,
     }
 }
 
-fn copy(given: Given<'_>, depth: usize) -> Option<Value> {
+fn copy(given: ScopeValue<'_>, depth: usize) -> Option<Value> {
     if depth > VALUE_DEPTH_MAX {
         return Some(Value::from(too_deep()));
     }
     match given {
-        Given::Undefined => None,
-        Given::Json(json) | Given::Record { value: json, .. } => Some(from_json(json, depth)),
-        Given::Object(object) => Some(Value::from_pairs(
+        ScopeValue::Undefined => None,
+        ScopeValue::Json(json) | ScopeValue::Record { value: json, .. } => Some(from_json(json, depth)),
+        ScopeValue::Object(object) => Some(Value::from_pairs(
             object
                 .names()
                 .into_iter()
                 .filter_map(|name| Some((Value::from(name), copy(object.member(name)?, depth + 1)?))),
         )),
-        Given::List(list) => Some(Value::from(
+        ScopeValue::List(list) => Some(Value::from(
             (0..list.len())
                 .map(|index| {
                     list.item(index).and_then(|item| copy(item, depth + 1)).unwrap_or_else(|| Value::from(()))
@@ -87,7 +91,7 @@ fn copy(given: Given<'_>, depth: usize) -> Option<Value> {
     }
 }
 
-/// JSON as an engine value. Deeper nesting than any JSON parser lets through becomes an error value.
+/// JSON as a minijinja value. Values nested deeper than `VALUE_DEPTH_MAX` become error values.
 pub(crate) fn from_json(json: &Json, depth: usize) -> Value {
     if depth > VALUE_DEPTH_MAX {
         return Value::from(too_deep());
@@ -110,7 +114,7 @@ pub(crate) fn from_json(json: &Json, depth: usize) -> Value {
     }
 }
 
-/// An engine value as JSON, paid for.
+/// A minijinja value as JSON. Charges the budget.
 pub(crate) fn to_json(value: &Value, budget: &Budget, depth: usize) -> Result<Json, Error> {
     if depth > VALUE_DEPTH_MAX {
         return Err(too_deep());

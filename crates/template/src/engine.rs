@@ -1,4 +1,4 @@
-//! The one configuration of the template engine, and the context of a rendering.
+//! The configuration of minijinja, and the context of a rendering.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -8,22 +8,22 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use crate::budget::{BUDGET_NAME, Budget, OVER_BUDGET, TOO_DEEP, TOO_LONG};
 use crate::convert::resolve;
-use crate::fault::TemplateFault;
+use crate::error::RenderError;
 use crate::filters;
 use crate::limits::{INSTRUCTIONS_MAX, OUTPUT_BYTES_MAX, RECURSION_MAX};
-use crate::reads::Read;
+use crate::reads::TemplateRead;
 use crate::rewrite::Rewritten;
 use crate::text::{text_of, undefined};
 use escrow_expr::Scope;
 
-/// Shared by every expression; a template with text around it has a copy to which it adds itself.
+/// Shared by all expressions. A template with text has a copy, to which it adds itself.
 pub(crate) static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut env = Environment::empty();
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_fuel(Some(INSTRUCTIONS_MAX));
     env.set_recursion_limit(RECURSION_MAX);
     env.set_auto_escape_callback(|_| AutoEscape::None);
-    // Without it an error does not know which value was undefined.
+    // Without debug mode an error does not name the undefined value.
     env.set_debug(true);
     env.set_formatter(|out, state, value| {
         if value.is_undefined() {
@@ -42,7 +42,7 @@ pub(crate) static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     env
 });
 
-/// What a rendering sees: the values its source reads, and its budget.
+/// The variables of a rendering: the values its source reads, and its budget.
 #[derive(Debug)]
 struct Context {
     values: BTreeMap<String, Value>,
@@ -66,7 +66,7 @@ pub(crate) fn context(rewritten: &Compiled, scope: &dyn Scope, budget: &Arc<Budg
         let value = if name.starts_with(filters::PRIVATE_PREFIX) {
             resolve(scope, read)
         } else {
-            resolve(scope, &Read { path: Vec::new(), ..read.clone() })
+            resolve(scope, &TemplateRead { path: Vec::new(), ..read.clone() })
         };
         if let Some(value) = value {
             values.insert(name.clone(), value);
@@ -75,10 +75,10 @@ pub(crate) fn context(rewritten: &Compiled, scope: &dyn Scope, budget: &Arc<Budg
     Value::from_object(Context { values, budget: Value::from_dyn_object(budget.clone()) })
 }
 
-/// What stays of a rewritten source once the engine has compiled it.
+/// The reads of a compiled source, with the names under which it looks them up.
 #[derive(Debug, Default)]
 pub(crate) struct Compiled {
-    pub(crate) reads: Vec<Read>,
+    pub(crate) reads: Vec<TemplateRead>,
     pub(crate) names: Vec<String>,
 }
 
@@ -87,9 +87,9 @@ impl Compiled {
         (rewritten.source, Compiled { reads: rewritten.reads, names: rewritten.names })
     }
 
-    /// An engine error in the words of the template that was written.
-    pub(crate) fn fault(&self, error: &Error) -> TemplateFault {
-        // A filter that fails within another leaves the cause behind it.
+    /// A minijinja error in terms of the original source.
+    pub(crate) fn render_error(&self, error: &Error) -> RenderError {
+        // The message names rewritten reads; they are replaced by what the author wrote.
         let mut message = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
         for (name, read) in self.names.iter().zip(&self.reads).rev() {
             if name.starts_with(filters::PRIVATE_PREFIX) {
@@ -97,29 +97,29 @@ impl Compiled {
             }
         }
         if message.contains(OVER_BUDGET) || message.contains(TOO_DEEP) {
-            return TemplateFault::Limit { message };
+            return RenderError::Limit { message };
         }
         if message.contains(TOO_LONG) {
-            return TemplateFault::Limit {
+            return RenderError::Limit {
                 message: format!("the template's text is longer than {OUTPUT_BYTES_MAX} bytes"),
             };
         }
         match error.kind() {
-            ErrorKind::OutOfFuel => TemplateFault::Limit {
+            ErrorKind::OutOfFuel => RenderError::Limit {
                 message: format!("the template takes more than {INSTRUCTIONS_MAX} steps"),
             },
-            ErrorKind::UndefinedError => TemplateFault::Undefined { what: undefined_name(&message) },
+            ErrorKind::UndefinedError => RenderError::Undefined { what: undefined_name(&message) },
             _ => match message.split_once("(`") {
                 Some((_, rest)) if rest.contains("` is undefined") => {
-                    TemplateFault::Undefined { what: undefined_name(rest) }
+                    RenderError::Undefined { what: undefined_name(rest) }
                 }
-                _ => TemplateFault::Failed { message },
+                _ => RenderError::Failed { message },
             },
         }
     }
 }
 
-/// `escrow_read_1` but not the beginning of `escrow_read_12`.
+/// Replaces `escrow_read_1`, but not the prefix of `escrow_read_12`.
 fn replace_name(message: &str, name: &str, written: &str) -> String {
     let mut out = String::with_capacity(message.len());
     let mut rest = message;

@@ -1,14 +1,11 @@
-//! Reads a template or an expression, and refuses what could not be walked through safely.
+//! Parses a template or an expression, and refuses sources whose tree would be too deep to walk.
 
-use minijinja::machinery::ast::Stmt;
-use minijinja::machinery::{Token, parse, parse_expr, tokenize};
-use minijinja::syntax::SyntaxConfig;
-
-use crate::fault::TemplateError;
+use crate::error::TemplateError;
 use crate::limits::{BRANCHES_MAX, LINE_CHARS_MAX, LINES_MAX, OPERATORS_MAX, SOURCE_BYTES_MAX};
-use crate::rewrite::{self, Rewritten, range};
+use crate::rewrite::{self, Rewritten};
+use crate::syntax::{self, Form, Stmt, Token, is_literal, range};
 
-/// What a source turns out to be.
+/// A parsed source, by what it contains.
 pub(crate) enum Parsed {
     /// No template syntax, or only comments and `raw` blocks.
     Constant(String),
@@ -18,12 +15,12 @@ pub(crate) enum Parsed {
 }
 
 pub(crate) fn template(source: &str) -> Result<Parsed, TemplateError> {
-    // A source without a brace followed by one of these is text; most strings of a playbook are.
+    // Most strings of a playbook contain no template syntax; they need no parser.
     if !["{{", "{%", "{#"].iter().any(|opening| source.contains(opening)) {
         return Ok(Parsed::Constant(source.to_owned()));
     }
     check_size(source, Form::Template)?;
-    let tree = parse(source, "template", syntax()).map_err(|cause| syntax_error(&cause, source))?;
+    let tree = syntax::parse_template(source).map_err(|cause| syntax_error(&cause, source))?;
     let Stmt::Template(root) = &tree else {
         return Err(TemplateError::new("this is not a template", 0..source.len()));
     };
@@ -42,18 +39,12 @@ pub(crate) fn template(source: &str) -> Result<Parsed, TemplateError> {
 
 pub(crate) fn expression(source: &str) -> Result<Rewritten, TemplateError> {
     check_size(source, Form::Expression)?;
-    let tree = parse_expr(source).map_err(|cause| syntax_error(&cause, source))?;
+    let tree = syntax::parse_expression(source).map_err(|cause| syntax_error(&cause, source))?;
     rewrite::expression(&tree)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Template,
-    Expression,
-}
-
-/// The parser guards against deep brackets, but builds long chains (`a ~ a ~ a …`) as deep trees whose
-/// later walks would end the stack.
+/// minijinja limits how deep brackets nest, but parses a long chain (`a ~ a ~ a …`) into a deep tree, and walking
+/// that tree would overflow the stack.
 fn check_size(source: &str, form: Form) -> Result<(), TemplateError> {
     if source.len() > SOURCE_BYTES_MAX {
         return Err(TemplateError::new(
@@ -70,7 +61,7 @@ fn check_size(source: &str, form: Form) -> Result<(), TemplateError> {
         ));
     }
     let (mut operators, mut branches) = (0, 0);
-    for token in tokenize(source, form == Form::Expression, syntax()) {
+    for token in syntax::tokens(source, form) {
         let (token, span) = token.map_err(|cause| syntax_error(&cause, source))?;
         match token {
             Token::VariableStart | Token::BlockStart => operators = 0,
@@ -100,15 +91,6 @@ fn check_size(source: &str, form: Form) -> Result<(), TemplateError> {
         }
     }
     Ok(())
-}
-
-fn is_literal(token: &Token<'_>) -> bool {
-    matches!(token, Token::Str(_) | Token::String(_) | Token::Int(_) | Token::Int128(_) | Token::Float(_))
-}
-
-/// Jinja's own syntax, except that a newline at the end of a text belongs to the text.
-fn syntax() -> SyntaxConfig {
-    SyntaxConfig::builder().keep_trailing_newline(true).build().unwrap_or_default()
 }
 
 pub(crate) fn syntax_error(cause: &minijinja::Error, source: &str) -> TemplateError {

@@ -1,13 +1,12 @@
-//! Writes a parsed template out again, as the source that the engine really compiles.
+//! Rewrites a parsed template into the source that minijinja compiles.
 //!
-//!   source ──parse──▶ syntax tree ──Rewriter──▶ source that pays its way, and the reads
+//!   source ──parse──▶ syntax tree ──Rewriter──▶ source that charges its budget, and the reads
 //!
-//! Three things change. Every free name with its literal members becomes one name of its own
-//! (`outputs.lint.files` → `escrow_read_0`), so that a rendering copies just that value. Operators that
-//! build or compare data become filters that pay for it. Literal text is written through the same door
-//! as values, so that it counts wherever it is captured.
+//! Three things change. Every free name with its literal members becomes one variable (`outputs.lint.files` →
+//! `escrow_read_0`), so that a rendering copies just that value. Operators that build or compare data become filters
+//! that charge the budget. Literal text becomes an expression, so that it is charged where a block captures it.
 //!
-//! **Invariant:** nothing that a template can write reaches the engine without passing through here.
+//! **Invariant:** minijinja compiles only rewritten sources.
 
 mod assigned;
 mod expression;
@@ -17,21 +16,19 @@ mod statement;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use minijinja::machinery::Span;
-use minijinja::machinery::ast::{Expr, Stmt};
-
 use assigned::{collect_assigned, targets};
 
-use crate::fault::TemplateError;
+use crate::error::TemplateError;
 use crate::filters::PRIVATE_PREFIX;
-use crate::reads::Read;
+use crate::reads::TemplateRead;
+use crate::syntax::{Expr, Stmt};
 
-/// What the engine compiles, and what it must be given.
+/// A source for minijinja, and the values it needs.
 #[derive(Debug, Default)]
 pub(crate) struct Rewritten {
     pub(crate) source: String,
-    /// Every free name, in the order in which they are written.
-    pub(crate) reads: Vec<Read>,
+    /// Every free name, in source order.
+    pub(crate) reads: Vec<TemplateRead>,
     /// For each read, the name under which the rewritten source looks it up.
     pub(crate) names: Vec<String>,
 }
@@ -58,15 +55,10 @@ pub(crate) fn expression(expr: &Expr<'_>) -> Result<Rewritten, TemplateError> {
     Ok(rewriter.out)
 }
 
-pub(crate) fn range(span: Span) -> Range<usize> {
-    let offset = |offset: u32| usize::try_from(offset).unwrap_or(usize::MAX);
-    offset(span.start_offset)..offset(span.end_offset)
-}
-
 struct Rewriter<'a> {
     out: Rewritten,
-    /// Every name that the template assigns anywhere. Which assignment a use sees is known only while
-    /// rendering, so such names keep their own name.
+    /// Names that the template assigns anywhere. Which assignment a use sees is known only at render time, so such
+    /// names are not rewritten.
     assigned: BTreeSet<&'a str>,
     scopes: Vec<BTreeSet<&'a str>>,
     /// Where the last line of the rewritten source begins.
@@ -78,13 +70,13 @@ impl<'a> Rewriter<'a> {
         self.out.source.push_str(text);
     }
 
-    /// The end of an item in a list, where a line may end.
+    /// Separates two items, and breaks the line when it is long.
     fn comma(&mut self) {
         self.put(", ");
         self.break_line();
     }
 
-    /// The parser counts columns in 16 bits, so lines are kept short wherever a line may end.
+    /// Breaks a long line: minijinja counts columns in 16 bits.
     fn break_line(&mut self) {
         const LINE_BYTES: usize = 8_000;
         if self.out.source.len() - self.line_start > LINE_BYTES {

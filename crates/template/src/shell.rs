@@ -1,11 +1,11 @@
-//! Shell scripts with values in them, such that no value is ever a part of the script.
+//! Shell scripts that take values without ever containing them.
 //!
-//!   exec ──split──▶ text and `{{ }}` ──scan──▶ constant script, and what each command is given
-//!                                    ──rules─▶ places where a value would be read as code
+//!   exec ──split──▶ text and `{{ }}` ──scan──▶ constant script, and the words of each command
+//!                                    ──rules─▶ values that a program would read as code
 //!
-//! Each `{{ }}` becomes a reference to a variable of its own, written to suit the quoting where it
-//! stands; the value travels in the environment. Where a reference would be read as code after all, or
-//! where none can be written, the script is refused when it is read.
+//! Each `{{ }}` becomes a reference to a variable of its own, quoted for its context, and the value is passed in the
+//! environment. A script is refused at parse time when a reference would still be read as code, or when its context
+//! allows none.
 //!
 //! **Invariant:** `script()` does not depend on any value. The scanner may refuse a harmless script; it
 //! never guesses.
@@ -21,25 +21,25 @@ use std::ops::Range;
 pub use error::{ShellError, ShellErrorKind};
 
 use crate::Template;
-use crate::fault::TemplateFault;
+use crate::error::RenderError;
 use crate::limits;
 use crate::limits::{VARIABLE_BYTES_MAX, VARIABLES_BYTES_MAX};
-use crate::reads::Read;
+use crate::reads::TemplateRead;
 use escrow_expr::Scope;
 
-/// Every value's variable begins with this.
+/// The prefix of the variables that carry values.
 pub const VARIABLE_PREFIX: &str = "ESCROW_VALUE_";
 
-/// A script for `/bin/sh -c`, and the values it is to be given.
+/// A script for `/bin/sh -c`, and the values it refers to.
 #[derive(Debug)]
 pub struct ShellScript {
     script: String,
-    values: Vec<Inserted>,
-    reads: Vec<Read>,
+    values: Vec<Insertion>,
+    reads: Vec<TemplateRead>,
 }
 
 #[derive(Debug)]
-struct Inserted {
+struct Insertion {
     variable: String,
     written: String,
     value: Template,
@@ -67,22 +67,22 @@ impl ShellScript {
             }
         }
         if templates.is_empty() {
-            // Nothing is inserted, so nothing can be inserted wrongly: the shell may have its own say.
+            // Without values nothing can be injected, so the script is passed on unscanned.
             return Ok(ShellScript { script: split::text_of(source, &pieces), values: Vec::new(), reads });
         }
         let scanned = scan::scan(source, &pieces);
         errors.extend(scanned.errors);
-        errors.extend(rules::judge(&scanned.commands, &scanned.places));
+        errors.extend(rules::check(&scanned.commands, &scanned.value_spans));
         if !errors.is_empty() {
             errors.sort_by_key(|error| error.span.start);
             errors.dedup_by_key(|error| error.span.clone());
             return Err(errors);
         }
         let mut values = Vec::new();
-        for (number, place) in scanned.used.iter().enumerate() {
-            if let Some(value) = templates.get_mut(*place).and_then(Option::take) {
-                let written = split::insertions(&pieces).nth(*place).unwrap_or_default();
-                values.push(Inserted {
+        for (number, index) in scanned.used.iter().enumerate() {
+            if let Some(value) = templates.get_mut(*index).and_then(Option::take) {
+                let written = split::insertions(&pieces).nth(*index).unwrap_or_default();
+                values.push(Insertion {
                     variable: variable(number),
                     written: source[written].trim().to_owned(),
                     value,
@@ -92,26 +92,26 @@ impl ShellScript {
         Ok(ShellScript { script: scanned.script, values, reads })
     }
 
-    /// The script: the same whatever the values are.
+    /// The script, which does not depend on any value.
     pub fn script(&self) -> &str {
         &self.script
     }
 
-    /// The values, as the variables that the script refers to.
-    pub fn render(&self, scope: &dyn Scope) -> Result<Vec<(String, String)>, TemplateFault> {
+    /// The values as environment variables, by the names that the script refers to.
+    pub fn render(&self, scope: &dyn Scope) -> Result<Vec<(String, String)>, RenderError> {
         let mut total = 0;
         let mut variables = Vec::with_capacity(self.values.len());
         for inserted in &self.values {
             let text = inserted.value.render(scope)?;
             let expression = || inserted.written.clone();
             if text.contains('\0') {
-                return Err(TemplateFault::Nul { expression: expression() });
+                return Err(RenderError::Nul { expression: expression() });
             }
             total += text.len();
             let limit =
                 if text.len() > VARIABLE_BYTES_MAX { VARIABLE_BYTES_MAX } else { VARIABLES_BYTES_MAX };
             if text.len() > VARIABLE_BYTES_MAX || total > VARIABLES_BYTES_MAX {
-                return Err(TemplateFault::TooLarge {
+                return Err(RenderError::TooLarge {
                     expression: expression(),
                     bytes: total.max(text.len()),
                     limit,
@@ -122,8 +122,8 @@ impl ShellScript {
         Ok(variables)
     }
 
-    /// Every free name of every `{{ }}`, with its span in the script as it was written.
-    pub fn reads(&self) -> &[Read] {
+    /// Every free name of every `{{ }}`, with its span in the original source.
+    pub fn reads(&self) -> &[TemplateRead] {
         &self.reads
     }
 }
@@ -132,8 +132,8 @@ fn variable(number: usize) -> String {
     format!("{VARIABLE_PREFIX}{}", number + 1)
 }
 
-fn moved(read: &Read, offset: usize) -> Read {
-    Read { span: move_range(&read.span, offset), ..read.clone() }
+fn moved(read: &TemplateRead, offset: usize) -> TemplateRead {
+    TemplateRead { span: move_range(&read.span, offset), ..read.clone() }
 }
 
 fn move_range(range: &Range<usize>, offset: usize) -> Range<usize> {

@@ -8,9 +8,9 @@ use minijinja::{Environment, Expression};
 
 use crate::budget::Budget;
 use crate::engine::{Compiled, ENGINE, context};
-use crate::fault::{TemplateError, TemplateFault};
+use crate::error::{RenderError, TemplateError};
 use crate::parse::{self, Parsed};
-use crate::reads::Read;
+use crate::reads::TemplateRead;
 use crate::{convert, limits, rewrite, text};
 
 /// A template that was read and compiled once.
@@ -43,7 +43,7 @@ impl Template {
         Ok(Template { kind: Kind::Text(Box::new(env)), compiled })
     }
 
-    /// What stands within `{{ }}`, without them.
+    /// Parses the inside of one `{{ }}`.
     pub fn parse_expression(source: &str) -> Result<Template, TemplateError> {
         Template::of_expression(parse::expression(source)?, source)
     }
@@ -60,44 +60,45 @@ impl Template {
         matches!(self.kind, Kind::Constant(_))
     }
 
-    /// Every free name with the members that are read of it, in the order in which they are written.
-    pub fn reads(&self) -> &[Read] {
+    /// Every free name with its literal members, in source order.
+    pub fn reads(&self) -> &[TemplateRead] {
         &self.compiled.reads
     }
 
-    /// The text. Strings stand as they are, every other value as compact JSON.
-    pub fn render(&self, scope: &dyn Scope) -> Result<String, TemplateFault> {
+    /// The text: strings as they are, every other value as compact JSON.
+    pub fn render(&self, scope: &dyn Scope) -> Result<String, RenderError> {
         let budget = Budget::full();
         match &self.kind {
             Kind::Constant(text) => Ok(text.clone()),
             Kind::Expression(expression) => expression
                 .eval(context(&self.compiled, scope, &budget))
                 .and_then(|value| text::text_of(&value, &budget))
-                .map_err(|error| self.compiled.fault(&error)),
+                .map_err(|error| self.compiled.render_error(&error)),
             Kind::Text(env) => self.render_text(env, scope, &budget),
         }
     }
 
-    /// The value: of its own type when the template is one `{{ }}` with nothing around it, else the text.
-    pub fn value(&self, scope: &dyn Scope) -> Result<serde_json::Value, TemplateFault> {
+    /// The value, which keeps its type when the template is a single `{{ }}`; otherwise the text.
+    pub fn value(&self, scope: &dyn Scope) -> Result<serde_json::Value, RenderError> {
         match &self.kind {
             Kind::Expression(expression) => {
                 let budget = Budget::full();
                 expression
                     .eval(context(&self.compiled, scope, &budget))
                     .and_then(|value| convert::to_json(&value, &budget, 0))
-                    .map_err(|error| self.compiled.fault(&error))
+                    .map_err(|error| self.compiled.render_error(&error))
             }
             Kind::Constant(_) | Kind::Text(_) => self.render(scope).map(serde_json::Value::from),
         }
     }
 
     /// The text as one argument of a command, which cannot hold a NUL character.
-    pub fn argument(&self, scope: &dyn Scope) -> Result<String, TemplateFault> {
+    pub fn argument(&self, scope: &dyn Scope) -> Result<String, RenderError> {
         let text = self.render(scope)?;
         if text.contains('\0') {
-            let expression = self.reads().first().map_or_else(|| "the argument".to_owned(), Read::to_string);
-            return Err(TemplateFault::Nul { expression });
+            let expression =
+                self.reads().first().map_or_else(|| "the argument".to_owned(), TemplateRead::to_string);
+            return Err(RenderError::Nul { expression });
         }
         Ok(text)
     }
@@ -107,19 +108,18 @@ impl Template {
         env: &Environment<'static>,
         scope: &dyn Scope,
         budget: &Arc<Budget>,
-    ) -> Result<String, TemplateFault> {
-        let mut page = Page { bytes: Vec::new(), full: false };
+    ) -> Result<String, RenderError> {
+        let mut page = BoundedOutput { bytes: Vec::new(), full: false };
         let result = env.get_template(NAME).and_then(|template| {
             template.render_captured_to(context(&self.compiled, scope, budget), &mut page).map(drop)
         });
         match result {
-            Err(_) if page.full => Err(TemplateFault::Limit {
+            Err(_) if page.full => Err(RenderError::Limit {
                 message: format!("the template's text is longer than {} bytes", limits::OUTPUT_BYTES_MAX),
             }),
-            Err(error) => Err(self.compiled.fault(&error)),
-            Ok(()) => String::from_utf8(page.bytes).map_err(|_| TemplateFault::Failed {
-                message: "the template's text is not UTF-8".to_owned(),
-            }),
+            Err(error) => Err(self.compiled.render_error(&error)),
+            Ok(()) => String::from_utf8(page.bytes)
+                .map_err(|_| RenderError::Failed { message: "the template's text is not UTF-8".to_owned() }),
         }
     }
 }
@@ -135,18 +135,18 @@ impl std::fmt::Debug for Template {
     }
 }
 
-/// The rewritten source is ours: if the engine refuses it, no span of it means anything to its author.
+/// A span of the rewritten source means nothing to the author, so the error covers the whole source.
 fn uncompilable(cause: &minijinja::Error, source: &str) -> TemplateError {
     TemplateError::new(cause.detail().unwrap_or("the template cannot be compiled"), 0..source.len())
 }
 
-/// Where the text goes: as much of it as may be.
-struct Page {
+/// Collects the text up to `OUTPUT_BYTES_MAX`.
+struct BoundedOutput {
     bytes: Vec<u8>,
     full: bool,
 }
 
-impl io::Write for Page {
+impl io::Write for BoundedOutput {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         if self.bytes.len() + text.len() > limits::OUTPUT_BYTES_MAX {
             self.full = true;

@@ -1,4 +1,4 @@
-//! How a value becomes text: a string as it is, everything else as compact JSON.
+//! Formats a value as text: a string as it is, every other value as compact JSON.
 
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
@@ -6,7 +6,7 @@ use minijinja::{Error, ErrorKind, Value};
 use crate::budget::{Budget, too_deep, too_long};
 use crate::limits::{NODE_UNITS, OUTPUT_BYTES_MAX, VALUE_DEPTH_MAX};
 
-/// The text of a value, paid for.
+/// The text of a value. Charges the budget.
 pub(crate) fn text_of(value: &Value, budget: &Budget) -> Result<String, Error> {
     if let Some(text) = value.as_str() {
         budget.charge_bytes(text.len())?;
@@ -126,8 +126,8 @@ fn number_text(value: &Value) -> String {
     }
 }
 
-/// The error for an undefined value that is used. Asking it for a member is the engine's own way to make
-/// one that remembers where the value came from.
+/// The error for the use of an undefined value. Asking for a member makes minijinja create an error that names the
+/// origin of the value.
 pub(crate) fn undefined(value: &Value) -> Error {
     value.get_attr("").err().unwrap_or_else(|| Error::from(ErrorKind::UndefinedError))
 }

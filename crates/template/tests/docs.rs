@@ -70,7 +70,7 @@ fn refused_scripts_are_refused_and_their_replacements_are_not() {
     }
 }
 
-/// The code of a cell that is all code; two pieces with `…` between them are a here-document.
+/// The code of a cell that is all code; two pieces separated by `…` are a here-document.
 fn code(cell: &str) -> Option<String> {
     let cell = cell.replace('\u{1}', "|");
     if let Some(inner) = cell.strip_prefix("`` ").and_then(|cell| cell.strip_suffix(" ``")) {

@@ -1,5 +1,5 @@
-//! Templates that try to take forever, or everything. Each must end soon, in a debug build, on the small
-//! stack of a test thread.
+//! Templates that try to run forever or to exhaust memory. Each must end soon, in a debug build, on the small stack of
+//! a test thread.
 
 #![expect(clippy::disallowed_types, reason = "the test measures what the crate must not")]
 
@@ -16,7 +16,7 @@ fn hostile() -> Vec<String> {
     let long =
         |head: &str, part: &str, times: usize, tail: &str| format!("{head}{}{tail}", part.repeat(times));
     let mut corpus: Vec<String> = [
-        // Text that grows.
+        // Growing texts.
         "{{ 'x' * 1000000000 }}",
         "{{ 1000000000 * 'x' }}",
         "{{ 'x' * 99999999999999999999999 }}",
@@ -45,7 +45,7 @@ fn hostile() -> Vec<String> {
         "{{ ('%999d' * 100000)|format(1) }}",
         "{{ big|tojson(100000) }}",
         "{{ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big ~ big }}",
-        // Lists that grow.
+        // Growing lists.
         "{{ range(1000000000) }}",
         "{{ range(99999)|list * 100000 }}",
         "{{ ([1] * 100000000)|length }}",
@@ -64,7 +64,7 @@ fn hostile() -> Vec<String> {
         "{{ big|list|sort|unique|list|length }}",
         "{{ big|split('')|list|length }}",
         "{{ dict(a=range(99999))|tojson|fromjson|tojson|length }}",
-        // Time that passes.
+        // Long loops.
         "{% for i in range(99999) %}{% if big == big2 %}{% endif %}{% endfor %}",
         "{% for i in range(99999) %}{% if 'z' in big %}{% endif %}{% endfor %}",
         "{% for i in range(99999) %}{{ big[i * 10] }}{% endfor %}",
@@ -81,7 +81,7 @@ fn hostile() -> Vec<String> {
         "{{ 9 ** 9 ** 9 ** 9 }}",
         "{{ 1e308 * 1e308 }} {{ -1 // 0 }}",
         "{{ 10|int(1000000000) }} {{ 1.5|round(1000000000) }}",
-        // Stacks that fill.
+        // Deep nesting.
         "{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}",
         "{% macro f(x) %}{{ f(x ~ x) }}{{ f(x ~ x) }}{% endmacro %}{{ f('x') }}",
         "{% macro f(x, n) %}{% if n %}{{ f([x, x], n - 1) }}{% else %}{{ x }}{% endif %}{% endmacro %}{{ f(1, 40) }}",
@@ -175,7 +175,7 @@ fn hostile_templates_end_within_their_limits() {
 }
 
 #[test]
-fn limits_are_named() {
+fn an_exceeded_limit_is_named_in_the_error() {
     let fault = |source: &str| {
         Template::parse(source).unwrap().render(&JsonScope(&json!({}))).unwrap_err().to_string()
     };
@@ -193,7 +193,7 @@ fn limits_are_named() {
 }
 
 #[test]
-fn ordinary_work_fits() {
+fn ordinary_templates_stay_within_the_limits() {
     let files: Vec<_> =
         (0..10_000).map(|n| json!({"name": format!("src/file_{n}.rs"), "lines": n})).collect();
     let output = "x".repeat(12 << 20);

@@ -1,10 +1,10 @@
-//! What templates print, which types they keep, and what they say when they cannot.
+//! Rendered text, types of values, and error messages of templates.
 
 use escrow_expr::JsonScope;
 use escrow_template::{Condition, Template};
 use serde_json::{Value, json};
 
-fn world() -> Value {
+fn context() -> Value {
     json!({
         "inputs": {"name": "Ada", "n": 3, "big": 18446744073709551615u64, "odd-key": 1},
         "outputs": {
@@ -23,7 +23,7 @@ fn render(source: &str) -> String {
         Ok(template) => template,
         Err(error) => return format!("error {:?}: {}", &source[error.span.clone()], error.message),
     };
-    match template.render(&JsonScope(&world())) {
+    match template.render(&JsonScope(&context())) {
         Ok(text) => text,
         Err(fault) => format!("fault: {fault}"),
     }
@@ -139,7 +139,7 @@ fn names_and_members_are_found() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn an_undefined_value_is_named_in_the_error() {
     check(&[
         ("{{ nope }}", "fault: `nope` is not defined"),
         ("x {{ nope }}", "fault: `nope` is not defined"),
@@ -165,7 +165,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn mistakes_are_found_when_the_template_is_read() {
+fn mistakes_are_refused_at_parse_time() {
     check(&[
         ("a {{ 1 + }}", "error \"}}\": unexpected end of variable block"),
         ("{% include 'x' %}", "error \"include 'x'\": there is no statement `include`"),
@@ -199,12 +199,12 @@ fn mistakes_are_found_when_the_template_is_read() {
 
 #[test]
 fn one_expression_keeps_its_type() {
-    let world = world();
-    let value = |source: &str| Template::parse(source).unwrap().value(&JsonScope(&world)).unwrap();
+    let context = context();
+    let value = |source: &str| Template::parse(source).unwrap().value(&JsonScope(&context)).unwrap();
     assert_eq!(value("{{ outputs.lint.count }}"), json!(2));
-    assert_eq!(value("{{ outputs.lint }}"), world["outputs"]["lint"]);
+    assert_eq!(value("{{ outputs.lint }}"), context["outputs"]["lint"]);
     assert_eq!(value("{{ outputs.lint.none }}"), Value::Null);
-    assert_eq!(value("{{ inputs.big }}"), world["inputs"]["big"]);
+    assert_eq!(value("{{ inputs.big }}"), context["inputs"]["big"]);
     assert_eq!(value("{{ outputs.one }}"), json!(1.0));
     assert_eq!(value("{{ outputs.lint.count > 1 }}"), json!(true));
     assert_eq!(value("{{ {'a': [1, 2]} }}"), json!({"a": [1, 2]}));
@@ -241,12 +241,12 @@ fn reads_are_known_before_rendering() {
 }
 
 #[test]
-fn conditions_answer_yes_or_no() {
-    let world = world();
+fn conditions_are_true_or_false() {
+    let context = context();
     let holds = |source: &str| {
         Condition::parse(source)
             .map_err(|error| error.message)?
-            .holds(&JsonScope(&world))
+            .holds(&JsonScope(&context))
             .map_err(|fault| fault.to_string())
     };
     assert_eq!(holds("steps[0].status == 'failed'"), Ok(true));
@@ -259,7 +259,7 @@ fn conditions_answer_yes_or_no() {
 }
 
 #[test]
-fn an_argument_holds_no_nul() {
+fn an_argument_with_a_nul_character_is_refused() {
     let template = Template::parse("{{ x }}").unwrap();
     assert_eq!(template.argument(&JsonScope(&json!({"x": "a b"}))).unwrap(), "a b");
     let fault = template.argument(&JsonScope(&json!({"x": "a\0b"}))).unwrap_err();

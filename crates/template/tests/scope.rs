@@ -1,13 +1,13 @@
-//! A rendering touches what its template names, and nothing else.
+//! A rendering reads the members that its template names, and no others.
 
 use std::cell::RefCell;
 
-use escrow_expr::{Given, List, Object, Scope};
+use escrow_expr::{List, Object, Scope, ScopeValue};
 use escrow_template::{Condition, ShellScript, Template};
 use serde_json::{Value, json};
 
-/// A run with many outputs that notes which were asked for.
-struct World {
+/// A run with many outputs that records which of them were read.
+struct RecordingScope {
     output: Value,
     record: Record,
     outputs: Outputs,
@@ -23,13 +23,13 @@ struct Outputs {
 
 struct Steps(Vec<Value>);
 
-impl Scope for World {
-    fn name(&self, name: &str) -> Option<Given<'_>> {
+impl Scope for RecordingScope {
+    fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
         match name {
-            "output" => Some(Given::Record { value: &self.output, beside: &self.record }),
-            "outputs" => Some(Given::Object(&self.outputs)),
-            "steps" => Some(Given::List(&self.steps)),
-            "item" => Some(Given::Undefined),
+            "output" => Some(ScopeValue::Record { value: &self.output, extra: &self.record }),
+            "outputs" => Some(ScopeValue::Object(&self.outputs)),
+            "steps" => Some(ScopeValue::List(&self.steps)),
+            "item" => Some(ScopeValue::Undefined),
             _ => None,
         }
     }
@@ -40,8 +40,8 @@ impl Scope for World {
 }
 
 impl Object for Record {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
-        self.0.get(name).map(Given::Json)
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
+        self.0.get(name).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -50,9 +50,9 @@ impl Object for Record {
 }
 
 impl Object for Outputs {
-    fn member(&self, name: &str) -> Option<Given<'_>> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         self.touched.borrow_mut().push(name.to_owned());
-        self.values.get(name).map(Given::Json)
+        self.values.get(name).map(ScopeValue::Json)
     }
 
     fn names(&self) -> Vec<&str> {
@@ -68,13 +68,13 @@ impl List for Steps {
         self.0.len()
     }
 
-    fn item(&self, index: usize) -> Option<Given<'_>> {
-        self.0.get(index).map(Given::Json)
+    fn item(&self, index: usize) -> Option<ScopeValue<'_>> {
+        self.0.get(index).map(ScopeValue::Json)
     }
 }
 
-fn world() -> World {
-    World {
+fn recording_scope() -> RecordingScope {
+    RecordingScope {
         output: json!("plain text"),
         record: Record(json!({"exitCode": 3, "stderr": "oh"})),
         outputs: Outputs { values: json!({"a": {"n": 1}, "b": [1, 2], "c": 3}), touched: RefCell::default() },
@@ -84,17 +84,17 @@ fn world() -> World {
 
 #[track_caller]
 fn check(source: &str, expected: &str, touched: &[&str]) {
-    let world = world();
-    let printed = match Template::parse(source).expect("the source is a template").render(&world) {
+    let scope = recording_scope();
+    let printed = match Template::parse(source).expect("the source is a template").render(&scope) {
         Ok(text) => text,
         Err(fault) => fault.to_string(),
     };
     assert_eq!(printed, expected, "{source}");
-    assert_eq!(*world.outputs.touched.borrow(), touched, "{source}");
+    assert_eq!(*scope.outputs.touched.borrow(), touched, "{source}");
 }
 
 #[test]
-fn only_the_members_that_are_named_are_asked_for() {
+fn only_the_named_members_are_read() {
     check("{{ outputs.a.n }}", "1", &["a"]);
     check("{{ outputs['b'][1] }} {{ outputs.c }}", "2 3", &["b", "c"]);
     check("{{ outputs.nope is defined }}", "false", &["nope"]);
@@ -104,7 +104,7 @@ fn only_the_members_that_are_named_are_asked_for() {
 }
 
 #[test]
-fn a_record_is_its_value_and_answers_for_what_stands_beside_it() {
+fn a_record_is_its_value_with_extra_members() {
     check("{{ output }} {{ output.exitCode }} {{ output.stderr|upper }}", "plain text 3 OH", &[]);
     check("{{ output|length }} {{ output[0] }} {{ output.nope is defined }}", "10 p false", &[]);
 }
@@ -113,16 +113,16 @@ fn a_record_is_its_value_and_answers_for_what_stands_beside_it() {
 fn lists_of_the_scope_are_lists() {
     check("{{ steps[1].status }} {{ steps|length }} {{ steps[-1].status }}", "failed 2 failed", &[]);
     check("{{ item }}", "`item` is not defined", &[]);
-    assert!(Condition::parse("steps[1].status == 'failed'").unwrap().holds(&world()).unwrap());
+    assert!(Condition::parse("steps[1].status == 'failed'").unwrap().holds(&recording_scope()).unwrap());
 }
 
 #[test]
-fn a_script_asks_for_its_values_only() {
-    let world = world();
+fn a_script_reads_only_its_values() {
+    let scope = recording_scope();
     let script = ShellScript::parse("echo {{ outputs.a }} # {{ outputs.b }}").unwrap();
-    let variables = script.render(&world).unwrap();
+    let variables = script.render(&scope).unwrap();
     assert_eq!(variables, [("ESCROW_VALUE_1".to_owned(), r#"{"n":1}"#.to_owned())]);
-    assert_eq!(*world.outputs.touched.borrow(), ["a"]);
+    assert_eq!(*scope.outputs.touched.borrow(), ["a"]);
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! How values are referred to at every place of a script, and where they are refused.
+//! How values are referred to in each shell context, and where they are refused.
 
 use escrow_expr::JsonScope;
-use escrow_template::{ShellScript, TemplateFault};
+use escrow_template::{RenderError, ShellScript};
 use serde_json::json;
 
-/// The rewritten script, with `V1` for its first variable; or each refused place with its kind.
+/// The rewritten script, with `V1` for its first variable; or each refused value with its kind.
 fn rewritten(source: &str) -> String {
     match ShellScript::parse(source) {
         Ok(script) => script.script().replace("ESCROW_VALUE_", "V"),
@@ -27,7 +27,7 @@ fn check(table: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_reference_suits_the_quoting_at_its_place() {
+fn a_reference_is_quoted_for_its_context() {
     check(&[
         ("echo hello", "echo hello"),
         ("echo {{ x }}", r#"echo "${V1}""#),
@@ -200,10 +200,10 @@ fn a_value_is_refused_where_it_would_be_read_as_code() {
 }
 
 #[test]
-fn what_is_never_closed_is_named_by_a_whole_character_or_value() {
+fn an_unclosed_construct_is_reported_at_a_whole_character_or_value() {
     check(&[
         ("cat <<EOF\n{{ x }}", "Unfinished at \"E\""),
-        // Two bytes: the place once ended between them.
+        // The character has two bytes; the span once ended between them.
         ("cat <<ðF\n{{ x }}", "Unfinished at \"ð\""),
         ("echo ð$(echo {{ x }}", "Unfinished at \"(\""),
         ("echo {{ x }} 'é", "Unfinished at \"'\""),
@@ -211,8 +211,8 @@ fn what_is_never_closed_is_named_by_a_whole_character_or_value() {
 }
 
 #[test]
-fn an_expression_that_nests_too_deeply_is_refused_where_it_stands() {
-    // What is compiled is longer than what is written, and its length was once taken for the place.
+fn an_expression_that_nests_too_deeply_is_refused_at_its_span() {
+    // The rewritten source is longer than the original, and its length was once used as the span.
     let value = format!(" {}x ", "-".repeat(123));
     assert_eq!(rewritten(&format!("cd {{{{{value}}}}} && ls")), format!("Template at {value:?}"));
 }
@@ -286,7 +286,7 @@ fn refusals_say_what_to_write_instead() {
 }
 
 #[test]
-fn values_travel_as_variables() {
+fn values_are_passed_as_environment_variables() {
     let script = ShellScript::parse("a {{ s }} {{ n }} {{ l }} {{ nil }} # {{ gone }}\nb '{{ s }}'").unwrap();
     let scope = json!({"s": "x $(y)", "n": 1.5, "l": [1, {"a": true}], "nil": null});
     let variables = script.render(&JsonScope(&scope)).unwrap();
@@ -300,10 +300,10 @@ fn values_travel_as_variables() {
 }
 
 #[test]
-fn what_no_environment_can_hold_is_a_fault() {
+fn a_value_that_no_environment_can_hold_is_an_error() {
     let script = ShellScript::parse("echo {{ x.y }}").unwrap();
     let fault = |value: &str| script.render(&JsonScope(&json!({"x": {"y": value}}))).unwrap_err();
-    assert_eq!(fault("a\0b"), TemplateFault::Nul { expression: "x.y".into() });
+    assert_eq!(fault("a\0b"), RenderError::Nul { expression: "x.y".into() });
     let long = fault(&"x".repeat(200_000));
     assert_eq!(
         long.to_string(),
@@ -311,5 +311,5 @@ fn what_no_environment_can_hold_is_a_fault() {
     );
     assert!(long.help().unwrap().contains("stdin"));
     let undefined = script.render(&JsonScope(&json!({"x": {}}))).unwrap_err();
-    assert_eq!(undefined, TemplateFault::Undefined { what: "x.y".into() });
+    assert_eq!(undefined, RenderError::Undefined { what: "x.y".into() });
 }

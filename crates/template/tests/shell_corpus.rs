@@ -1,4 +1,4 @@
-//! What the fuzzer of shell rewriting looks at, from seeds and their neighbours, on every machine.
+//! The assertions of the fuzz target for shell rewriting, on seeds and their mutations.
 
 use escrow_expr::JsonScope;
 use escrow_template::ShellScript;
@@ -17,16 +17,16 @@ const SEEDS: &[&str] = &[
 ];
 
 #[test]
-fn neighbours_of_the_seeds_are_read_without_panic() {
+fn mutations_of_the_seeds_are_parsed_without_panic() {
     let scope = json!({"x": "value-that-no-script-has"});
     for seed in SEEDS {
         for at in seed.char_indices().map(|(at, _)| at).chain([seed.len()]) {
             // Cut in two, with each half alone, a character left out, and every other seed in between.
             let (before, after) = seed.split_at(at);
             let shorter: String = after.chars().skip(1).collect();
-            let mut neighbours = vec![before.to_owned(), after.to_owned(), format!("{before}{shorter}")];
-            neighbours.extend(SEEDS.iter().map(|other| format!("{before}{other}{after}")));
-            for source in neighbours {
+            let mut mutations = vec![before.to_owned(), after.to_owned(), format!("{before}{shorter}")];
+            mutations.extend(SEEDS.iter().map(|other| format!("{before}{other}{after}")));
+            for source in mutations {
                 let Ok(script) = ShellScript::parse(&source) else { continue };
                 assert!(!script.script().contains("value-that-no-script-has"));
                 let Ok(variables) = script.render(&JsonScope(&scope)) else { continue };

@@ -1,5 +1,4 @@
-//! The promise of `exec`, kept by a real `/bin/sh`: every value arrives byte for byte, and nothing else
-//! happens, whatever the value and wherever it stands.
+//! Scripts run by a real `/bin/sh`: every value arrives byte for byte in every context, and has no side effect.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -11,9 +10,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-/// A place for one value: the shell text around `@`, which prints the value and a NUL; and how the
-/// shell itself changes what passes through (`$(…)` cuts newlines at the end).
-const PLACES: &[(&str, Change)] = &[
+/// A context for one value: the shell text around `@`, which prints the value and a NUL; and how the shell itself
+/// changes the value (`$(…)` cuts trailing newlines).
+const CONTEXTS: &[(&str, Change)] = &[
     ("printf '%s\\0' @\n", Change::None),
     ("printf '%s\\0' \"@\"\n", Change::None),
     ("printf '%s\\0' '@'\n", Change::None),
@@ -133,25 +132,25 @@ const HOSTILE: &[&str] = &[
     "\u{0085}\u{2028}",
 ];
 
-/// Where the scripts run: a directory of its own, in which nothing may appear.
-struct Cage {
+/// An empty directory in which scripts run, and in which no file may appear.
+struct Sandbox {
     directory: PathBuf,
 }
 
-impl Cage {
-    fn new(name: &str) -> Cage {
+impl Sandbox {
+    fn new(name: &str) -> Sandbox {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).expect("the target directory is writable");
-        Cage { directory }
+        Sandbox { directory }
     }
 
-    /// Runs a script and gives back what it printed between NULs.
+    /// Runs a script and returns its output, split at NULs.
     fn run(&self, shell: &str, script: &ShellScript, scope: &Value) -> Vec<String> {
         let output = self.start(shell, script, scope);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.is_empty(), "{shell}: {errors}\nin\n{}", script.script());
-        let appeared: Vec<_> = std::fs::read_dir(&self.directory).expect("the cage is there").collect();
+        let appeared: Vec<_> = std::fs::read_dir(&self.directory).expect("the sandbox is there").collect();
         assert!(appeared.is_empty(), "{shell}: {appeared:?} appeared after\n{}", script.script());
         let printed = String::from_utf8(output.stdout).expect("values are UTF-8");
         printed.split_terminator('\0').map(str::to_owned).collect()
@@ -170,18 +169,18 @@ impl Cage {
     }
 }
 
-/// `/bin/sh`, and the other shell that it is on other machines.
+/// `/bin/sh`, and bash, which is `/bin/sh` on some systems.
 fn shells() -> impl Iterator<Item = &'static str> {
     ["/bin/sh", "/bin/bash"].into_iter().filter(|shell| Path::new(shell).exists())
 }
 
-/// Puts each value into its place, runs all of it as one script, and compares what came out.
-fn check(cage: &Cage, uses: &[(usize, String)]) {
+/// Inserts each value into its context, runs everything as one script, and compares the output.
+fn check(sandbox: &Sandbox, uses: &[(usize, String)]) {
     let mut source = String::new();
     let mut values = Vec::new();
     let mut expected = Vec::new();
-    for (index, (place, value)) in uses.iter().enumerate() {
-        let (text, change) = PLACES[*place];
+    for (index, (context, value)) in uses.iter().enumerate() {
+        let (text, change) = CONTEXTS[*context];
         source.push_str(&text.replace('@', &format!("{{{{ values[{index}] }}}}")));
         values.push(value.clone());
         expected.push(match change {
@@ -191,49 +190,49 @@ fn check(cage: &Cage, uses: &[(usize, String)]) {
     }
     let script = ShellScript::parse(&source).unwrap_or_else(|errors| panic!("{errors:#?}\nin\n{source}"));
     for shell in shells() {
-        let printed = cage.run(shell, &script, &json!({ "values": values }));
+        let printed = sandbox.run(shell, &script, &json!({ "values": values }));
         assert_eq!(printed, expected, "{shell}: {}", script.script());
     }
 }
 
 #[test]
-fn hostile_values_arrive_at_every_place_byte_for_byte() {
-    let cage = Cage::new("every_place");
+fn hostile_values_arrive_in_every_context_byte_for_byte() {
+    let sandbox = Sandbox::new("every_context");
     for value in HOSTILE {
         let value = value.replace("CANARY", "\"$CANARY\" canary ../canary");
-        let uses: Vec<_> = (0..PLACES.len()).map(|place| (place, value.clone())).collect();
-        check(&cage, &uses);
+        let uses: Vec<_> = (0..CONTEXTS.len()).map(|context| (context, value.clone())).collect();
+        check(&sandbox, &uses);
     }
-    assert!(!cage.directory.join("../canary").exists());
+    assert!(!sandbox.directory.join("../canary").exists());
 }
 
 #[test]
 fn random_values_arrive_in_random_scripts_byte_for_byte() {
-    let cage = Cage::new("random_scripts");
+    let sandbox = Sandbox::new("random_scripts");
     let value = prop_oneof![
         proptest::sample::select(HOSTILE).prop_map(|value| value.replace("CANARY", "canary")),
         "[ -~\\n\\t]{0,40}",
         "(['\"`$\\\\(){};&|<>*?#!~\\n -]|[a-z]){0,24}",
         "\\PC{0,20}",
     ];
-    let uses = proptest::collection::vec((0..PLACES.len(), value), 1..12);
-    // The seed is fixed: a failure here must fail again tomorrow.
+    let uses = proptest::collection::vec((0..CONTEXTS.len(), value), 1..12);
+    // The seed is fixed, so that a failure is reproducible.
     let mut runner = TestRunner::new_with_rng(
         Config { cases: 150, failure_persistence: None, ..Config::default() },
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
     );
     runner
         .run(&uses, |uses| {
-            check(&cage, &uses);
+            check(&sandbox, &uses);
             Ok(())
         })
         .unwrap();
 }
 
-/// Pieces that are put together without any plan. What is accepted must keep the promise; much of it is
-/// refused, or is no script at all, and then only nothing may happen.
+/// Fragments for random scripts. Many combinations are refused or are not valid scripts; those that are accepted must
+/// not let a value act.
 #[test]
-fn whatever_is_accepted_lets_no_value_act() {
+fn no_value_acts_in_an_accepted_script() {
     const WHOLE: &[&str] = &[
         "echo @",
         " '@'",
@@ -267,7 +266,7 @@ fn whatever_is_accepted_lets_no_value_act() {
         "'", "\"", "\\", "$", "$(", ")", "(", "`", "${x:-", "}", "{ ", "<<E\n", "\nE\n", "<<'E'\n", "#",
         "$((", "))", "$'", "[[ ", " ]]", "esac", ";;", "in", "case ", "do", "=(", "@", "$$", "\\'", "\\\"",
     ];
-    let cage = Cage::new("whatever");
+    let sandbox = Sandbox::new("whatever");
     let attack = json!({"attack": "x'\"`touch canary`$(touch canary)\n;touch canary\nE\n touch canary #"});
     let piece = prop_oneof![8 => proptest::sample::select(WHOLE), 1 => proptest::sample::select(LOOSE)];
     let pieces = proptest::collection::vec(piece, 1..10);
@@ -282,8 +281,8 @@ fn whatever_is_accepted_lets_no_value_act() {
             let Ok(script) = ShellScript::parse(&source) else { return Ok(()) };
             accepted.set(accepted.get() + 1);
             for shell in shells() {
-                cage.start(shell, &script, &attack);
-                let canary = cage.directory.join("canary");
+                sandbox.start(shell, &script, &attack);
+                let canary = sandbox.directory.join("canary");
                 prop_assert!(!canary.exists(), "{shell}: a value acted in\n{}", script.script());
             }
             Ok(())

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Stands in for an AI program: reads its task from stdin, reviews the patch that the last line names, and writes
-# what its profile promises. A patch that adds nothing makes it lazy, as agents are.
+# what its profile promises. For a patch that adds nothing it delivers nothing, to show how Escrow reacts.
 patch=$(sed -n 's/^patch: //p' | tail -n 1)
 added=$(grep -c '^+[^+]' "$patch")
 if [ "$added" -eq 0 ]; then

@@ -1,5 +1,4 @@
-# Fetches one file. Files that `away.txt` names are not there at the first attempt, as on a share that is being
-# mounted.
+# Fetches one file. Files listed in `away.txt` are unavailable at the first attempt, as on a share that is being mounted.
 #   fetch.sh FOLDER FILE
 set -eu
 if [ "$ESCROW_ATTEMPT" -lt 2 ] && [ -e "$1/away.txt" ] && grep -qxF "$2" "$1/away.txt"; then

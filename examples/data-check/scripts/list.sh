@@ -1,4 +1,4 @@
-# The CSV files of a folder, as a JSON list.
+# Prints the CSV files of a folder as a JSON list.
 #   list.sh FOLDER
 set -eu
 cd "$1"

@@ -1,4 +1,4 @@
-# Whether a planet has as many moons as somebody says.
+# Checks whether a planet has the claimed number of moons.
 #   check-claim.sh FACTS PLANET MOONS
 set -eu
 awk -F'\t' -v planet="$2" -v said="$3" '

@@ -1,4 +1,4 @@
-# The claims of a draft, `PLANET has N moons`, as a JSON list.
+# Prints the claims of a draft, `PLANET has N moons`, as a JSON list.
 #   claims.sh DRAFT
 set -eu
 awk 'match($0, /^[A-Z][a-z]+ has [0-9]+ moons/) {

@@ -1,4 +1,4 @@
-# Mends the first claim that does not hold. The verdicts come in $VERDICTS, as JSON.
+# Corrects the first claim that does not hold. Reads the verdicts from $VERDICTS, as JSON.
 #   correct.sh DRAFT
 set -eu
 wrong=$(printf '%s' "$VERDICTS" | tr '}' '\n' | grep '"holds":false' | head -n 1)

@@ -1,4 +1,4 @@
-# Whether all of the verdicts given as one JSON list are good.
+# Tells whether all verdicts in a JSON list are valid.
 set -eu
 case $1 in
   *'"is_valid":false'* | *null*) echo '{"all_valid": false}' ;;

@@ -1,4 +1,4 @@
-# Stands in for a model: prints what it would answer to a task.
+# Stands in for a model: prints a typical response to a task.
 #   ai.sh TASK [TEXT]
 set -eu
 case $1 in

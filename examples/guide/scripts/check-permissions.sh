@@ -1,4 +1,4 @@
-# Who may post: members may.
+# Tells whether the author may post: members may.
 set -eu
 case $1 in
   OWNER | MEMBER | COLLABORATOR) echo '{"allowed": true}' ;;

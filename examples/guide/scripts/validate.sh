@@ -1,3 +1,3 @@
-# Whether an item is in order: `b` is not.
+# Tells whether an item is valid: `b` is not.
 set -eu
 if [ "$1" = b ]; then echo '{"ok": false}'; else echo '{"ok": true}'; fi

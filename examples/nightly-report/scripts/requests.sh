@@ -1,4 +1,4 @@
-# How many requests a log has, and how many of them were the server's fault.
+# Counts the requests in a log, and those that failed because of the server.
 #   requests.sh LOG
 set -eu
 awk '{ requests++ } $4 >= 500 { errors++ }

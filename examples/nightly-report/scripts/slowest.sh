@@ -1,4 +1,4 @@
-# The three slowest requests of a log, as a JSON list.
+# Prints the three slowest requests in a log as a JSON list.
 #   slowest.sh LOG
 set -eu
 sort -k5,5nr "$1" | head -n 3 | awk '

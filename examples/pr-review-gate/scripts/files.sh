@@ -1,4 +1,4 @@
-# The files that a patch changes, as a JSON list.
+# Prints the files that a patch changes as a JSON list.
 #   files.sh PATCH
 set -eu
 awk '/^\+\+\+ b\// { printf "%s\"%s\"", (n++ ? ", " : "["), substr($0, 7) }

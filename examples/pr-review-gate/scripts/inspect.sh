@@ -1,4 +1,4 @@
-# What is wrong with the lines that a patch adds to one file, as a JSON list of findings.
+# Examines the lines that a patch adds to one file and prints the findings as a JSON list.
 #   inspect.sh PATCH FILE
 set -eu
 awk -v wanted="$2" '

@@ -1,4 +1,4 @@
-# The review as Markdown. The findings come on stdin, as one JSON document.
+# Prints the review as Markdown. Reads the findings from stdin, as one JSON document.
 #   report.sh PATCH VERDICT SUMMARY
 set -eu
 printf '# Review of %s\n\n**%s**: %s\n\n' "$1" "$2" "$3"

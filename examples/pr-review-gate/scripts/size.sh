@@ -1,4 +1,4 @@
-# How many lines a patch adds and removes.
+# Counts the lines that a patch adds and removes.
 #   size.sh PATCH
 set -eu
 awk '/^\+\+\+ |^--- / { next } /^\+/ { added++ } /^-/ { removed++ }

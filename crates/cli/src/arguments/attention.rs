@@ -15,16 +15,16 @@ pub(crate) struct AttentionArguments {
 pub(crate) enum AttentionAction {
     /// List what needs a person, newest first
     List(AttentionList),
-    /// Say that you have seen something; it returns when it happens again
+    /// Hide an item until it happens again
     Dismiss(DismissArguments),
 }
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct AttentionList {
-    /// Show what was dismissed too
+    /// Include dismissed items
     #[arg(long)]
     pub(crate) all: bool,
-    /// Only what happened within this time, e.g. `7d`
+    /// Only items that occurred within this time, e.g. `7d`
     #[arg(long, value_name = "DURATION")]
     pub(crate) since: Option<String>,
     /// At most this many
@@ -34,13 +34,13 @@ pub(crate) struct AttentionList {
 
 #[derive(Debug, Args)]
 pub(crate) struct DismissArguments {
-    /// What: its fingerprint as `escrow attention` lists it, a run, or what waits
+    /// The fingerprint that `escrow attention` shows, a run, or the id of an approval
     #[arg(value_name = "FINGERPRINT | RUN | ID")]
     pub(crate) what: String,
-    /// Why it needs nobody
+    /// Why it needs no attention
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: String,
-    /// Who says so, instead of the user of this shell
+    /// Your name [default: the current user]
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
 }
@@ -53,9 +53,9 @@ pub(crate) struct InvocationArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InvocationAction {
-    /// Begin an invocation, and print its id
+    /// Start an invocation and print its id
     Start(InvocationStart),
-    /// End an invocation, as its runs came out or as you say
+    /// End an invocation with the status of its runs, or with a status of your own
     End(InvocationEndArguments),
     /// List invocations, newest first
     List(InvocationList),
@@ -65,16 +65,16 @@ pub(crate) enum InvocationAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct InvocationStart {
-    /// What it is called
+    /// A name for the invocation
     #[arg(long, value_name = "TEXT")]
     pub(crate) name: Option<String>,
-    /// The skill that was asked for
+    /// The requested skill
     #[arg(long, value_name = "NAME")]
     pub(crate) skill: Option<String>,
-    /// What was asked, in words
+    /// The request in words
     #[arg(long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
-    /// Who asks, instead of the user of this shell
+    /// The name of the person who asks [default: the current user]
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
 }
@@ -84,23 +84,23 @@ pub(crate) struct InvocationEndArguments {
     /// An invocation: its id, a unique beginning of it, or `last`
     #[arg(env = "ESCROW_INVOCATION")]
     pub(crate) id: String,
-    /// What it came to, instead of what its runs came to: completed, failed, aborted or cancelled
+    /// The status, instead of that of its runs: completed, failed, aborted or cancelled
     #[arg(long, value_name = "STATUS")]
     pub(crate) status: Option<String>,
-    /// Who says so, instead of the user of this shell
+    /// Your name [default: the current user]
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
-    /// Why; needed to call good what was not, and to say another word after the last
+    /// The reason; required for a better status than that of the runs, and to change a final status
     #[arg(long, value_name = "TEXT")]
     pub(crate) why: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InvocationList {
-    /// Only those with this status
+    /// Only invocations with this status
     #[arg(long)]
     pub(crate) status: Option<String>,
-    /// Only those that started within this time, e.g. `7d`
+    /// Only invocations that started within this time, e.g. `7d`
     #[arg(long, value_name = "DURATION")]
     pub(crate) since: Option<String>,
     /// At most this many
@@ -113,7 +113,7 @@ pub(crate) struct InvocationShow {
     /// An invocation: its id, a unique beginning of it, or `last`
     #[arg(default_value = "last")]
     pub(crate) id: String,
-    /// Also every change of its status
+    /// Show every change of status instead
     #[arg(long)]
     pub(crate) history: bool,
 }
@@ -123,7 +123,7 @@ pub(crate) struct WaitArguments {
     /// A run: its id, a unique beginning of it, or `last`
     #[arg(default_value = "last")]
     pub(crate) run: String,
-    /// Wait no longer than this, e.g. `30m`; then exit with 124
+    /// Give up after this time and exit with 124, e.g. `30m`
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
 }
@@ -133,7 +133,7 @@ pub(crate) struct ShowArguments {
     /// A run: its id, a unique beginning of it, or `last`
     #[arg(default_value = "last")]
     pub(crate) run: String,
-    /// Every change of status of the run, its checks and its approvals instead
+    /// Show every change of status of the run, its checks and its approvals instead
     #[arg(long)]
     pub(crate) history: bool,
 }
@@ -142,16 +142,16 @@ pub(crate) struct ShowArguments {
 pub(crate) struct OverrideArguments {
     /// A run that has ended: its id, a unique beginning of it, or `last`
     pub(crate) run: String,
-    /// What it came to, in your word: completed, failed, aborted or cancelled
+    /// The new status: completed, failed, aborted or cancelled
     #[arg(long, value_name = "STATUS")]
     pub(crate) status: String,
-    /// Who says so
+    /// Your name
     #[arg(long, value_name = "NAME")]
     pub(crate) by: String,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "TEXT")]
     pub(crate) why: String,
-    /// Only if it has this status now
+    /// Only if the run has this status now
     #[arg(long, value_name = "STATUS")]
     pub(crate) from: Option<String>,
 }

@@ -19,7 +19,7 @@ pub(crate) enum OutcomesAction {
     List(OutcomesList),
     /// Show one outcome as a card
     Show(OutcomeArgument),
-    /// Keep an outcome that is read from stdin
+    /// Store an outcome that is read from stdin
     Add(AddArguments),
     /// Write outcomes as JSON Lines, oldest first
     Export(OutcomesExport),
@@ -34,25 +34,25 @@ pub(crate) struct OutcomesList {
     pub(crate) limit: usize,
 }
 
-/// Which outcomes are meant.
+/// Filters for outcomes.
 #[derive(Debug, Default, Args)]
 pub(crate) struct OutcomesWhich {
-    /// Only of this kind, such as `review_verdict`
+    /// Only outcomes of this kind, such as `review_verdict`
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
-    /// Only those that passed
+    /// Only outcomes that passed
     #[arg(long, conflicts_with = "failed")]
     pub(crate) passed: bool,
-    /// Only those that did not pass
+    /// Only outcomes that did not pass
     #[arg(long)]
     pub(crate) failed: bool,
-    /// Only those of this time, e.g. `7d`
+    /// Only outcomes from within this time, e.g. `7d`
     #[arg(long, value_name = "DURATION")]
     pub(crate) since: Option<String>,
-    /// Only those of a run: its id, a unique beginning of it, or `last`
+    /// Only outcomes of a run: its id, a unique beginning of it, or `last`
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// Only those of an invocation
+    /// Only outcomes of an invocation
     #[arg(long, value_name = "ID")]
     pub(crate) invocation: Option<String>,
 }
@@ -66,16 +66,16 @@ pub(crate) struct OutcomeArgument {
 
 #[derive(Debug, Args)]
 pub(crate) struct AddArguments {
-    /// What it is called, such as `Round 1 verdict`
+    /// A name for the outcome, such as `Round 1 verdict`
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
-    /// The run that it belongs to; inside of a command, the run of that command
+    /// The run that it belongs to; inside a command, the run of that command
     #[arg(long, env = "ESCROW_RUN", value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// The invocation that it belongs to, instead of that of its run
     #[arg(long, env = "ESCROW_INVOCATION", value_name = "ID")]
     pub(crate) invocation: Option<String>,
-    /// A file that it speaks of, relative to the artifact directory
+    /// A file that it is about, relative to the artifact directory
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<String>,
 }
@@ -84,7 +84,7 @@ pub(crate) struct AddArguments {
 pub(crate) struct OutcomesExport {
     #[command(flatten)]
     pub(crate) which: OutcomesWhich,
-    /// Where to, instead of stdout
+    /// The file to write, instead of stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -97,7 +97,7 @@ pub(crate) struct RulesArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesAction {
-    /// Judge the item on stdin, or each line of JSON Lines
+    /// Judge the JSON on stdin, or each line of JSON Lines
     Check(RulesCheck),
 }
 

@@ -131,7 +131,7 @@ impl Shelf<'_> {
         let place = || self.directory.join(path).display().to_string();
         match open_beneath(&self.directory, path) {
             Ok(Some(file)) => Ok(file),
-            Ok(None) => Err(Failure::world("gone", format!("`{}` is not there any more", place()))),
+            Ok(None) => Err(Failure::world("gone", format!("`{}` no longer exists", place()))),
             Err(problem) => Err(Failure::world("unreadable", format!("`{}`: {problem}", place()))),
         }
     }
@@ -217,7 +217,7 @@ impl Shelf<'_> {
                 }
                 [..] => {
                     let paths: Vec<String> = found.iter().map(|file| format!("`{}`", file.path)).collect();
-                    let message = format!("`{wanted}` is {} files", found.len());
+                    let message = format!("`{wanted}` matches {} files", found.len());
                     let help = format!("fetch one by its path: {}", paths.join(", "));
                     return Err(Failure::author("ambiguous_artifact", message).help(help));
                 }

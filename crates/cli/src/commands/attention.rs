@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use escrow_model::{WaitKind, rfc3339};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;
 use escrow_store::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Store};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn list(arguments: &AttentionList, store: &Store, ui: &Ui) -> Result<Exit, Failu
             ui.data(&json!({ "attention": documents, "dismissed": dismissed, "left_out": hidden }));
         }
         Output::Jsonl => drop(items.iter().all(|item| ui.data(&json!({ "item": document(item) })))),
-        Output::Human if items.is_empty() => ui.page("nothing needs you"),
+        Output::Human if items.is_empty() => ui.page("nothing needs attention"),
         Output::Human => {
             let page: Vec<String> = items.iter().map(|item| show(item, ui.page)).collect();
             ui.page(&page.join("\n"));
@@ -147,7 +147,7 @@ fn dismiss(arguments: &DismissArguments, state: &StateDirectory, ui: &Ui) -> Res
     let store = state.write()?;
     let item = find(&arguments.what, &store)?;
     if item.dismissed.is_some() {
-        let message = format!("`{}` was dismissed, and has not happened since", item.fingerprint);
+        let message = format!("`{}` is already dismissed and has not recurred", item.fingerprint);
         return Err(Failure::person("dismissed", message));
     }
     let (by, note) = (arguments.by.clone().or_else(who), arguments.note.trim().to_owned());
@@ -187,7 +187,7 @@ fn find(what: &str, store: &Store) -> Result<AttentionItem, Failure> {
                 .help("`escrow attention --all` lists everything"))
         }
         (Some(_), false) => {
-            Err(Failure::author("ambiguous_item", format!("`{what}` could be one of several"))
+            Err(Failure::author("ambiguous_item", format!("`{what}` is ambiguous"))
                 .help("give the fingerprint"))
         }
     }

@@ -73,7 +73,8 @@ fn read_question(text: &str) -> Result<Question, Failure> {
     let indices: Option<Vec<u32>> =
         items.split('[').map(|item| item.strip_suffix(']').and_then(|index| index.parse().ok())).collect();
     let indices = indices.ok_or_else(|| {
-        Failure::author("usage", format!("`{text}` is no check and no item of one")).help("write `CHECK[2]`")
+        Failure::author("usage", format!("`{text}` is not a check or an item of one"))
+            .help("write `CHECK[2]`")
     })?;
     Ok(Question { check: check.to_owned(), scope: Some(ScopePath::new(indices)) })
 }

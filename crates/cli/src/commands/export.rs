@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use escrow_model::rfc3339;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_store::{Durability, Imported};
 use serde_json::json;
 
@@ -76,7 +76,7 @@ pub(crate) fn import(arguments: &ImportArguments, state: &StateDirectory, ui: &U
     if !run.status().is_terminal() {
         let message = format!("run `{id}` has not ended, so it may be driven elsewhere");
         return Err(Failure::person("not_ended", message)
-            .help("export it again once it has ended; a run is driven in one place only")
+            .help("export it again after it has ended; only one process may drive a run")
             .into());
     }
     let store = state.write()?;
@@ -85,7 +85,7 @@ pub(crate) fn import(arguments: &ImportArguments, state: &StateDirectory, ui: &U
         Imported::Done { .. } => "imported",
         Imported::AlreadyThere => "already there",
         Imported::Differs => {
-            let message = format!("there is another run `{id}` here; it stays as it is");
+            let message = format!("another run `{id}` exists here and was not changed");
             return Err(Failure::person("differs", message).into());
         }
     };
@@ -95,7 +95,7 @@ pub(crate) fn import(arguments: &ImportArguments, state: &StateDirectory, ui: &U
         for file in carried {
             file.write(&directory).map_err(|error| {
                 Failure::world("import", format!("cannot write `{}`: {error}", file.path))
-                    .help("the journal is in; import it again once this is mended")
+                    .help("the journal is imported; import it again after fixing this")
             })?;
         }
     }
@@ -124,7 +124,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Sound, Failure> {
         };
         let failure = Failure::world(code, format!("`{file}`: {why}"));
         match why {
-            Unsound::UnknownVersion(_) => failure.help("a newer Escrow wrote it; use that one"),
+            Unsound::UnknownVersion(_) => failure.help("it was written by a newer Escrow; use that version"),
             _ => failure,
         }
     })

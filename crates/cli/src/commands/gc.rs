@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use escrow_model::RunId;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_store::{LeaseError, RunFilter, RunRow, Store};
 use serde_json::json;
@@ -58,7 +58,7 @@ struct Retention {
 impl Retention {
     fn of(arguments: &GcArguments) -> Result<Retention, Failure> {
         let bad = |option: &str, text: &str, help: &str| {
-            Failure::author("usage", format!("`{option} {text}` makes no sense")).help(help)
+            Failure::author("usage", format!("`{text}` is not a valid value of `{option}`")).help(help)
         };
         let age = arguments.older_than.as_deref().map(|text| {
             parse_duration(text)
@@ -176,7 +176,7 @@ fn remove(runs: Vec<Sized>, state: &StateDirectory, ui: &Ui) -> Result<Vec<Sized
 mod tests {
     use super::*;
 
-    /// Runs from newest to oldest, one per message, ended at 40, 30, 20, 10; `w` waits.
+    /// Runs from newest to oldest, one per letter, ended at 40, 30, 20, 10; `w` waits.
     fn check(retention: &Retention, chosen: &str) {
         let runs: Vec<Sized> =
             [("a", Some(40)), ("b", Some(30)), ("w", None), ("c", Some(20)), ("d", Some(10))]

@@ -5,7 +5,7 @@ mod show;
 
 use anyhow::Result;
 use escrow_model::{InvocationId, rfc3339};
-use escrow_runtime::chance::{now_ms, random_u64};
+use escrow_runtime::entropy::{now_ms, random_u64};
 use escrow_store::{InvocationFilter, InvocationRow, StartedInvocation, Store};
 use serde_json::{Value, json};
 
@@ -129,10 +129,8 @@ fn find(name: &str, store: &Store) -> Result<InvocationRow, Failure> {
     match (found.pop(), found.is_empty()) {
         (Some(row), true) => Ok(row),
         (None, _) => Err(unknown(name)),
-        (Some(_), false) => {
-            Err(Failure::author("ambiguous_invocation", format!("`{name}` could be one of several"))
-                .help("give more of the id"))
-        }
+        (Some(_), false) => Err(Failure::author("ambiguous_invocation", format!("`{name}` is ambiguous"))
+            .help("give more of the id")),
     }
 }
 
@@ -162,10 +160,8 @@ pub(crate) fn named(given: Option<&str>, store: &Store) -> Result<Option<String>
     let mut found = store.invocations_named(given)?;
     match (found.pop(), found.is_empty()) {
         (Some(row), true) => Ok(Some(row.id)),
-        (Some(_), false) => {
-            Err(Failure::author("ambiguous_invocation", format!("`{given}` could be one of several"))
-                .help("give more of the id"))
-        }
+        (Some(_), false) => Err(Failure::author("ambiguous_invocation", format!("`{given}` is ambiguous"))
+            .help("give more of the id")),
         (None, _) => {
             let inherited = std::env::var("ESCROW_INVOCATION").is_ok_and(|inherited| inherited == given);
             let ours = given.starts_with("i_") && given.len() == InvocationId::new(0, 0).as_str().len();

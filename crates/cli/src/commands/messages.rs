@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use escrow_engine::Run;
 use escrow_model::{Message, RunStatus, WaitKind};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{RunRow, Store, WaitRow};
 use serde_json::json;
@@ -70,14 +70,17 @@ fn send(
     }
     let lies_there = store.undelivered(&wait.run).map_err(Failure::from)?;
     if lies_there.iter().any(|sent| is_about(&sent.message, &wait.id)) {
-        let message = format!("`{}` was answered already; run `{}` has not read it yet", wait.id, row.id);
+        let message = format!(
+            "`{}` is already answered; the message is not delivered to run `{}` yet",
+            wait.id, row.id
+        );
         return Err(Failure::person("resolved", message)
-            .help(format!("`escrow resume {}` goes on with it", row.id))
+            .help(format!("`escrow resume {}` resumes it", row.id))
             .into());
     }
     store.send(&wait.run, &message, "cli").map_err(Failure::from)?;
     if no_run || is_driven(&store, &row)? {
-        ui.say(&format!("recorded; run {} has it", row.id));
+        ui.say(&format!("recorded for run {}", row.id));
         ui.data_if_machine(&json!({ "recorded": wait.id, "run": { "id": row.id } }));
         return Ok(Exit::Completed);
     }
@@ -100,7 +103,7 @@ fn other_verb(message: &Message, wait: &WaitRow) -> Option<String> {
             "`escrow resume {} --assume {}{}=done`, or `failed`, or `retry`",
             wait.run, wait.check, wait.scope
         )),
-        (_, WaitKind::Nested) => Some(format!("`escrow runs show {id}` tells what the nested run waits for")),
+        (_, WaitKind::Nested) => Some(format!("`escrow runs show {id}` shows what the nested run waits for")),
     }
 }
 
@@ -145,7 +148,7 @@ fn redact(store: &Store, row: &RunRow, message: &mut Message) -> Result<(), Fail
 fn find(store: &Store, id: &str) -> Result<WaitRow, Failure> {
     let named = store.waits_named(id)?;
     match named.as_slice() {
-        [] => Err(Failure::author("unknown_wait", format!("nothing waits for `{id}`"))
+        [] => Err(Failure::author("unknown_wait", format!("no approval or question is called `{id}`"))
             .help("`escrow approvals` lists what waits")),
         [one] if one.resolved_at.is_some() => {
             let how = one.resolution.as_deref().unwrap_or("already");
@@ -157,7 +160,7 @@ fn find(store: &Store, id: &str) -> Result<WaitRow, Failure> {
         [one] => Ok(one.clone()),
         several => {
             let ids: Vec<&str> = several.iter().map(|wait| wait.id.as_str()).collect();
-            Err(Failure::author("ambiguous_wait", format!("`{id}` could be any of {}", ids.join(", "))))
+            Err(Failure::author("ambiguous_wait", format!("`{id}` is ambiguous: {}", ids.join(", "))))
         }
     }
 }

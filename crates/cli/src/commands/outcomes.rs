@@ -6,7 +6,7 @@ mod export;
 use anyhow::Result;
 use escrow_model::outcome::{self, KINDS};
 use escrow_model::{Millis, rfc3339};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::outcome_kinds;
 use escrow_store::{OutcomeFilter, OutcomeRow, Store};
 use serde_json::{Value, json};
@@ -49,7 +49,11 @@ fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, ui: &Ui) {
         if let Some(kind) = &filter.kind {
             let known = known_kinds();
             if !known.contains(kind) {
-                ui.say(&format!("no kind is called `{}`; there are {}", printable(kind), known.join(", ")));
+                ui.say(&format!(
+                    "unknown outcome kind `{}`; known kinds: {}",
+                    printable(kind),
+                    known.join(", ")
+                ));
             }
         }
         return;
@@ -126,10 +130,8 @@ fn find(name: &str, store: &Store) -> Result<OutcomeRow, Failure> {
     match (found.pop(), found.is_empty()) {
         (Some(row), true) => Ok(row),
         (None, _) => Err(unknown()),
-        (Some(_), false) => {
-            Err(Failure::author("ambiguous_outcome", format!("`{name}` could be one of several"))
-                .help("give more of the id"))
-        }
+        (Some(_), false) => Err(Failure::author("ambiguous_outcome", format!("`{name}` is ambiguous"))
+            .help("give more of the id")),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use escrow_engine::{NotOverridden, Override};
 use escrow_model::RunStatus;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{Commit, Committed, Durability, Lease, RunRow, Store};
 
@@ -74,7 +74,7 @@ fn say(
     match store.commit(commit)? {
         Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(run),
         Committed::Fenced => {
-            Err(Failure::person("fenced", format!("somebody else has taken run `{}` over", row.id)))
+            Err(Failure::person("fenced", format!("another process has taken over run `{}`", row.id)))
         }
     }
 }
@@ -96,7 +96,7 @@ fn refused(row: &RunRow, why: &NotOverridden) -> Failure {
 /// A word that is shown in lists.
 pub(super) fn one_line(option: &str, given: &str, length_max: usize) -> Result<(), Failure> {
     if given.chars().any(char::is_control) {
-        return Err(Failure::author("usage", format!("`{option}` is one line")));
+        return Err(Failure::author("usage", format!("`{option}` must be one line")));
     }
     text(option, given, length_max)
 }
@@ -105,10 +105,10 @@ pub(super) fn one_line(option: &str, given: &str, length_max: usize) -> Result<(
 pub(super) fn text(option: &str, given: &str, length_max: usize) -> Result<(), Failure> {
     let (empty, length) = (given.trim().is_empty(), given.chars().count());
     if given.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-        return Err(Failure::author("usage", format!("`{option}` has a control character in it")));
+        return Err(Failure::author("usage", format!("`{option}` contains a control character")));
     }
     if empty || length > length_max {
-        let message = format!("`{option}` is a text of at most {length_max} characters, and not empty");
+        let message = format!("`{option}` must have 1 to {length_max} characters");
         return Err(Failure::author("usage", message));
     }
     Ok(())

@@ -50,7 +50,7 @@ fn ended(store: &Store, playbook: &str, number: u32) -> Result<Vec<RunRow>, Fail
     rows.truncate(usize::try_from(number).unwrap_or(usize::MAX));
     if rows.is_empty() {
         return Err(Failure::author("no_runs", format!("no run of playbook `{playbook}` has ended"))
-            .help("the runs are chosen by the `name` in the file; `escrow runs` lists what there is"));
+            .help("runs are matched by the `name` in the file; `escrow runs` lists them"));
     }
     Ok(rows)
 }

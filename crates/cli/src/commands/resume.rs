@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use escrow_engine::Run;
 use escrow_model::{Assumption, Message, RunStatus, ScopePath};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
@@ -17,7 +17,7 @@ use super::messages::drive_upward;
 use super::resume_all;
 use super::run::report;
 use super::runs::replay;
-use super::start::{Begun, exit_of};
+use super::start::{Begun, exit_of, read_secrets};
 use crate::arguments::{ResumeArguments, Shared};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -60,12 +60,12 @@ fn not_resumable(row: &RunRow) -> Failure {
     match row.status {
         RunStatus::Running | RunStatus::Waiting => {
             Failure::person("not_ended", format!("run `{}` has not ended: it is {word}", row.id))
-                .help(format!("`escrow resume {}` goes on with it", row.id))
+                .help(format!("`escrow resume {}` resumes it", row.id))
         }
         RunStatus::Completed => Failure::person("ended", format!("run `{}` has ended: {word}", row.id)),
         RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
             Failure::person("ended", format!("run `{}` has ended: {word}", row.id))
-                .help(format!("`escrow resume {} --failed` runs again what failed", row.id))
+                .help(format!("`escrow resume {} --failed` runs failed checks again", row.id))
         }
     }
 }
@@ -89,9 +89,9 @@ fn secrets_of(run: &Run, lease: &Lease, store: &Store, wish: Wish) -> Result<Sec
     let directory = Path::new(&run.options().directory);
     match wish {
         Wish::End => Ok(Secrets::at_hand(run.plan_of(), directory)),
-        Wish::GoOn => Secrets::read(run.plan_of(), directory).or_else(|error| {
+        Wish::GoOn => read_secrets(run.plan_of(), directory).or_else(|failure| {
             store.release(lease)?;
-            Err(error.into())
+            Err(failure)
         }),
     }
 }
@@ -107,7 +107,7 @@ fn reopen(row: &RunRow, store: Arc<Store>, state: &StateDirectory, ui: &Ui) -> R
         }
         Err(why) => {
             store.release(&lease)?;
-            Err(Failure::person("ended", format!("run `{}` cannot be opened again: {why}", row.id)))
+            Err(Failure::person("ended", format!("run `{}` cannot be reopened: {why}", row.id)))
         }
     }
 }
@@ -115,9 +115,8 @@ fn reopen(row: &RunRow, store: Arc<Store>, state: &StateDirectory, ui: &Ui) -> R
 pub(crate) fn take_over(row: &RunRow, store: &Store) -> Result<Lease, Failure> {
     store.acquire(&row.id, &this_process(), liveness).map_err(|error| match error {
         LeaseError::Store(error) => error.into(),
-        LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => {
-            Failure::person("held", error.to_string()).help("it goes on there; `escrow runs show` tells how")
-        }
+        LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => Failure::person("held", error.to_string())
+            .help("it continues there; `escrow runs show` shows its status"),
     })
 }
 

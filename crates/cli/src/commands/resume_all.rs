@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use escrow_model::{RunId, RunStatus, WaitKind};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_store::{RunFilter, RunRow, Store};
 use serde_json::{Value, json};
 

@@ -26,10 +26,7 @@ pub(crate) fn rules(arguments: &RulesArguments, ui: &Ui) -> Result<Exit> {
 fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Failure> {
     let rules = load(&arguments.rules, ui)?;
     if io::stdin().is_terminal() {
-        ui.say(&format!(
-            "{} make sense; give items on stdin to have them judged",
-            count(rules.len(), "rule")
-        ));
+        ui.say(&format!("{} read; pass items on stdin to judge them", count(rules.len(), "rule")));
         return Ok(Exit::Completed);
     }
     let mut desk = Desk::new(&rules, ui);
@@ -44,7 +41,7 @@ fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Failure> {
         }
     }
     if items.number == 0 {
-        return Err(Failure::author("no_item", "there is no item on stdin")
+        return Err(Failure::author("no_item", "no item on stdin")
             .help(format!("escrow rules check {} < item.json", arguments.rules)));
     }
     desk.finish();

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
+use escrow_app::StartRequest;
 use escrow_model::{Plan, RunOptions};
 use escrow_playbook::nearest;
-use escrow_runtime::chance::new_run_id;
+use escrow_runtime::entropy::new_run_id;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{OutcomeFilter, OutcomeRow, Store};
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, ui: &Ui, plan: &Arc<Plan>)
     let state = StateDirectory::find(shared.state.as_deref())?;
     let id = new_run_id().map_err(|error| Failure::world("chance", format!("no random numbers: {error}")))?;
     let artifacts = artifact_directory(arguments.frame.artifacts.as_deref(), &state, &id)?;
-    let secrets = Secrets::read(plan, &directory).map_err(Failure::from)?;
+    let secrets = start::read_secrets(plan, &directory)?;
     let store = state.write()?;
     let artifacts = create_canonical(&artifacts)?;
     let options = RunOptions {
@@ -74,7 +75,7 @@ fn execute(arguments: &RunArguments, shared: &Shared, ui: &Ui, plan: &Arc<Plan>)
         directory: directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
     };
-    let begun = start::begin(start::Order { plan: Arc::clone(plan), options, secrets }, Arc::clone(&store))?;
+    let begun = start::begin(StartRequest { plan: Arc::clone(plan), options, secrets }, Arc::clone(&store))?;
     let mut live = LiveView::new(ui, &begun.run);
     let run = begun.drive(&state, &mut live)?;
     live.finish();
@@ -180,7 +181,7 @@ fn artifact_directory(
 fn create_canonical(path: &Path) -> Result<PathBuf, Failure> {
     std::fs::create_dir_all(path)
         .and_then(|()| path.canonicalize())
-        .map_err(|error| Failure::world("artifacts", format!("cannot make `{}`: {error}", path.display())))
+        .map_err(|error| Failure::world("artifacts", format!("cannot create `{}`: {error}", path.display())))
 }
 
 fn cores() -> u32 {

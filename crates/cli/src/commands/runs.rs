@@ -3,7 +3,7 @@
 use anyhow::Result;
 use escrow_engine::Run;
 use escrow_model::{Entry, RunStatus, rfc3339};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;
 use escrow_store::{Liveness, RunFilter, RunRow, Store};
 use serde_json::{Value, json};
@@ -119,7 +119,7 @@ fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit> {
     let mut text = show_run(&run, ui.page);
     if row.status == RunStatus::Running && !is_driven(store, &row)? {
         text.push_str(&format!(
-            "{}  nobody drives this run: the process that did is gone\n  next: escrow resume {}\n",
+            "{}  the process that drove this run is gone\n  next: escrow resume {}\n",
             ui.page.yellow("interrupted"),
             row.id
         ));

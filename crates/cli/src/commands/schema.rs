@@ -36,7 +36,7 @@ fn kind_schema(name: &str) -> Result<Value, Failure> {
             let own = outcome_kinds::names(&folders);
             let kinds = KINDS.iter().map(|kind| kind.name).chain(own.iter().map(String::as_str));
             let known: Vec<&str> = ["playbook", "rules"].into_iter().chain(kinds).collect();
-            Err(Failure::author("usage", format!("there is no schema of `{name}`"))
+            Err(Failure::author("usage", format!("there is no schema called `{name}`"))
                 .help(format!("one of {}", known.join(", "))))
         }
     }

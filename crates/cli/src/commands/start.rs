@@ -2,23 +2,24 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
+use escrow_app::{BeginError, NestedRuns, StartRequest};
 use escrow_engine::Run;
-use escrow_model::{InputKind, Plan, ReasonCode, RunId, RunOptions};
+use escrow_model::{InputKind, Plan, ReasonCode, RunId};
 use escrow_runtime::cancellation::{Cancellation, cancellation};
-use escrow_runtime::holder::this_process;
 use escrow_runtime::playbook_file::read_text;
 use escrow_runtime::process::is_ignored_signal;
+use escrow_runtime::provider_world::{ProviderWorld, RealWorld};
 use escrow_runtime::providers::Environment;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
-use escrow_runtime::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
+use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
 use escrow_runtime::telemetry::{Measured, Settings, Telemetry};
-use escrow_runtime::world::RealWorld;
-use escrow_store::{Created, Durability, NewRun, Store};
+use escrow_store::{Journal, Store};
 use serde_json::{Map, Value};
+use tokio::runtime::Runtime;
 
 use crate::failure::Failure;
 use crate::state::StateDirectory;
@@ -77,46 +78,49 @@ pub(crate) fn read_inputs(plan: &Plan, given: &[String]) -> Result<Map<String, V
     Ok(inputs)
 }
 
-/// A plan with everything that a run of it needs to know.
-pub(crate) struct Order {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) options: RunOptions,
-    pub(crate) secrets: Secrets,
-}
-
 /// The run is in the journal, and this process holds it.
-pub(crate) fn begin(order: Order, store: Arc<Store>) -> Result<Begun, Failure> {
-    let Order { plan, mut options, secrets } = order;
-    let redactor = secrets.redactor();
-    redactor.options(&mut options);
-    if redactor.finds_in_plan(&plan) || redactor.finds_in_options(&options) {
-        return Err(written_down(redactor.finds_in_plan(&plan)));
-    }
-    let artifacts = PathBuf::from(&options.artifacts);
-    let facts = escrow_runtime::facts::gather(&plan, Path::new(&options.directory), &artifacts, &secrets);
-    let (run, turn) = supervisor::begin(plan, options, facts, redactor, escrow_runtime::chance::now_ms())
-        .map_err(|error| inseparable(&error))?;
-    let holder = this_process();
-    let id = run.options().run.clone();
-    let new = NewRun { run: &id, holder: &holder, entries: &turn.entries, durability: Durability::Grouped };
-    match store.create_run(new)? {
-        Created::Done { lease, .. } => {
-            Ok(Begun { run, lease, store, secrets, beginning: Beginning::New(turn) })
+pub(crate) fn begin(request: StartRequest, store: Arc<Store>) -> Result<Begun, Failure> {
+    match block_on(escrow_app::begin(request, store.as_ref(), &RealWorld))? {
+        Ok(begun) => {
+            let beginning = Beginning::New(begun.first_turn);
+            Ok(Begun { run: begun.run, lease: begun.lease, store, secrets: begun.secrets, beginning })
         }
-        Created::AlreadyExists => Err(Failure::world("store", format!("run `{id}` exists already"))),
+        Err(error @ (BeginError::SecretInPlan | BeginError::SecretInOptions)) => {
+            Err(Failure::author("secret_written_down", error.to_string()).help(
+                "a check with `secrets: [NAME]` reads it as `$NAME`; do not use a common word as a secret",
+            ))
+        }
+        Err(BeginError::Inseparable(error)) => Err(inseparable(&error)),
+        Err(error @ BeginError::AlreadyExists(_)) => Err(Failure::world("store", error.to_string())),
+        Err(BeginError::Store(error)) => Err(error.into()),
     }
 }
 
-/// A secret whose value must be written down for the run to be what it is.
-fn written_down(in_plan: bool) -> Failure {
-    let place = if in_plan { "the playbook" } else { "a path or an option of the run" };
-    Failure::author("secret_written_down", format!("{place} contains the value of a declared secret"))
-        .help("a check with `secrets: [NAME]` reads it as `$NAME`; a common word is no secret")
+/// Reads the secrets that the plan declares.
+pub(crate) fn read_secrets(plan: &Plan, directory: &Path) -> Result<Secrets, Failure> {
+    Ok(block_on(Secrets::read(plan, directory))??)
+}
+
+/// Waits for something outside a drive.
+fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
+    Ok(runtime()?.block_on(future))
+}
+
+/// One for the whole process: starting another costs as much as a short run.
+fn runtime() -> Result<&'static Runtime, Failure> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    if let Some(runtime) = RUNTIME.get() {
+        return Ok(runtime);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::world("runtime", format!("cannot start: {error}")))?;
+    Ok(RUNTIME.get_or_init(|| runtime))
 }
 
 fn inseparable(error: &Inseparable) -> Failure {
-    Failure::author("secret_written_down", error.to_string())
-        .help("a common word is no secret: choose another")
+    Failure::author("secret_written_down", error.to_string()).help("do not use a common word as a secret")
 }
 
 pub(crate) struct Begun {
@@ -180,18 +184,18 @@ impl Begun {
             grace: escrow_runtime::process::GRACE,
         };
         let id = options.run.clone();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Failure::world("runtime", format!("cannot start: {error}")))?;
+        let runtime = runtime()?;
         let local = tokio::task::LocalSet::new();
-        let outcome = local.block_on(&runtime, async {
+        let outcome = local.block_on(runtime, async {
             let interruption = interruption();
+            let (journal, world): (Arc<dyn Journal>, Rc<dyn ProviderWorld>) =
+                (self.store, Rc::new(RealWorld));
             let drive = Drive {
                 run: self.run,
                 lease: self.lease,
-                store: self.store,
-                world: Rc::new(RealWorld),
+                host: Rc::new(NestedRuns::new(Arc::clone(&journal), Rc::clone(&world))),
+                journal,
+                world,
                 surroundings,
                 observer,
                 interruption,
@@ -208,13 +212,11 @@ fn drive_failure(error: DriveError, id: &RunId) -> Failure {
     match error {
         DriveError::Store(error) => {
             let failure: Failure = error.into();
-            failure.help(format!(
-                "everything that was started has been ended; go on with `escrow resume {id}` once this is mended"
-            ))
+            failure.help(format!("its processes were ended; fix the cause, then `escrow resume {id}`"))
         }
         DriveError::Fenced(_) => Failure::person("fenced", error.to_string()),
         DriveError::Lost(_) => Failure::bug(format!("this is a bug in Escrow: {error}"))
-            .help(format!("what ran was ended; `escrow resume {id}` goes on from the journal")),
+            .help(format!("its processes were ended; `escrow resume {id}` resumes the run")),
         DriveError::Inseparable(error) => inseparable(&error),
         DriveError::Orphans { .. } => Failure::world("orphans", error.to_string())
             .help(format!("nothing was run again; end them, then `escrow resume {id}`")),

@@ -52,7 +52,7 @@ fn come_to_rest(row: RunRow, store: &Store, deadline: Option<Instant>) -> Result
     let mut row = row;
     let mut looked = None::<Instant>;
     loop {
-        if watch.changed(store)? {
+        if watch.changed(store.version()?) {
             row = store.run(row.id.as_str())?;
         }
         if row.status != RunStatus::Running {
@@ -61,8 +61,8 @@ fn come_to_rest(row: RunRow, store: &Store, deadline: Option<Instant>) -> Result
         if looked.is_none_or(|at| at.elapsed() >= LIVENESS_INTERVAL) {
             // It may have ended between the two looks.
             if !is_driven(store, &row)? && store.run(row.id.as_str())?.status == RunStatus::Running {
-                let message = format!("run `{}` runs no more: the process that drove it is gone", row.id);
-                let help = format!("`escrow resume {}` goes on with it", row.id);
+                let message = format!("the process that drove run `{}` is gone", row.id);
+                let help = format!("`escrow resume {}` resumes it", row.id);
                 return Err(Failure::world("interrupted", message).help(help));
             }
             looked = Some(Instant::now());

@@ -75,7 +75,7 @@ fn check_case(case: &Case, account: &Account, text: &mut String, tally: &mut Tal
         }
         Standing::Open => {
             tally.skipped += 1;
-            element(&mut inside, "skipped", &[("message", "not decided: the run came to rest before")], "");
+            element(&mut inside, "skipped", &[("message", "not decided: the run ended or paused first")], "");
         }
     }
     if matches!(case.standing, Standing::Failed | Standing::FailedSoftly) {

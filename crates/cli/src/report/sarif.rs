@@ -122,14 +122,14 @@ impl Rules {
 
 fn describe(id: &str, check: &str) -> String {
     match id {
-        "contract/schema_validation_failed" => "The output has another shape than `schema` asks for".into(),
+        "contract/schema_validation_failed" => "The output does not match `schema`".into(),
         "contract/guarantee_failed" => "A `guarantee` does not hold for the output".into(),
         "contract/assume_failed" => "An `assume` does not hold, and `assume_mode` is `fail`".into(),
-        "contract/rule_failed" => "A rule of the check is not kept".into(),
-        "contract/outcome_invalid" => "The output is no outcome of the declared kind".into(),
+        "contract/rule_failed" => "The output violates a rule of the check".into(),
+        "contract/outcome_invalid" => "The output is not a valid outcome of the declared kind".into(),
         "system/expression_error" => "An expression could not be evaluated".into(),
         "system/template_error" => "A template could not be rendered".into(),
-        "routing/loop_budget_exceeded" => "Routing went in circles until its budget was spent".into(),
+        "routing/loop_budget_exceeded" => "Routing exceeded its loop budget".into(),
         "forEach/not_an_array" => "The output of a `forEach` check is not an array".into(),
         id if !check.is_empty() && id == format!("{check}_fail_if") => {
             format!("The result of `{check}` counts as failure by its `fail_if`")
@@ -137,7 +137,7 @@ fn describe(id: &str, check: &str) -> String {
         id if id.starts_with("artifact/") => "A promised artifact was not delivered".into(),
         id => match id.split_once('/') {
             Some((provider, fault)) => {
-                format!("The provider `{provider}` did not do its work: {}", fault.replace('_', " "))
+                format!("The provider `{provider}` failed: {}", fault.replace('_', " "))
             }
             None => format!("An issue of the kind `{id}`"),
         },

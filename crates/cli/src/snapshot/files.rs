@@ -157,7 +157,7 @@ pub(super) fn check(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
     for carried in &snapshot.outputs {
         let plain = ArtifactPath::parse(&carried.path).is_ok() && !carried.path.contains('/');
         if !plain || !is_output(&carried.path) {
-            let problem = "is no name of an output file".to_owned();
+            let problem = "is not a name of an output file".to_owned();
             return Err(Unsound::Artifact { path: carried.path.clone(), problem });
         }
         content(carried)?;

@@ -17,10 +17,10 @@ pub(super) fn check(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
         }
         let made = OutcomeId::new(recorded.id.at_ms(), 0);
         if recorded.id.as_str().len() != made.as_str().len() || recorded.id.at_ms() != added.created_at {
-            return Err(unsound("has an id that is none"));
+            return Err(unsound("has an invalid id"));
         }
         if recorded.file_path.as_deref().is_some_and(|path| ArtifactPath::parse(path).is_err()) {
-            return Err(unsound("speaks of a file that cannot be there"));
+            return Err(unsound("names an invalid file path"));
         }
         let own = |name: &str| run.plan_of().outcome_kinds.get(name);
         // A kind of the project that the plan does not carry cannot be judged here; it is kept as it is.

@@ -90,7 +90,7 @@ fn differences(comparison: &Comparison, paint: Paint) -> String {
 fn reservations(replayed: &Replayed, paint: Paint) -> String {
     let mut lines: Vec<String> = replayed.comparison.unknown.iter().map(|one| one.what.clone()).collect();
     for name in &replayed.comparison.assumed {
-        lines.push(format!("`{name}` would be asked something else; its recorded answer was used"));
+        lines.push(format!("the request of `{name}` changed; its recorded result was used"));
     }
     for name in &replayed.missing {
         lines.push(format!("`{name}` was not recorded, so it is undefined here"));

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use escrow_engine::Run;
 use escrow_model::{Entry, ScopePath};
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_runtime::process::Stream;
 use escrow_runtime::supervisor::{NestedNews, Observer};
 use serde_json::json;

@@ -162,7 +162,7 @@ impl Timeline {
             }
             Event::ReconcileStarted { check, scope, .. } => {
                 let place = label(check, scope);
-                lines.push(Line::remark(format!("{place} may have taken effect: reconcile looks")));
+                lines.push(Line::remark(format!("{place} may have taken effect: running `reconcile`")));
             }
             Event::Reconciled { check, scope, finding, detail, .. } => {
                 let found = finding.map_or("unknown", |finding| finding.as_str());
@@ -174,7 +174,7 @@ impl Timeline {
             Event::RunResumed {} => lines.push(Line::remark("resumed".into())),
             Event::RunReopened { places, .. } => {
                 let what = match places.as_slice() {
-                    [] => "only the artifacts are looked at again".to_owned(),
+                    [] => "only the artifacts are verified again".to_owned(),
                     [one] => format!("{} is run again", label(&one.check, &one.scope)),
                     several => format!("{} are run again", count(several.len(), "check")),
                 };

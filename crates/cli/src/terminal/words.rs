@@ -89,7 +89,7 @@ pub(super) fn skip_words(reason: SkipReason, detail: &str) -> String {
         SkipReason::SafeMode => "safe mode",
         SkipReason::Event => "listens to another event",
         SkipReason::Tags => "left out by tag",
-        SkipReason::Only => "left out by --only",
+        SkipReason::Only => "excluded by --only",
         SkipReason::NotRouted => "nothing routed to it",
         SkipReason::LoopBudget => "the loop budget is spent",
         SkipReason::RunEnded => "the run was ending",

@@ -328,14 +328,14 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use escrow_expr::{Budget, Given, Program, Scope};
+    use escrow_expr::{Budget, Program, Scope, ScopeValue};
     use serde_json::{Value, json};
 
     struct Names(Value);
 
     impl Scope for Names {
-        fn name(&self, name: &str) -> Option<Given<'_>> {
-            self.0.get(name).map(Given::Json)
+        fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
+            self.0.get(name).map(ScopeValue::Json)
         }
 
         fn names(&self) -> Vec<&str> {

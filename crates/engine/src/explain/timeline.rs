@@ -94,7 +94,7 @@ fn tell(event: &Event, at: u64) -> Option<String> {
             format!("the route to `{to}` would exceed the loop budget of {limit}")
         }
         Event::WaitStarted { id, prompt, .. } => format!("waits ({id}): {prompt}"),
-        Event::ReconcileStarted { .. } => "effect unknown: `reconcile` looks".into(),
+        Event::ReconcileStarted { .. } => "effect unknown: `reconcile` runs".into(),
         Event::Reconciled { finding: Some(finding), detail, .. } => {
             format!("`reconcile` found `{}`: {detail}", finding.as_str())
         }

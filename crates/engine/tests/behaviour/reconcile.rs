@@ -245,7 +245,7 @@ fn what_reconcile_found_is_explained() {
         told,
         [
             "attempt 1 started",
-            "effect unknown: `reconcile` looks",
+            "effect unknown: `reconcile` runs",
             "`reconcile` found `done`: `output.n > 0` holds",
             "attempt 1 succeeded"
         ]

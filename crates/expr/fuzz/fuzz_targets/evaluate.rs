@@ -1,4 +1,4 @@
-//! Any text as an expression and as a block: it must end, with a value or a typed error, and so must its explanation.
+//! Any text as an expression and as a block: evaluation and explanation end with a value or a typed error.
 #![no_main]
 
 use escrow_expr::{Budget, JsonScope, Program};

@@ -1,8 +1,8 @@
-//! Methods of arrays that read, and `Array.from` and its kin.
+//! Methods of arrays that read them, and the functions of `Array`.
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};
-use crate::fault::{ErrorKind, Outcome};
+use crate::exception::{ErrorClass, EvalResult};
 use crate::number;
 use crate::value::Value;
 
@@ -12,7 +12,7 @@ impl<'a> Evaluator<'a> {
         method: Builtin,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         let first = arguments.get(0);
         match method {
             Builtin::ArraySome
@@ -101,7 +101,7 @@ impl<'a> Evaluator<'a> {
                 let sorted = self.sorted(items, &first)?;
                 Ok(self.new_array(sorted))
             }
-            // The rest copies and then changes the copy.
+            // The remaining methods change a copy.
             _ => {
                 let items = self.list_items(this)?;
                 let copy = self.new_array(items);
@@ -110,7 +110,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn change_copy(&mut self, method: Builtin, copy: Value<'a>, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn change_copy(&mut self, method: Builtin, copy: Value<'a>, arguments: &Arguments<'a>) -> EvalResult<'a> {
         match method {
             Builtin::ArrayToReversed => self.change_array(Builtin::ArrayReverse, &copy, arguments),
             Builtin::ArrayToSpliced => {
@@ -124,11 +124,11 @@ impl<'a> Evaluator<'a> {
                     if position < 0 { position + i64::try_from(length).unwrap_or(0) } else { position };
                 match usize::try_from(position) {
                     Ok(position) if position < length => {
-                        let array = self.own_array(&copy)?;
+                        let array = self.writable_array(&copy)?;
                         self.heap.arrays[array as usize].items[position] = arguments.get(1);
                         Ok(copy)
                     }
-                    Ok(_) | Err(_) => Err(self.error(ErrorKind::Range, "Invalid index")),
+                    Ok(_) | Err(_) => Err(self.error(ErrorClass::Range, "Invalid index")),
                 }
             }
             _ => Ok(copy),
@@ -141,7 +141,7 @@ impl<'a> Evaluator<'a> {
         value: &Value<'a>,
         length: usize,
         default: usize,
-    ) -> Outcome<'a, usize> {
+    ) -> EvalResult<'a, usize> {
         if matches!(value, Value::Undefined) {
             return Ok(default);
         }
@@ -155,7 +155,7 @@ impl<'a> Evaluator<'a> {
         Ok(usize::try_from(position).unwrap_or(0))
     }
 
-    fn flatten(&mut self, list: &Value<'a>, depth: i64, into: &mut Vec<Value<'a>>) -> Outcome<'a, ()> {
+    fn flatten(&mut self, list: &Value<'a>, depth: i64, into: &mut Vec<Value<'a>>) -> EvalResult<'a, ()> {
         self.descend()?;
         for position in 0..self.list_length(list).unwrap_or(0) {
             self.step()?;
@@ -171,7 +171,12 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    fn search_array(&mut self, method: Builtin, this: &Value<'a>, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn search_array(
+        &mut self,
+        method: Builtin,
+        this: &Value<'a>,
+        arguments: &Arguments<'a>,
+    ) -> EvalResult<'a> {
         let wanted = arguments.get(0);
         let length = self.list_length(this).unwrap_or(0);
         if method == Builtin::ArrayLastIndexOf {
@@ -209,7 +214,11 @@ impl<'a> Evaluator<'a> {
         Ok(if method == Builtin::ArrayIncludes { Value::Bool(false) } else { Value::Number(-1.0) })
     }
 
-    pub(super) fn call_array_member(&mut self, function: Builtin, arguments: &Arguments<'a>) -> Outcome<'a> {
+    pub(super) fn call_array_member(
+        &mut self,
+        function: Builtin,
+        arguments: &Arguments<'a>,
+    ) -> EvalResult<'a> {
         match function {
             Builtin::ArrayIsArray => Ok(Value::Bool(self.is_list(&arguments.get(0)))),
             Builtin::ArrayOf => {
@@ -220,9 +229,9 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn array_from(&mut self, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn array_from(&mut self, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let (source, function) = (arguments.get(0), arguments.get(1));
-        let plain = self.plainly(&source);
+        let plain = self.effective(&source);
         let iterable = self.is_list(&plain) || matches!(plain, Value::Text(_) | Value::Collection(_));
         let mut items = if iterable {
             self.iterate(&source)?
@@ -251,10 +260,10 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `Array(3)` and `Array(1, 2)`.
-    pub(super) fn new_array_of(&mut self, arguments: &Arguments<'a>) -> Outcome<'a> {
+    pub(super) fn new_array_of(&mut self, arguments: &Arguments<'a>) -> EvalResult<'a> {
         if let (1, Value::Number(length)) = (arguments.len(), arguments.get(0)) {
             let Some(length) = number::index_of(length) else {
-                return Err(self.error(ErrorKind::Range, "Invalid array length"));
+                return Err(self.error(ErrorClass::Range, "Invalid array length"));
             };
             self.charge_values(length)?;
             return Ok(self.new_array(vec![Value::Undefined; length]));

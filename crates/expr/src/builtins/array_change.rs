@@ -2,7 +2,7 @@
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};
-use crate::fault::Outcome;
+use crate::exception::EvalResult;
 use crate::number;
 use crate::value::Value;
 
@@ -12,8 +12,8 @@ impl<'a> Evaluator<'a> {
         method: Builtin,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
-        let array = self.own_array(this)? as usize;
+    ) -> EvalResult<'a> {
+        let array = self.writable_array(this)? as usize;
         let length = self.heap.arrays[array].items.len();
         match method {
             Builtin::ArrayPush => {
@@ -58,7 +58,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn splice(&mut self, array: usize, length: usize, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn splice(&mut self, array: usize, length: usize, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let start = self.relative(&arguments.get(0), length, 0)?;
         let left = length - start;
         let count = match arguments.len() {

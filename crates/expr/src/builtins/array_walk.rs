@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};
-use crate::fault::Outcome;
+use crate::exception::EvalResult;
 use crate::utf16;
 use crate::value::Value;
 
@@ -14,7 +14,7 @@ impl<'a> Evaluator<'a> {
         method: Builtin,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         let function = arguments.get(0);
         if !function.is_callable() {
             let what = self.describe(&function);
@@ -40,10 +40,10 @@ impl<'a> Evaluator<'a> {
         item: Value<'a>,
         position: usize,
         list: &Value<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         self.step()?;
         let mut arguments = Arguments::two(item, Value::count(position));
-        // Few functions look at the third argument; only those with three parameters get it.
+        // The list is passed only to functions with three parameters, because cloning it costs.
         if self.wants_three(function) {
             arguments.push(list.clone());
         }
@@ -66,7 +66,7 @@ impl<'a> Evaluator<'a> {
         this: &Value<'a>,
         function: &Value<'a>,
         length: usize,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         for position in 0..length {
             let item = self.list_item(this, position);
             let answer = self.call_with_item(function, item.clone(), position, this)?;
@@ -93,7 +93,7 @@ impl<'a> Evaluator<'a> {
         this: &Value<'a>,
         function: &Value<'a>,
         length: usize,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         for position in (0..length).rev() {
             let item = self.list_item(this, position);
             let answer = self.call_with_item(function, item.clone(), position, this)?;
@@ -110,7 +110,7 @@ impl<'a> Evaluator<'a> {
         this: &Value<'a>,
         function: &Value<'a>,
         length: usize,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         let mut items = Vec::new();
         for position in 0..length {
             let item = self.list_item(this, position);
@@ -142,7 +142,7 @@ impl<'a> Evaluator<'a> {
         this: &Value<'a>,
         arguments: &Arguments<'a>,
         length: usize,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         let function = arguments.get(0);
         let mut positions: Box<dyn Iterator<Item = usize>> =
             if method == Builtin::ArrayReduce { Box::new(0..length) } else { Box::new((0..length).rev()) };
@@ -165,16 +165,16 @@ impl<'a> Evaluator<'a> {
         Ok(sum)
     }
 
-    /// Stable, and safe with a function that contradicts itself: a merge sort asks and never assumes.
+    /// A stable merge sort, which terminates even when the comparison function is inconsistent.
     pub(super) fn sorted(
         &mut self,
         items: Vec<Value<'a>>,
         function: &Value<'a>,
-    ) -> Outcome<'a, Vec<Value<'a>>> {
+    ) -> EvalResult<'a, Vec<Value<'a>>> {
         if !matches!(function, Value::Undefined) && !function.is_callable() {
             return Err(self.type_error("what compares must be a function"));
         }
-        // Undefined sorts last without being asked about.
+        // Undefined sorts last and is not passed to the comparison function.
         let (mut rest, undefined): (Vec<_>, Vec<_>) =
             items.into_iter().partition(|item| !matches!(item, Value::Undefined));
         let mut keyed = Vec::with_capacity(rest.len());
@@ -214,7 +214,7 @@ impl<'a> Evaluator<'a> {
         Ok(keyed.into_iter().map(|(item, _)| item).chain(undefined).collect())
     }
 
-    fn ask(&mut self, function: &Value<'a>, left: &Value<'a>, right: &Value<'a>) -> Outcome<'a, Ordering> {
+    fn ask(&mut self, function: &Value<'a>, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a, Ordering> {
         let answer = self.call(function, &Value::Undefined, &Arguments::two(left.clone(), right.clone()))?;
         let answer = self.number_of(&answer)?;
         Ok(answer.partial_cmp(&0.0).unwrap_or(Ordering::Equal))

@@ -1,8 +1,8 @@
-//! From a built-in function to the code behind it.
+//! Dispatches calls of built-in functions.
 
 use super::{Builtin, Group};
 use crate::evaluate::{Arguments, Evaluator};
-use crate::fault::{ErrorKind, Outcome};
+use crate::exception::{ErrorClass, EvalResult};
 use crate::heap::{CollectionKind, Members};
 use crate::value::{Text, Value};
 
@@ -12,7 +12,7 @@ impl<'a> Evaluator<'a> {
         builtin: Builtin,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         match builtin.group() {
             Group::Helper => self.call_helper(builtin, arguments),
             Group::MemoryMember => self.call_memory(builtin, arguments),
@@ -27,7 +27,7 @@ impl<'a> Evaluator<'a> {
             Group::NumberMethod => self.call_number(builtin, this, arguments),
             Group::BoolMethod => match builtin {
                 Builtin::BoolToString => Ok(Value::Text(self.text_of(this)?)),
-                _ => Ok(self.plainly(this)),
+                _ => Ok(self.effective(this)),
             },
             Group::ObjectMethod | Group::ObjectMember => self.call_object(builtin, this, arguments),
             Group::MathMember => self.call_math(builtin, arguments),
@@ -47,7 +47,7 @@ impl<'a> Evaluator<'a> {
         builtin: Builtin,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         let mut passed = Arguments::none();
         if builtin == Builtin::FunctionCall {
             for value in arguments.from(1) {
@@ -68,7 +68,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A constructor called as a function: `String(x)`, `Number(x)`, `Error('…')`.
-    fn convert(&mut self, class: Builtin, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn convert(&mut self, class: Builtin, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let first = arguments.get(0);
         match class {
             Builtin::String if arguments.len() == 0 => Ok(Value::borrowed("")),
@@ -84,7 +84,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(crate) fn construct(&mut self, class: Builtin, arguments: &Arguments<'a>) -> Outcome<'a> {
+    pub(crate) fn construct(&mut self, class: Builtin, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let first = arguments.get(0);
         let kind = match class {
             Builtin::Set => return self.new_collection(CollectionKind::Set, &first),
@@ -95,12 +95,12 @@ impl<'a> Evaluator<'a> {
             }
             Builtin::Array => return self.new_array_of(arguments),
             Builtin::RegExp => return self.new_regex(&first, &arguments.get(1)),
-            Builtin::Error => ErrorKind::Error,
-            Builtin::TypeError => ErrorKind::Type,
-            Builtin::RangeError => ErrorKind::Range,
-            Builtin::ReferenceError => ErrorKind::Reference,
-            Builtin::SyntaxError => ErrorKind::Syntax,
-            Builtin::UriError => ErrorKind::Uri,
+            Builtin::Error => ErrorClass::Error,
+            Builtin::TypeError => ErrorClass::Type,
+            Builtin::RangeError => ErrorClass::Range,
+            Builtin::ReferenceError => ErrorClass::Reference,
+            Builtin::SyntaxError => ErrorClass::Syntax,
+            Builtin::UriError => ErrorClass::Uri,
             other => return Err(self.type_error(format!("`new {}` is not supported", other.name()))),
         };
         let message =

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator, handle, identity};
-use crate::fault::Outcome;
+use crate::exception::EvalResult;
 use crate::heap::{Collection, CollectionKey, CollectionKind};
 use crate::value::Value;
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn new_collection(&mut self, kind: CollectionKind, source: &Value<'a>) -> Outcome<'a> {
+    pub(super) fn new_collection(&mut self, kind: CollectionKind, source: &Value<'a>) -> EvalResult<'a> {
         self.charge(128)?;
         self.heap.collections.push(Collection { kind, entries: Vec::new(), index: BTreeMap::new() });
         let id = handle(self.heap.collections.len() - 1);
@@ -32,7 +32,7 @@ impl<'a> Evaluator<'a> {
         Ok(Value::Collection(id))
     }
 
-    fn put(&mut self, id: u32, key: Value<'a>, value: Value<'a>) -> Outcome<'a, ()> {
+    fn put(&mut self, id: u32, key: Value<'a>, value: Value<'a>) -> EvalResult<'a, ()> {
         self.work(6)?;
         let index_key = self.collection_key(&key);
         if let Some(&position) = self.heap.collections[id as usize].index.get(&index_key) {
@@ -48,7 +48,7 @@ impl<'a> Evaluator<'a> {
 
     fn collection_key(&self, value: &Value<'a>) -> CollectionKey<'a> {
         match value {
-            Value::Undefined | Value::Unset => CollectionKey::Undefined,
+            Value::Undefined | Value::Uninitialized => CollectionKey::Undefined,
             Value::Null => CollectionKey::Null,
             Value::Bool(value) => CollectionKey::Bool(*value),
             Value::Number(number) if *number == 0.0 => CollectionKey::Number(0),
@@ -74,7 +74,7 @@ impl<'a> Evaluator<'a> {
         method: Builtin,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         let Value::Collection(id) = *this else {
             return Err(self.type_error(format!("`{}` needs a Set or a Map", method.name())));
         };
@@ -121,7 +121,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn for_each_entry(&mut self, id: u32, this: &Value<'a>, function: &Value<'a>) -> Outcome<'a> {
+    fn for_each_entry(&mut self, id: u32, this: &Value<'a>, function: &Value<'a>) -> EvalResult<'a> {
         let mut position = 0;
         while position < self.heap.collections[id as usize].entries.len() {
             self.step()?;
@@ -135,7 +135,7 @@ impl<'a> Evaluator<'a> {
         Ok(Value::Undefined)
     }
 
-    fn listed_entries(&mut self, id: u32, method: Builtin) -> Outcome<'a> {
+    fn listed_entries(&mut self, id: u32, method: Builtin) -> EvalResult<'a> {
         let count = self.heap.collections[id as usize].entries.len();
         self.charge_values(count * 3)?;
         let entries: Vec<_> = self.heap.collections[id as usize].entries.iter().flatten().cloned().collect();

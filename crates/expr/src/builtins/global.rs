@@ -2,17 +2,17 @@
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};
-use crate::fault::{ErrorKind, Outcome};
+use crate::exception::{ErrorClass, EvalResult};
 use crate::number;
 use crate::value::Value;
 
-/// Characters `encodeURI` keeps beside those `encodeURIComponent` keeps.
+/// Characters that `encodeURI` keeps in addition to those that `encodeURIComponent` keeps.
 const URI_RESERVED: &str = ";/?:@&=+$,#";
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn call_global(&mut self, function: Builtin, arguments: &Arguments<'a>) -> Outcome<'a> {
+    pub(super) fn call_global(&mut self, function: Builtin, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let first = arguments.get(0);
-        let as_number = match self.plainly(&first) {
+        let as_number = match self.effective(&first) {
             Value::Number(number) => Some(number),
             _ => None,
         };
@@ -47,7 +47,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    fn encode(&mut self, value: &Value<'a>, kept: &str) -> Outcome<'a> {
+    fn encode(&mut self, value: &Value<'a>, kept: &str) -> EvalResult<'a> {
         let text = self.text_of(value)?;
         self.charge(text.len().saturating_mul(3))?;
         self.walk(text.len().saturating_mul(4))?;
@@ -66,7 +66,7 @@ impl<'a> Evaluator<'a> {
         self.new_text(encoded)
     }
 
-    fn decode(&mut self, value: &Value<'a>, kept: &str) -> Outcome<'a> {
+    fn decode(&mut self, value: &Value<'a>, kept: &str) -> EvalResult<'a> {
         let text = self.text_of(value)?;
         self.charge(text.len())?;
         self.walk(text.len())?;
@@ -82,7 +82,7 @@ impl<'a> Evaluator<'a> {
             let digits =
                 text.get(at + 1..at + 3).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
             let Some(byte) = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) else {
-                return Err(self.error(ErrorKind::Uri, "URI malformed"));
+                return Err(self.error(ErrorClass::Uri, "URI malformed"));
             };
             if byte.is_ascii() && kept.contains(char::from(byte)) {
                 bytes.extend_from_slice(&source[at..at + 3]);
@@ -93,11 +93,11 @@ impl<'a> Evaluator<'a> {
         }
         match String::from_utf8(bytes) {
             Ok(decoded) => self.new_text(decoded),
-            Err(_) => Err(self.error(ErrorKind::Uri, "URI malformed")),
+            Err(_) => Err(self.error(ErrorClass::Uri, "URI malformed")),
         }
     }
 
-    fn text_of_units(&mut self, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn text_of_units(&mut self, arguments: &Arguments<'a>) -> EvalResult<'a> {
         self.charge_values(arguments.len())?;
         let mut units = Vec::with_capacity(arguments.len());
         for value in arguments.iter() {
@@ -107,7 +107,7 @@ impl<'a> Evaluator<'a> {
         self.new_text(String::from_utf16_lossy(&units))
     }
 
-    fn text_of_points(&mut self, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn text_of_points(&mut self, arguments: &Arguments<'a>) -> EvalResult<'a> {
         self.charge_values(arguments.len())?;
         let mut text = String::new();
         for value in arguments.iter() {
@@ -115,7 +115,7 @@ impl<'a> Evaluator<'a> {
             let point = number::index_of(point)
                 .and_then(|point| u32::try_from(point).ok())
                 .filter(|point| *point <= 0x0010_ffff);
-            let Some(point) = point else { return Err(self.error(ErrorKind::Range, "invalid code point")) };
+            let Some(point) = point else { return Err(self.error(ErrorClass::Range, "invalid code point")) };
             text.push(char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER));
         }
         self.new_text(text)

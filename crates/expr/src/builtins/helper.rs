@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};
-use crate::fault::Outcome;
+use crate::exception::EvalResult;
 use crate::heap::Members;
 use crate::value::{Text, Value};
 
@@ -13,7 +13,7 @@ const ASSOCIATIONS: &[&str] =
     &["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "FIRST_TIME_CONTRIBUTOR", "FIRST_TIMER", "NONE"];
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn call_helper(&mut self, helper: Builtin, arguments: &Arguments<'a>) -> Outcome<'a> {
+    pub(super) fn call_helper(&mut self, helper: Builtin, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let (first, second) = (arguments.get(0), arguments.get(1));
         Ok(match helper {
             Builtin::Contains => {
@@ -48,7 +48,7 @@ impl<'a> Evaluator<'a> {
                 self.scope.author_association(),
                 Some("FIRST_TIMER" | "FIRST_TIME_CONTRIBUTOR")
             )),
-            Builtin::HasMinPermission => match self.plainly(&first) {
+            Builtin::HasMinPermission => match self.effective(&first) {
                 Value::Text(wanted) => Value::Bool(self.at_least(&wanted)),
                 _ => Value::Bool(false),
             },
@@ -62,18 +62,18 @@ impl<'a> Evaluator<'a> {
         text: &Value<'a>,
         part: &Value<'a>,
         test: impl Fn(&str, &str) -> bool,
-    ) -> Outcome<'a, bool> {
+    ) -> EvalResult<'a, bool> {
         let (text, part) = (self.text_of(text)?, self.text_of(part)?);
         self.charge(text.len() * 2 + part.len() * 2)?;
         self.scan(text.len() + part.len())?;
         Ok(test(&text.to_lowercase(), &part.to_lowercase()))
     }
 
-    fn length_of(&mut self, value: &Value<'a>) -> Outcome<'a> {
+    fn length_of(&mut self, value: &Value<'a>) -> EvalResult<'a> {
         if let Some(length) = self.list_length(value) {
             return Ok(Value::count(length));
         }
-        Ok(match self.plainly(value) {
+        Ok(match self.effective(value) {
             Value::Text(text) => Value::count(crate::utf16::length(&text)),
             Value::Json(Json::Object(members)) => Value::count(members.len()),
             other if self.is_object_like(&other) && !other.is_callable() => {
@@ -83,8 +83,8 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// How many issues have `field === value`, counted up to `enough`.
-    fn count_issues(&mut self, arguments: &Arguments<'a>, enough: usize) -> Outcome<'a, usize> {
+    /// The number of issues with `field === value`, counted up to `enough`.
+    fn count_issues(&mut self, arguments: &Arguments<'a>, enough: usize) -> EvalResult<'a, usize> {
         let (issues, field, wanted) = (arguments.get(0), arguments.get(1), arguments.get(2));
         let length = self.list_length(&issues).unwrap_or(0);
         let mut found = 0;
@@ -102,7 +102,7 @@ impl<'a> Evaluator<'a> {
         Ok(found)
     }
 
-    fn has_file(&mut self, issues: &Value<'a>, part: &Value<'a>) -> Outcome<'a, bool> {
+    fn has_file(&mut self, issues: &Value<'a>, part: &Value<'a>) -> EvalResult<'a, bool> {
         for position in 0..self.list_length(issues).unwrap_or(0) {
             self.step()?;
             let issue = self.list_item(issues, position);
@@ -119,8 +119,8 @@ impl<'a> Evaluator<'a> {
         Ok(false)
     }
 
-    /// Whether an item passes: by the function when there is one, else by itself.
-    fn passes(&mut self, function: &Value<'a>, item: Value<'a>) -> Outcome<'a, bool> {
+    /// Whether an item passes the predicate, or is truthy when no predicate is given.
+    fn passes(&mut self, function: &Value<'a>, item: Value<'a>) -> EvalResult<'a, bool> {
         self.step()?;
         if !self.is_truthy(function) {
             return Ok(self.is_truthy(&item));
@@ -135,7 +135,7 @@ impl<'a> Evaluator<'a> {
         list: &Value<'a>,
         function: &Value<'a>,
         first_only: bool,
-    ) -> Outcome<'a, Option<usize>> {
+    ) -> EvalResult<'a, Option<usize>> {
         let Some(length) = self.list_length(list) else { return Ok(None) };
         let mut found = 0;
         for position in 0..length {
@@ -150,7 +150,7 @@ impl<'a> Evaluator<'a> {
         Ok(Some(found))
     }
 
-    fn all_match(&mut self, list: &Value<'a>, function: &Value<'a>) -> Outcome<'a, bool> {
+    fn all_match(&mut self, list: &Value<'a>, function: &Value<'a>) -> EvalResult<'a, bool> {
         let Some(length) = self.list_length(list) else { return Ok(false) };
         for position in 0..length {
             let item = self.list_item(list, position);
@@ -161,7 +161,7 @@ impl<'a> Evaluator<'a> {
         Ok(true)
     }
 
-    fn count(&mut self, list: &Value<'a>, function: &Value<'a>) -> Outcome<'a> {
+    fn count(&mut self, list: &Value<'a>, function: &Value<'a>) -> EvalResult<'a> {
         let Some(length) = self.list_length(list) else { return Ok(Value::Number(0.0)) };
         if !self.is_truthy(function) {
             return Ok(Value::count(length));
@@ -186,12 +186,12 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `wave(check).invalid_count`: how many results in the history of a check are invalid.
-    fn wave(&mut self, check: &Value<'a>) -> Outcome<'a> {
+    fn wave(&mut self, check: &Value<'a>) -> EvalResult<'a> {
         let scope = self.scope;
         let Some(given) = scope.name("outputs_history") else {
-            return Err(self.error(crate::fault::ErrorKind::Reference, "outputs_history is not defined"));
+            return Err(self.error(crate::exception::ErrorClass::Reference, "outputs_history is not defined"));
         };
-        let history = self.given(given);
+        let history = self.scope_value(given);
         let results = self.get_index(&history, check)?;
         let mut invalid = 0;
         for position in 0..self.list_length(&results).unwrap_or(0) {
@@ -199,7 +199,7 @@ impl<'a> Evaluator<'a> {
             let result = self.list_item(&results, position);
             if self.is_truthy(&result) {
                 let valid = self.get_member(&result, "is_valid")?;
-                invalid += usize::from(matches!(self.plainly(&valid), Value::Bool(false)));
+                invalid += usize::from(matches!(self.effective(&valid), Value::Bool(false)));
             }
         }
         self.charge(128)?;
@@ -208,7 +208,7 @@ impl<'a> Evaluator<'a> {
         Ok(self.new_plain(members))
     }
 
-    pub(super) fn call_memory(&mut self, member: Builtin, arguments: &Arguments<'a>) -> Outcome<'a> {
+    pub(super) fn call_memory(&mut self, member: Builtin, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let position = match member {
             Builtin::MemoryList | Builtin::MemoryGetAll => 0,
             Builtin::MemoryGet | Builtin::MemoryHas => 1,
@@ -237,14 +237,14 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Everything in a namespace, with what this evaluation wrote.
-    fn memory_of(&mut self, namespace: &str) -> Outcome<'a> {
+    /// All values of a namespace, including those written by this evaluation.
+    fn memory_of(&mut self, namespace: &str) -> EvalResult<'a> {
         if let Some(written) = self.written.get(namespace) {
             return Ok(Value::Plain(*written));
         }
         let scope = self.scope;
         match scope.memory(namespace) {
-            Some(given) => Ok(self.given(given)),
+            Some(given) => Ok(self.scope_value(given)),
             None => {
                 self.charge(64)?;
                 Ok(self.new_plain(Members::default()))
@@ -257,7 +257,7 @@ impl<'a> Evaluator<'a> {
         member: Builtin,
         namespace: &Text<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         if !self.memory_writable {
             return Err(self.type_error(format!(
                 "memory is read only here: `memory.{}` is not available",
@@ -290,8 +290,8 @@ impl<'a> Evaluator<'a> {
         Ok(value)
     }
 
-    /// The copy of a namespace that takes writes.
-    fn memory_copy(&mut self, namespace: &str, all: &Value<'a>) -> Outcome<'a, u32> {
+    /// The writable copy of a namespace.
+    fn memory_copy(&mut self, namespace: &str, all: &Value<'a>) -> EvalResult<'a, u32> {
         if let Some(written) = self.written.get(namespace) {
             return Ok(*written);
         }

@@ -4,21 +4,21 @@ use serde_json::Value as Json;
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};
-use crate::fault::{ErrorKind, Outcome};
+use crate::exception::{ErrorClass, EvalResult};
 use crate::heap::Members;
 use crate::number;
 use crate::value::{Text, Value};
 
-/// How `JSON.stringify` was asked to write.
-struct Style<'a> {
+/// The options of `JSON.stringify`.
+struct StringifyOptions<'a> {
     indent: String,
-    /// Only these members, when a list was given.
+    /// The members to write, when the replacer is a list.
     only: Option<Vec<Text<'a>>>,
     replacer: Option<Value<'a>>,
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn call_json(&mut self, function: Builtin, arguments: &Arguments<'a>) -> Outcome<'a> {
+    pub(super) fn call_json(&mut self, function: Builtin, arguments: &Arguments<'a>) -> EvalResult<'a> {
         if function == Builtin::JsonParse {
             let text = self.text_of(&arguments.get(0))?;
             let value = self.parse_json(&text)?;
@@ -29,29 +29,29 @@ impl<'a> Evaluator<'a> {
                 Ok(value)
             };
         }
-        let style = self.style(&arguments.get(1), &arguments.get(2))?;
+        let options = self.options(&arguments.get(1), &arguments.get(2))?;
         let mut text = String::new();
         let mut open = Vec::new();
         let written =
-            self.write_json(&Text::Borrowed(""), &arguments.get(0), &style, &mut open, &mut text)?;
+            self.write_json(&Text::Borrowed(""), &arguments.get(0), &options, &mut open, &mut text)?;
         if written { self.new_text(text) } else { Ok(Value::Undefined) }
     }
 
-    pub(crate) fn parse_json(&mut self, text: &str) -> Outcome<'a> {
-        // What the parser builds is at most this much; it refuses nesting beyond 128 by itself.
+    pub(crate) fn parse_json(&mut self, text: &str) -> EvalResult<'a> {
+        // An upper bound for what the parser builds. It refuses nesting beyond 128 levels itself.
         self.scan(text.len().saturating_mul(4))?;
         self.charge(text.len().saturating_mul(8))?;
         match serde_json::from_str::<Json>(text) {
             Ok(json) => self.adopt(json),
             Err(error) => {
                 let message = json_message(text, &error);
-                Err(self.error(ErrorKind::Syntax, message))
+                Err(self.error(ErrorClass::Syntax, message))
             }
         }
     }
 
-    /// Takes over a parsed value.
-    fn adopt(&mut self, json: Json) -> Outcome<'a> {
+    /// Moves a parsed JSON value onto the heap.
+    fn adopt(&mut self, json: Json) -> EvalResult<'a> {
         self.step()?;
         Ok(match json {
             Json::Null => Value::Null,
@@ -79,7 +79,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    fn revive(&mut self, reviver: &Value<'a>, key: Text<'a>, value: Value<'a>) -> Outcome<'a> {
+    fn revive(&mut self, reviver: &Value<'a>, key: Text<'a>, value: Value<'a>) -> EvalResult<'a> {
         self.descend()?;
         if self.is_object_like(&value) {
             for name in self.keys(&value)? {
@@ -93,8 +93,8 @@ impl<'a> Evaluator<'a> {
         Ok(result)
     }
 
-    fn style(&mut self, replacer: &Value<'a>, space: &Value<'a>) -> Outcome<'a, Style<'a>> {
-        let indent = match self.plainly(space) {
+    fn options(&mut self, replacer: &Value<'a>, space: &Value<'a>) -> EvalResult<'a, StringifyOptions<'a>> {
+        let indent = match self.effective(space) {
             Value::Number(count) => {
                 " ".repeat(usize::try_from(number::to_integer(count).clamp(0, 10)).unwrap_or(0))
             }
@@ -110,20 +110,20 @@ impl<'a> Evaluator<'a> {
         } else {
             None
         };
-        Ok(Style { indent, only, replacer: replacer.is_callable().then(|| replacer.clone()) })
+        Ok(StringifyOptions { indent, only, replacer: replacer.is_callable().then(|| replacer.clone()) })
     }
 
-    /// Writes a value; answers false for what JSON leaves out.
+    /// Writes a value; returns false for values that JSON omits.
     fn write_json(
         &mut self,
         key: &Text<'a>,
         value: &Value<'a>,
-        style: &Style<'a>,
+        options: &StringifyOptions<'a>,
         open: &mut Vec<Value<'a>>,
         text: &mut String,
-    ) -> Outcome<'a, bool> {
+    ) -> EvalResult<'a, bool> {
         self.step()?;
-        let value = match &style.replacer {
+        let value = match &options.replacer {
             Some(replacer) => self.call(
                 replacer,
                 &Value::Undefined,
@@ -131,9 +131,11 @@ impl<'a> Evaluator<'a> {
             )?,
             None => value.clone(),
         };
-        let value = self.plainly(&value);
+        let value = self.effective(&value);
         match &value {
-            Value::Undefined | Value::Unset | Value::Function(_) | Value::Cell(_) => return Ok(false),
+            Value::Undefined | Value::Uninitialized | Value::Function(_) | Value::Cell(_) => {
+                return Ok(false);
+            }
             Value::Builtin(builtin) if !builtin.is_namespace() => return Ok(false),
             Value::Null => self.push(text, "null")?,
             Value::Bool(value) => self.push(text, if *value { "true" } else { "false" })?,
@@ -152,9 +154,9 @@ impl<'a> Evaluator<'a> {
                 self.work(open.len())?;
                 open.push(value.clone());
                 if self.is_list(&value) {
-                    self.write_list(&value, style, open, text)?;
+                    self.write_list(&value, options, open, text)?;
                 } else {
-                    self.write_object(&value, style, open, text)?;
+                    self.write_object(&value, options, open, text)?;
                 }
                 open.pop();
                 self.ascend_by(2);
@@ -163,20 +165,25 @@ impl<'a> Evaluator<'a> {
         Ok(true)
     }
 
-    fn push(&mut self, text: &mut String, part: &str) -> Outcome<'a, ()> {
+    fn push(&mut self, text: &mut String, part: &str) -> EvalResult<'a, ()> {
         self.charge(part.len())?;
         text.push_str(part);
         Ok(())
     }
 
-    fn new_line(&mut self, style: &Style<'a>, depth: usize, text: &mut String) -> Outcome<'a, ()> {
-        if style.indent.is_empty() {
+    fn new_line(
+        &mut self,
+        options: &StringifyOptions<'a>,
+        depth: usize,
+        text: &mut String,
+    ) -> EvalResult<'a, ()> {
+        if options.indent.is_empty() {
             return Ok(());
         }
-        self.charge(1 + style.indent.len() * depth)?;
+        self.charge(1 + options.indent.len() * depth)?;
         text.push('\n');
         for _ in 0..depth {
-            text.push_str(&style.indent);
+            text.push_str(&options.indent);
         }
         Ok(())
     }
@@ -184,25 +191,25 @@ impl<'a> Evaluator<'a> {
     fn write_list(
         &mut self,
         value: &Value<'a>,
-        style: &Style<'a>,
+        options: &StringifyOptions<'a>,
         open: &mut Vec<Value<'a>>,
         text: &mut String,
-    ) -> Outcome<'a, ()> {
+    ) -> EvalResult<'a, ()> {
         let length = self.list_length(value).unwrap_or(0);
         text.push('[');
         for position in 0..length {
             if position > 0 {
                 text.push(',');
             }
-            self.new_line(style, open.len(), text)?;
+            self.new_line(options, open.len(), text)?;
             let item = self.list_item(value, position);
             let key = Text::Shared(position.to_string().into());
-            if !self.write_json(&key, &item, style, open, text)? {
+            if !self.write_json(&key, &item, options, open, text)? {
                 self.push(text, "null")?;
             }
         }
         if length > 0 {
-            self.new_line(style, open.len() - 1, text)?;
+            self.new_line(options, open.len() - 1, text)?;
         }
         text.push(']');
         Ok(())
@@ -211,13 +218,13 @@ impl<'a> Evaluator<'a> {
     fn write_object(
         &mut self,
         value: &Value<'a>,
-        style: &Style<'a>,
+        options: &StringifyOptions<'a>,
         open: &mut Vec<Value<'a>>,
         text: &mut String,
-    ) -> Outcome<'a, ()> {
+    ) -> EvalResult<'a, ()> {
         text.push('{');
         let mut empty = true;
-        let keys = match &style.only {
+        let keys = match &options.only {
             Some(only) => only.clone(),
             None => self.keys(value)?,
         };
@@ -227,18 +234,18 @@ impl<'a> Evaluator<'a> {
             if !empty {
                 text.push(',');
             }
-            self.new_line(style, open.len(), text)?;
+            self.new_line(options, open.len(), text)?;
             self.charge(key.len().saturating_mul(2) + 4)?;
             quote(&key, text);
-            text.push_str(if style.indent.is_empty() { ":" } else { ": " });
-            if self.write_json(&key, &member, style, open, text)? {
+            text.push_str(if options.indent.is_empty() { ":" } else { ": " });
+            if self.write_json(&key, &member, options, open, text)? {
                 empty = false;
             } else {
                 text.truncate(start);
             }
         }
         if !empty {
-            self.new_line(style, open.len() - 1, text)?;
+            self.new_line(options, open.len() - 1, text)?;
         }
         text.push('}');
         Ok(())
@@ -264,7 +271,7 @@ fn quote(value: &str, text: &mut String) {
     text.push('"');
 }
 
-/// The words Node uses for the two ways JSON mostly fails.
+/// Node's messages for the two most common errors.
 fn json_message(text: &str, error: &serde_json::Error) -> String {
     if text.trim().is_empty() || error.is_eof() {
         return "Unexpected end of JSON input".to_owned();

@@ -2,11 +2,11 @@
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator, power};
-use crate::fault::Outcome;
+use crate::exception::EvalResult;
 use crate::value::Value;
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn call_math(&mut self, function: Builtin, arguments: &Arguments<'a>) -> Outcome<'a> {
+    pub(super) fn call_math(&mut self, function: Builtin, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let mut numbers = Vec::with_capacity(arguments.len());
         self.charge_values(arguments.len())?;
         for value in arguments.iter() {

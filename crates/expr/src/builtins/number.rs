@@ -2,7 +2,7 @@
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};
-use crate::fault::{ErrorKind, Outcome};
+use crate::exception::{ErrorClass, EvalResult};
 use crate::number;
 use crate::value::Value;
 
@@ -12,8 +12,8 @@ impl<'a> Evaluator<'a> {
         method: Builtin,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
-        let Value::Number(value) = self.plainly(this) else {
+    ) -> EvalResult<'a> {
+        let Value::Number(value) = self.effective(this) else {
             return Err(self.type_error(format!("`{}` needs a number", method.name())));
         };
         let argument = arguments.get(0);
@@ -38,18 +38,18 @@ impl<'a> Evaluator<'a> {
         self.new_text(text)
     }
 
-    fn digits(&mut self, argument: &Value<'a>, default: f64, least: i64, most: i64) -> Outcome<'a, usize> {
+    fn digits(&mut self, argument: &Value<'a>, default: f64, least: i64, most: i64) -> EvalResult<'a, usize> {
         let digits = number::to_integer(self.number_or(argument, default)?);
         if digits < least || digits > most {
             return Err(
-                self.error(ErrorKind::Range, format!("the argument must be between {least} and {most}"))
+                self.error(ErrorClass::Range, format!("the argument must be between {least} and {most}"))
             );
         }
         Ok(usize::try_from(digits).unwrap_or(0))
     }
 }
 
-/// The American way of writing a number: thousands apart, at most three digits behind the point.
+/// A number in `en-US` format: thousands separators, at most three decimals.
 fn grouped(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

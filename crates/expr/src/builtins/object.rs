@@ -1,8 +1,8 @@
-//! `Object.keys` and its kin, and the few methods every object has.
+//! The functions of `Object`, and the methods that every object has.
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};
-use crate::fault::Outcome;
+use crate::exception::EvalResult;
 use crate::heap::Members;
 use crate::value::Value;
 
@@ -12,7 +12,7 @@ impl<'a> Evaluator<'a> {
         function: Builtin,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         let first = arguments.get(0);
         match function {
             Builtin::ObjectKeys | Builtin::ObjectValues | Builtin::ObjectEntries => {
@@ -31,7 +31,7 @@ impl<'a> Evaluator<'a> {
                 other => !self.is_object_like(&other),
             })),
             Builtin::ObjectHasOwn => {
-                if self.plainly(&first).is_nullish() {
+                if self.effective(&first).is_nullish() {
                     return Err(self.type_error("Cannot convert undefined or null to object"));
                 }
                 let name = self.text_of(&arguments.get(1))?;
@@ -56,8 +56,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn listed(&mut self, function: Builtin, value: &Value<'a>) -> Outcome<'a> {
-        if self.plainly(value).is_nullish() {
+    fn listed(&mut self, function: Builtin, value: &Value<'a>) -> EvalResult<'a> {
+        if self.effective(value).is_nullish() {
             return Err(self.type_error("Cannot convert undefined or null to object"));
         }
         let keys = self.keys(value)?;
@@ -80,9 +80,9 @@ impl<'a> Evaluator<'a> {
         Ok(self.new_array(items))
     }
 
-    fn assign_members(&mut self, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn assign_members(&mut self, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let target = arguments.get(0);
-        if self.plainly(&target).is_nullish() {
+        if self.effective(&target).is_nullish() {
             return Err(self.type_error("Cannot convert undefined or null to object"));
         }
         for source in arguments.from(1) {
@@ -94,7 +94,7 @@ impl<'a> Evaluator<'a> {
         Ok(target)
     }
 
-    fn object_of_entries(&mut self, entries: &Value<'a>) -> Outcome<'a> {
+    fn object_of_entries(&mut self, entries: &Value<'a>) -> EvalResult<'a> {
         let mut members = Members::default();
         for entry in self.iterate(entries)? {
             if !self.is_object_like(&entry) {

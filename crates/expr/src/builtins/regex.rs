@@ -1,20 +1,20 @@
-//! Patterns at work: `test`, `exec`, `match`, `replace`, `split`.
+//! Methods of patterns, and methods of texts that take one: `test`, `exec`, `match`, `replace`, `split`.
 
 use std::rc::Rc;
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator, handle};
-use crate::fault::{ErrorKind, Outcome};
+use crate::exception::{ErrorClass, EvalResult};
 use crate::heap::{Members, PatternRef, RegexObject};
 use crate::pattern::Pattern;
 use crate::utf16;
 use crate::value::{Text, Value};
 
-/// Where the groups of a match stand, in bytes; group 0 is the match.
+/// The byte ranges of the groups of a match; group 0 is the whole match.
 type Groups = Vec<Option<(usize, usize)>>;
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn new_regex(&mut self, source: &Value<'a>, flags: &Value<'a>) -> Outcome<'a> {
+    pub(super) fn new_regex(&mut self, source: &Value<'a>, flags: &Value<'a>) -> EvalResult<'a> {
         let (source, known) = match source {
             Value::Regex(regex) => {
                 let pattern = self.heap.regexes[*regex as usize].pattern.clone();
@@ -35,7 +35,7 @@ impl<'a> Evaluator<'a> {
             Ok(pattern) => pattern,
             Err(refused) => {
                 return Err(
-                    self.error(ErrorKind::Syntax, format!("Invalid regular expression: {}", refused.0))
+                    self.error(ErrorClass::Syntax, format!("Invalid regular expression: {}", refused.0))
                 );
             }
         };
@@ -43,7 +43,7 @@ impl<'a> Evaluator<'a> {
         Ok(Value::Regex(handle(self.heap.regexes.len() - 1)))
     }
 
-    fn as_regex(&mut self, value: &Value<'a>) -> Outcome<'a, u32> {
+    fn as_regex(&mut self, value: &Value<'a>) -> EvalResult<'a, u32> {
         if let Value::Regex(regex) = value {
             return Ok(*regex);
         }
@@ -53,12 +53,12 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Charges a search through a text: linear, but dearer per byte than other walks.
-    fn charge_search(&mut self, bytes: usize) -> Outcome<'a, ()> {
+    /// Charges a search through a text, which costs more per byte than other walks.
+    fn charge_search(&mut self, bytes: usize) -> EvalResult<'a, ()> {
         self.work(4 + bytes / 16)
     }
 
-    fn find(&mut self, pattern: &PatternRef<'a>, text: &str, start: usize) -> Outcome<'a, Option<Groups>> {
+    fn find(&mut self, pattern: &PatternRef<'a>, text: &str, start: usize) -> EvalResult<'a, Option<Groups>> {
         self.charge_search(text.len() - start)?;
         let found = pattern.regex.captures_at(text, start);
         let groups = found.map(|captures| {
@@ -74,7 +74,7 @@ impl<'a> Evaluator<'a> {
         method: Builtin,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         let Value::Regex(regex) = *this else {
             return Err(self.type_error(format!("`{}` needs a pattern", method.name())));
         };
@@ -91,7 +91,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// One search that starts where the last one of a global pattern ended.
-    fn advance(&mut self, regex: u32, text: &Text<'a>) -> Outcome<'a, Option<Groups>> {
+    fn advance(&mut self, regex: u32, text: &Text<'a>) -> EvalResult<'a, Option<Groups>> {
         let object = &self.heap.regexes[regex as usize];
         let (pattern, last) = (object.pattern.clone(), object.last_index);
         let keeps_place = pattern.global || pattern.sticky;
@@ -112,12 +112,12 @@ impl<'a> Evaluator<'a> {
         Ok(found)
     }
 
-    fn group_value(&mut self, text: &Text<'a>, group: Option<(usize, usize)>) -> Outcome<'a> {
+    fn group_value(&mut self, text: &Text<'a>, group: Option<(usize, usize)>) -> EvalResult<'a> {
         let Some((start, end)) = group else { return Ok(Value::Undefined) };
         self.part(text, |text| &text[start..end])
     }
 
-    fn match_array(&mut self, regex: u32, text: &Text<'a>, groups: &Groups) -> Outcome<'a> {
+    fn match_array(&mut self, regex: u32, text: &Text<'a>, groups: &Groups) -> EvalResult<'a> {
         self.charge_values(groups.len() + 6)?;
         let mut items = Vec::with_capacity(groups.len());
         for group in groups {
@@ -145,7 +145,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Every match of a pattern, as JavaScript finds them.
-    fn all_matches(&mut self, regex: u32, text: &Text<'a>, first_only: bool) -> Outcome<'a, Vec<Groups>> {
+    fn all_matches(&mut self, regex: u32, text: &Text<'a>, first_only: bool) -> EvalResult<'a, Vec<Groups>> {
         let pattern = self.heap.regexes[regex as usize].pattern.clone();
         let mut matches = Vec::new();
         let mut start = 0;
@@ -163,7 +163,7 @@ impl<'a> Evaluator<'a> {
         Ok(matches)
     }
 
-    pub(super) fn text_match(&mut self, text: &Text<'a>, pattern: &Value<'a>) -> Outcome<'a> {
+    pub(super) fn text_match(&mut self, text: &Text<'a>, pattern: &Value<'a>) -> EvalResult<'a> {
         let regex = self.as_regex(pattern)?;
         if !self.heap.regexes[regex as usize].pattern.global {
             return match self.advance(regex, text)? {
@@ -184,7 +184,7 @@ impl<'a> Evaluator<'a> {
         Ok(self.new_array(items))
     }
 
-    pub(super) fn text_match_all(&mut self, text: &Text<'a>, pattern: &Value<'a>) -> Outcome<'a> {
+    pub(super) fn text_match_all(&mut self, text: &Text<'a>, pattern: &Value<'a>) -> EvalResult<'a> {
         let regex = match pattern {
             Value::Regex(regex) if !self.heap.regexes[*regex as usize].pattern.global => {
                 return Err(self.type_error("`matchAll` needs a pattern with the flag `g`"));
@@ -200,7 +200,7 @@ impl<'a> Evaluator<'a> {
         Ok(self.new_array(items))
     }
 
-    pub(super) fn text_search_pattern(&mut self, text: &Text<'a>, pattern: &Value<'a>) -> Outcome<'a> {
+    pub(super) fn text_search_pattern(&mut self, text: &Text<'a>, pattern: &Value<'a>) -> EvalResult<'a> {
         let regex = self.as_regex(pattern)?;
         let matches = self.all_matches(regex, text, true)?;
         let start =
@@ -208,7 +208,7 @@ impl<'a> Evaluator<'a> {
         Ok(start.map_or(Value::Number(-1.0), |start| Value::count(utf16::unit_of(text, start))))
     }
 
-    pub(super) fn split_by_pattern(&mut self, text: &Text<'a>, regex: u32) -> Outcome<'a, Vec<Value<'a>>> {
+    pub(super) fn split_by_pattern(&mut self, text: &Text<'a>, regex: u32) -> EvalResult<'a, Vec<Value<'a>>> {
         let matches = self.all_matches(regex, text, false)?;
         let mut items = Vec::new();
         if text.is_empty() {
@@ -237,7 +237,7 @@ impl<'a> Evaluator<'a> {
         method: Builtin,
         text: &Text<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         let (wanted, replacement) = (arguments.get(0), arguments.get(1));
         let (matches, regex) = match wanted {
             Value::Regex(regex) => {
@@ -276,7 +276,7 @@ impl<'a> Evaluator<'a> {
         self.new_text(result)
     }
 
-    fn plain_matches(&mut self, text: &str, part: &str, first_only: bool) -> Outcome<'a, Vec<Groups>> {
+    fn plain_matches(&mut self, text: &str, part: &str, first_only: bool) -> EvalResult<'a, Vec<Groups>> {
         let mut matches = Vec::new();
         for (start, found) in text.match_indices(part).take(if first_only { 1 } else { usize::MAX }) {
             self.charge(64)?;
@@ -292,7 +292,7 @@ impl<'a> Evaluator<'a> {
         text: &Text<'a>,
         groups: &Groups,
         regex: Option<u32>,
-    ) -> Outcome<'a, Text<'a>> {
+    ) -> EvalResult<'a, Text<'a>> {
         let mut arguments = Arguments::none();
         for group in groups {
             let value = self.group_value(text, *group)?;
@@ -313,14 +313,14 @@ impl<'a> Evaluator<'a> {
         self.text_of(&answer)
     }
 
-    /// `$1`, `$&`, `$<name>` and their kin in a replacement.
+    /// Expands `$1`, `$&`, `$<name>` and the like in a replacement.
     fn expand(
         &mut self,
         template: &Text<'a>,
         text: &str,
         groups: &Groups,
         regex: Option<u32>,
-    ) -> Outcome<'a, Text<'a>> {
+    ) -> EvalResult<'a, Text<'a>> {
         if !template.contains('$') {
             return Ok(template.clone());
         }

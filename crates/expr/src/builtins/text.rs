@@ -2,7 +2,7 @@
 
 use super::Builtin;
 use crate::evaluate::{Arguments, Evaluator};
-use crate::fault::{ErrorKind, Outcome};
+use crate::exception::{ErrorClass, EvalResult};
 use crate::number;
 use crate::utf16::{self, Slice};
 use crate::value::{Text, Value};
@@ -13,7 +13,7 @@ impl<'a> Evaluator<'a> {
         method: Builtin,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         if this.is_nullish() {
             return Err(self.type_error(format!("`{}` needs a text", method.name())));
         }
@@ -56,7 +56,7 @@ impl<'a> Evaluator<'a> {
                 let Some(times) =
                     usize::try_from(number::to_integer(times)).ok().filter(|_| times != f64::INFINITY)
                 else {
-                    return Err(self.error(ErrorKind::Range, "Invalid count value"));
+                    return Err(self.error(ErrorClass::Range, "Invalid count value"));
                 };
                 self.charge(text.len().saturating_mul(times))?;
                 Value::text(text.repeat(if text.is_empty() { 0 } else { times }))
@@ -84,7 +84,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Part of a text: borrowed when the text is.
-    pub(super) fn part(&mut self, text: &Text<'a>, cut: impl Fn(&str) -> &str) -> Outcome<'a> {
+    pub(super) fn part(&mut self, text: &Text<'a>, cut: impl Fn(&str) -> &str) -> EvalResult<'a> {
         Ok(match text {
             Text::Borrowed(text) => Value::borrowed(cut(text)),
             Text::Shared(shared) => {
@@ -98,7 +98,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    pub(super) fn unit_slice(&mut self, text: &Text<'a>, start: usize, end: usize) -> Outcome<'a> {
+    pub(super) fn unit_slice(&mut self, text: &Text<'a>, start: usize, end: usize) -> EvalResult<'a> {
         let slice = match text {
             Text::Borrowed(text) => match utf16::slice(text, start, end) {
                 Slice::Whole(part) => return Ok(Value::borrowed(part)),
@@ -116,7 +116,7 @@ impl<'a> Evaluator<'a> {
         self.new_text(slice)
     }
 
-    fn text_tests(&mut self, method: Builtin, text: &Text<'a>, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn text_tests(&mut self, method: Builtin, text: &Text<'a>, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let first = arguments.get(0);
         if matches!(first, Value::Regex(_)) {
             return Err(self.type_error(format!("`{}` takes a text, not a pattern", method.name())));
@@ -142,7 +142,7 @@ impl<'a> Evaluator<'a> {
         }))
     }
 
-    fn text_search(&mut self, method: Builtin, text: &Text<'a>, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn text_search(&mut self, method: Builtin, text: &Text<'a>, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let part = self.text_of(&arguments.get(0))?;
         let length = utf16::length(text);
         let position = self.number_or(&arguments.get(1), f64::NAN)?;
@@ -161,7 +161,7 @@ impl<'a> Evaluator<'a> {
         Ok(found.map_or(Value::Number(-1.0), |byte| Value::count(utf16::unit_of(text, byte))))
     }
 
-    fn text_slice(&mut self, method: Builtin, text: &Text<'a>, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn text_slice(&mut self, method: Builtin, text: &Text<'a>, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let length = utf16::length(text);
         let (first, second) = (arguments.get(0), arguments.get(1));
         let (start, end) = match method {
@@ -188,7 +188,7 @@ impl<'a> Evaluator<'a> {
         self.unit_slice(text, start, end)
     }
 
-    fn text_unit_at(&mut self, method: Builtin, text: &Text<'a>, argument: &Value<'a>) -> Outcome<'a> {
+    fn text_unit_at(&mut self, method: Builtin, text: &Text<'a>, argument: &Value<'a>) -> EvalResult<'a> {
         let position = number::to_integer(self.number_of(argument)?);
         let position = if position < 0 && method == Builtin::TextAt {
             position + i64::try_from(utf16::length(text)).unwrap_or(0)
@@ -217,7 +217,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn text_pad(&mut self, method: Builtin, text: &Text<'a>, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn text_pad(&mut self, method: Builtin, text: &Text<'a>, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let wanted = usize::try_from(number::to_integer(self.number_of(&arguments.get(0))?).max(0))
             .unwrap_or(usize::MAX);
         let filler = arguments.get(1);
@@ -248,7 +248,7 @@ impl<'a> Evaluator<'a> {
         self.new_text(padded)
     }
 
-    fn text_split(&mut self, text: &Text<'a>, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn text_split(&mut self, text: &Text<'a>, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let (separator, limit) = (arguments.get(0), arguments.get(1));
         let limit = if matches!(limit, Value::Undefined) {
             u32::MAX
@@ -270,8 +270,8 @@ impl<'a> Evaluator<'a> {
         Ok(self.new_array(items))
     }
 
-    fn split_by_text(&mut self, text: &Text<'a>, separator: &str) -> Outcome<'a, Vec<Value<'a>>> {
-        // Count first: the parts are charged before they are made.
+    fn split_by_text(&mut self, text: &Text<'a>, separator: &str) -> EvalResult<'a, Vec<Value<'a>>> {
+        // Counts the parts first, because they are charged before they are allocated.
         let count =
             if separator.is_empty() { text.chars().count() } else { text.matches(separator).count() + 1 };
         self.charge_values(count * 2)?;
@@ -287,7 +287,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// A stable stand-in for a locale: letters before case, then units.
+/// A fixed collation in place of a locale: letters before case, then units.
 fn locale_order(left: &str, right: &str) -> f64 {
     let key = |text: &str| text.to_lowercase();
     let order = key(left).cmp(&key(right)).then_with(|| right.cmp(left));

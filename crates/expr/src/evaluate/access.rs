@@ -1,24 +1,24 @@
-//! Reading lists and objects, wherever they live.
+//! Reads of lists and objects, whether they live in the scope or on the heap.
 
 use serde_json::Value as Json;
 
 use super::Evaluator;
 use crate::builtins::{Builtin, Group};
-use crate::fault::Outcome;
+use crate::exception::EvalResult;
 use crate::heap::CollectionKind;
 use crate::number;
 use crate::scope::{List, Object, member};
 use crate::utf16;
 use crate::value::{Text, Value};
 
-/// Names that would lead to prototypes elsewhere and lead nowhere here.
+/// Names that lead to prototypes in JavaScript. Here they are undefined and cannot be set.
 pub(crate) fn is_prototype_name(name: &str) -> bool {
     matches!(name, "__proto__" | "constructor" | "prototype")
 }
 
 impl<'a> Evaluator<'a> {
-    /// The value itself: without what stands beside it, and as the program has changed it.
-    pub(crate) fn plainly(&self, value: &Value<'a>) -> Value<'a> {
+    /// The value without the extra members of a record, and with the changes that the program made to it.
+    pub(crate) fn effective(&self, value: &Value<'a>) -> Value<'a> {
         let value = match value {
             Value::Record(record) => Value::json(self.heap.records[*record as usize].0),
             other => other.clone(),
@@ -34,7 +34,7 @@ impl<'a> Evaluator<'a> {
 
     /// The length of a list; `None` for anything else.
     pub(crate) fn list_length(&self, value: &Value<'a>) -> Option<usize> {
-        match self.plainly(value) {
+        match self.effective(value) {
             Value::Array(array) => Some(self.heap.arrays[array as usize].items.len()),
             Value::Json(Json::Array(items)) => Some(items.len()),
             Value::List(list) => Some(list.len()),
@@ -43,18 +43,20 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn list_item(&mut self, value: &Value<'a>, position: usize) -> Value<'a> {
-        match self.plainly(value) {
+        match self.effective(value) {
             Value::Array(array) => {
                 self.heap.arrays[array as usize].items.get(position).cloned().unwrap_or(Value::Undefined)
             }
             Value::Json(Json::Array(items)) => items.get(position).map_or(Value::Undefined, Value::json),
-            Value::List(list) => list.item(position).map_or(Value::Undefined, |given| self.given(given)),
+            Value::List(list) => {
+                list.item(position).map_or(Value::Undefined, |given| self.scope_value(given))
+            }
             _ => Value::Undefined,
         }
     }
 
     /// All items of a list, charged.
-    pub(crate) fn list_items(&mut self, value: &Value<'a>) -> Outcome<'a, Vec<Value<'a>>> {
+    pub(crate) fn list_items(&mut self, value: &Value<'a>) -> EvalResult<'a, Vec<Value<'a>>> {
         let length = self.list_length(value).unwrap_or(0);
         self.charge_values(length)?;
         Ok((0..length).map(|position| self.list_item(value, position)).collect())
@@ -65,9 +67,9 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `value.name`
-    pub(crate) fn get_member(&mut self, value: &Value<'a>, name: &str) -> Outcome<'a> {
+    pub(crate) fn get_member(&mut self, value: &Value<'a>, name: &str) -> EvalResult<'a> {
         match value {
-            // The common case first: an object of the scope that nobody changed.
+            // The common case first: an unchanged object of the scope.
             Value::Json(Json::Object(members)) if self.changed.is_empty() => {
                 Ok(member(members, name).map_or_else(|| object_method(name), Value::json))
             }
@@ -76,7 +78,7 @@ impl<'a> Evaluator<'a> {
                 Err(self.type_error(format!("Cannot read properties of {what} (reading '{name}')")))
             }
             Value::Record(record) => {
-                let (json, beside) = self.heap.records[*record as usize];
+                let (json, extra) = self.heap.records[*record as usize];
                 if let Some(own) = self.own_member(value, name) {
                     return Ok(own);
                 }
@@ -86,13 +88,13 @@ impl<'a> Evaluator<'a> {
                 if !matches!(inherited, Value::Undefined) {
                     return Ok(inherited);
                 }
-                Ok(beside.member(name).map_or(Value::Undefined, |given| self.given(given)))
+                Ok(extra.member(name).map_or(Value::Undefined, |given| self.scope_value(given)))
             }
             other => {
                 if let Some(own) = self.own_member(other, name) {
                     return Ok(own);
                 }
-                let plain = self.plainly(other);
+                let plain = self.effective(other);
                 Ok(self.inherited(&plain, name))
             }
         }
@@ -100,10 +102,10 @@ impl<'a> Evaluator<'a> {
 
     /// A member that belongs to the value itself.
     pub(crate) fn own_member(&mut self, value: &Value<'a>, name: &str) -> Option<Value<'a>> {
-        match self.plainly(value) {
+        match self.effective(value) {
             Value::Json(Json::Object(members)) => member(members, name).map(Value::json),
             Value::Plain(plain) => self.heap.plains[plain as usize].members.get(name).cloned(),
-            Value::Object(object) => object.member(name).map(|given| self.given(given)),
+            Value::Object(object) => object.member(name).map(|given| self.scope_value(given)),
             Value::Text(text) => match name {
                 "length" => Some(Value::count(utf16::length(&text))),
                 _ => number::index(name).and_then(|position| self.text_unit(&text, position)),
@@ -117,7 +119,7 @@ impl<'a> Evaluator<'a> {
             | Value::Bool(_)
             | Value::Number(_)
             | Value::Record(_)
-            | Value::Unset
+            | Value::Uninitialized
             | Value::Cell(_) => None,
             list @ (Value::Array(_) | Value::List(_) | Value::Json(_)) => {
                 let length = self.list_length(&list)?;
@@ -153,7 +155,7 @@ impl<'a> Evaluator<'a> {
         Some(Value::text(c.encode_utf8(&mut [0; 4]) as &str))
     }
 
-    /// What a value has by its kind: methods, and the sizes that are not enumerable.
+    /// Methods, and non-enumerable members such as `size`.
     fn inherited(&mut self, value: &Value<'a>, name: &str) -> Value<'a> {
         let method = |group| Builtin::method(group, name).map_or(Value::Undefined, Value::Builtin);
         match value {
@@ -199,14 +201,14 @@ impl<'a> Evaluator<'a> {
                     (_, CollectionKind::Map) => method(Group::MapMethod),
                 }
             }
-            Value::Undefined | Value::Null | Value::Record(_) | Value::Unset | Value::Cell(_) => {
+            Value::Undefined | Value::Null | Value::Record(_) | Value::Uninitialized | Value::Cell(_) => {
                 Value::Undefined
             }
         }
     }
 
     /// `value[index]`
-    pub(crate) fn get_index(&mut self, value: &Value<'a>, index: &Value<'a>) -> Outcome<'a> {
+    pub(crate) fn get_index(&mut self, value: &Value<'a>, index: &Value<'a>) -> EvalResult<'a> {
         if value.is_nullish() {
             let name = self.text_of(index)?;
             return self.get_member(value, &name);
@@ -217,7 +219,7 @@ impl<'a> Evaluator<'a> {
             if self.is_list(value) {
                 return Ok(self.list_item(value, position));
             }
-            if let Value::Text(text) = self.plainly(value) {
+            if let Value::Text(text) = self.effective(value) {
                 self.scan(if text.is_ascii() { 0 } else { text.len() })?;
                 return Ok(self.text_unit(&text, position).unwrap_or(Value::Undefined));
             }
@@ -226,14 +228,14 @@ impl<'a> Evaluator<'a> {
         self.get_member(value, &name)
     }
 
-    /// The names of a value's own members, in JavaScript's order: indexes first, then as they came.
-    pub(crate) fn keys(&mut self, value: &Value<'a>) -> Outcome<'a, Vec<Text<'a>>> {
+    /// The names of a value's own members in JavaScript's order: indexes first, then by insertion.
+    pub(crate) fn keys(&mut self, value: &Value<'a>) -> EvalResult<'a, Vec<Text<'a>>> {
         if let Some(length) = self.list_length(value) {
             self.charge_values(length)?;
             self.charge(length * 8)?;
             return Ok((0..length).map(|position| Text::Shared(position.to_string().into())).collect());
         }
-        let keys: Vec<Text<'a>> = match self.plainly(value) {
+        let keys: Vec<Text<'a>> = match self.effective(value) {
             Value::Json(Json::Object(members)) => {
                 self.charge_values(members.len())?;
                 members.keys().map(|name| Text::Borrowed(name)).collect()
@@ -259,13 +261,13 @@ impl<'a> Evaluator<'a> {
 
     pub(crate) fn is_object_like(&self, value: &Value<'a>) -> bool {
         !matches!(
-            self.plainly(value),
+            self.effective(value),
             Value::Undefined
                 | Value::Null
                 | Value::Bool(_)
                 | Value::Number(_)
                 | Value::Text(_)
-                | Value::Unset
+                | Value::Uninitialized
                 | Value::Cell(_)
         )
     }
@@ -286,7 +288,7 @@ fn object_method<'a>(name: &str) -> Value<'a> {
     Builtin::method(Group::ObjectMethod, name).map_or(Value::Undefined, Value::Builtin)
 }
 
-/// Where a value of the scope lives; what the evaluation built has no address.
+/// The address of a value of the scope, by which changes to it are found. Values on the heap have none.
 pub(crate) fn identity(value: &Value<'_>) -> Option<usize> {
     match value {
         Value::Json(json) => Some(std::ptr::from_ref::<Json>(json).addr()),
@@ -304,7 +306,7 @@ pub(crate) fn identity(value: &Value<'_>) -> Option<usize> {
         | Value::Builtin(_)
         | Value::Regex(_)
         | Value::Collection(_)
-        | Value::Unset
+        | Value::Uninitialized
         | Value::Cell(_) => None,
     }
 }

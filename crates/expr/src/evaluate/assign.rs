@@ -4,14 +4,14 @@ use serde_json::Value as Json;
 
 use super::access::{identity, is_prototype_name};
 use super::{Evaluator, VALUE_BYTES};
-use crate::fault::{Failure, Outcome};
+use crate::exception::{EvalResult, Exception};
 use crate::heap::Members;
 use crate::number;
 use crate::tree::{Key, NameId, Node, NodeId, Target, TargetId};
 use crate::value::{Text, Value};
 
-/// A place whose parts are evaluated, so that it can be read and then written.
-pub(super) enum Place<'a> {
+/// An assignable reference whose parts are evaluated once, so that it can be read and then written.
+pub(super) enum Reference<'a> {
     Slot(u32, NameId, NodeId),
     Free(NameId, NodeId),
     Member(Value<'a>, Text<'a>),
@@ -23,59 +23,65 @@ pub(super) enum Place<'a> {
 const GAP_MAX: usize = 100_000;
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn place(&mut self, id: NodeId) -> Outcome<'a, Place<'a>> {
+    pub(super) fn reference(&mut self, id: NodeId) -> EvalResult<'a, Reference<'a>> {
         let tree = self.tree;
         Ok(match tree.node(id) {
-            Node::Local(slot, name) => Place::Slot(*slot, *name, id),
-            Node::Free(name) => Place::Free(*name, id),
-            Node::Constant(name) => Place::Constant(*name),
-            Node::Member { object, name, .. } => Place::Member(self.evaluate(*object)?, Text::Borrowed(name)),
+            Node::Local(slot, name) => Reference::Slot(*slot, *name, id),
+            Node::Free(name) => Reference::Free(*name, id),
+            Node::Constant(name) => Reference::Constant(*name),
+            Node::Member { object, name, .. } => {
+                Reference::Member(self.evaluate(*object)?, Text::Borrowed(name))
+            }
             Node::Index { object, index, .. } => {
                 let object = self.evaluate(*object)?;
-                Place::Index(object, self.evaluate(*index)?)
+                Reference::Index(object, self.evaluate(*index)?)
             }
             _ => return Err(self.type_error("this cannot be assigned to")),
         })
     }
 
-    pub(super) fn read_place(&mut self, place: &Place<'a>) -> Outcome<'a> {
-        match place {
-            Place::Slot(slot, name, id) => self.read_slot(*slot, *name, *id),
-            Place::Free(_, id) => self.evaluate(*id),
-            Place::Member(object, name) => self.get_member(object, name),
-            Place::Index(object, index) => self.get_index(object, index),
-            Place::Constant(name) => Err(self.constant_error(*name)),
+    pub(super) fn read_reference(&mut self, reference: &Reference<'a>) -> EvalResult<'a> {
+        match reference {
+            Reference::Slot(slot, name, id) => self.read_slot(*slot, *name, *id),
+            Reference::Free(_, id) => self.evaluate(*id),
+            Reference::Member(object, name) => self.get_member(object, name),
+            Reference::Index(object, index) => self.get_index(object, index),
+            Reference::Constant(name) => Err(self.constant_error(*name)),
         }
     }
 
-    pub(super) fn write_place(&mut self, place: &Place<'a>, value: Value<'a>) -> Outcome<'a, ()> {
-        match place {
-            Place::Slot(slot, name, id) => {
+    pub(super) fn write_reference(
+        &mut self,
+        reference: &Reference<'a>,
+        value: Value<'a>,
+    ) -> EvalResult<'a, ()> {
+        match reference {
+            Reference::Slot(slot, name, id) => {
                 self.read_slot(*slot, *name, *id)?;
                 self.write_slot(*slot, value);
                 Ok(())
             }
-            Place::Free(name, _) => self.write_free(*name, value),
-            Place::Member(object, name) => self.set_member(object, name.clone(), value),
-            Place::Index(object, index) => self.set_index(object, index, value),
-            Place::Constant(name) => Err(self.constant_error(*name)),
+            Reference::Free(name, _) => self.write_free(*name, value),
+            Reference::Member(object, name) => self.set_member(object, name.clone(), value),
+            Reference::Index(object, index) => self.set_index(object, index, value),
+            Reference::Constant(name) => Err(self.constant_error(*name)),
         }
     }
 
     #[cold]
-    pub(super) fn constant_error(&self, name: NameId) -> Box<Failure<'a>> {
+    pub(super) fn constant_error(&self, name: NameId) -> Box<Exception<'a>> {
         self.type_error(format!("`{}` is a constant", self.tree.name(name)))
     }
 
     pub(super) fn write_slot(&mut self, slot: u32, value: Value<'a>) {
-        let place = self.base + slot as usize;
-        match self.stack[place] {
+        let position = self.base + slot as usize;
+        match self.stack[position] {
             Value::Cell(cell) => self.heap.cells[cell as usize] = value,
-            _ => self.stack[place] = value,
+            _ => self.stack[position] = value,
         }
     }
 
-    fn write_free(&mut self, name: NameId, value: Value<'a>) -> Outcome<'a, ()> {
+    fn write_free(&mut self, name: NameId, value: Value<'a>) -> EvalResult<'a, ()> {
         if let Some(known) = self.globals.iter_mut().find(|(known, _)| *known == name) {
             known.1 = value;
             return Ok(());
@@ -85,8 +91,8 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// Gives a target its value. Declared names and assigned places take the same way.
-    pub(super) fn assign_target(&mut self, id: TargetId, value: Value<'a>) -> Outcome<'a, ()> {
+    /// Assigns a value to a target, whether the target declares names or not.
+    pub(super) fn assign_target(&mut self, id: TargetId, value: Value<'a>) -> EvalResult<'a, ()> {
         if let Some(slot) = self.slot_of(id) {
             self.write_slot(slot, value);
             return Ok(());
@@ -94,27 +100,27 @@ impl<'a> Evaluator<'a> {
         self.descend()?;
         let tree = self.tree;
         match tree.target(id) {
-            Target::Place(node) => {
-                let place = self.place(*node)?;
-                self.write_place(&place, value)?;
+            Target::Simple(node) => {
+                let reference = self.reference(*node)?;
+                self.write_reference(&reference, value)?;
             }
             Target::Default { target, value: default } => {
                 let value = if matches!(value, Value::Undefined) { self.evaluate(*default)? } else { value };
                 self.assign_target(*target, value)?;
             }
-            Target::Array { items, rest } => self.take_items_apart(items, *rest, &value)?,
-            Target::Object { members, rest } => self.take_members_apart(members, *rest, &value)?,
+            Target::Array { items, rest } => self.destructure_array(items, *rest, &value)?,
+            Target::Object { members, rest } => self.destructure_object(members, *rest, &value)?,
         }
         self.ascend();
         Ok(())
     }
 
-    fn take_items_apart(
+    fn destructure_array(
         &mut self,
         items: &'a [Option<TargetId>],
         rest: Option<TargetId>,
         value: &Value<'a>,
-    ) -> Outcome<'a, ()> {
+    ) -> EvalResult<'a, ()> {
         let values = self.iterate(value)?;
         for (position, item) in items.iter().enumerate() {
             if let Some(target) = item {
@@ -129,13 +135,13 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    fn take_members_apart(
+    fn destructure_object(
         &mut self,
         members: &'a [(Key, TargetId)],
         rest: Option<TargetId>,
         value: &Value<'a>,
-    ) -> Outcome<'a, ()> {
-        if self.plainly(value).is_nullish() {
+    ) -> EvalResult<'a, ()> {
+        if self.effective(value).is_nullish() {
             let what = self.describe(value);
             return Err(self.type_error(format!("cannot take {what} apart")));
         }
@@ -169,7 +175,7 @@ impl<'a> Evaluator<'a> {
         object: &Value<'a>,
         index: &Value<'a>,
         value: Value<'a>,
-    ) -> Outcome<'a, ()> {
+    ) -> EvalResult<'a, ()> {
         if let Value::Number(position) = index
             && let Some(position) = number::index_of(*position)
             && self.is_list(object)
@@ -185,8 +191,8 @@ impl<'a> Evaluator<'a> {
         object: &Value<'a>,
         name: Text<'a>,
         value: Value<'a>,
-    ) -> Outcome<'a, ()> {
-        if self.plainly(object).is_nullish() {
+    ) -> EvalResult<'a, ()> {
+        if self.effective(object).is_nullish() {
             let what = self.describe(object);
             return Err(self.type_error(format!("cannot set `{}` of {what}", &*name)));
         }
@@ -202,7 +208,7 @@ impl<'a> Evaluator<'a> {
             }
             return Err(self.type_error(format!("an array has no member `{}` to set", &*name)));
         }
-        match self.plainly(object) {
+        match self.effective(object) {
             Value::Regex(regex) if &*name == "lastIndex" => {
                 let position = self.number_of(&value)?;
                 self.heap.regexes[regex as usize].last_index =
@@ -210,7 +216,7 @@ impl<'a> Evaluator<'a> {
                 Ok(())
             }
             Value::Plain(_) | Value::Json(_) | Value::Object(_) => {
-                let plain = self.own_plain(object)?;
+                let plain = self.writable_object(object)?;
                 self.charge(VALUE_BYTES * 2)?;
                 self.work(2)?;
                 if !self.heap.plains[plain as usize].frozen {
@@ -227,8 +233,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn set_item(&mut self, object: &Value<'a>, position: usize, value: Value<'a>) -> Outcome<'a, ()> {
-        let array = self.own_array(object)? as usize;
+    fn set_item(&mut self, object: &Value<'a>, position: usize, value: Value<'a>) -> EvalResult<'a, ()> {
+        let array = self.writable_array(object)? as usize;
         let length = self.heap.arrays[array].items.len();
         if position >= length {
             if position - length > GAP_MAX {
@@ -243,21 +249,21 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    fn set_length(&mut self, object: &Value<'a>, value: &Value<'a>) -> Outcome<'a, ()> {
+    fn set_length(&mut self, object: &Value<'a>, value: &Value<'a>) -> EvalResult<'a, ()> {
         let wanted = self.number_of(value)?;
         let Some(wanted) = number::index_of(wanted) else {
-            return Err(self.error(crate::fault::ErrorKind::Range, "invalid array length"));
+            return Err(self.error(crate::exception::ErrorClass::Range, "invalid array length"));
         };
-        let array = self.own_array(object)? as usize;
+        let array = self.writable_array(object)? as usize;
         let length = self.heap.arrays[array].items.len();
         self.charge_values(wanted.saturating_sub(length))?;
         self.heap.arrays[array].items.resize_with(wanted, || Value::Undefined);
         Ok(())
     }
 
-    /// The array behind a list. A list of the scope is copied once; from then on the copy stands for it.
-    pub(crate) fn own_array(&mut self, list: &Value<'a>) -> Outcome<'a, u32> {
-        if let Value::Array(array) = self.plainly(list) {
+    /// The array of a list, for writing. A list of the scope is copied on the first write and replaced by the copy.
+    pub(crate) fn writable_array(&mut self, list: &Value<'a>) -> EvalResult<'a, u32> {
+        if let Value::Array(array) = self.effective(list) {
             return Ok(array);
         }
         let items = self.list_items(list)?;
@@ -269,8 +275,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn own_plain(&mut self, object: &Value<'a>) -> Outcome<'a, u32> {
-        if let Value::Plain(plain) = self.plainly(object) {
+    fn writable_object(&mut self, object: &Value<'a>) -> EvalResult<'a, u32> {
+        if let Value::Plain(plain) = self.effective(object) {
             return Ok(plain);
         }
         let keys = self.keys(object)?;
@@ -298,20 +304,22 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(super) fn delete_node(&mut self, place: NodeId, id: NodeId) -> Outcome<'a> {
-        if let Node::Local(..) | Node::Free(_) = self.tree.node(place) {
+    pub(super) fn delete_node(&mut self, target: NodeId, id: NodeId) -> EvalResult<'a> {
+        if let Node::Local(..) | Node::Free(_) = self.tree.node(target) {
             return Ok(Value::Bool(false));
         }
-        let place = self.place(place)?;
+        let reference = self.reference(target)?;
         self.current = id;
-        let (object, name) = match place {
-            Place::Member(object, name) => (object, name),
-            Place::Index(object, index) => (object, self.text_of(&index)?),
-            Place::Slot(..) | Place::Free(..) | Place::Constant(_) => return Ok(Value::Bool(false)),
+        let (object, name) = match reference {
+            Reference::Member(object, name) => (object, name),
+            Reference::Index(object, index) => (object, self.text_of(&index)?),
+            Reference::Slot(..) | Reference::Free(..) | Reference::Constant(_) => {
+                return Ok(Value::Bool(false));
+            }
         };
-        match self.plainly(&object) {
+        match self.effective(&object) {
             Value::Plain(_) | Value::Json(Json::Object(_)) | Value::Object(_) => {
-                let plain = self.own_plain(&object)?;
+                let plain = self.writable_object(&object)?;
                 self.work(self.heap.plains[plain as usize].members.len())?;
                 self.heap.plains[plain as usize].members.remove(&name);
                 Ok(Value::Bool(true))

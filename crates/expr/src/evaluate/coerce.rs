@@ -6,23 +6,23 @@ use serde_json::Value as Json;
 
 use super::Evaluator;
 use super::access::identity;
-use crate::fault::Outcome;
+use crate::exception::EvalResult;
 use crate::heap::CollectionKind;
 use crate::number;
 use crate::utf16;
 use crate::value::{Text, Value};
 
-/// The text of an object that has nothing better.
+/// The text of a plain object.
 const OBJECT_TEXT: &str = "[object Object]";
 
 impl<'a> Evaluator<'a> {
     pub(crate) fn is_truthy(&self, value: &Value<'a>) -> bool {
         match value {
-            Value::Undefined | Value::Null | Value::Unset => false,
+            Value::Undefined | Value::Null | Value::Uninitialized => false,
             Value::Bool(value) => *value,
             Value::Number(number) => *number != 0.0 && !number.is_nan(),
             Value::Text(text) => !text.is_empty(),
-            Value::Record(_) => self.is_truthy(&self.plainly(value)),
+            Value::Record(_) => self.is_truthy(&self.effective(value)),
             Value::Json(_)
             | Value::Object(_)
             | Value::List(_)
@@ -38,7 +38,7 @@ impl<'a> Evaluator<'a> {
 
     pub(crate) fn type_of(&self, value: &Value<'a>) -> &'static str {
         match value {
-            Value::Undefined | Value::Unset => "undefined",
+            Value::Undefined | Value::Uninitialized => "undefined",
             Value::Bool(_) => "boolean",
             Value::Number(_) => "number",
             Value::Text(_) => "string",
@@ -50,7 +50,7 @@ impl<'a> Evaluator<'a> {
                     "function"
                 }
             }
-            Value::Record(_) => self.type_of(&self.plainly(value)),
+            Value::Record(_) => self.type_of(&self.effective(value)),
             Value::Null
             | Value::Json(_)
             | Value::Object(_)
@@ -63,9 +63,9 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(crate) fn number_of(&mut self, value: &Value<'a>) -> Outcome<'a, f64> {
+    pub(crate) fn number_of(&mut self, value: &Value<'a>) -> EvalResult<'a, f64> {
         Ok(match value {
-            Value::Undefined | Value::Unset => f64::NAN,
+            Value::Undefined | Value::Uninitialized => f64::NAN,
             Value::Null => 0.0,
             Value::Bool(value) => f64::from(u8::from(*value)),
             Value::Number(number) => *number,
@@ -75,10 +75,10 @@ impl<'a> Evaluator<'a> {
             }
             other => {
                 let text = self.text_of(other)?;
-                if matches!(self.plainly(other), Value::Null) {
+                if matches!(self.effective(other), Value::Null) {
                     return Ok(0.0);
                 }
-                if let Value::Bool(value) = self.plainly(other) {
+                if let Value::Bool(value) = self.effective(other) {
                     return Ok(f64::from(u8::from(value)));
                 }
                 number::from_text(&text)
@@ -86,21 +86,21 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// A number of the argument, or `default` when it is absent.
-    pub(crate) fn number_or(&mut self, value: &Value<'a>, default: f64) -> Outcome<'a, f64> {
+    /// The argument as a number, or `default` when it is absent.
+    pub(crate) fn number_or(&mut self, value: &Value<'a>, default: f64) -> EvalResult<'a, f64> {
         if matches!(value, Value::Undefined) { Ok(default) } else { self.number_of(value) }
     }
 
     /// The value as a primitive: objects become their text.
-    pub(crate) fn primitive_of(&mut self, value: &Value<'a>) -> Outcome<'a> {
-        let value = self.plainly(value);
+    pub(crate) fn primitive_of(&mut self, value: &Value<'a>) -> EvalResult<'a> {
+        let value = self.effective(value);
         if self.is_object_like(&value) { Ok(Value::Text(self.text_of(&value)?)) } else { Ok(value) }
     }
 
-    pub(crate) fn text_of(&mut self, value: &Value<'a>) -> Outcome<'a, Text<'a>> {
+    pub(crate) fn text_of(&mut self, value: &Value<'a>) -> EvalResult<'a, Text<'a>> {
         Ok(match value {
             Value::Text(text) => text.clone(),
-            Value::Undefined | Value::Unset => Text::Borrowed("undefined"),
+            Value::Undefined | Value::Uninitialized => Text::Borrowed("undefined"),
             Value::Null => Text::Borrowed("null"),
             Value::Bool(true) => Text::Borrowed("true"),
             Value::Bool(false) => Text::Borrowed("false"),
@@ -113,8 +113,8 @@ impl<'a> Evaluator<'a> {
     }
 
     #[inline(never)]
-    fn object_text(&mut self, value: &Value<'a>) -> Outcome<'a, Text<'a>> {
-        Ok(match self.plainly(value) {
+    fn object_text(&mut self, value: &Value<'a>) -> EvalResult<'a, Text<'a>> {
+        Ok(match self.effective(value) {
             Value::Array(_) | Value::List(_) | Value::Json(Json::Array(_)) => self.join(value, ",")?,
             Value::Json(_) | Value::Object(_) => Text::Borrowed(OBJECT_TEXT),
             Value::Plain(plain) => {
@@ -144,8 +144,8 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `TypeError: what happened`
-    fn error_text(&mut self, value: &Value<'a>) -> Outcome<'a, Text<'a>> {
-        // A program may have put anything in place of the message, even the error itself.
+    fn error_text(&mut self, value: &Value<'a>) -> EvalResult<'a, Text<'a>> {
+        // The program may have assigned anything to `message`, even the error itself.
         self.descend_by(3)?;
         let (name, message) = (self.get_member(value, "name")?, self.get_member(value, "message")?);
         let (name, message) = (self.text_of(&name)?, self.text_of(&message)?);
@@ -158,7 +158,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `list.join(separator)`
-    pub(crate) fn join(&mut self, list: &Value<'a>, separator: &str) -> Outcome<'a, Text<'a>> {
+    pub(crate) fn join(&mut self, list: &Value<'a>, separator: &str) -> EvalResult<'a, Text<'a>> {
         self.work(4 + self.joining.len() / 2)?;
         if self.joining.iter().any(|outer| self.same_object(outer, list)) {
             return Ok(Text::Borrowed(""));
@@ -171,7 +171,7 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    fn join_inside(&mut self, list: &Value<'a>, separator: &str) -> Outcome<'a, Text<'a>> {
+    fn join_inside(&mut self, list: &Value<'a>, separator: &str) -> EvalResult<'a, Text<'a>> {
         let length = self.list_length(list).unwrap_or(0);
         self.charge(separator.len().saturating_mul(length))?;
         let mut text = String::new();
@@ -181,7 +181,7 @@ impl<'a> Evaluator<'a> {
                 text.push_str(separator);
             }
             let item = self.list_item(list, position);
-            let item = self.plainly(&item);
+            let item = self.effective(&item);
             if !item.is_nullish() {
                 let part = self.text_of(&item)?;
                 self.charge(part.len())?;
@@ -206,7 +206,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A record compares as its value; a changed value of the scope is still itself.
+    /// A record compares as its value; a changed value of the scope keeps its identity.
     fn without_record(&self, value: &Value<'a>) -> Value<'a> {
         match value {
             Value::Record(record) => Value::json(self.heap.records[*record as usize].0),
@@ -236,7 +236,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(crate) fn loose_equal(&mut self, left: &Value<'a>, right: &Value<'a>) -> Outcome<'a, bool> {
+    pub(crate) fn loose_equal(&mut self, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a, bool> {
         let (left, right) = (self.without_record(left), self.without_record(right));
         Ok(match (&left, &right) {
             (Value::Undefined | Value::Null, Value::Undefined | Value::Null) => true,
@@ -260,8 +260,12 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// `left < right` and its kin; `None` when a side is not a number.
-    pub(crate) fn compare(&mut self, left: &Value<'a>, right: &Value<'a>) -> Outcome<'a, Option<Ordering>> {
+    /// Orders two values as `<` and its relatives do; `None` when a side is NaN.
+    pub(crate) fn compare(
+        &mut self,
+        left: &Value<'a>,
+        right: &Value<'a>,
+    ) -> EvalResult<'a, Option<Ordering>> {
         if let (Value::Number(left), Value::Number(right)) = (left, right) {
             return Ok(left.partial_cmp(right));
         }
@@ -273,10 +277,10 @@ impl<'a> Evaluator<'a> {
         Ok(self.number_of(&left)?.partial_cmp(&self.number_of(&right)?))
     }
 
-    /// How a value is called in an error.
+    /// The name of a value in an error message.
     pub(crate) fn describe(&self, value: &Value<'a>) -> String {
-        match self.plainly(value) {
-            Value::Undefined | Value::Unset => "undefined".to_owned(),
+        match self.effective(value) {
+            Value::Undefined | Value::Uninitialized => "undefined".to_owned(),
             Value::Null => "null".to_owned(),
             Value::Bool(value) => value.to_string(),
             Value::Number(value) => number::to_text(value),

@@ -1,19 +1,19 @@
 //! Sub-expressions.
 //!
-//! **Invariant:** each kind of node has a function of its own, so that the recursion through `evaluate` keeps
-//! small frames also where nothing is optimised.
+//! **Invariant:** each kind of node has a function of its own, so that the recursion through `evaluate` has small
+//! stack frames even in unoptimised builds.
 
 use super::{Evaluator, handle};
-use crate::fault::{ErrorKind, Outcome};
+use crate::exception::{ErrorClass, EvalResult};
 use crate::heap::{Members, PatternRef, RegexObject};
 use crate::number::to_int32;
 use crate::tree::{
-    Binary, Compound, Item, Logical, NameId, Node, NodeId, Property, TargetId, Unary, UpdateAnswer,
+    Binary, Compound, Item, Logical, NameId, Node, NodeId, Property, TargetId, Unary, UpdateForm,
 };
 use crate::value::{Text, Value};
 
 impl<'a> Evaluator<'a> {
-    pub(crate) fn evaluate(&mut self, id: NodeId) -> Outcome<'a> {
+    pub(crate) fn evaluate(&mut self, id: NodeId) -> EvalResult<'a> {
         self.step()?;
         let tree = self.tree;
         let value = match tree.node(id) {
@@ -38,8 +38,8 @@ impl<'a> Evaluator<'a> {
         Ok(value)
     }
 
-    /// Only hands on: whatever lives here lives once per nesting.
-    fn compound_node(&mut self, node: &'a Node, id: NodeId) -> Outcome<'a> {
+    /// Only dispatches: every local variable here would cost stack at every level of nesting.
+    fn compound_node(&mut self, node: &'a Node, id: NodeId) -> EvalResult<'a> {
         match node {
             Node::Member { object, name, .. } => self.member_node(*object, name, id),
             Node::Binary(operator, left, right) => self.binary_node(*operator, *left, *right, id),
@@ -56,11 +56,11 @@ impl<'a> Evaluator<'a> {
             Node::Function(function) => self.closure(*function),
             Node::New { callee, arguments } => self.new_node(*callee, arguments, id),
             Node::Assign { target, value } => self.assign_node(*target, *value, id),
-            Node::Compound { operator, place, value } => {
-                self.compound_assignment(*operator, *place, *value, id)
+            Node::Compound { operator, target, value } => {
+                self.compound_assignment(*operator, *target, *value, id)
             }
-            Node::Update { place, delta, answer } => self.update_node(*place, *delta, *answer, id),
-            Node::Delete(place) => self.delete_node(*place, id),
+            Node::Update { target, delta, form } => self.update_node(*target, *delta, *form, id),
+            Node::Delete(target) => self.delete_node(*target, id),
             Node::Sequence(nodes) => self.sequence_node(nodes),
             Node::Constant(name) => Err(self.constant_error(*name)),
             Node::Number(_)
@@ -75,42 +75,42 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn binary_node(&mut self, operator: Binary, left: NodeId, right: NodeId, id: NodeId) -> Outcome<'a> {
+    fn binary_node(&mut self, operator: Binary, left: NodeId, right: NodeId, id: NodeId) -> EvalResult<'a> {
         let left = self.evaluate(left)?;
         let right = self.evaluate(right)?;
         self.current = id;
         self.binary(operator, &left, &right)
     }
 
-    fn conditional_node(&mut self, test: NodeId, then: NodeId, otherwise: NodeId) -> Outcome<'a> {
+    fn conditional_node(&mut self, test: NodeId, then: NodeId, otherwise: NodeId) -> EvalResult<'a> {
         let test = self.evaluate(test)?;
         let chosen = if self.is_truthy(&test) { then } else { otherwise };
         self.evaluate(chosen)
     }
 
-    fn chain_node(&mut self, inner: NodeId) -> Outcome<'a> {
+    fn chain_node(&mut self, inner: NodeId) -> EvalResult<'a> {
         Ok(self.link(inner)?.unwrap_or(Value::Undefined))
     }
 
-    fn whole_call(&mut self, node: &'a Node, id: NodeId) -> Outcome<'a> {
+    fn whole_call(&mut self, node: &'a Node, id: NodeId) -> EvalResult<'a> {
         Ok(self.call_node(node, id)?.unwrap_or(Value::Undefined))
     }
 
-    fn index_node(&mut self, object: NodeId, index: NodeId, id: NodeId) -> Outcome<'a> {
+    fn index_node(&mut self, object: NodeId, index: NodeId, id: NodeId) -> EvalResult<'a> {
         let object = self.evaluate(object)?;
         let index = self.evaluate(index)?;
         self.current = id;
         self.get_index(&object, &index)
     }
 
-    fn assign_node(&mut self, target: TargetId, value: NodeId, id: NodeId) -> Outcome<'a> {
+    fn assign_node(&mut self, target: TargetId, value: NodeId, id: NodeId) -> EvalResult<'a> {
         let value = self.evaluate(value)?;
         self.current = id;
         self.assign_target(target, value.clone())?;
         Ok(value)
     }
 
-    fn sequence_node(&mut self, nodes: &'a [NodeId]) -> Outcome<'a> {
+    fn sequence_node(&mut self, nodes: &'a [NodeId]) -> EvalResult<'a> {
         let mut value = Value::Undefined;
         for node in nodes {
             value = self.evaluate(*node)?;
@@ -118,20 +118,20 @@ impl<'a> Evaluator<'a> {
         Ok(value)
     }
 
-    pub(super) fn read_slot(&mut self, slot: u32, name: NameId, id: NodeId) -> Outcome<'a> {
+    pub(super) fn read_slot(&mut self, slot: u32, name: NameId, id: NodeId) -> EvalResult<'a> {
         let value = match &self.stack[self.base + slot as usize] {
             Value::Cell(cell) => self.heap.cells[*cell as usize].clone(),
             other => other.clone(),
         };
-        if matches!(value, Value::Unset) {
+        if matches!(value, Value::Uninitialized) {
             self.current = id;
             let name = self.tree.name(name);
-            return Err(self.error(ErrorKind::Reference, format!("`{name}` is used before it has a value")));
+            return Err(self.error(ErrorClass::Reference, format!("`{name}` is used before it has a value")));
         }
         Ok(value)
     }
 
-    fn read_free(&mut self, name: NameId, id: NodeId) -> Outcome<'a> {
+    fn read_free(&mut self, name: NameId, id: NodeId) -> EvalResult<'a> {
         match self.free(name) {
             Some(value) => Ok(value),
             None => {
@@ -142,7 +142,7 @@ impl<'a> Evaluator<'a> {
                     "Promise" => "Promise is not defined: calls answer directly".to_owned(),
                     name => format!("{name} is not defined"),
                 };
-                Err(self.error(ErrorKind::Reference, why))
+                Err(self.error(ErrorClass::Reference, why))
             }
         }
     }
@@ -155,18 +155,18 @@ impl<'a> Evaluator<'a> {
         }
         let scope = self.scope;
         let given = scope.name(self.tree.name(name))?;
-        Some(self.given(given))
+        Some(self.scope_value(given))
     }
 
-    fn member_node(&mut self, object: NodeId, name: &'a str, id: NodeId) -> Outcome<'a> {
+    fn member_node(&mut self, object: NodeId, name: &'a str, id: NodeId) -> EvalResult<'a> {
         let value = self.evaluate(object)?;
         self.current = id;
         self.get_member(&value, name)
     }
 
-    /// One link of an optional chain; `None` when an earlier link found nothing.
+    /// One link of an optional chain; `None` when an earlier link was nullish.
     #[inline(never)]
-    fn link(&mut self, id: NodeId) -> Outcome<'a, Option<Value<'a>>> {
+    fn link(&mut self, id: NodeId) -> EvalResult<'a, Option<Value<'a>>> {
         self.step()?;
         self.descend()?;
         let value = match self.tree.node(id) {
@@ -201,12 +201,12 @@ impl<'a> Evaluator<'a> {
 
     /// Null or undefined, also inside a record.
     fn is_nothing(&self, value: &Value<'a>) -> bool {
-        value.is_nullish() || matches!(value, Value::Record(_)) && self.plainly(value).is_nullish()
+        value.is_nullish() || matches!(value, Value::Record(_)) && self.effective(value).is_nullish()
     }
 
     /// A call, inside an optional chain or not.
     #[inline(never)]
-    fn call_node(&mut self, node: &'a Node, id: NodeId) -> Outcome<'a, Option<Value<'a>>> {
+    fn call_node(&mut self, node: &'a Node, id: NodeId) -> EvalResult<'a, Option<Value<'a>>> {
         let Node::Call { callee, arguments, optional } = node else { return Ok(None) };
         let (this, function) = match self.tree.node(*callee) {
             Node::Member { object, name, optional } => {
@@ -245,7 +245,7 @@ impl<'a> Evaluator<'a> {
     }
 
     #[cold]
-    fn not_callable(&self, callee: NodeId, this: &Value<'a>) -> Box<crate::fault::Failure<'a>> {
+    fn not_callable(&self, callee: NodeId, this: &Value<'a>) -> Box<crate::exception::Exception<'a>> {
         match self.tree.node(callee) {
             Node::Member { name, .. } => {
                 let what = self.describe(this);
@@ -258,12 +258,12 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn logical_node(&mut self, operator: Logical, left: NodeId, right: NodeId) -> Outcome<'a> {
+    fn logical_node(&mut self, operator: Logical, left: NodeId, right: NodeId) -> EvalResult<'a> {
         let value = self.evaluate(left)?;
         if self.decides(operator, &value) { Ok(value) } else { self.evaluate(right) }
     }
 
-    /// Whether the left side is already the answer.
+    /// Whether the left operand decides the result.
     fn decides(&self, operator: Logical, left: &Value<'a>) -> bool {
         match operator {
             Logical::And => !self.is_truthy(left),
@@ -272,7 +272,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn unary_node(&mut self, operator: Unary, inner: NodeId, id: NodeId) -> Outcome<'a> {
+    fn unary_node(&mut self, operator: Unary, inner: NodeId, id: NodeId) -> EvalResult<'a> {
         if operator == Unary::Typeof
             && let Node::Free(name) = self.tree.node(inner)
         {
@@ -291,7 +291,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    fn template_node(&mut self, chunks: &'a [Box<str>], holes: &'a [NodeId]) -> Outcome<'a> {
+    fn template_node(&mut self, chunks: &'a [Box<str>], holes: &'a [NodeId]) -> EvalResult<'a> {
         let mut text = String::new();
         for (position, chunk) in chunks.iter().enumerate() {
             self.charge(chunk.len())?;
@@ -306,7 +306,7 @@ impl<'a> Evaluator<'a> {
         self.new_text(text)
     }
 
-    fn regex_node(&mut self, regex: u32) -> Outcome<'a> {
+    fn regex_node(&mut self, regex: u32) -> EvalResult<'a> {
         self.charge(64)?;
         let tree = self.tree;
         let pattern = PatternRef::Literal(&tree.regexes[regex as usize]);
@@ -314,7 +314,7 @@ impl<'a> Evaluator<'a> {
         Ok(Value::Regex(handle(self.heap.regexes.len() - 1)))
     }
 
-    fn array_node(&mut self, items: &'a [Item]) -> Outcome<'a> {
+    fn array_node(&mut self, items: &'a [Item]) -> EvalResult<'a> {
         self.charge_values(items.len())?;
         let mut values = Vec::with_capacity(items.len());
         for item in items {
@@ -330,7 +330,7 @@ impl<'a> Evaluator<'a> {
         Ok(self.new_array(values))
     }
 
-    fn object_node(&mut self, properties: &'a [Property]) -> Outcome<'a> {
+    fn object_node(&mut self, properties: &'a [Property]) -> EvalResult<'a> {
         self.charge_values(properties.len() * 2)?;
         let mut members = Members::with_capacity(properties.len());
         for property in properties {
@@ -339,11 +339,11 @@ impl<'a> Evaluator<'a> {
         Ok(self.new_plain(members))
     }
 
-    fn property(&mut self, property: &'a Property, members: &mut Members<'a>) -> Outcome<'a, ()> {
+    fn property(&mut self, property: &'a Property, members: &mut Members<'a>) -> EvalResult<'a, ()> {
         match property {
             Property::Named(name, node) => {
                 let value = self.evaluate(*node)?;
-                // In a literal this would set a prototype; there is none to set.
+                // `__proto__` in a literal sets the prototype in JavaScript; here it is ignored.
                 if &**name != "__proto__" {
                     members.set(Text::Borrowed(name), value);
                 }
@@ -362,7 +362,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    fn spread_members(&mut self, value: &Value<'a>, members: &mut Members<'a>) -> Outcome<'a, ()> {
+    fn spread_members(&mut self, value: &Value<'a>, members: &mut Members<'a>) -> EvalResult<'a, ()> {
         for key in self.keys(value)? {
             self.charge_values(4)?;
             self.work(4)?;
@@ -372,7 +372,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    fn new_node(&mut self, callee: NodeId, arguments: &'a [Item], id: NodeId) -> Outcome<'a> {
+    fn new_node(&mut self, callee: NodeId, arguments: &'a [Item], id: NodeId) -> EvalResult<'a> {
         let class = self.evaluate(callee)?;
         let arguments = self.arguments(arguments)?;
         self.current = id;
@@ -385,12 +385,12 @@ impl<'a> Evaluator<'a> {
     fn compound_assignment(
         &mut self,
         operator: Compound,
-        place: NodeId,
+        target: NodeId,
         value: NodeId,
         id: NodeId,
-    ) -> Outcome<'a> {
-        let place = self.place(place)?;
-        let before = self.read_place(&place)?;
+    ) -> EvalResult<'a> {
+        let reference = self.reference(target)?;
+        let before = self.read_reference(&reference)?;
         let after = match operator {
             Compound::Logical(operator) if self.decides(operator, &before) => return Ok(before),
             Compound::Logical(_) => self.evaluate(value)?,
@@ -401,19 +401,19 @@ impl<'a> Evaluator<'a> {
             }
         };
         self.current = id;
-        self.write_place(&place, after.clone())?;
+        self.write_reference(&reference, after.clone())?;
         Ok(after)
     }
 
-    fn update_node(&mut self, place: NodeId, delta: f64, answer: UpdateAnswer, id: NodeId) -> Outcome<'a> {
-        let place = self.place(place)?;
+    fn update_node(&mut self, target: NodeId, delta: f64, form: UpdateForm, id: NodeId) -> EvalResult<'a> {
+        let reference = self.reference(target)?;
         self.current = id;
-        let before = self.read_place(&place)?;
+        let before = self.read_reference(&reference)?;
         let before = self.number_of(&before)?;
-        self.write_place(&place, Value::Number(before + delta))?;
-        Ok(Value::Number(match answer {
-            UpdateAnswer::Before => before,
-            UpdateAnswer::After => before + delta,
+        self.write_reference(&reference, Value::Number(before + delta))?;
+        Ok(Value::Number(match form {
+            UpdateForm::Postfix => before,
+            UpdateForm::Prefix => before + delta,
         }))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::statement::Flow;
+use super::statement::Completion;
 use super::{Evaluator, handle};
-use crate::fault::Outcome;
+use crate::exception::EvalResult;
 use crate::heap::{Closure, CollectionKind};
 use crate::tree::{Body, Frame, Function, FunctionId, Item, Target};
 use crate::value::Value;
@@ -31,7 +31,7 @@ impl<'a> Arguments<'a> {
 
     pub(crate) fn push(&mut self, value: Value<'a>) {
         match self.few.get_mut(self.count) {
-            Some(place) => *place = value,
+            Some(free) => *free = value,
             None => self.more.push(value),
         }
         self.count += 1;
@@ -56,18 +56,18 @@ impl<'a> Arguments<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn run_main(&mut self, main: &'a Function) -> Outcome<'a> {
-        self.stack.resize_with(main.slots as usize, || Value::Unset);
+    pub(super) fn run_main(&mut self, main: &'a Function) -> EvalResult<'a> {
+        self.stack.resize_with(main.slots as usize, || Value::Uninitialized);
         self.enter_frame(&main.frame)?;
         self.run_body(main)
     }
 
-    fn run_body(&mut self, function: &'a Function) -> Outcome<'a> {
+    fn run_body(&mut self, function: &'a Function) -> EvalResult<'a> {
         match &function.body {
             Body::Expression(node) => self.evaluate(*node),
             Body::Block(body) => {
                 for statement in body {
-                    if let Flow::Return(value) = self.execute(*statement)? {
+                    if let Completion::Return(value) = self.execute(*statement)? {
                         return Ok(value);
                     }
                 }
@@ -76,19 +76,19 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Gives the captured variables of a block fresh cells, and makes its functions.
-    pub(super) fn enter_frame(&mut self, frame: &'a Frame) -> Outcome<'a, ()> {
+    /// Allocates cells for the captured variables of a block, and creates its functions.
+    pub(super) fn enter_frame(&mut self, frame: &'a Frame) -> EvalResult<'a, ()> {
         for slot in &frame.vars {
             self.stack[self.base + *slot as usize] = Value::Undefined;
         }
         for slot in &frame.cells {
             self.charge(super::VALUE_BYTES)?;
-            let place = self.base + *slot as usize;
-            let value = std::mem::replace(&mut self.stack[place], Value::Unset);
-            // A parameter or an outer loop's variable keeps its value; a cell is replaced by a new one.
-            let value = if matches!(value, Value::Cell(_)) { Value::Unset } else { value };
+            let position = self.base + *slot as usize;
+            let value = std::mem::replace(&mut self.stack[position], Value::Uninitialized);
+            // A parameter keeps its value; a cell of an earlier iteration is replaced by a new one.
+            let value = if matches!(value, Value::Cell(_)) { Value::Uninitialized } else { value };
             self.heap.cells.push(value);
-            self.stack[place] = Value::Cell(handle(self.heap.cells.len() - 1));
+            self.stack[position] = Value::Cell(handle(self.heap.cells.len() - 1));
         }
         for (_, slot, function) in &frame.functions {
             let value = self.closure(*function)?;
@@ -97,7 +97,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    pub(super) fn closure(&mut self, id: FunctionId) -> Outcome<'a> {
+    pub(super) fn closure(&mut self, id: FunctionId) -> EvalResult<'a> {
         let function = self.tree.function(id);
         self.charge(32 + function.captures.len() * 4)?;
         let captured: Rc<[u32]> = function.captures.iter().map(|(outer, _)| self.cell_of(*outer)).collect();
@@ -105,16 +105,16 @@ impl<'a> Evaluator<'a> {
         Ok(Value::Function(handle(self.heap.functions.len() - 1)))
     }
 
-    /// The cell in a slot; the resolver made sure there is one.
+    /// The cell in a slot, created on first use.
     fn cell_of(&mut self, slot: u32) -> u32 {
-        let place = self.base + slot as usize;
-        if let Value::Cell(cell) = self.stack[place] {
+        let position = self.base + slot as usize;
+        if let Value::Cell(cell) = self.stack[position] {
             return cell;
         }
-        let value = std::mem::replace(&mut self.stack[place], Value::Unset);
+        let value = std::mem::replace(&mut self.stack[position], Value::Uninitialized);
         self.heap.cells.push(value);
         let cell = handle(self.heap.cells.len() - 1);
-        self.stack[place] = Value::Cell(cell);
+        self.stack[position] = Value::Cell(cell);
         cell
     }
 
@@ -123,7 +123,7 @@ impl<'a> Evaluator<'a> {
         callee: &Value<'a>,
         this: &Value<'a>,
         arguments: &Arguments<'a>,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         match callee {
             Value::Function(function) => self.call_closure(*function, arguments),
             Value::Builtin(builtin) if !builtin.is_namespace() => {
@@ -134,9 +134,9 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn call_closure(&mut self, function: u32, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn call_closure(&mut self, function: u32, arguments: &Arguments<'a>) -> EvalResult<'a> {
         self.step()?;
-        // A call puts several frames on the stack of the evaluator; it costs depth like that many nestings.
+        // A call takes as much native stack as several nested sub-expressions.
         const CALL_DEPTH: u32 = 6;
         self.descend_by(CALL_DEPTH)?;
         let (base, start, current) = (self.base, self.stack.len(), self.current);
@@ -148,7 +148,7 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    fn call_in_frame(&mut self, id: u32, arguments: &Arguments<'a>) -> Outcome<'a> {
+    fn call_in_frame(&mut self, id: u32, arguments: &Arguments<'a>) -> EvalResult<'a> {
         let closure = &self.heap.functions[id as usize];
         let function = self.tree.function(closure.function);
         let start = self.stack.len();
@@ -157,7 +157,7 @@ impl<'a> Evaluator<'a> {
                 self.stack.push(arguments.get(position));
             }
         }
-        self.stack.resize_with(start + function.slots as usize, || Value::Unset);
+        self.stack.resize_with(start + function.slots as usize, || Value::Uninitialized);
         for (position, (_, inner)) in function.captures.iter().enumerate() {
             self.stack[start + *inner as usize] =
                 Value::Cell(self.heap.functions[id as usize].captured[position]);
@@ -173,7 +173,7 @@ impl<'a> Evaluator<'a> {
         self.run_body(function)
     }
 
-    fn bind_parameters(&mut self, function: &'a Function, arguments: &Arguments<'a>) -> Outcome<'a, ()> {
+    fn bind_parameters(&mut self, function: &'a Function, arguments: &Arguments<'a>) -> EvalResult<'a, ()> {
         for (position, target) in function.parameters.iter().enumerate() {
             self.assign_target(*target, arguments.get(position))?;
         }
@@ -186,7 +186,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    pub(super) fn arguments(&mut self, items: &'a [Item]) -> Outcome<'a, Arguments<'a>> {
+    pub(super) fn arguments(&mut self, items: &'a [Item]) -> EvalResult<'a, Arguments<'a>> {
         let mut arguments = Arguments::none();
         for item in items {
             match item {
@@ -207,13 +207,13 @@ impl<'a> Evaluator<'a> {
         Ok(arguments)
     }
 
-    /// Everything `for…of`, spread and destructuring see of a value.
-    pub(crate) fn iterate(&mut self, value: &Value<'a>) -> Outcome<'a, Vec<Value<'a>>> {
+    /// The items of an iterable, for `for…of`, spread and destructuring.
+    pub(crate) fn iterate(&mut self, value: &Value<'a>) -> EvalResult<'a, Vec<Value<'a>>> {
         if let Some(length) = self.list_length(value) {
             self.charge_values(length)?;
             return Ok((0..length).map(|position| self.list_item(value, position)).collect());
         }
-        match self.plainly(value) {
+        match self.effective(value) {
             Value::Text(text) => {
                 let count = text.chars().count();
                 self.charge_values(count)?;
@@ -243,10 +243,10 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The name of a plain target, for fast paths.
+    /// The slot of a target that is a local variable, for fast paths.
     pub(super) fn slot_of(&self, target: crate::tree::TargetId) -> Option<u32> {
         match self.tree.target(target) {
-            Target::Place(node) => match self.tree.node(*node) {
+            Target::Simple(node) => match self.tree.node(*node) {
                 crate::tree::Node::Local(slot, _) => Some(*slot),
                 _ => None,
             },

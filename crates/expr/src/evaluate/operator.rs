@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use super::Evaluator;
 use crate::builtins::Builtin;
-use crate::fault::{ErrorKind, Outcome};
+use crate::exception::{ErrorClass, EvalResult};
 use crate::heap::CollectionKind;
 use crate::number::{to_int32, to_uint32};
 use crate::tree::Binary;
 use crate::value::{Text, Value};
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn binary(&mut self, operator: Binary, left: &Value<'a>, right: &Value<'a>) -> Outcome<'a> {
+    pub(super) fn binary(&mut self, operator: Binary, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a> {
         Ok(match operator {
             Binary::StrictEqual => Value::Bool(self.equal_texts_charged(left, right)?),
             Binary::StrictNotEqual => Value::Bool(!self.equal_texts_charged(left, right)?),
@@ -45,7 +45,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    fn equal_texts_charged(&mut self, left: &Value<'a>, right: &Value<'a>) -> Outcome<'a, bool> {
+    fn equal_texts_charged(&mut self, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a, bool> {
         if let (Value::Text(left), Value::Text(right)) = (left, right)
             && left.len() == right.len()
         {
@@ -54,7 +54,7 @@ impl<'a> Evaluator<'a> {
         Ok(self.strict_equal(left, right))
     }
 
-    fn add(&mut self, left: &Value<'a>, right: &Value<'a>) -> Outcome<'a> {
+    fn add(&mut self, left: &Value<'a>, right: &Value<'a>) -> EvalResult<'a> {
         if let (Value::Number(left), Value::Number(right)) = (left, right) {
             return Ok(Value::Number(left + right));
         }
@@ -66,7 +66,7 @@ impl<'a> Evaluator<'a> {
         Ok(Value::Number(self.number_of(&left)? + self.number_of(&right)?))
     }
 
-    pub(crate) fn concatenate(&mut self, left: &Text<'a>, right: &Text<'a>) -> Outcome<'a, Text<'a>> {
+    pub(crate) fn concatenate(&mut self, left: &Text<'a>, right: &Text<'a>) -> EvalResult<'a, Text<'a>> {
         if right.is_empty() {
             return Ok(left.clone());
         }
@@ -82,7 +82,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `name in object`
-    fn has(&mut self, name: &Value<'a>, object: &Value<'a>) -> Outcome<'a, bool> {
+    fn has(&mut self, name: &Value<'a>, object: &Value<'a>) -> EvalResult<'a, bool> {
         if !self.is_object_like(object) {
             let what = self.describe(object);
             return Err(self.type_error(format!("`in` needs an object on its right, not {what}")));
@@ -94,7 +94,7 @@ impl<'a> Evaluator<'a> {
         Ok(!matches!(self.get_member(object, &name)?, Value::Undefined))
     }
 
-    fn instance_of(&mut self, value: &Value<'a>, class: &Value<'a>) -> Outcome<'a, bool> {
+    fn instance_of(&mut self, value: &Value<'a>, class: &Value<'a>) -> EvalResult<'a, bool> {
         let Value::Builtin(class) = class else {
             if class.is_callable() {
                 return Ok(false);
@@ -104,7 +104,7 @@ impl<'a> Evaluator<'a> {
         if class.is_namespace() {
             return Err(self.type_error("`instanceof` needs a constructor on its right"));
         }
-        let value = self.plainly(value);
+        let value = self.effective(value);
         let kind = match &value {
             Value::Plain(plain) => self.heap.plains[*plain as usize].error.as_ref().map(|error| error.kind),
             _ => None,
@@ -117,11 +117,11 @@ impl<'a> Evaluator<'a> {
             Builtin::Array => self.is_list(&value),
             Builtin::Object => self.is_object_like(&value),
             Builtin::Error => kind.is_some(),
-            Builtin::TypeError => kind == Some(ErrorKind::Type),
-            Builtin::RangeError => kind == Some(ErrorKind::Range),
-            Builtin::ReferenceError => kind == Some(ErrorKind::Reference),
-            Builtin::SyntaxError => kind == Some(ErrorKind::Syntax),
-            Builtin::UriError => kind == Some(ErrorKind::Uri),
+            Builtin::TypeError => kind == Some(ErrorClass::Type),
+            Builtin::RangeError => kind == Some(ErrorClass::Range),
+            Builtin::ReferenceError => kind == Some(ErrorClass::Reference),
+            Builtin::SyntaxError => kind == Some(ErrorClass::Syntax),
+            Builtin::UriError => kind == Some(ErrorClass::Uri),
             Builtin::Set => collection == Some(CollectionKind::Set),
             Builtin::Map => collection == Some(CollectionKind::Map),
             Builtin::RegExp => matches!(value, Value::Regex(_)),

@@ -1,68 +1,72 @@
 //! Statements.
 
 use super::{Evaluator, handle};
-use crate::fault::{ErrorKind, Failure, Outcome};
-use crate::heap::{ErrorObject, Members, Plain};
+use crate::exception::{ErrorClass, EvalResult, Exception};
+use crate::heap::{ErrorObject, Members, PlainObject};
 use crate::tree::{
-    Case, Declaration, Frame, Handler, NameId, NodeId, Over, Statement, StatementId, TargetId,
+    Case, Declaration, EachKind, Frame, Handler, NameId, NodeId, Statement, StatementId, TargetId,
 };
 use crate::value::{Text, Value};
 
-/// How a statement ends.
-pub(super) enum Flow<'a> {
+/// How a statement completes.
+pub(super) enum Completion<'a> {
     Normal,
     Return(Value<'a>),
     Break(Option<NameId>),
     Continue(Option<NameId>),
 }
 
-/// What a loop does after one turn of its body.
-enum Turn<'a> {
-    Next,
-    Leave,
-    Pass(Flow<'a>),
+/// What a loop does after one iteration.
+enum LoopStep<'a> {
+    Continue,
+    Break,
+    Propagate(Completion<'a>),
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn execute(&mut self, id: StatementId) -> Outcome<'a, Flow<'a>> {
+    pub(super) fn execute(&mut self, id: StatementId) -> EvalResult<'a, Completion<'a>> {
         self.execute_labeled(id, &[])
     }
 
-    fn execute_labeled(&mut self, id: StatementId, labels: &[NameId]) -> Outcome<'a, Flow<'a>> {
+    fn execute_labeled(&mut self, id: StatementId, labels: &[NameId]) -> EvalResult<'a, Completion<'a>> {
         self.step()?;
         let tree = self.tree;
         match tree.statement(id) {
-            Statement::Empty => Ok(Flow::Normal),
+            Statement::Empty => Ok(Completion::Normal),
             Statement::Expression(node) => {
                 self.completion = self.evaluate(*node)?;
-                Ok(Flow::Normal)
+                Ok(Completion::Normal)
             }
             Statement::Declare { kind, items } => self.declare(*kind, items),
-            Statement::Return(None) => Ok(Flow::Return(Value::Undefined)),
-            Statement::Return(Some(node)) => Ok(Flow::Return(self.evaluate(*node)?)),
+            Statement::Return(None) => Ok(Completion::Return(Value::Undefined)),
+            Statement::Return(Some(node)) => Ok(Completion::Return(self.evaluate(*node)?)),
             Statement::Throw(node) => {
                 let value = self.evaluate(*node)?;
-                Err(Box::new(Failure::Thrown { value, span: self.tree.span(*node) }))
+                Err(Box::new(Exception::Thrown { value, span: self.tree.span(*node) }))
             }
-            Statement::Break(jump) => Ok(Flow::Break(jump.label)),
-            Statement::Continue(jump) => Ok(Flow::Continue(jump.label)),
+            Statement::Break(jump) => Ok(Completion::Break(jump.label)),
+            Statement::Continue(jump) => Ok(Completion::Continue(jump.label)),
             nested => {
                 self.descend()?;
-                let flow = self.execute_nested(nested, labels)?;
+                let completion = self.execute_nested(nested, labels)?;
                 self.ascend();
-                Ok(flow)
+                Ok(completion)
             }
         }
     }
 
-    fn execute_nested(&mut self, statement: &'a Statement, labels: &[NameId]) -> Outcome<'a, Flow<'a>> {
+    fn execute_nested(
+        &mut self,
+        statement: &'a Statement,
+        labels: &[NameId],
+    ) -> EvalResult<'a, Completion<'a>> {
         match statement {
             Statement::If { test, then, otherwise } => {
                 let test = self.evaluate(*test)?;
                 if self.is_truthy(&test) {
                     self.execute(*then)
                 } else {
-                    otherwise.map_or(Ok(Flow::Normal), |otherwise| self.execute(otherwise))
+                    otherwise.map_or(Ok(Completion::Normal), |otherwise| self.execute(otherwise))
                 }
             }
             Statement::Block { frame, body } => {
@@ -72,8 +76,8 @@ impl<'a> Evaluator<'a> {
             Statement::For { frame, start, test, update, body } => {
                 self.run_for(frame, *start, (*test, *update), *body, labels)
             }
-            Statement::Each { frame, over, target, subject, body, .. } => {
-                self.run_each(frame, *over, *target, *subject, *body, labels)
+            Statement::Each { frame, kind, target, subject, body, .. } => {
+                self.run_each(frame, *kind, *target, *subject, *body, labels)
             }
             Statement::While { test, body } => self.run_while(*test, *body, labels),
             Statement::DoWhile { test, body } => self.run_do_while(*test, *body, labels),
@@ -86,25 +90,25 @@ impl<'a> Evaluator<'a> {
             | Statement::Return(_)
             | Statement::Throw(_)
             | Statement::Break(_)
-            | Statement::Continue(_) => Ok(Flow::Normal),
+            | Statement::Continue(_) => Ok(Completion::Normal),
         }
     }
 
-    fn run_statements(&mut self, body: &'a [StatementId]) -> Outcome<'a, Flow<'a>> {
+    fn run_statements(&mut self, body: &'a [StatementId]) -> EvalResult<'a, Completion<'a>> {
         for statement in body {
             match self.execute(*statement)? {
-                Flow::Normal => {}
+                Completion::Normal => {}
                 other => return Ok(other),
             }
         }
-        Ok(Flow::Normal)
+        Ok(Completion::Normal)
     }
 
     fn declare(
         &mut self,
         kind: Declaration,
         items: &'a [(TargetId, Option<NodeId>)],
-    ) -> Outcome<'a, Flow<'a>> {
+    ) -> EvalResult<'a, Completion<'a>> {
         for (target, value) in items {
             let value = match value {
                 Some(node) => self.evaluate(*node)?,
@@ -113,52 +117,69 @@ impl<'a> Evaluator<'a> {
             };
             self.assign_target(*target, value)?;
         }
-        Ok(Flow::Normal)
+        Ok(Completion::Normal)
     }
 
-    fn run_labeled(&mut self, label: NameId, body: StatementId, labels: &[NameId]) -> Outcome<'a, Flow<'a>> {
+    fn run_labeled(
+        &mut self,
+        label: NameId,
+        body: StatementId,
+        labels: &[NameId],
+    ) -> EvalResult<'a, Completion<'a>> {
         let mut all = labels.to_vec();
         all.push(label);
         match self.execute_labeled(body, &all)? {
-            Flow::Break(Some(left)) if left == label => Ok(Flow::Normal),
+            Completion::Break(Some(left)) if left == label => Ok(Completion::Normal),
             other => Ok(other),
         }
     }
 
-    /// One turn of a loop's body.
-    fn turn(&mut self, body: StatementId, labels: &[NameId]) -> Outcome<'a, Turn<'a>> {
+    /// Runs one iteration of a loop's body.
+    fn run_loop_body(&mut self, body: StatementId, labels: &[NameId]) -> EvalResult<'a, LoopStep<'a>> {
         Ok(match self.execute(body)? {
-            Flow::Normal | Flow::Continue(None) => Turn::Next,
-            Flow::Break(None) => Turn::Leave,
-            Flow::Continue(Some(label)) if labels.contains(&label) => Turn::Next,
-            flow @ (Flow::Return(_) | Flow::Break(Some(_)) | Flow::Continue(Some(_))) => Turn::Pass(flow),
+            Completion::Normal | Completion::Continue(None) => LoopStep::Continue,
+            Completion::Break(None) => LoopStep::Break,
+            Completion::Continue(Some(label)) if labels.contains(&label) => LoopStep::Continue,
+            completion @ (Completion::Return(_)
+            | Completion::Break(Some(_))
+            | Completion::Continue(Some(_))) => LoopStep::Propagate(completion),
         })
     }
 
-    fn run_while(&mut self, test: NodeId, body: StatementId, labels: &[NameId]) -> Outcome<'a, Flow<'a>> {
+    fn run_while(
+        &mut self,
+        test: NodeId,
+        body: StatementId,
+        labels: &[NameId],
+    ) -> EvalResult<'a, Completion<'a>> {
         loop {
             let value = self.evaluate(test)?;
             if !self.is_truthy(&value) {
-                return Ok(Flow::Normal);
+                return Ok(Completion::Normal);
             }
-            match self.turn(body, labels)? {
-                Turn::Next => {}
-                Turn::Leave => return Ok(Flow::Normal),
-                Turn::Pass(flow) => return Ok(flow),
+            match self.run_loop_body(body, labels)? {
+                LoopStep::Continue => {}
+                LoopStep::Break => return Ok(Completion::Normal),
+                LoopStep::Propagate(completion) => return Ok(completion),
             }
         }
     }
 
-    fn run_do_while(&mut self, test: NodeId, body: StatementId, labels: &[NameId]) -> Outcome<'a, Flow<'a>> {
+    fn run_do_while(
+        &mut self,
+        test: NodeId,
+        body: StatementId,
+        labels: &[NameId],
+    ) -> EvalResult<'a, Completion<'a>> {
         loop {
-            match self.turn(body, labels)? {
-                Turn::Next => {}
-                Turn::Leave => return Ok(Flow::Normal),
-                Turn::Pass(flow) => return Ok(flow),
+            match self.run_loop_body(body, labels)? {
+                LoopStep::Continue => {}
+                LoopStep::Break => return Ok(Completion::Normal),
+                LoopStep::Propagate(completion) => return Ok(completion),
             }
             let value = self.evaluate(test)?;
             if !self.is_truthy(&value) {
-                return Ok(Flow::Normal);
+                return Ok(Completion::Normal);
             }
         }
     }
@@ -170,7 +191,7 @@ impl<'a> Evaluator<'a> {
         (test, update): (Option<NodeId>, Option<NodeId>),
         body: StatementId,
         labels: &[NameId],
-    ) -> Outcome<'a, Flow<'a>> {
+    ) -> EvalResult<'a, Completion<'a>> {
         self.enter_frame(frame)?;
         if let Some(start) = start {
             self.execute(start)?;
@@ -179,13 +200,13 @@ impl<'a> Evaluator<'a> {
             if let Some(test) = test {
                 let value = self.evaluate(test)?;
                 if !self.is_truthy(&value) {
-                    return Ok(Flow::Normal);
+                    return Ok(Completion::Normal);
                 }
             }
-            match self.turn(body, labels)? {
-                Turn::Next => {}
-                Turn::Leave => return Ok(Flow::Normal),
-                Turn::Pass(flow) => return Ok(flow),
+            match self.run_loop_body(body, labels)? {
+                LoopStep::Continue => {}
+                LoopStep::Break => return Ok(Completion::Normal),
+                LoopStep::Propagate(completion) => return Ok(completion),
             }
             self.renew_cells(frame)?;
             if let Some(update) = update {
@@ -196,15 +217,15 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Each turn of a `for` has variables of its own, which start with the values of the turn before.
-    fn renew_cells(&mut self, frame: &'a Frame) -> Outcome<'a, ()> {
+    /// Each iteration of a `for` has variables of its own, which start with the values of the iteration before.
+    fn renew_cells(&mut self, frame: &'a Frame) -> EvalResult<'a, ()> {
         for slot in &frame.cells {
             self.charge(super::VALUE_BYTES)?;
-            let place = self.base + *slot as usize;
-            if let Value::Cell(cell) = self.stack[place] {
+            let position = self.base + *slot as usize;
+            if let Value::Cell(cell) = self.stack[position] {
                 let value = self.heap.cells[cell as usize].clone();
                 self.heap.cells.push(value);
-                self.stack[place] = Value::Cell(handle(self.heap.cells.len() - 1));
+                self.stack[position] = Value::Cell(handle(self.heap.cells.len() - 1));
             }
         }
         Ok(())
@@ -213,40 +234,45 @@ impl<'a> Evaluator<'a> {
     fn run_each(
         &mut self,
         frame: &'a Frame,
-        over: Over,
+        kind: EachKind,
         target: TargetId,
         subject: NodeId,
         body: StatementId,
         labels: &[NameId],
-    ) -> Outcome<'a, Flow<'a>> {
+    ) -> EvalResult<'a, Completion<'a>> {
         let value = self.evaluate(subject)?;
         self.current = subject;
-        let listed = over == Over::Items && self.is_list(&value);
-        let items = match over {
-            Over::Items if listed => Vec::new(),
-            Over::Items => self.iterate(&value)?,
-            Over::Keys => self.keys(&value)?.into_iter().map(Value::Text).collect(),
+        let listed = kind == EachKind::Of && self.is_list(&value);
+        let items = match kind {
+            EachKind::Of if listed => Vec::new(),
+            EachKind::Of => self.iterate(&value)?,
+            EachKind::In => self.keys(&value)?.into_iter().map(Value::Text).collect(),
         };
         let mut position = 0;
         loop {
-            // A list may grow or shrink while it is walked.
+            // The body may change the length of the list.
             let length = if listed { self.list_length(&value).unwrap_or(0) } else { items.len() };
             if position >= length {
-                return Ok(Flow::Normal);
+                return Ok(Completion::Normal);
             }
             let item = if listed { self.list_item(&value, position) } else { items[position].clone() };
             position += 1;
             self.enter_frame(frame)?;
             self.assign_target(target, item)?;
-            match self.turn(body, labels)? {
-                Turn::Next => {}
-                Turn::Leave => return Ok(Flow::Normal),
-                Turn::Pass(flow) => return Ok(flow),
+            match self.run_loop_body(body, labels)? {
+                LoopStep::Continue => {}
+                LoopStep::Break => return Ok(Completion::Normal),
+                LoopStep::Propagate(completion) => return Ok(completion),
             }
         }
     }
 
-    fn run_switch(&mut self, frame: &'a Frame, subject: NodeId, cases: &'a [Case]) -> Outcome<'a, Flow<'a>> {
+    fn run_switch(
+        &mut self,
+        frame: &'a Frame,
+        subject: NodeId,
+        cases: &'a [Case],
+    ) -> EvalResult<'a, Completion<'a>> {
         let subject = self.evaluate(subject)?;
         self.enter_frame(frame)?;
         let mut found = None;
@@ -260,16 +286,16 @@ impl<'a> Evaluator<'a> {
             }
         }
         let Some(start) = found.or_else(|| cases.iter().position(|case| case.test.is_none())) else {
-            return Ok(Flow::Normal);
+            return Ok(Completion::Normal);
         };
         for case in &cases[start..] {
             match self.run_statements(&case.body)? {
-                Flow::Normal => {}
-                Flow::Break(None) => return Ok(Flow::Normal),
+                Completion::Normal => {}
+                Completion::Break(None) => return Ok(Completion::Normal),
                 other => return Ok(other),
             }
         }
-        Ok(Flow::Normal)
+        Ok(Completion::Normal)
     }
 
     fn run_try(
@@ -277,7 +303,7 @@ impl<'a> Evaluator<'a> {
         body: StatementId,
         handler: Option<&'a Handler>,
         finalizer: Option<StatementId>,
-    ) -> Outcome<'a, Flow<'a>> {
+    ) -> EvalResult<'a, Completion<'a>> {
         let (base, height, depth) = (self.base, self.stack.len(), self.depth_left);
         let restore = |evaluator: &mut Self| {
             evaluator.base = base;
@@ -288,32 +314,32 @@ impl<'a> Evaluator<'a> {
         let mut result = self.execute(body);
         if let Some(handler) = handler {
             result = match result {
-                Err(failure) if !matches!(*failure, Failure::Budget { .. }) => {
+                Err(exception) if !matches!(*exception, Exception::Budget { .. }) => {
                     restore(self);
-                    self.handle(handler, *failure)
+                    self.handle(handler, *exception)
                 }
                 other => other,
             };
         }
         let Some(finalizer) = finalizer else { return result };
-        if matches!(&result, Err(failure) if matches!(**failure, Failure::Budget { .. })) {
+        if matches!(&result, Err(exception) if matches!(**exception, Exception::Budget { .. })) {
             return result;
         }
         restore(self);
         match self.execute(finalizer)? {
-            Flow::Normal => result,
+            Completion::Normal => result,
             other => Ok(other),
         }
     }
 
-    fn handle(&mut self, handler: &'a Handler, failure: Failure<'a>) -> Outcome<'a, Flow<'a>> {
-        let value = match failure {
-            Failure::Thrown { value, .. } => value,
-            Failure::Error { kind, message, .. } => {
+    fn handle(&mut self, handler: &'a Handler, exception: Exception<'a>) -> EvalResult<'a, Completion<'a>> {
+        let value = match exception {
+            Exception::Thrown { value, .. } => value,
+            Exception::Error { kind, message, .. } => {
                 self.charge(message.len())?;
                 self.new_error(kind, Text::Shared(message.into()))?
             }
-            budget @ Failure::Budget { .. } => return Err(Box::new(budget)),
+            budget @ Exception::Budget { .. } => return Err(Box::new(budget)),
         };
         self.enter_frame(&handler.frame)?;
         if let Some(parameter) = handler.parameter {
@@ -322,9 +348,9 @@ impl<'a> Evaluator<'a> {
         self.execute(handler.body)
     }
 
-    pub(crate) fn new_error(&mut self, kind: ErrorKind, message: Text<'a>) -> Outcome<'a> {
+    pub(crate) fn new_error(&mut self, kind: ErrorClass, message: Text<'a>) -> EvalResult<'a> {
         self.charge(128)?;
-        self.heap.plains.push(Plain {
+        self.heap.plains.push(PlainObject {
             members: Members::default(),
             error: Some(ErrorObject { kind, message }),
             frozen: false,

@@ -4,8 +4,8 @@ use super::{Parsed, Parser};
 use crate::pattern::Pattern;
 use crate::span::Span;
 use crate::syntax_error::SyntaxError;
-use crate::token::{Kind, Mark};
-use crate::tree::{Binary, Compound, Item, Logical, Node, NodeId, Property, Unary, UpdateAnswer};
+use crate::token::{Punctuator, TokenKind};
+use crate::tree::{Binary, Compound, Item, Logical, Node, NodeId, Unary, UpdateForm};
 
 #[derive(Clone, Copy)]
 enum Infix {
@@ -17,11 +17,11 @@ impl<'s> Parser<'s> {
     /// An expression that may hold commas.
     pub(super) fn expression(&mut self) -> Parsed<NodeId> {
         let first = self.assignment()?;
-        if !self.is(Mark::Comma) {
+        if !self.is(Punctuator::Comma) {
             return Ok(first);
         }
         let mut nodes = vec![first];
-        while self.accept(Mark::Comma) {
+        while self.accept(Punctuator::Comma) {
             nodes.push(self.assignment()?);
         }
         let span = self.tree.span(first).to(self.before());
@@ -42,37 +42,37 @@ impl<'s> Parser<'s> {
         }
         let start = self.span();
         let left = self.conditional()?;
-        if self.is(Mark::Equal) {
+        if self.is(Punctuator::Equal) {
             let target = self.target_from(left)?;
             self.advance();
             let value = self.assignment()?;
             return self.add(Node::Assign { target, value }, start.to(self.before()));
         }
         let Some(operator) = self.compound() else { return Ok(left) };
-        self.require_place(left)?;
+        self.require_simple_target(left)?;
         self.advance();
         let value = self.assignment()?;
-        self.add(Node::Compound { operator, place: left, value }, start.to(self.before()))
+        self.add(Node::Compound { operator, target: left, value }, start.to(self.before()))
     }
 
     fn compound(&self) -> Option<Compound> {
-        let Kind::Mark(mark) = self.kind() else { return None };
-        let operator = match mark {
-            Mark::PlusEqual => Binary::Add,
-            Mark::MinusEqual => Binary::Subtract,
-            Mark::StarEqual => Binary::Multiply,
-            Mark::StarStarEqual => Binary::Power,
-            Mark::SlashEqual => Binary::Divide,
-            Mark::PercentEqual => Binary::Remainder,
-            Mark::AmpersandEqual => Binary::BitAnd,
-            Mark::PipeEqual => Binary::BitOr,
-            Mark::CaretEqual => Binary::BitXor,
-            Mark::ShiftLeftEqual => Binary::ShiftLeft,
-            Mark::ShiftRightEqual => Binary::ShiftRight,
-            Mark::ShiftRightZeroEqual => Binary::ShiftRightZero,
-            Mark::AndEqual => return Some(Compound::Logical(Logical::And)),
-            Mark::OrEqual => return Some(Compound::Logical(Logical::Or)),
-            Mark::NullishEqual => return Some(Compound::Logical(Logical::Nullish)),
+        let TokenKind::Punctuator(punctuator) = self.kind() else { return None };
+        let operator = match punctuator {
+            Punctuator::PlusEqual => Binary::Add,
+            Punctuator::MinusEqual => Binary::Subtract,
+            Punctuator::StarEqual => Binary::Multiply,
+            Punctuator::StarStarEqual => Binary::Power,
+            Punctuator::SlashEqual => Binary::Divide,
+            Punctuator::PercentEqual => Binary::Remainder,
+            Punctuator::AmpersandEqual => Binary::BitAnd,
+            Punctuator::PipeEqual => Binary::BitOr,
+            Punctuator::CaretEqual => Binary::BitXor,
+            Punctuator::ShiftLeftEqual => Binary::ShiftLeft,
+            Punctuator::ShiftRightEqual => Binary::ShiftRight,
+            Punctuator::ShiftRightZeroEqual => Binary::ShiftRightZero,
+            Punctuator::AndEqual => return Some(Compound::Logical(Logical::And)),
+            Punctuator::OrEqual => return Some(Compound::Logical(Logical::Or)),
+            Punctuator::NullishEqual => return Some(Compound::Logical(Logical::Nullish)),
             _ => return None,
         };
         Some(Compound::Arithmetic(operator))
@@ -81,66 +81,66 @@ impl<'s> Parser<'s> {
     fn conditional(&mut self) -> Parsed<NodeId> {
         let start = self.span();
         let test = self.binary(0)?;
-        if !self.accept(Mark::Question) {
+        if !self.accept(Punctuator::Question) {
             return Ok(test);
         }
         let no_in = std::mem::take(&mut self.no_in);
         let then = self.assignment()?;
         self.no_in = no_in;
-        self.expect(Mark::Colon, "`:`")?;
+        self.expect(Punctuator::Colon, "`:`")?;
         let otherwise = self.assignment()?;
         self.add(Node::Conditional { test, then, otherwise }, start.to(self.before()))
     }
 
     fn infix(&self) -> Option<(u8, Infix)> {
         let binary = |precedence, operator| Some((precedence, Infix::Binary(operator)));
-        let Kind::Mark(mark) = self.kind() else {
+        let TokenKind::Punctuator(punctuator) = self.kind() else {
             return match self.word() {
                 Some("instanceof") => binary(8, Binary::InstanceOf),
                 Some("in") if !self.no_in => binary(8, Binary::In),
                 Some(_) | None => None,
             };
         };
-        match mark {
-            Mark::Nullish => Some((1, Infix::Logical(Logical::Nullish))),
-            Mark::Or => Some((2, Infix::Logical(Logical::Or))),
-            Mark::And => Some((3, Infix::Logical(Logical::And))),
-            Mark::Pipe => binary(4, Binary::BitOr),
-            Mark::Caret => binary(5, Binary::BitXor),
-            Mark::Ampersand => binary(6, Binary::BitAnd),
-            Mark::LooseEqual => binary(7, Binary::LooseEqual),
-            Mark::LooseNotEqual => binary(7, Binary::LooseNotEqual),
-            Mark::StrictEqual => binary(7, Binary::StrictEqual),
-            Mark::StrictNotEqual => binary(7, Binary::StrictNotEqual),
-            Mark::Less => binary(8, Binary::Less),
-            Mark::LessEqual => binary(8, Binary::LessEqual),
-            Mark::Greater => binary(8, Binary::Greater),
-            Mark::GreaterEqual => binary(8, Binary::GreaterEqual),
-            Mark::ShiftLeft => binary(9, Binary::ShiftLeft),
-            Mark::ShiftRight => binary(9, Binary::ShiftRight),
-            Mark::ShiftRightZero => binary(9, Binary::ShiftRightZero),
-            Mark::Plus => binary(10, Binary::Add),
-            Mark::Minus => binary(10, Binary::Subtract),
-            Mark::Star => binary(11, Binary::Multiply),
-            Mark::Slash => binary(11, Binary::Divide),
-            Mark::Percent => binary(11, Binary::Remainder),
-            Mark::StarStar => binary(12, Binary::Power),
+        match punctuator {
+            Punctuator::Nullish => Some((1, Infix::Logical(Logical::Nullish))),
+            Punctuator::Or => Some((2, Infix::Logical(Logical::Or))),
+            Punctuator::And => Some((3, Infix::Logical(Logical::And))),
+            Punctuator::Pipe => binary(4, Binary::BitOr),
+            Punctuator::Caret => binary(5, Binary::BitXor),
+            Punctuator::Ampersand => binary(6, Binary::BitAnd),
+            Punctuator::LooseEqual => binary(7, Binary::LooseEqual),
+            Punctuator::LooseNotEqual => binary(7, Binary::LooseNotEqual),
+            Punctuator::StrictEqual => binary(7, Binary::StrictEqual),
+            Punctuator::StrictNotEqual => binary(7, Binary::StrictNotEqual),
+            Punctuator::Less => binary(8, Binary::Less),
+            Punctuator::LessEqual => binary(8, Binary::LessEqual),
+            Punctuator::Greater => binary(8, Binary::Greater),
+            Punctuator::GreaterEqual => binary(8, Binary::GreaterEqual),
+            Punctuator::ShiftLeft => binary(9, Binary::ShiftLeft),
+            Punctuator::ShiftRight => binary(9, Binary::ShiftRight),
+            Punctuator::ShiftRightZero => binary(9, Binary::ShiftRightZero),
+            Punctuator::Plus => binary(10, Binary::Add),
+            Punctuator::Minus => binary(10, Binary::Subtract),
+            Punctuator::Star => binary(11, Binary::Multiply),
+            Punctuator::Slash => binary(11, Binary::Divide),
+            Punctuator::Percent => binary(11, Binary::Remainder),
+            Punctuator::StarStar => binary(12, Binary::Power),
             _ => None,
         }
     }
 
     fn binary(&mut self, least: u8) -> Parsed<NodeId> {
         let start = self.span();
-        let parenthesised = self.is(Mark::ParenOpen);
+        let parenthesised = self.is(Punctuator::ParenOpen);
         let mut left = self.unary()?;
-        let mut left_parenthesised =
-            parenthesised && self.tokens[self.at.saturating_sub(1)].kind == Kind::Mark(Mark::ParenClose);
+        let mut left_parenthesised = parenthesised
+            && self.tokens[self.at.saturating_sub(1)].kind == TokenKind::Punctuator(Punctuator::ParenClose);
         while let Some((precedence, infix)) = self.infix() {
             if precedence <= least {
                 break;
             }
             let operator_span = self.advance();
-            let right_start_paren = self.is(Mark::ParenOpen);
+            let right_start_paren = self.is(Punctuator::ParenOpen);
             let right = match infix {
                 Infix::Binary(Binary::Power) => {
                     if matches!(self.tree.node(left), Node::Unary(..)) && !left_parenthesised {
@@ -154,7 +154,8 @@ impl<'s> Parser<'s> {
                 Infix::Binary(_) | Infix::Logical(_) => self.binary(precedence)?,
             };
             let right_parenthesised = right_start_paren
-                && self.tokens[self.at.saturating_sub(1)].kind == Kind::Mark(Mark::ParenClose);
+                && self.tokens[self.at.saturating_sub(1)].kind
+                    == TokenKind::Punctuator(Punctuator::ParenClose);
             let span = start.to(self.before());
             let node = match infix {
                 Infix::Binary(operator) => Node::Binary(operator, left, right),
@@ -174,7 +175,7 @@ impl<'s> Parser<'s> {
         Ok(left)
     }
 
-    /// `a ?? b || c` needs parentheses in JavaScript, because nobody knows what it means.
+    /// `a ?? b || c` needs parentheses in JavaScript.
     fn refuse_mixed_nullish(
         &self,
         operator: Logical,
@@ -197,25 +198,25 @@ impl<'s> Parser<'s> {
     fn unary(&mut self) -> Parsed<NodeId> {
         let start = self.span();
         let operator = match self.kind() {
-            Kind::Mark(Mark::Not) => Unary::Not,
-            Kind::Mark(Mark::Minus) => Unary::Minus,
-            Kind::Mark(Mark::Plus) => Unary::Plus,
-            Kind::Mark(Mark::Tilde) => Unary::BitNot,
-            Kind::Mark(mark @ (Mark::Increment | Mark::Decrement)) => {
-                let delta = if *mark == Mark::Increment { 1.0 } else { -1.0 };
+            TokenKind::Punctuator(Punctuator::Not) => Unary::Not,
+            TokenKind::Punctuator(Punctuator::Minus) => Unary::Minus,
+            TokenKind::Punctuator(Punctuator::Plus) => Unary::Plus,
+            TokenKind::Punctuator(Punctuator::Tilde) => Unary::BitNot,
+            TokenKind::Punctuator(punctuator @ (Punctuator::Increment | Punctuator::Decrement)) => {
+                let delta = if *punctuator == Punctuator::Increment { 1.0 } else { -1.0 };
                 self.advance();
-                let place = self.nested_unary()?;
-                self.require_place(place)?;
+                let target = self.nested_unary()?;
+                self.require_simple_target(target)?;
                 let span = start.to(self.before());
-                return self.add(Node::Update { place, delta, answer: UpdateAnswer::After }, span);
+                return self.add(Node::Update { target, delta, form: UpdateForm::Prefix }, span);
             }
-            Kind::Word => match self.word() {
+            TokenKind::Word => match self.word() {
                 Some("typeof") => Unary::Typeof,
                 Some("void") => Unary::Void,
                 Some("delete") => {
                     self.advance();
-                    let place = self.nested_unary()?;
-                    return self.add(Node::Delete(place), start.to(self.before()));
+                    let target = self.nested_unary()?;
+                    return self.add(Node::Delete(target), start.to(self.before()));
                 }
                 Some("await") => {
                     return Err(SyntaxError::with_help(
@@ -244,13 +245,13 @@ impl<'s> Parser<'s> {
         let start = self.span();
         let node = self.chain()?;
         let delta = match self.kind() {
-            Kind::Mark(Mark::Increment) if !self.token().after_newline => 1.0,
-            Kind::Mark(Mark::Decrement) if !self.token().after_newline => -1.0,
+            TokenKind::Punctuator(Punctuator::Increment) if !self.token().after_newline => 1.0,
+            TokenKind::Punctuator(Punctuator::Decrement) if !self.token().after_newline => -1.0,
             _ => return Ok(node),
         };
-        self.require_place(node)?;
+        self.require_simple_target(node)?;
         self.advance();
-        self.add(Node::Update { place: node, delta, answer: UpdateAnswer::Before }, start.to(self.before()))
+        self.add(Node::Update { target: node, delta, form: UpdateForm::Postfix }, start.to(self.before()))
     }
 
     /// A value with the members, indexes and calls that follow it.
@@ -259,24 +260,24 @@ impl<'s> Parser<'s> {
         let mut node = if self.is_word("new") { self.new_object()? } else { self.primary()? };
         let mut has_optional = false;
         loop {
-            let optional = self.accept(Mark::OptionalDot);
+            let optional = self.accept(Punctuator::OptionalDot);
             has_optional |= optional;
             node = match self.kind() {
-                Kind::Mark(Mark::BracketOpen) => {
+                TokenKind::Punctuator(Punctuator::BracketOpen) => {
                     self.advance();
                     let index = self.with_in(Self::expression)?;
-                    self.expect(Mark::BracketClose, "`]`")?;
+                    self.expect(Punctuator::BracketClose, "`]`")?;
                     self.indexed(node, index, optional, start)?
                 }
-                Kind::Mark(Mark::ParenOpen) => {
+                TokenKind::Punctuator(Punctuator::ParenOpen) => {
                     let arguments = self.arguments()?;
                     self.add(Node::Call { callee: node, arguments, optional }, start.to(self.before()))?
                 }
-                Kind::Mark(Mark::Dot) if !optional => {
+                TokenKind::Punctuator(Punctuator::Dot) if !optional => {
                     self.advance();
                     self.member(node, false, start)?
                 }
-                Kind::Mark(Mark::TemplateOpen) => {
+                TokenKind::Punctuator(Punctuator::TemplateOpen) => {
                     return Err(SyntaxError::new("tagged templates are not supported", self.span()));
                 }
                 _ if optional => self.member(node, true, start)?,
@@ -292,7 +293,7 @@ impl<'s> Parser<'s> {
         self.add(Node::Member { object, name: name.into(), optional }, start.to(self.before()))
     }
 
-    /// `a['b']` is `a.b`: one kind of node, one path for whoever asks what is read.
+    /// Parses `a['b']` as `a.b`, so that both are recorded as the same path.
     fn indexed(&mut self, object: NodeId, index: NodeId, optional: bool, start: Span) -> Parsed<NodeId> {
         let span = start.to(self.before());
         let name = match self.tree.node(index) {
@@ -309,34 +310,34 @@ impl<'s> Parser<'s> {
         let start = self.advance();
         let callee_start = self.span();
         let mut callee = self.primary()?;
-        while self.accept(Mark::Dot) {
+        while self.accept(Punctuator::Dot) {
             callee = self.member(callee, false, callee_start)?;
         }
-        let arguments = if self.is(Mark::ParenOpen) { self.arguments()? } else { Box::default() };
+        let arguments = if self.is(Punctuator::ParenOpen) { self.arguments()? } else { Box::default() };
         self.add(Node::New { callee, arguments }, start.to(self.before()))
     }
 
     fn arguments(&mut self) -> Parsed<Box<[Item]>> {
         self.advance();
         let mut items = Vec::new();
-        while !self.is(Mark::ParenClose) {
+        while !self.is(Punctuator::ParenClose) {
             items.push(self.item()?);
-            if !self.accept(Mark::Comma) {
+            if !self.accept(Punctuator::Comma) {
                 break;
             }
         }
-        self.expect(Mark::ParenClose, "`,` or `)`")?;
+        self.expect(Punctuator::ParenClose, "`,` or `)`")?;
         Ok(items.into())
     }
 
-    fn item(&mut self) -> Parsed<Item> {
-        if self.accept(Mark::Spread) {
+    pub(super) fn item(&mut self) -> Parsed<Item> {
+        if self.accept(Punctuator::Spread) {
             return Ok(Item::Spread(self.with_in(Self::assignment)?));
         }
         Ok(Item::One(self.with_in(Self::assignment)?))
     }
 
-    /// Inside brackets `in` is an operator again, whatever loop head surrounds them.
+    /// Inside brackets `in` is an operator again, even in the head of a loop.
     pub(super) fn with_in<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let no_in = std::mem::take(&mut self.no_in);
         let result = read(self);
@@ -347,25 +348,27 @@ impl<'s> Parser<'s> {
     fn primary(&mut self) -> Parsed<NodeId> {
         let span = self.span();
         let node = match self.kind().clone() {
-            Kind::Number(value) => Node::Number(value),
-            Kind::Text(text) => Node::Text(text),
-            Kind::Regex { pattern, flags } => {
+            TokenKind::Number(value) => Node::Number(value),
+            TokenKind::Text(text) => Node::Text(text),
+            TokenKind::Regex { pattern, flags } => {
                 let pattern = Pattern::compile(&pattern, &flags).map_err(|refused| refused.at(span))?;
                 self.tree.regexes.push(pattern);
                 Node::Regex(super::index(self.tree.regexes.len() - 1))
             }
-            Kind::Word => return self.primary_word(),
-            Kind::Mark(Mark::ParenOpen) => {
+            TokenKind::Word => return self.primary_word(),
+            TokenKind::Punctuator(Punctuator::ParenOpen) => {
                 self.advance();
                 let inner = self.with_in(Self::expression)?;
-                self.expect(Mark::ParenClose, "`)`")?;
-                // Parentheses end an optional chain, and forbid `(a, b) = …`.
+                self.expect(Punctuator::ParenClose, "`)`")?;
+                // Parentheses end an optional chain.
                 return Ok(inner);
             }
-            Kind::Mark(Mark::BracketOpen) => return self.array(),
-            Kind::Mark(Mark::BraceOpen) => return self.object(),
-            Kind::Mark(Mark::TemplateOpen) => return self.template(),
-            Kind::Mark(_) | Kind::Chunk { .. } | Kind::End => return Err(self.unexpected("a value")),
+            TokenKind::Punctuator(Punctuator::BracketOpen) => return self.array(),
+            TokenKind::Punctuator(Punctuator::BraceOpen) => return self.object(),
+            TokenKind::Punctuator(Punctuator::TemplateOpen) => return self.template(),
+            TokenKind::Punctuator(_) | TokenKind::Chunk { .. } | TokenKind::End => {
+                return Err(self.unexpected("a value"));
+            }
         };
         self.advance();
         self.add(node, span)
@@ -392,130 +395,9 @@ impl<'s> Parser<'s> {
         self.advance();
         self.add(node, span)
     }
-
-    fn array(&mut self) -> Parsed<NodeId> {
-        let start = self.advance();
-        let mut items = Vec::new();
-        while !self.is(Mark::BracketClose) {
-            if self.is(Mark::Comma) {
-                // A hole. It reads as undefined, here also when something walks the array.
-                let hole = self.add(Node::Undefined, self.span())?;
-                self.advance();
-                items.push(Item::One(hole));
-                continue;
-            }
-            items.push(self.item()?);
-            if !self.accept(Mark::Comma) {
-                break;
-            }
-        }
-        self.expect(Mark::BracketClose, "`,` or `]`")?;
-        self.add(Node::Array(items.into()), start.to(self.before()))
-    }
-
-    fn object(&mut self) -> Parsed<NodeId> {
-        let start = self.advance();
-        let mut properties = Vec::new();
-        while !self.is(Mark::BraceClose) {
-            properties.push(self.property()?);
-            if !self.accept(Mark::Comma) {
-                break;
-            }
-        }
-        self.expect(Mark::BraceClose, "`,` or `}`")?;
-        self.add(Node::Object(properties.into()), start.to(self.before()))
-    }
-
-    fn property(&mut self) -> Parsed<Property> {
-        let span = self.span();
-        if self.accept(Mark::Spread) {
-            return Ok(Property::Spread(self.with_in(Self::assignment)?));
-        }
-        if self.accept(Mark::BracketOpen) {
-            let key = self.with_in(Self::assignment)?;
-            self.expect(Mark::BracketClose, "`]`")?;
-            let value = if self.is(Mark::ParenOpen) { self.method()? } else { self.property_value()? };
-            return Ok(Property::Computed(key, value));
-        }
-        let word = self.word();
-        let name = self.property_name()?;
-        if let Some("get" | "set" | "async") = word
-            && !matches!(
-                self.kind(),
-                Kind::Mark(Mark::Comma | Mark::Colon | Mark::BraceClose | Mark::ParenOpen | Mark::Equal)
-            )
-        {
-            return Err(SyntaxError::new("accessors and async methods are not supported", span));
-        }
-        if self.is(Mark::ParenOpen) {
-            return Ok(Property::Named(name, self.method()?));
-        }
-        if let Some(word) = word
-            && !self.is(Mark::Colon)
-        {
-            return self.shorthand(word, name, span);
-        }
-        Ok(Property::Named(name, self.property_value()?))
-    }
-
-    /// `{ a }`, and `{ a = 1 }` where the literal turns out to be a pattern.
-    fn shorthand(&mut self, word: &'s str, name: Box<str>, span: Span) -> Parsed<Property> {
-        if is_reserved(word) || matches!(word, "true" | "false" | "null" | "this") {
-            return Err(self.unexpected("`:`"));
-        }
-        let interned = self.intern(word);
-        let value = self.add(Node::Name(interned), span)?;
-        if !self.accept(Mark::Equal) {
-            return Ok(Property::Named(name, value));
-        }
-        let default = self.with_in(Self::assignment)?;
-        let target = self.add_target(crate::tree::Target::Place(value));
-        self.stray_default = Some(span);
-        let assign = self.add(Node::Assign { target, value: default }, span.to(self.before()))?;
-        Ok(Property::Named(name, assign))
-    }
-
-    pub(super) fn property_name(&mut self) -> Parsed<Box<str>> {
-        let name: Box<str> = match self.kind() {
-            Kind::Text(text) => text.clone(),
-            Kind::Number(number) => crate::number::to_text(*number).as_str().into(),
-            Kind::Word => self.source[self.span().range()].into(),
-            _ => return Err(self.unexpected("the name of a member")),
-        };
-        self.advance();
-        Ok(name)
-    }
-
-    fn property_value(&mut self) -> Parsed<NodeId> {
-        self.expect(Mark::Colon, "`:`")?;
-        self.with_in(Self::assignment)
-    }
-
-    fn template(&mut self) -> Parsed<NodeId> {
-        let start = self.advance();
-        let (mut chunks, mut holes) = (Vec::new(), Vec::new());
-        loop {
-            let Kind::Chunk { text, last } = self.kind().clone() else {
-                return Err(self.unexpected("a template"));
-            };
-            self.advance();
-            chunks.push(text);
-            if last {
-                break;
-            }
-            self.advance();
-            holes.push(self.with_in(Self::expression)?);
-            self.expect(Mark::BraceClose, "`}`")?;
-        }
-        let end = self.before();
-        self.add(
-            Node::Template { chunks: chunks.into(), holes: holes.into() },
-            start.to(Span { start: end.end, end: end.end + 1 }),
-        )
-    }
 }
 
-/// Words that can never be names.
+/// Reserved words, which cannot be names.
 pub(super) fn is_reserved(word: &str) -> bool {
     matches!(
         word,

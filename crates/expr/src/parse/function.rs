@@ -4,11 +4,11 @@ use super::expression::is_reserved;
 use super::{Parsed, Parser};
 use crate::span::Span;
 use crate::syntax_error::SyntaxError;
-use crate::token::{Kind, Mark};
+use crate::token::{Punctuator, TokenKind};
 use crate::tree::{Body, Declaration, Function, FunctionId, NameId, Node, NodeId, Target, TargetId};
 
-/// What must be put back when a function ends.
-struct Outside {
+/// Parser state of the enclosing function, restored at the end of the inner one.
+struct EnclosingFunction {
     deepest: u16,
     no_in: bool,
     returns: bool,
@@ -19,42 +19,46 @@ impl<'s> Parser<'s> {
     pub(super) fn arrow(&mut self) -> Parsed<Option<NodeId>> {
         let start = self.span();
         let arrow_at = match self.kind() {
-            Kind::Word if self.ahead(1).kind == Kind::Mark(Mark::Arrow) => self.at + 1,
-            Kind::Mark(Mark::ParenOpen) => self.token().partner as usize + 1,
-            Kind::Word if self.is_word("async") && self.async_arrow_follows() => {
+            TokenKind::Word if self.ahead(1).kind == TokenKind::Punctuator(Punctuator::Arrow) => self.at + 1,
+            TokenKind::Punctuator(Punctuator::ParenOpen) => self.token().partner as usize + 1,
+            TokenKind::Word if self.is_word("async") && self.async_arrow_follows() => {
                 return Err(SyntaxError::new("`async` functions are not supported", start));
             }
             _ => return Ok(None),
         };
-        if self.tokens.get(arrow_at).map(|token| &token.kind) != Some(&Kind::Mark(Mark::Arrow)) {
+        if self.tokens.get(arrow_at).map(|token| &token.kind)
+            != Some(&TokenKind::Punctuator(Punctuator::Arrow))
+        {
             return Ok(None);
         }
-        let outside = self.enter_function();
+        let enclosing = self.enter_function();
         let mut function = Function::default();
-        if self.is(Mark::ParenOpen) {
+        if self.is(Punctuator::ParenOpen) {
             self.parameters(&mut function)?;
         } else {
             function.parameters.push(self.binding_name(Declaration::Parameter)?);
         }
-        self.expect(Mark::Arrow, "`=>`")?;
-        function.body = if self.is(Mark::BraceOpen) {
+        self.expect(Punctuator::Arrow, "`=>`")?;
+        function.body = if self.is(Punctuator::BraceOpen) {
             Body::Block(self.function_block()?)
         } else {
-            // The loop head that surrounds an arrow still owns `in`.
-            self.no_in = outside.no_in;
+            // In the head of a loop, `in` is not an operator in the body of an arrow either.
+            self.no_in = enclosing.no_in;
             Body::Expression(self.assignment()?)
         };
-        let id = self.leave_function(function, &outside);
+        let id = self.leave_function(function, &enclosing);
         self.add(Node::Function(id), start.to(self.before())).map(Some)
     }
 
     fn async_arrow_follows(&self) -> bool {
         let next = self.ahead(1);
         match next.kind {
-            Kind::Word => self.ahead(2).kind == Kind::Mark(Mark::Arrow),
-            Kind::Mark(Mark::ParenOpen) => {
+            TokenKind::Word => self.ahead(2).kind == TokenKind::Punctuator(Punctuator::Arrow),
+            TokenKind::Punctuator(Punctuator::ParenOpen) => {
                 let after = next.partner as usize + 1;
-                self.tokens.get(after).is_some_and(|token| token.kind == Kind::Mark(Mark::Arrow))
+                self.tokens
+                    .get(after)
+                    .is_some_and(|token| token.kind == TokenKind::Punctuator(Punctuator::Arrow))
             }
             _ => false,
         }
@@ -92,7 +96,7 @@ impl<'s> Parser<'s> {
     }
 
     fn refuse_generator(&self) -> Parsed<()> {
-        if self.is(Mark::Star) {
+        if self.is(Punctuator::Star) {
             Err(SyntaxError::new("generators are not supported", self.span()))
         } else {
             Ok(())
@@ -107,56 +111,57 @@ impl<'s> Parser<'s> {
 
     /// Parameters and body.
     fn function_rest(&mut self, name: Option<NameId>) -> Parsed<FunctionId> {
-        let outside = self.enter_function();
+        let enclosing = self.enter_function();
         let mut function = Function { name, ..Function::default() };
-        if !self.is(Mark::ParenOpen) {
+        if !self.is(Punctuator::ParenOpen) {
             return Err(self.unexpected("`(`"));
         }
         self.parameters(&mut function)?;
         function.body = Body::Block(self.function_block()?);
-        Ok(self.leave_function(function, &outside))
+        Ok(self.leave_function(function, &enclosing))
     }
 
-    fn enter_function(&mut self) -> Outside {
-        let outside = Outside { deepest: self.deepest, no_in: self.no_in, returns: self.returns_outside };
+    fn enter_function(&mut self) -> EnclosingFunction {
+        let enclosing =
+            EnclosingFunction { deepest: self.deepest, no_in: self.no_in, returns: self.main_returns };
         self.deepest = 0;
         self.no_in = false;
         self.function_frames.push(self.frames.len());
         self.push_frame();
-        outside
+        enclosing
     }
 
-    fn leave_function(&mut self, mut function: Function, outside: &Outside) -> FunctionId {
+    fn leave_function(&mut self, mut function: Function, enclosing: &EnclosingFunction) -> FunctionId {
         function.frame = self.pop_frame();
         self.function_frames.pop();
         function.depth = self.deepest + 1;
-        self.deepest = outside.deepest.max(function.depth);
-        self.no_in = outside.no_in;
-        self.returns_outside = outside.returns;
+        self.deepest = enclosing.deepest.max(function.depth);
+        self.no_in = enclosing.no_in;
+        self.main_returns = enclosing.returns;
         self.add_function(function)
     }
 
     fn parameters(&mut self, function: &mut Function) -> Parsed<()> {
         self.advance();
-        while !self.is(Mark::ParenClose) {
-            if self.accept(Mark::Spread) {
+        while !self.is(Punctuator::ParenClose) {
+            if self.accept(Punctuator::Spread) {
                 function.rest = Some(self.binding(Declaration::Parameter)?);
                 break;
             }
             let parameter = self.binding_with_default(Declaration::Parameter)?;
             function.parameters.push(parameter);
-            if !self.accept(Mark::Comma) {
+            if !self.accept(Punctuator::Comma) {
                 break;
             }
         }
-        self.expect(Mark::ParenClose, "`,` or `)`")?;
+        self.expect(Punctuator::ParenClose, "`,` or `)`")?;
         Ok(())
     }
 
     fn function_block(&mut self) -> Parsed<Box<[crate::tree::StatementId]>> {
-        self.expect(Mark::BraceOpen, "`{`")?;
+        self.expect(Punctuator::BraceOpen, "`{`")?;
         let mut body = Vec::new();
-        while !self.is(Mark::BraceClose) {
+        while !self.is(Punctuator::BraceClose) {
             body.push(self.statement()?);
         }
         self.advance();
@@ -173,6 +178,6 @@ impl<'s> Parser<'s> {
         let name = self.intern(word);
         self.declare(name, kind, span)?;
         let node = self.add(Node::Name(name), span)?;
-        Ok(self.add_target(Target::Place(node)))
+        Ok(self.add_target(Target::Simple(node)))
     }
 }

@@ -3,8 +3,8 @@
 use super::expression::is_reserved;
 use super::{Parsed, Parser};
 use crate::syntax_error::SyntaxError;
-use crate::token::{Kind, Mark};
-use crate::tree::{Case, Declaration, Handler, Jump, NodeId, Over, Statement, StatementId};
+use crate::token::{Punctuator, TokenKind};
+use crate::tree::{Case, Declaration, EachKind, Handler, Jump, NodeId, Statement, StatementId};
 
 impl Parser<'_> {
     pub(super) fn statement(&mut self) -> Parsed<StatementId> {
@@ -16,14 +16,14 @@ impl Parser<'_> {
     }
 
     fn statement_inside(&mut self) -> Parsed<Statement> {
-        if self.is(Mark::BraceOpen) {
+        if self.is(Punctuator::BraceOpen) {
             return self.block();
         }
-        if self.accept(Mark::Semicolon) {
+        if self.accept(Punctuator::Semicolon) {
             return Ok(Statement::Empty);
         }
         let Some(word) = self.word() else { return self.expression_statement() };
-        if self.ahead(1).kind == Kind::Mark(Mark::Colon) && !is_reserved(word) {
+        if self.ahead(1).kind == TokenKind::Punctuator(Punctuator::Colon) && !is_reserved(word) {
             return self.labeled();
         }
         match word {
@@ -58,8 +58,8 @@ impl Parser<'_> {
     fn declares_after_let(&self) -> bool {
         let next = self.ahead(1);
         match &next.kind {
-            Kind::Word => !matches!(self.word_of(next), Some("in" | "instanceof" | "of")),
-            Kind::Mark(Mark::BracketOpen | Mark::BraceOpen) => true,
+            TokenKind::Word => !matches!(self.word_of(next), Some("in" | "instanceof" | "of")),
+            TokenKind::Punctuator(Punctuator::BracketOpen | Punctuator::BraceOpen) => true,
             _ => false,
         }
     }
@@ -78,11 +78,11 @@ impl Parser<'_> {
         Ok(Statement::Expression(node))
     }
 
-    /// A `;`, or a place where JavaScript supplies one.
+    /// A `;`, or a position where JavaScript inserts one.
     fn end_of_statement(&mut self) -> Parsed<()> {
-        if self.accept(Mark::Semicolon)
-            || self.is(Mark::BraceClose)
-            || self.kind() == &Kind::End
+        if self.accept(Punctuator::Semicolon)
+            || self.is(Punctuator::BraceClose)
+            || self.kind() == &TokenKind::End
             || self.token().after_newline
         {
             return Ok(());
@@ -91,10 +91,10 @@ impl Parser<'_> {
     }
 
     fn block(&mut self) -> Parsed<Statement> {
-        self.expect(Mark::BraceOpen, "`{`")?;
+        self.expect(Punctuator::BraceOpen, "`{`")?;
         self.push_frame();
         let mut body = Vec::new();
-        while !self.is(Mark::BraceClose) {
+        while !self.is(Punctuator::BraceClose) {
             body.push(self.statement()?);
         }
         self.advance();
@@ -116,14 +116,14 @@ impl Parser<'_> {
         self.advance();
         let mut items = Vec::new();
         loop {
-            let pattern = self.is(Mark::BracketOpen) || self.is(Mark::BraceOpen);
+            let pattern = self.is(Punctuator::BracketOpen) || self.is(Punctuator::BraceOpen);
             let target = self.binding(kind)?;
-            let value = if self.accept(Mark::Equal) { Some(self.assignment()?) } else { None };
+            let value = if self.accept(Punctuator::Equal) { Some(self.assignment()?) } else { None };
             if value.is_none() && (pattern || kind == Declaration::Const) && !self.loop_word_follows() {
                 return Err(self.unexpected("`=` and a value"));
             }
             items.push((target, value));
-            if !self.accept(Mark::Comma) {
+            if !self.accept(Punctuator::Comma) {
                 return Ok(Statement::Declare { kind, items: items.into() });
             }
         }
@@ -135,9 +135,9 @@ impl Parser<'_> {
 
     /// A condition in parentheses.
     fn head(&mut self) -> Parsed<NodeId> {
-        self.expect(Mark::ParenOpen, "`(`")?;
+        self.expect(Punctuator::ParenOpen, "`(`")?;
         let node = self.expression()?;
-        self.expect(Mark::ParenClose, "`)`")?;
+        self.expect(Punctuator::ParenClose, "`)`")?;
         Ok(node)
     }
 
@@ -156,13 +156,13 @@ impl Parser<'_> {
             return Err(self.unexpected("`while`"));
         }
         let test = self.head()?;
-        self.accept(Mark::Semicolon);
+        self.accept(Punctuator::Semicolon);
         Ok(Statement::DoWhile { test, body })
     }
 
     fn for_statement(&mut self) -> Parsed<Statement> {
         self.advance();
-        self.expect(Mark::ParenOpen, "`(`")?;
+        self.expect(Punctuator::ParenOpen, "`(`")?;
         self.push_frame();
         let start_span = self.span();
         self.no_in = true;
@@ -170,7 +170,7 @@ impl Parser<'_> {
             Some("const") => Some(self.declarators(Declaration::Const)?),
             Some("var") => Some(self.declarators(Declaration::Var)?),
             Some("let") if self.declares_after_let() => Some(self.declarators(Declaration::Let)?),
-            _ if self.is(Mark::Semicolon) => None,
+            _ if self.is(Punctuator::Semicolon) => None,
             Some(_) | None => Some(Statement::Expression(self.expression()?)),
         };
         self.no_in = false;
@@ -179,18 +179,18 @@ impl Parser<'_> {
             return self.each(start, start_span);
         }
         self.refuse_stray_default()?;
-        self.expect(Mark::Semicolon, "`;`")?;
+        self.expect(Punctuator::Semicolon, "`;`")?;
         let start = start.map(|statement| self.add_statement(statement));
-        let test = if self.is(Mark::Semicolon) { None } else { Some(self.expression()?) };
-        self.expect(Mark::Semicolon, "`;`")?;
-        let update = if self.is(Mark::ParenClose) { None } else { Some(self.expression()?) };
-        self.expect(Mark::ParenClose, "`)`")?;
+        let test = if self.is(Punctuator::Semicolon) { None } else { Some(self.expression()?) };
+        self.expect(Punctuator::Semicolon, "`;`")?;
+        let update = if self.is(Punctuator::ParenClose) { None } else { Some(self.expression()?) };
+        self.expect(Punctuator::ParenClose, "`)`")?;
         let body = self.statement()?;
         Ok(Statement::For { frame: self.pop_frame(), start, test, update, body })
     }
 
     fn each(&mut self, start: Statement, span: crate::span::Span) -> Parsed<Statement> {
-        let over = if self.is_word("of") { Over::Items } else { Over::Keys };
+        let kind = if self.is_word("of") { EachKind::Of } else { EachKind::In };
         self.advance();
         let (target, declares) = match start {
             Statement::Expression(node) => (self.target_from(node)?, false),
@@ -200,19 +200,19 @@ impl Parser<'_> {
             },
             _ => return Err(SyntaxError::new("this cannot be assigned to", span)),
         };
-        let subject = if over == Over::Items { self.assignment()? } else { self.expression()? };
-        self.expect(Mark::ParenClose, "`)`")?;
+        let subject = if kind == EachKind::Of { self.assignment()? } else { self.expression()? };
+        self.expect(Punctuator::ParenClose, "`)`")?;
         let body = self.statement()?;
-        Ok(Statement::Each { frame: self.pop_frame(), over, target, declares, subject, body })
+        Ok(Statement::Each { frame: self.pop_frame(), kind, target, declares, subject, body })
     }
 
     fn switch(&mut self) -> Parsed<Statement> {
         self.advance();
         let subject = self.head()?;
-        self.expect(Mark::BraceOpen, "`{`")?;
+        self.expect(Punctuator::BraceOpen, "`{`")?;
         self.push_frame();
         let mut cases: Vec<Case> = Vec::new();
-        while !self.is(Mark::BraceClose) {
+        while !self.is(Punctuator::BraceClose) {
             let test = if self.accept_word("case") {
                 Some(self.expression()?)
             } else if self.is_word("default") && cases.iter().all(|case| case.test.is_some()) {
@@ -221,9 +221,9 @@ impl Parser<'_> {
             } else {
                 return Err(self.unexpected("`case` or one `default`"));
             };
-            self.expect(Mark::Colon, "`:`")?;
+            self.expect(Punctuator::Colon, "`:`")?;
             let mut body = Vec::new();
-            while !self.is(Mark::BraceClose) && !self.is_word("case") && !self.is_word("default") {
+            while !self.is(Punctuator::BraceClose) && !self.is_word("case") && !self.is_word("default") {
                 body.push(self.statement()?);
             }
             cases.push(Case { test, body: body.into() });
@@ -234,10 +234,10 @@ impl Parser<'_> {
 
     fn return_statement(&mut self) -> Parsed<Statement> {
         self.advance();
-        self.returns_outside = true;
-        let ends = self.is(Mark::Semicolon)
-            || self.is(Mark::BraceClose)
-            || self.kind() == &Kind::End
+        self.main_returns = true;
+        let ends = self.is(Punctuator::Semicolon)
+            || self.is(Punctuator::BraceClose)
+            || self.kind() == &TokenKind::End
             || self.token().after_newline;
         let value = if ends { None } else { Some(self.expression()?) };
         self.end_of_statement()?;
@@ -267,9 +267,9 @@ impl Parser<'_> {
 
     fn handler(&mut self) -> Parsed<Handler> {
         self.push_frame();
-        let parameter = if self.accept(Mark::ParenOpen) {
+        let parameter = if self.accept(Punctuator::ParenOpen) {
             let target = self.binding(Declaration::Let)?;
-            self.expect(Mark::ParenClose, "`)`")?;
+            self.expect(Punctuator::ParenClose, "`)`")?;
             Some(target)
         } else {
             None

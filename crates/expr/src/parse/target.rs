@@ -1,15 +1,15 @@
-//! Where values go: declared names and patterns, and literals that turn out to be patterns.
+//! Assignment targets: declared names and patterns, and literals reinterpreted as patterns.
 
 use super::{Parsed, Parser};
 use crate::syntax_error::SyntaxError;
-use crate::token::Mark;
+use crate::token::Punctuator;
 use crate::tree::{Declaration, Item, Key, Node, NodeId, Property, Target, TargetId};
 
 impl Parser<'_> {
     /// A declared name or pattern, which may carry a default.
     pub(super) fn binding_with_default(&mut self, kind: Declaration) -> Parsed<TargetId> {
         let target = self.binding(kind)?;
-        if !self.accept(Mark::Equal) {
+        if !self.accept(Punctuator::Equal) {
             return Ok(target);
         }
         let value = self.with_in(Self::assignment)?;
@@ -19,9 +19,9 @@ impl Parser<'_> {
     /// A declared name or pattern.
     pub(super) fn binding(&mut self, kind: Declaration) -> Parsed<TargetId> {
         self.enter()?;
-        let result = if self.is(Mark::BracketOpen) {
+        let result = if self.is(Punctuator::BracketOpen) {
             self.array_binding(kind)
-        } else if self.is(Mark::BraceOpen) {
+        } else if self.is(Punctuator::BraceOpen) {
             self.object_binding(kind)
         } else {
             self.binding_name(kind)
@@ -33,61 +33,61 @@ impl Parser<'_> {
     fn array_binding(&mut self, kind: Declaration) -> Parsed<TargetId> {
         self.advance();
         let (mut items, mut rest) = (Vec::new(), None);
-        while !self.is(Mark::BracketClose) {
-            if self.accept(Mark::Comma) {
+        while !self.is(Punctuator::BracketClose) {
+            if self.accept(Punctuator::Comma) {
                 items.push(None);
                 continue;
             }
-            if self.accept(Mark::Spread) {
+            if self.accept(Punctuator::Spread) {
                 rest = Some(self.binding(kind)?);
                 break;
             }
             items.push(Some(self.binding_with_default(kind)?));
-            if !self.accept(Mark::Comma) {
+            if !self.accept(Punctuator::Comma) {
                 break;
             }
         }
-        self.expect(Mark::BracketClose, "`,` or `]`")?;
+        self.expect(Punctuator::BracketClose, "`,` or `]`")?;
         Ok(self.add_target(Target::Array { items: items.into(), rest }))
     }
 
     fn object_binding(&mut self, kind: Declaration) -> Parsed<TargetId> {
         self.advance();
         let (mut members, mut rest) = (Vec::new(), None);
-        while !self.is(Mark::BraceClose) {
-            if self.accept(Mark::Spread) {
+        while !self.is(Punctuator::BraceClose) {
+            if self.accept(Punctuator::Spread) {
                 rest = Some(self.binding(kind)?);
                 break;
             }
             members.push(self.member_binding(kind)?);
-            if !self.accept(Mark::Comma) {
+            if !self.accept(Punctuator::Comma) {
                 break;
             }
         }
-        self.expect(Mark::BraceClose, "`,` or `}`")?;
+        self.expect(Punctuator::BraceClose, "`,` or `}`")?;
         Ok(self.add_target(Target::Object { members: members.into(), rest }))
     }
 
     fn member_binding(&mut self, kind: Declaration) -> Parsed<(Key, TargetId)> {
-        if self.accept(Mark::BracketOpen) {
+        if self.accept(Punctuator::BracketOpen) {
             let key = self.with_in(Self::assignment)?;
-            self.expect(Mark::BracketClose, "`]`")?;
-            self.expect(Mark::Colon, "`:`")?;
+            self.expect(Punctuator::BracketClose, "`]`")?;
+            self.expect(Punctuator::Colon, "`:`")?;
             return Ok((Key::Computed(key), self.binding_with_default(kind)?));
         }
         let start = self.at;
         let name = self.property_name()?;
-        if self.accept(Mark::Colon) {
+        if self.accept(Punctuator::Colon) {
             return Ok((Key::Named(name), self.binding_with_default(kind)?));
         }
         self.at = start;
         Ok((Key::Named(name), self.binding_with_default(kind)?))
     }
 
-    /// Reads a parsed expression as the left side of `=`.
+    /// Reinterprets a parsed expression as the left side of `=`.
     pub(super) fn target_from(&mut self, node: NodeId) -> Parsed<TargetId> {
         let target = match self.tree.node(node) {
-            Node::Name(_) | Node::Member { .. } | Node::Index { .. } => Target::Place(node),
+            Node::Name(_) | Node::Member { .. } | Node::Index { .. } => Target::Simple(node),
             Node::Array(items) => {
                 let items = items.clone();
                 self.array_target(&items)?
@@ -138,8 +138,8 @@ impl Parser<'_> {
         Ok(Target::Object { members: members.into(), rest })
     }
 
-    /// `++`, `--` and compound assignments need a single place.
-    pub(super) fn require_place(&self, node: NodeId) -> Parsed<()> {
+    /// `++`, `--` and compound assignments need a name or a member, not a pattern.
+    pub(super) fn require_simple_target(&self, node: NodeId) -> Parsed<()> {
         match self.tree.node(node) {
             Node::Name(_) | Node::Member { .. } | Node::Index { .. } => Ok(()),
             _ => Err(SyntaxError::new("this cannot be assigned to", self.tree.span(node))),

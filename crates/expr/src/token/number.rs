@@ -1,6 +1,6 @@
 //! Numbers, in any base, with `_` between digits.
 
-use super::{Kind, Lexer, is_word_start};
+use super::{Lexer, TokenKind, is_word_start};
 use crate::span::Span;
 use crate::syntax_error::SyntaxError;
 
@@ -20,7 +20,7 @@ impl Lexer<'_> {
                 if next == 'n' { "big integers are not supported" } else { "a number runs into a name" };
             return Err(SyntaxError::new(message, Span::new(start, self.at + next.len_utf8())));
         }
-        self.push(Kind::Number(value), start, after_newline);
+        self.push(TokenKind::Number(value), start, after_newline);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Patterns between slashes, and when a slash opens one.
 
-use super::{Kind, Lexer, Mark, is_line_end, is_word_part};
+use super::{Lexer, Punctuator, TokenKind, is_line_end, is_word_part};
 use crate::span::Span;
 use crate::syntax_error::SyntaxError;
 
@@ -9,13 +9,17 @@ impl Lexer<'_> {
     pub(super) fn regex_may_start(&self) -> bool {
         let Some(before) = self.tokens.last() else { return true };
         match &before.kind {
-            Kind::Number(_) | Kind::Text(_) | Kind::Chunk { .. } | Kind::Regex { .. } | Kind::End => false,
-            Kind::Word => {
+            TokenKind::Number(_)
+            | TokenKind::Text(_)
+            | TokenKind::Chunk { .. }
+            | TokenKind::Regex { .. }
+            | TokenKind::End => false,
+            TokenKind::Word => {
                 let word = &self.source[before.span.range()];
                 let property = self.tokens.len() >= 2
                     && matches!(
                         self.tokens[self.tokens.len() - 2].kind,
-                        Kind::Mark(Mark::Dot | Mark::OptionalDot)
+                        TokenKind::Punctuator(Punctuator::Dot | Punctuator::OptionalDot)
                     );
                 !property
                     && matches!(
@@ -34,10 +38,14 @@ impl Lexer<'_> {
                             | "instanceof"
                     )
             }
-            Kind::Mark(Mark::ParenClose) => self.closes_a_head(),
-            Kind::Mark(mark) => {
-                !matches!(mark, Mark::BracketClose | Mark::BraceClose | Mark::Increment | Mark::Decrement)
-            }
+            TokenKind::Punctuator(Punctuator::ParenClose) => self.closes_a_head(),
+            TokenKind::Punctuator(punctuator) => !matches!(
+                punctuator,
+                Punctuator::BracketClose
+                    | Punctuator::BraceClose
+                    | Punctuator::Increment
+                    | Punctuator::Decrement
+            ),
         }
     }
 
@@ -46,7 +54,7 @@ impl Lexer<'_> {
         let close = self.tokens.len() - 1;
         let open = self.tokens[close].partner as usize;
         open > 0
-            && self.tokens[open - 1].kind == Kind::Word
+            && self.tokens[open - 1].kind == TokenKind::Word
             && matches!(&self.source[self.tokens[open - 1].span.range()], "if" | "while" | "for")
     }
 
@@ -77,7 +85,7 @@ impl Lexer<'_> {
             self.at += c.len_utf8();
         }
         let (pattern, flags) = (self.source[start + 1..end].into(), self.source[end + 1..self.at].into());
-        self.push(Kind::Regex { pattern, flags }, start, after_newline);
+        self.push(TokenKind::Regex { pattern, flags }, start, after_newline);
         Ok(())
     }
 }

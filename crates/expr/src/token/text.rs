@@ -1,6 +1,6 @@
 //! Texts in quotes, the chunks of templates, and the escapes in both.
 
-use super::{Kind, Lexer, Mark};
+use super::{Lexer, Punctuator, TokenKind};
 use crate::span::Span;
 use crate::syntax_error::SyntaxError;
 
@@ -23,7 +23,7 @@ impl Lexer<'_> {
             }
         }
         self.at += 1;
-        self.push(Kind::Text(text.into()), start, after_newline);
+        self.push(TokenKind::Text(text.into()), start, after_newline);
         Ok(())
     }
 
@@ -34,16 +34,16 @@ impl Lexer<'_> {
         loop {
             match self.source[self.at..].chars().next() {
                 Some('`') => {
-                    self.push(Kind::Chunk { text: text.into(), last: true }, start, false);
+                    self.push(TokenKind::Chunk { text: text.into(), last: true }, start, false);
                     self.at += 1;
                     self.close_bracket();
                     return Ok(());
                 }
                 Some('$') if self.byte(1) == Some(b'{') => {
-                    self.push(Kind::Chunk { text: text.into(), last: false }, start, false);
+                    self.push(TokenKind::Chunk { text: text.into(), last: false }, start, false);
                     self.at += 2;
-                    self.open_bracket(Mark::BraceOpen, self.at - 2, false);
-                    // The brace of a hole is told from others by the template that is open right below it.
+                    self.open_bracket(Punctuator::BraceOpen, self.at - 2, false);
+                    // The brace belongs to a hole when the bracket below it is that of a template.
                     return Ok(());
                 }
                 Some('\\') => self.escape(&mut text)?,

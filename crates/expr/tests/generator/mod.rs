@@ -1,8 +1,8 @@
-//! Random expressions from a seed: the same seed, the same expressions.
+//! Random expressions, determined by a seed.
 
 pub(crate) struct Generator {
     state: u64,
-    /// Names that arrows around the current place have bound.
+    /// Names bound by the enclosing arrow functions.
     bound: Vec<&'static str>,
 }
 

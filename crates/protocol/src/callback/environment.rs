@@ -50,7 +50,7 @@ impl EnvironmentRule {
 }
 
 /// The allowed variables. An empty list allows none.
-pub fn allowed_environment(
+fn allowed_environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     rules: &[EnvironmentRule],
 ) -> Vec<(OsString, OsString)> {

@@ -12,6 +12,6 @@ mod environment;
 mod failure;
 mod process;
 
-pub use environment::{Environment, EnvironmentRule, allowed_environment};
+pub use environment::{Environment, EnvironmentRule};
 pub use failure::{CallbackFailure, CallbackResult, interpret};
 pub use process::{Callback, CallbackEnd, Exit, Finished, STDERR_LIMIT_BYTES, STDOUT_LIMIT_BYTES};

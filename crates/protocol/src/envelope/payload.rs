@@ -49,7 +49,7 @@ pub struct PayloadEnvelope {
 
 impl PayloadEnvelope {
     /// The size that counts against limits: that of the carried body, not the claimed one.
-    pub fn effective_byte_size(&self) -> u64 {
+    pub(crate) fn effective_byte_size(&self) -> u64 {
         self.body.as_ref().map_or(self.byte_size, |body| byte_count(body))
     }
 

@@ -106,7 +106,7 @@ impl AdapterManifest {
     }
 
     /// How the adapter claims to produce an event.
-    pub fn event_support(&self, event: LifecycleEventKind) -> SupportState {
+    pub(crate) fn event_support(&self, event: LifecycleEventKind) -> SupportState {
         self.lifecycle_events.get(&event).map_or(SupportState::Unavailable, |claim| claim.support)
     }
 }

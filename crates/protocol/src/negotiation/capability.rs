@@ -67,7 +67,7 @@ capabilities! {
 
 impl CapabilityKind {
     /// The support that a manifest claims. An absent claim means unavailable.
-    pub fn support_in(self, manifest: &AdapterManifest) -> SupportState {
+    pub(crate) fn support_in(self, manifest: &AdapterManifest) -> SupportState {
         let identity = manifest.session_identity.as_ref();
         let renewal = manifest.renewal.as_ref();
         let claimed = match self {
@@ -135,7 +135,7 @@ pub struct RequirementError(#[from] serde_json::Error);
 
 impl CapabilityRequirement {
     /// The requirements in a request's metadata.
-    pub fn carried_by(request: &CallbackRequest) -> Result<Vec<Self>, RequirementError> {
+    pub(crate) fn carried_by(request: &CallbackRequest) -> Result<Vec<Self>, RequirementError> {
         match request.metadata.get(METADATA_KEY) {
             Some(value) => Ok(serde_json::from_value(value.clone())?),
             None => Ok(Vec::new()),

@@ -22,7 +22,7 @@ super::vocabulary! {
 
 impl LifecycleEventKind {
     /// Whether the event concerns one frame, and must therefore name it.
-    pub const fn concerns_a_frame(self) -> bool {
+    pub(crate) const fn concerns_a_frame(self) -> bool {
         matches!(self, Self::FrameOpening | Self::FrameOpened | Self::FrameEnding | Self::FrameEnded)
     }
 }

@@ -33,7 +33,7 @@ super::vocabulary! {
 
 impl PlacementClass {
     /// The claim that decides about this placement. A receipt needs none: it is always written.
-    pub const fn claimed_as(self) -> Option<ManifestPlacementClass> {
+    pub(crate) const fn claimed_as(self) -> Option<ManifestPlacementClass> {
         match self {
             Self::DeveloperEquivalentFrame => Some(ManifestPlacementClass::PreFrameLeading),
             Self::PrePromptFrame => Some(ManifestPlacementClass::PreFrameTrailing),

@@ -35,7 +35,7 @@ impl Stream {
 /// Sees every piece of output as it comes. Must not block.
 pub type Watcher<'a> = &'a dyn Fn(Stream, &[u8]);
 
-/// What a stream came to.
+/// The captured output of a stream.
 #[derive(Debug, Default)]
 pub struct Captured {
     /// The end of it, whole when `total_bytes` is no larger.
@@ -87,7 +87,7 @@ pub(super) struct Capture<'a> {
     live: Option<Watcher<'a>>,
 }
 
-/// How reading what there is came to its end.
+/// Why a read stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Drained {
     /// The other side has closed.

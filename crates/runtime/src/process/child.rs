@@ -1,4 +1,4 @@
-//! A child that was started: waiting for it, and killing it when nobody waits any more.
+//! A child that was started: waiting for it, and killing it when its future is dropped.
 
 use std::io;
 use std::process::ExitStatus;

@@ -1,14 +1,14 @@
-//! Every process that an attempt started, also those that left its group: found, signalled, reaped.
+//! Finds, signals and reaps every process that an attempt started, including those that left its group.
 //!
-//! A process group loses who calls `setsid`. But Escrow is a *subreaper*: an orphan becomes its child, however
-//! far it wandered. What is left of an attempt is therefore among our children and their descendants, and
+//! A process that calls `setsid` leaves its group. But Escrow is a *subreaper*: every orphan becomes its child. The
+//! remaining processes of an attempt are therefore among our children and their descendants, and each
 //!
 //! - is in the attempt's group, or carries its token in the environment, or was its descendant when we looked
 //!   before; or
-//! - carries the token of an attempt that is over: whoever sees it ends it; or
+//! - carries the token of an attempt that is over, so that any attempt may end it; or
 //! - carries no token (`env -i`), and no other attempt is running that it could belong to.
 //!
-//! **Invariant:** nothing is signalled that is neither of these. Signals go through pidfds, so a number that
+//! **Invariant:** no other process is signalled. Signals go through pidfds, so a number that
 //! was given to another process meanwhile is not hit.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ use super::known::{Known, Token, serial_in};
 use super::table::{Row, children, every_row, row, rows_after, token_text};
 use super::watch::watch;
 
-/// Makes orphans come to us, and spares the children that are there already.
+/// Makes orphans our children, and spares the children that exist already.
 pub(super) fn prepare(known: &mut Known) {
     let own = getpid();
     if !we_have_no_children() {
@@ -50,8 +50,8 @@ pub(super) struct Tree {
     began: Instant,
     /// Descendants that were seen, so that they are known again when they have become orphans.
     seen: BTreeSet<(i32, u64)>,
-    /// Those that were asked to end, once anybody was. Who turns up later is asked as well: between fork and exec a
-    /// process cannot be told from a stranger.
+    /// The processes that were asked to end, once any was. Later ones are asked as well: between fork and exec a
+    /// process cannot be told from a foreign one.
     asked: Option<BTreeSet<(i32, u64)>>,
 }
 
@@ -66,8 +66,8 @@ struct Member {
 }
 
 #[derive(Clone, Copy)]
-enum Look {
-    /// Enough when the child has ended a moment ago: looks only at what began after it.
+enum Scan {
+    /// Enough when the child has just ended: only considers processes that started after it.
     Quick,
     Thorough,
 }
@@ -78,7 +78,7 @@ impl Tree {
         Tree { child, child_is_reaped: false, token, began, seen, asked: None }
     }
 
-    /// From here on the child's number may belong to someone else.
+    /// From here on the child's number may belong to another process.
     pub(super) fn child_was_reaped(&mut self) {
         if !self.child_is_reaped {
             self.child_is_reaped = true;
@@ -88,15 +88,15 @@ impl Tree {
 
     /// Resolves when the child has been reaped and no descendant is left.
     pub(super) async fn gone(&mut self) {
-        let mut look = if self.began.elapsed() < QUICK_LOOK_WITHIN { Look::Quick } else { Look::Thorough };
+        let mut scan = if self.began.elapsed() < QUICK_SCAN_WITHIN { Scan::Quick } else { Scan::Thorough };
         loop {
-            let members = self.members(look);
+            let members = self.members(scan);
             if members.is_empty() {
                 return;
             }
             self.ask_newcomers(&members);
             wait_for_end_of(members).await;
-            look = Look::Thorough;
+            scan = Scan::Thorough;
         }
     }
 
@@ -128,12 +128,12 @@ impl Tree {
 
     /// How many processes there still are; some cannot be ended by us (`sudo`), or hang in the kernel.
     pub(super) fn count(&mut self) -> usize {
-        self.members(Look::Thorough).len()
+        self.members(Scan::Thorough).len()
     }
 
     fn signal(&mut self, signal: Signal) -> Vec<Member> {
         // Members first: once the group is told, parents die and the way to their children is lost.
-        let members = self.members(Look::Thorough);
+        let members = self.members(Scan::Thorough);
         if !self.child_is_reaped {
             let _ = kill_process_group(self.child, signal);
         }
@@ -143,17 +143,17 @@ impl Tree {
         members
     }
 
-    /// The living descendants of the child, without it. Reaps the dead among our orphans on the way, and looks again
-    /// when there were any: what they left behind came to us while we looked.
-    fn members(&mut self, look: Look) -> Vec<Member> {
+    /// The living descendants of the child, without it. Reaps dead orphans on the way, and scans again
+    /// if there were any: their children became ours during the scan.
+    fn members(&mut self, scan: Scan) -> Vec<Member> {
         loop {
             let known = Known::lock();
             if self.child_is_reaped && (we_have_no_children() || we_have_no_orphans(&known)) {
                 return Vec::new();
             }
-            let rows = match look {
-                Look::Quick => rows_after(self.child.as_raw_nonzero().get()).unwrap_or_else(every_row),
-                Look::Thorough => every_row(),
+            let rows = match scan {
+                Scan::Quick => rows_after(self.child.as_raw_nonzero().get()).unwrap_or_else(every_row),
+                Scan::Thorough => every_row(),
             };
             let own = getpid().as_raw_nonzero().get();
             let mut members = BTreeMap::new();
@@ -234,13 +234,13 @@ impl Member {
     }
 }
 
-/// What is stopped must go on to end.
+/// A stopped process must be continued before it can end.
 const POLITELY: [Signal; 2] = [Signal::TERM, Signal::CONT];
 
 impl Drop for Tree {
     fn drop(&mut self) {
         if !self.child_is_reaped {
-            // Whoever waited has gone away. There is nobody to be polite for.
+            // The attempt was dropped, so there is no grace period to wait for.
             self.signal(Signal::KILL);
         }
         let mut known = Known::lock();
@@ -251,8 +251,8 @@ impl Drop for Tree {
     }
 }
 
-/// An attempt that took longer pays for a thorough look without noticing, and numbers may have come round.
-const QUICK_LOOK_WITHIN: Duration = Duration::from_secs(1);
+/// For a longer attempt a thorough scan costs little, and process numbers may have wrapped round.
+const QUICK_SCAN_WITHIN: Duration = Duration::from_secs(1);
 
 /// A child of ours that we did not start. Those in our own group were started by other code in this process,
 /// with the standard library.
@@ -267,7 +267,7 @@ fn we_have_no_children() -> bool {
     matches!(waitid(WaitId::All, peek), Err(Errno::CHILD))
 }
 
-/// Whoever is left of a process that was reaped is our child, or descends from one that is.
+/// What is left of a reaped process is our child, or descends from one.
 fn we_have_no_orphans(known: &Known) -> bool {
     children().is_some_and(|pids| pids.iter().all(|pid| known.is_child(*pid) || known.spared.contains(pid)))
 }
@@ -289,7 +289,7 @@ async fn wait_for_end_of(members: Vec<Member>) {
         reap(member.pid.as_raw_nonzero().get());
     }
     if !waited {
-        // No descriptor could be had, or all of them have parents that are ending. Look again soon.
+        // No descriptor could be had, or all of them have parents that are ending. Scan again soon.
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

@@ -107,7 +107,7 @@ pub(super) fn serial_in(token_text: &str) -> Option<u64> {
 fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| {
-        let chance = crate::chance::random_u64().unwrap_or_else(|_| crate::chance::now_ms());
+        let chance = crate::entropy::random_u64().unwrap_or_else(|_| crate::entropy::now_ms());
         format!("{:x}-{chance:x}", std::process::id())
     })
 }

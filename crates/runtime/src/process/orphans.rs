@@ -1,7 +1,7 @@
-//! What an Escrow that was killed left running: found by the run that it carries in its environment, and ended.
+//! Ends processes that a killed Escrow left running, found by the run id in their environment.
 //!
-//! Nobody may be told to do a check's work again while the first one still does it. These processes are not our
-//! children, so they are found by what they were started with, and by who descends from them.
+//! A check must not run again while its first attempt is still running. These processes are not our children, so they
+//! are found by their environment and by descent.
 //!
 //! **Invariant:** nothing is signalled that does not carry the run and an attempt's token, is not in the group
 //! of a process that does, and does not descend from one. Never this process or one that it descends from.
@@ -20,8 +20,8 @@ const INTERVAL: Duration = Duration::from_millis(5);
 /// How long to wait for what cannot be killed.
 const KILL_WAIT: Duration = Duration::from_secs(2);
 
-/// Ends every process of a run that nobody drives any more: asks first, then makes it. Tells how many there
-/// were, and how many of them are still there.
+/// Ends every process of a run that no process drives any more: SIGTERM first, SIGKILL after the grace period. Tells
+/// how many there were, and how many are left.
 pub async fn end_orphans_of(run: &str, grace: Duration) -> Orphans {
     let mut met = BTreeSet::new();
     let mut patience = Instant::now() + grace;

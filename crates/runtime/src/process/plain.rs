@@ -214,7 +214,7 @@ impl PlainChild {
         match handle {
             Ok(handle) => Ok(PlainChild { pid, handle, status: None }),
             Err(error) => {
-                // Nobody could wait for it, so it must not run.
+                // Without a handle it could not be waited for, so it must not run.
                 let _ = kill_process(pid, Sent::KILL);
                 let _ = waitpid(Some(pid), WaitOptions::empty());
                 Err(error)

@@ -17,7 +17,7 @@ pub enum SpawnError {
     NotExecutable { program: String },
     #[error("the interpreter that `{program}` names in its first line was not found")]
     InterpreterNotFound { program: String },
-    #[error("the directory `{directory}` is not there or cannot be entered")]
+    #[error("the directory `{directory}` does not exist or cannot be entered")]
     Directory { directory: String },
     #[error("the arguments and environment are too large for the system (one value may have 128 KiB)")]
     TooLarge,

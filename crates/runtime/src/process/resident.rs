@@ -1,6 +1,6 @@
-//! A process that stays: lines to it, lines from it, for as long as somebody wants.
+//! A long-lived process that is spoken to in lines.
 //!
-//! **Invariant:** what is read is never lost, also when whoever waited for it gave up. `end` leaves nothing behind
+//! **Invariant:** what is read is never lost, even when the reader gave up. `end` leaves nothing behind
 //! of what the process started; dropping it kills the process.
 
 use std::io;

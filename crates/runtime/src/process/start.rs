@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
 use tokio::process::ChildStdin;
+use tracing::debug;
 
 use super::child::Child;
 use super::descendants::Tree;
@@ -68,6 +69,8 @@ fn registered<T>(start: impl FnOnce(Token) -> io::Result<(T, Pid)>) -> io::Resul
     match start(token) {
         Ok((child, pid)) => {
             known.add_child(pid.as_raw_nonzero().get());
+            // The command line stays out: it may contain secrets.
+            debug!(pid = pid.as_raw_nonzero().get(), "process started");
             Ok((child, Tree::new(pid, token)))
         }
         Err(error) => {

@@ -17,7 +17,7 @@ pub enum Environment {
 pub const MINIMAL_ENVIRONMENT: &[&str] =
     &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE"];
 
-/// Set for each attempt anew. Those of an Escrow around this one are not passed on.
+/// Set for each attempt. Those of an outer Escrow are not passed on.
 const OF_AN_ATTEMPT: &[&str] = &[
     "ESCROW_STATE",
     "ESCROW_RUN",

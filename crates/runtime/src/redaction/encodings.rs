@@ -83,11 +83,11 @@ fn echoed(value: &[u8]) -> Vec<u8> {
     let mut rest = value;
     while let Some((first, after)) = rest.split_first() {
         rest = after;
-        let (b'\\', Some((message, behind))) = (*first, after.split_first()) else {
+        let (b'\\', Some((letter, behind))) = (*first, after.split_first()) else {
             printed.push(*first);
             continue;
         };
-        let meant = match message {
+        let meant = match letter {
             b'\\' => b'\\',
             b'a' => 0x07,
             b'b' => 0x08,

@@ -1,24 +1,24 @@
-//! Commits a turn without stopping the hands: pipes are read while the disk syncs.
+//! Commits the entries of a turn, as durably as their risk demands.
 
 use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{Entry, Event};
-use escrow_store::{Commit, Committed, Durability, Journal, Lease, MessageId, StoreError, StoreErrorKind};
-use tokio::sync::oneshot;
+use escrow_store::{Commit, Committed, Durability, Journal, Lease, MessageId};
 
 use super::DriveError;
 
 pub(super) struct Committer {
-    store: Arc<dyn Journal>,
+    journal: Arc<dyn Journal>,
     lease: Lease,
 }
 
 impl Committer {
-    pub(super) fn new(store: Arc<dyn Journal>, lease: Lease) -> Committer {
-        Committer { store, lease }
+    pub(super) fn new(journal: Arc<dyn Journal>, lease: Lease) -> Committer {
+        Committer { journal, lease }
     }
 
+    /// Other tasks run while the disk syncs: pipes are read meanwhile.
     pub(super) async fn commit(
         &self,
         run: &Run,
@@ -26,14 +26,9 @@ impl Committer {
         entries: &[Entry],
         delivered: &[MessageId],
     ) -> Result<(), DriveError> {
-        let (sender, answer) = oneshot::channel();
         let durability = durability_of(run, entries);
         let commit = Commit { lease: &self.lease, expected_seq, entries, delivered, durability };
-        self.store.commit_with(commit, Box::new(move |result| drop(sender.send(result))));
-        let committed = answer.await.map_err(|_| {
-            DriveError::Store(StoreError::new(StoreErrorKind::Internal, "the writer of the journal is gone"))
-        })??;
-        match committed {
+        match self.journal.commit(commit).await? {
             Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(()),
             Committed::Fenced => Err(DriveError::Fenced(self.lease.run().clone())),
         }

@@ -1,5 +1,6 @@
-//! Performs effects, each on a task of its own, and reports what came of them.
+//! Performs effects, each on a task of its own, and reports their results.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -7,106 +8,105 @@ use std::sync::Arc;
 
 use escrow_engine::{AttemptKey, Effect, Input, Run};
 use escrow_model::{Answer, CheckIndex, FaultCode, ProviderFault, Request, ScopePath, folder_in_scope};
-use escrow_store::Journal;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::{Report, Surroundings};
 use crate::cancellation::{Canceller, cancellation};
-use crate::nested::{self, Nest, Rest};
+use crate::host::{self, FailedBefore, Host, NestOutcome, NestRequest, NewsSink};
+use crate::provider_world::{InputSink, InspectRequest, ProviderWorld};
 use crate::providers::{Attempt, Contexts, LiveOutput};
-use crate::world::{Door, Look, World};
 
 pub(super) struct EffectRunner {
     reports: mpsc::UnboundedSender<Report>,
     surroundings: Rc<Surroundings>,
     contexts: Rc<Contexts>,
-    store: Arc<dyn Journal>,
-    world: Rc<dyn World>,
-    at_work: Rc<std::cell::RefCell<BTreeMap<AttemptKey, Work>>>,
+    world: Rc<dyn ProviderWorld>,
+    host: Rc<dyn Host>,
+    tasks: Rc<RefCell<BTreeMap<AttemptKey, Task>>>,
 }
 
-/// What somebody is sent out for.
+/// What a task of an attempt is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EffectKind {
     Attempt,
-    /// Only to look whether the attempt took effect.
+    /// Only finds out whether the attempt took effect.
     Reconcile,
 }
 
-struct Work {
+struct Task {
     canceller: Canceller,
-    task: AbortHandle,
+    abort: AbortHandle,
 }
 
 impl EffectRunner {
     pub(super) fn new(
         reports: mpsc::UnboundedSender<Report>,
         surroundings: Surroundings,
-        store: Arc<dyn Journal>,
-        world: Rc<dyn World>,
+        world: Rc<dyn ProviderWorld>,
+        host: Rc<dyn Host>,
     ) -> EffectRunner {
         let contexts = Rc::new(Contexts::new(surroundings.spool.clone()));
         EffectRunner {
             reports,
             surroundings: Rc::new(surroundings),
             contexts,
-            store,
             world,
-            at_work: Rc::default(),
+            host,
+            tasks: Rc::default(),
         }
     }
 
-    /// A check of which somebody was sent out and has ended without coming back: who comes back is crossed off first.
+    /// A check whose task has ended without an answer: a task that answers removes itself first.
     pub(super) fn lost(&self) -> Option<CheckIndex> {
-        let at_work = self.at_work.borrow();
-        at_work.iter().find(|(_, work)| work.task.is_finished()).map(|(attempt, _)| attempt.check)
+        let tasks = self.tasks.borrow();
+        tasks.iter().find(|(_, task)| task.abort.is_finished()).map(|(attempt, _)| attempt.check)
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.at_work.borrow().is_empty()
+        self.tasks.borrow().is_empty()
     }
 
     pub(super) fn perform(&mut self, run: &Run, effect: Effect) {
         match effect {
             Effect::Perform { attempt, request } => {
-                self.send_out(run, attempt, request, EffectKind::Attempt);
+                self.start(run, attempt, request, EffectKind::Attempt);
             }
             Effect::Reconcile { attempt, request } => {
-                self.send_out(run, attempt, request, EffectKind::Reconcile);
+                self.start(run, attempt, request, EffectKind::Reconcile);
             }
             Effect::Stop { attempt } => {
-                if let Some(work) = self.at_work.borrow().get(&attempt) {
-                    work.canceller.cancel();
+                if let Some(task) = self.tasks.borrow().get(&attempt) {
+                    task.canceller.cancel();
                 }
             }
             Effect::Inspect { expected, attempt } => {
-                let look = self.world.look(Look {
+                let inspection = self.world.inspect(InspectRequest {
                     directory: self.surroundings.artifacts.clone(),
                     expected,
                     redactor: Arc::clone(self.surroundings.secrets.redactor()),
                 });
-                let (world, door) = (Rc::clone(&self.world), self.door());
+                let (world, inputs) = (Rc::clone(&self.world), self.inputs());
                 tokio::task::spawn_local(async move {
-                    let seen = look.await;
+                    let seen = inspection.await;
                     let input = match attempt {
                         None => Input::Seen(seen),
                         Some(attempt) => Input::SeenAt { attempt, seen },
                     };
-                    world.bring(input, &door);
+                    world.deliver(input, &inputs);
                 });
             }
         }
     }
 
-    fn door(&self) -> Door {
+    fn inputs(&self) -> InputSink {
         let reports = self.reports.clone();
         Rc::new(move |input| drop(reports.send(Report::Input(input))))
     }
 
-    fn send_out(&mut self, run: &Run, attempt: AttemptKey, request: Arc<Request>, kind: EffectKind) {
-        if self.at_work.borrow().contains_key(&attempt) {
-            // A nested run that is looked after already.
+    fn start(&mut self, run: &Run, attempt: AttemptKey, request: Arc<Request>, kind: EffectKind) {
+        if self.tasks.borrow().contains_key(&attempt) {
+            // A nested run that is driven already.
             return;
         }
         let AttemptKey { check, scope, number } = &attempt;
@@ -138,29 +138,30 @@ impl EffectRunner {
             },
             grace: surroundings.grace,
         };
-        let nests = kind == EffectKind::Attempt && nested::SPEC.is(&request.provider);
-        let nest = nests.then(|| Nest {
-            parent: run.options().clone(),
-            parent_started_at: run.started_at(),
-            check: spec.name.clone(),
-            scope: scope.clone(),
-            attempt: *number,
-            before: run.nested_before(&attempt).cloned().zip(run.reopened_at()),
-            surroundings: (*self.surroundings).clone(),
-            store: Arc::clone(&self.store),
-            world: Rc::clone(&self.world),
-            cancellation,
-            reports: self.reports.clone(),
+        let nests = kind == EffectKind::Attempt && host::PLAYBOOK.is(&request.provider);
+        let nesting = nests.then(|| {
+            let earlier = run.nested_before(&attempt).cloned().zip(run.reopened_at());
+            self.host.nest(NestRequest {
+                parent: run.options().clone(),
+                parent_started_at: run.started_at(),
+                check: spec.name.clone(),
+                scope: scope.clone(),
+                attempt: *number,
+                request: Arc::clone(&request),
+                failed_before: earlier.map(|(run, reopened_at)| FailedBefore { run, reopened_at }),
+                surroundings: (*self.surroundings).clone(),
+                cancellation,
+                news: self.news(),
+            })
         });
-        let (world, door) = (Rc::clone(&self.world), self.door());
-        let (at_work, done) = (Rc::clone(&self.at_work), attempt.clone());
+        let (world, inputs) = (Rc::clone(&self.world), self.inputs());
+        let (tasks, done) = (Rc::clone(&self.tasks), attempt.clone());
         let task = tokio::task::spawn_local(async move {
             let attempt = done.clone();
-            let input = if let Some(nest) = nest {
-                // Kept apart: whoever is sent out would else be as large as a whole run inside this one.
-                match Box::pin(nest.perform(&request)).await {
-                    Rest::Answered(answer) => Input::Answered { attempt, answer: *answer },
-                    Rest::Waits { child, reason } => Input::NestedWaits { attempt, child, reason },
+            let input = if let Some(nesting) = nesting {
+                match nesting.await {
+                    NestOutcome::Answered(answer) => Input::Answered { attempt, answer: *answer },
+                    NestOutcome::Waits { child, reason } => Input::NestedWaits { attempt, child, reason },
                 }
             } else {
                 let mut answer = match world.provider(request.provider.as_str()) {
@@ -176,10 +177,16 @@ impl EffectRunner {
                     EffectKind::Reconcile => Input::Reconciled { attempt, answer },
                 }
             };
-            at_work.borrow_mut().remove(&done);
-            world.bring(input, &door);
+            tasks.borrow_mut().remove(&done);
+            world.deliver(input, &inputs);
         });
-        self.at_work.borrow_mut().insert(attempt, Work { canceller, task: task.abort_handle() });
+        self.tasks.borrow_mut().insert(attempt, Task { canceller, abort: task.abort_handle() });
+    }
+
+    /// Passes on what a nested run commits.
+    fn news(&self) -> NewsSink {
+        let reports = self.reports.clone();
+        Box::new(move |news| drop(reports.send(Report::Nested(news))))
     }
 
     /// Passes output on as it comes.
@@ -194,7 +201,7 @@ impl EffectRunner {
 }
 
 impl EffectRunner {
-    /// Where a check delivers. A folder that cannot be made is noticed when nothing is in it.
+    /// The directory that a check delivers to. A folder that cannot be made shows up as missing artifacts.
     fn artifacts_of(&self, run: &Run, check: CheckIndex, scope: &ScopePath) -> PathBuf {
         let whole = &self.surroundings.artifacts;
         let spec = run.plan_of().check(check);
@@ -208,10 +215,10 @@ impl EffectRunner {
 }
 
 impl Drop for EffectRunner {
-    /// Whoever leaves the loop early must not leave processes behind.
+    /// A loop that ends early must not leave processes behind.
     fn drop(&mut self) {
-        for work in self.at_work.borrow().values() {
-            work.task.abort();
+        for task in self.tasks.borrow().values() {
+            task.abort.abort();
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The last look before anything is written: an entry with a secret in it does not reach the journal.
+//! The last check before a commit: an entry that contains a secret does not reach the journal.
 //!
-//! Secrets are taken out where they enter. What comes this far was put together by the run itself, from pieces
-//! that were none. Then the run is rebuilt from its journal, because what it knows must be what is written.
+//! Secrets are removed where they enter. A secret that comes this far was put together by the run itself, from harmless
+//! pieces. The run is then rebuilt from its journal, because it must know exactly what is written.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub fn begin(
     Ok((run, turn))
 }
 
-/// Takes secrets out of a turn; tells whether there were any.
+/// Removes secrets from a turn; tells whether there were any.
 pub(super) fn seal(turn: &mut Turn, redactor: &Arc<Redactor>) -> Result<bool, Inseparable> {
     if redactor.is_empty() {
         return Ok(false);
@@ -36,7 +36,7 @@ pub(super) fn seal(turn: &mut Turn, redactor: &Arc<Redactor>) -> Result<bool, In
         found |= redactor.entry(entry)?;
     }
     for effect in &mut turn.effects {
-        // What is done is what is written.
+        // The effect must match its committed intent.
         if let Effect::Perform { request, .. } | Effect::Reconcile { request, .. } = effect {
             found |= redactor.request(Arc::make_mut(request))?;
         }

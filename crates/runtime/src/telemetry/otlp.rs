@@ -9,7 +9,7 @@ use super::measures::{BOUNDS, Histogram, Labels, Measures};
 use super::settings::Temporality;
 use super::spans::{Attribute, Attributes, Outcome, Span};
 
-/// The attributes of whoever speaks.
+/// The attributes of the sending process.
 pub(super) type Resource = Vec<(String, String)>;
 
 pub(super) fn traces(resource: &Resource, trace: [u8; 16], spans: &[Span]) -> Value {
@@ -111,7 +111,7 @@ fn span_json(trace: [u8; 16], span: &Span) -> Value {
         put("parentSpanId", hex(parent).into());
     }
     put("name", span.name.as_str().into());
-    // Internal: nobody calls Escrow over a wire for it.
+    // Internal: the span has no remote caller.
     put("kind", 1.into());
     put("startTimeUnixNano", nanoseconds(span.start).into());
     put("endTimeUnixNano", nanoseconds(span.end).into());

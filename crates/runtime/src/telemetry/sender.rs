@@ -1,7 +1,7 @@
-//! Sends telemetry from a thread of its own, so that no run waits for it until it has ended, and then not for long.
+//! Sends telemetry from a thread of its own. A run waits for it only after its end, and only for a short time.
 //!
-//! **Invariant:** bounded in everything: the queue, the tries, the time. What cannot be sent is counted and
-//! told once; it changes nothing about the run.
+//! **Invariant:** the queue, the attempts and the time are bounded. Exports that cannot be delivered are counted and
+//! reported once; they change nothing about the run.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
@@ -18,80 +18,80 @@ use super::settings::Target;
 const QUEUE_MAX: usize = 64;
 const TRIES_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long the end of a run may wait, whatever is configured.
-const FAREWELL_MAX: Duration = Duration::from_secs(5);
+/// How long a run that has ended may wait for its exports, whatever is configured.
+const FLUSH_MAX: Duration = Duration::from_secs(5);
 
-/// One request to be sent.
-pub(super) struct Parcel {
+/// One OTLP request.
+pub(super) struct Export {
     pub(super) target: Target,
     pub(super) body: String,
 }
 
 pub(super) struct Sender {
-    queue: SyncSender<Parcel>,
+    queue: SyncSender<Export>,
     done: Receiver<()>,
-    losses: Arc<Mutex<Losses>>,
-    farewell: Duration,
+    undelivered: Arc<Mutex<Undelivered>>,
+    flush_timeout: Duration,
 }
 
 #[derive(Default)]
-struct Losses {
-    parcels: usize,
+struct Undelivered {
+    exports: usize,
     /// The first reason.
     why: Option<String>,
 }
 
-impl Losses {
-    fn add(losses: &Mutex<Losses>, why: String) {
-        let mut losses = losses.lock().unwrap_or_else(PoisonError::into_inner);
-        losses.parcels += 1;
-        losses.why.get_or_insert(why);
+impl Undelivered {
+    fn add(undelivered: &Mutex<Undelivered>, why: String) {
+        let mut undelivered = undelivered.lock().unwrap_or_else(PoisonError::into_inner);
+        undelivered.exports += 1;
+        undelivered.why.get_or_insert(why);
     }
 }
 
 impl Sender {
     pub(super) fn start(timeout: Duration, certificate: Option<&Path>) -> Sender {
-        let (queue, parcels) = sync_channel::<Parcel>(QUEUE_MAX);
+        let (queue, exports) = sync_channel::<Export>(QUEUE_MAX);
         let (tell, done) = channel();
-        let losses = Arc::new(Mutex::new(Losses::default()));
-        let (shared, certificate) = (Arc::clone(&losses), certificate.map(Path::to_owned));
+        let undelivered = Arc::new(Mutex::new(Undelivered::default()));
+        let (shared, certificate) = (Arc::clone(&undelivered), certificate.map(Path::to_owned));
         thread::spawn(move || {
             let mut agent = None;
-            for parcel in parcels {
+            for export in exports {
                 let made = agent.get_or_insert_with(|| agent_for(timeout, certificate.as_deref()));
                 let sent = match made {
-                    Ok(agent) => deliver(agent, &parcel, Instant::now() + timeout),
+                    Ok(agent) => deliver(agent, &export, Instant::now() + timeout),
                     Err(why) => Err(why.clone()),
                 };
                 if let Err(why) = sent {
-                    Losses::add(&shared, format!("{}: {why}", without_secrets(&parcel.target.url)));
+                    Undelivered::add(&shared, format!("{}: {why}", without_secrets(&export.target.url)));
                 }
             }
             drop(tell);
         });
-        Sender { queue, done, losses, farewell: timeout.min(FAREWELL_MAX) }
+        Sender { queue, done, undelivered, flush_timeout: timeout.min(FLUSH_MAX) }
     }
 
-    /// Never waits.
-    pub(super) fn send(&self, parcel: Parcel) {
-        match self.queue.try_send(parcel) {
+    /// Never blocks: a full queue drops the export.
+    pub(super) fn send(&self, export: Export) {
+        match self.queue.try_send(export) {
             Ok(()) => {}
-            Err(TrySendError::Full(parcel) | TrySendError::Disconnected(parcel)) => {
-                let url = without_secrets(&parcel.target.url);
-                Losses::add(&self.losses, format!("{url}: too slow, the queue is full"));
+            Err(TrySendError::Full(export) | TrySendError::Disconnected(export)) => {
+                let url = without_secrets(&export.target.url);
+                Undelivered::add(&self.undelivered, format!("{url}: too slow, the queue is full"));
             }
         }
     }
 
-    /// Waits a while until everything is sent; says what was not.
+    /// Waits until everything is sent or the time is up; returns the first problem.
     pub(super) fn finish(self) -> Option<String> {
-        let Sender { queue, done, losses, farewell } = self;
+        let Sender { queue, done, undelivered, flush_timeout } = self;
         drop(queue);
-        let late = matches!(done.recv_timeout(farewell), Err(RecvTimeoutError::Timeout));
-        let losses = losses.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&losses.why, late) {
+        let late = matches!(done.recv_timeout(flush_timeout), Err(RecvTimeoutError::Timeout));
+        let undelivered = undelivered.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&undelivered.why, late) {
             (Some(why), _) => Some(why.clone()),
-            (None, true) => Some(format!("no answer within {} ms", farewell.as_millis())),
+            (None, true) => Some(format!("no answer within {} ms", flush_timeout.as_millis())),
             (None, false) => None,
         }
     }
@@ -111,7 +111,7 @@ fn agent_for(timeout: Duration, certificate: Option<&Path>) -> Result<Agent, Str
     let agent = Agent::config_builder()
         .timeout_global(Some(timeout))
         .http_status_as_error(false)
-        // Whoever redirects telemetry sends its headers elsewhere.
+        // A redirect would send the headers, with their credentials, to another host.
         .max_redirects(0)
         .user_agent(concat!("escrow/", env!("CARGO_PKG_VERSION")))
         .tls_config(tls.build())
@@ -129,13 +129,13 @@ fn certificates(pem: &[u8]) -> Vec<Certificate<'static>> {
         .collect()
 }
 
-/// Tries until it is taken, refused, or too late.
-fn deliver(agent: &Agent, parcel: &Parcel, until: Instant) -> Result<(), String> {
+/// Repeats the request until it is accepted, refused, or too late.
+fn deliver(agent: &Agent, export: &Export, until: Instant) -> Result<(), String> {
     let mut pause = PAUSE;
     let mut tries = 0;
     loop {
         tries += 1;
-        let (why, asked_to_wait) = match post(agent, parcel) {
+        let (why, asked_to_wait) = match post(agent, export) {
             Answer::Taken => return Ok(()),
             Answer::Refused(why) => return Err(why),
             Answer::NotNow { why, after } => (why, after),
@@ -149,19 +149,19 @@ fn deliver(agent: &Agent, parcel: &Parcel, until: Instant) -> Result<(), String>
     }
 }
 
-/// What a receiver says.
+/// The answer of a collector.
 enum Answer {
     Taken,
     Refused(String),
     NotNow { why: String, after: Option<Duration> },
 }
 
-fn post(agent: &Agent, parcel: &Parcel) -> Answer {
-    let mut request = agent.post(&parcel.target.url).header("content-type", "application/json");
-    for (name, value) in &parcel.target.headers {
+fn post(agent: &Agent, export: &Export) -> Answer {
+    let mut request = agent.post(&export.target.url).header("content-type", "application/json");
+    for (name, value) in &export.target.headers {
         request = request.header(name, value);
     }
-    match request.send(parcel.body.as_str()) {
+    match request.send(export.body.as_str()) {
         Ok(response) => {
             let status = response.status().as_u16();
             let why = format!("status {status}");
@@ -179,13 +179,13 @@ fn post(agent: &Agent, parcel: &Parcel) -> Answer {
         Err(ureq::Error::Io(error)) => Answer::NotNow { why: error.kind().to_string(), after: None },
         Err(ureq::Error::ConnectionFailed) => Answer::NotNow { why: "cannot be reached".into(), after: None },
         Err(ureq::Error::HostNotFound) => Answer::Refused("no such host".into()),
-        // Its words might repeat headers.
+        // The message might repeat headers.
         Err(ureq::Error::Http(_)) => Answer::Refused("a header or the address is not HTTP".into()),
         Err(error) => Answer::Refused(error.to_string()),
     }
 }
 
-/// The address without what people put in front of the host and behind the path.
+/// The address without user information, query and fragment.
 fn without_secrets(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let rest = rest.split(['?', '#']).next().unwrap_or_default();

@@ -38,7 +38,7 @@ pub(super) enum Temporality {
 
 const TIMEOUT_MS: u64 = 10_000;
 const TIMEOUT_MS_MAX: u64 = 60_000;
-/// Longer values are somebody's mistake.
+/// Longer values are a mistake.
 const VALUE_BYTES_MAX: usize = 64 * 1024;
 
 impl Settings {

@@ -221,7 +221,7 @@ impl Spans {
         }
     }
 
-    /// The run goes on in a span of its own.
+    /// A resumed run gets a span of its own.
     fn reopen(&mut self, at: Millis) {
         self.passes += 1;
         let passes = self.passes.to_string();
@@ -240,7 +240,7 @@ impl Spans {
         span(id, run.map(|run| run.id), format!("{check}{scope}"), at, attributes)
     }
 
-    /// The attempt is over, and nobody knows what came of it.
+    /// The attempt is over, and its effect is unknown.
     fn unknown(&mut self, location: &ScopedCheck, at: Millis) {
         if let Some(mut open) = self.attempts.remove(location) {
             open.attributes.push(("escrow.status", text("unknown")));

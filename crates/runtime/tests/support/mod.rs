@@ -123,5 +123,5 @@ pub(crate) fn zombies() -> usize {
 
 /// A word that no other test uses.
 pub(crate) fn unique(word: &str) -> String {
-    format!("{word}-{:x}", escrow_runtime::chance::random_u64().unwrap())
+    format!("{word}-{:x}", escrow_runtime::entropy::random_u64().unwrap())
 }

@@ -1,5 +1,5 @@
-//! Any text as a shell script with values in it: reading it never panics, and what is accepted refers to
-//! its values by constant references only.
+//! Any text as a shell script with values: parsing never panics, and an accepted script refers to its values by
+//! constant references only.
 
 #![no_main]
 

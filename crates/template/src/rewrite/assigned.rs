@@ -1,8 +1,8 @@
-//! Which names a template assigns: by loops, `set`, `with` and macros.
+//! Collects the names that a template assigns, by loops, `set`, `with` and macros.
 
 use std::collections::BTreeSet;
 
-use minijinja::machinery::ast::{Expr, Macro, Stmt};
+use crate::syntax::{Expr, Macro, Stmt};
 
 pub(super) fn parameter_names<'a>(decl: &Macro<'a>) -> Vec<&'a str> {
     let mut names = Vec::new();

@@ -1,14 +1,14 @@
-//! Expressions: operators, filters, tests and calls.
+//! Rewrites expressions: operators, filters, tests and calls.
 
 use std::ops::Range;
 
-use minijinja::machinery::ast::{BinOpKind, Call, CallArg, CompareOpKind, Expr, Filter, UnaryOpKind};
 use minijinja::value::ValueKind;
 
-use super::{Rewriter, range};
-use crate::fault::TemplateError;
+use super::Rewriter;
+use crate::error::TemplateError;
 use crate::filters::{self, FUNCTIONS};
 use crate::limits::LITERAL_BYTES_MAX;
+use crate::syntax::{BinOpKind, Call, CallArg, CompareOpKind, Expr, Filter, UnaryOpKind, range};
 
 impl<'a> Rewriter<'a> {
     pub(super) fn expr(&mut self, expr: &Expr<'a>) -> Result<(), TemplateError> {
@@ -92,7 +92,7 @@ impl<'a> Rewriter<'a> {
                 self.put(" else ");
                 match &choice.false_expr {
                     Some(other) => self.expr(other)?,
-                    // Jinja prints nothing here, and nothing as a value is the empty text.
+                    // Jinja prints nothing here, so the value is the empty text.
                     None => self.put("\"\""),
                 }
                 self.put(")");
@@ -172,9 +172,9 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// A value that is given a name. Without the check, a loop could nest a list in itself until the
-    /// stack ends.
-    pub(super) fn kept(&mut self, expr: &Expr<'a>) -> Result<(), TemplateError> {
+    /// A value that is assigned or compared. Without the depth check, a loop could nest a list in itself until a walk
+    /// overflows the stack.
+    pub(super) fn charged(&mut self, expr: &Expr<'a>) -> Result<(), TemplateError> {
         self.put("(");
         self.expr(expr)?;
         self.put(")|escrow_charged");
@@ -191,7 +191,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// A member of a list or an object that the template writes: never undefined.
+    /// A member of a list or object literal, which must not be undefined.
     fn member(&mut self, expr: &Expr<'a>) -> Result<(), TemplateError> {
         if matches!(expr, Expr::Const(_) | Expr::List(_) | Expr::Map(_)) {
             return self.expr(expr);
@@ -202,7 +202,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// What stands before an index. A filter takes an index behind it only within parentheses.
+    /// The operand of an index or a slice. The parentheses are needed to index the result of a filter.
     fn indexed(&mut self, expr: &Expr<'a>) -> Result<(), TemplateError> {
         self.put("((");
         self.expr(expr)?;
@@ -226,7 +226,7 @@ impl<'a> Rewriter<'a> {
         if matches!(expr, Expr::Const(_)) {
             return self.expr(expr);
         }
-        self.kept(expr)
+        self.charged(expr)
     }
 
     fn binary(&mut self, op: BinOpKind, left: &Expr<'a>, right: &Expr<'a>) -> Result<(), TemplateError> {
@@ -276,7 +276,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// The filters of a block, which have no value in front.
+    /// The filters of a block, which apply to the block's text.
     pub(super) fn filter_chain(&mut self, expr: &Expr<'a>) -> Result<(), TemplateError> {
         match expr {
             Expr::Filter(filter) => {
@@ -331,7 +331,7 @@ impl<'a> Rewriter<'a> {
         self.arguments(&call.args)
     }
 
-    /// The run's memory, and nothing of the template's own that is called so.
+    /// Whether an expression is the run's memory, and not a variable of the template with that name.
     fn is_memory(&self, expr: &Expr<'a>) -> bool {
         matches!(expr, Expr::Var(var) if var.id == "memory" && !self.assigned.contains(var.id) && !self.is_local(var.id))
     }

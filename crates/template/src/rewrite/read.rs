@@ -1,16 +1,16 @@
-//! Free names with their literal members: what a template reads.
+//! Rewrites reads: free names with their literal members.
 
-use minijinja::machinery::ast::Expr;
 use minijinja::value::ValueKind;
 
-use super::{Rewriter, range};
-use crate::fault::TemplateError;
+use super::Rewriter;
+use crate::error::TemplateError;
 use crate::filters::{FUNCTIONS, PRIVATE_PREFIX};
-use crate::reads::{Read, Step};
+use crate::reads::{PathStep, TemplateRead};
+use crate::syntax::{Expr, range};
 
 impl<'a> Rewriter<'a> {
-    /// A free name with the literal members behind it.
-    pub(super) fn literal_path(&self, expr: &Expr<'a>) -> Option<Read> {
+    /// The read that an expression is, if it is a free name with literal members.
+    pub(super) fn literal_path(&self, expr: &Expr<'a>) -> Option<TemplateRead> {
         let end = range(expr.span()).end;
         let mut path = Vec::new();
         let mut at = expr;
@@ -20,17 +20,19 @@ impl<'a> Rewriter<'a> {
                 Expr::Var(var) => {
                     path.reverse();
                     let span = range(var.span()).start..end;
-                    return Some(Read { name: var.id.to_owned(), path, span });
+                    return Some(TemplateRead { name: var.id.to_owned(), path, span });
                 }
                 Expr::GetAttr(attr) => {
-                    path.push(Step::Member(attr.name.to_owned()));
+                    path.push(PathStep::Member(attr.name.to_owned()));
                     &attr.expr
                 }
                 Expr::GetItem(item) => {
                     let Expr::Const(key) = &item.subscript_expr else { return None };
                     path.push(match (key.value.as_str(), key.value.kind(), key.value.as_usize()) {
-                        (Some(name), _, _) => Step::Member(name.to_owned()),
-                        (None, ValueKind::Number, Some(index)) if key.value.is_integer() => Step::Item(index),
+                        (Some(name), _, _) => PathStep::Member(name.to_owned()),
+                        (None, ValueKind::Number, Some(index)) if key.value.is_integer() => {
+                            PathStep::Item(index)
+                        }
                         _ => return None,
                     });
                     &item.expr
@@ -40,10 +42,10 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    pub(super) fn read(&mut self, read: Read) -> Result<(), TemplateError> {
+    pub(super) fn read(&mut self, read: TemplateRead) -> Result<(), TemplateError> {
         self.public(&read.name, read.span.clone())?;
         if self.assigned.contains(read.name.as_str()) {
-            // Assigned somewhere else, perhaps before this is reached: the engine must look for it.
+            // The template assigns this name somewhere, so only minijinja knows at render time which value it has.
             let whole = read.written(0);
             let written = read.to_string();
             self.put(&written);

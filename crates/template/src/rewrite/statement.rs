@@ -1,14 +1,13 @@
-//! Statements, and what they assign to.
+//! Rewrites statements.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use minijinja::machinery::ast::{Expr, Macro, Stmt};
-
+use super::Rewriter;
 use super::assigned::{parameter_names, targets};
-use super::{Rewriter, range};
-use crate::fault::TemplateError;
+use crate::error::TemplateError;
 use crate::limits::LITERAL_BYTES_MAX;
+use crate::syntax::{Expr, Macro, Stmt, range};
 
 impl<'a> Rewriter<'a> {
     pub(super) fn statements(&mut self, statements: &[Stmt<'a>]) -> Result<(), TemplateError> {
@@ -73,7 +72,7 @@ impl<'a> Rewriter<'a> {
                 self.break_line();
                 self.expr(&branch.expr)?;
                 self.put(" %}");
-                // A name that is assigned in a branch may be free behind it: it counts as read there.
+                // A name assigned in a branch may still be free after it, so it counts as read there.
                 self.scoped(&branch.true_body, &[])?;
                 if !branch.false_body.is_empty() {
                     self.put("{% else %}");
@@ -91,7 +90,7 @@ impl<'a> Rewriter<'a> {
                     }
                     self.target(target)?;
                     self.put(" = ");
-                    self.kept(value)?;
+                    self.charged(value)?;
                     self.assign(target);
                 }
                 self.put(" %}");
@@ -106,7 +105,7 @@ impl<'a> Rewriter<'a> {
                 self.break_line();
                 self.target(&set.target)?;
                 self.put(" = ");
-                self.kept(&set.expr)?;
+                self.charged(&set.expr)?;
                 self.put(" %}");
                 self.assign(&set.target);
                 Ok(())
@@ -153,8 +152,8 @@ impl<'a> Rewriter<'a> {
             }
             Stmt::CallBlock(block) => {
                 self.put("{% call");
-                // The parser keeps the callback as a macro and the call beside it; the source has the
-                // callback's arguments before the call and its body behind.
+                // The tree holds the callback as a macro next to the call; the source has the callback's
+                // parameters before the call and its body after it.
                 self.put("(");
                 self.parameters(&block.macro_decl)?;
                 self.put(") ");

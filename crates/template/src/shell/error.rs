@@ -1,8 +1,8 @@
-//! Why a script with values in it is refused.
+//! The reasons why a script is refused.
 
 use std::ops::Range;
 
-use crate::fault::TemplateError;
+use crate::error::TemplateError;
 use crate::limits::SOURCE_BYTES_MAX;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,30 +16,30 @@ pub struct ShellError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShellErrorKind {
-    /// What stands within `{{ }}` is no expression.
+    /// The content of `{{ }}` is not an expression.
     Template,
     /// `{% … %}`: the script would depend on values.
     Statement,
     /// A `\` or a `$` directly before the value would change what the reference means.
     Adjacent,
-    /// Within `$'…'`.
+    /// Quoting `$'…'`.
     AnsiQuotes,
-    /// Within `` `…` ``.
+    /// Quoting `` `…` ``.
     Backticks,
-    /// Within `$((…))` or `((…))`.
+    /// Quoting `$((…))` or `((…))`.
     Arithmetic,
-    /// Within `${…}`.
+    /// Quoting `${…}`.
     Parameter,
-    /// Within a here-document whose delimiter is quoted.
+    /// Quoting a here-document whose delimiter is quoted.
     QuotedHeredoc,
     HeredocDelimiter,
-    /// Within `[[ … ]]`, where some operators compute their operands.
+    /// Quoting `[[ … ]]`, where some operators compute their operands.
     Brackets,
-    /// Within `name=( … )`.
+    /// Quoting `name=( … )`.
     Array,
-    /// In place of the name of a variable or a function.
+    /// As the name of a variable or a function.
     Name,
-    /// In place of the name of a command.
+    /// As the name of a command.
     Command,
     /// In an argument that is itself a program.
     Program,

@@ -1,253 +1,39 @@
-//! Which arguments are programs. A value that is safe from the shell is not safe from `eval`.
+//! Finds values in arguments that are programs. A value that is safe from the shell is not safe from `eval`.
 //!
-//! **Invariant:** a rule refuses; no rule allows what the scanner refused. What these tables do not know
-//! is an ordinary program, which gets its arguments byte for byte.
+//! **Invariant:** a rule only refuses; no rule allows what the scanner refused. A program that is not in the tables is
+//! an ordinary program, which gets its arguments byte for byte.
+
+mod tables;
 
 use std::ops::Range;
 
 use super::error::{ShellError, ShellErrorKind};
 use super::word::{Command, UNKNOWN, Word};
+use tables::{
+    ASSIGNERS, EVALUATED, EVALUATORS, Interpreter, Operand, SHELL_OPTION, SHELLS, WRAPPERS, interpreter,
+};
 
-pub(super) fn judge(commands: &[Command], places: &[Range<usize>]) -> Vec<ShellError> {
-    let mut judge = Judge { places, errors: Vec::new() };
+pub(super) fn check(commands: &[Command], value_spans: &[Range<usize>]) -> Vec<ShellError> {
+    let mut checker = Checker { value_spans, errors: Vec::new() };
     for command in commands {
-        judge.command(command);
+        checker.command(command);
     }
     if commands.iter().any(gives_attributes) {
         for word in commands.iter().flat_map(|command| &command.assignments) {
-            judge.refuse_word(
+            checker.refuse_word(
                 word,
                 "a variable that was declared with `-i` or `-n` computes what it is assigned",
             );
         }
     }
-    judge.errors
-}
-
-/// Programs that read a script from `-c`, a file, or their input.
-const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "mksh", "rbash", "sh", "zsh"];
-
-/// Commands all of whose arguments may be read as code by a shell.
-const EVALUATORS: &[&str] = &[
-    ".",
-    "alias",
-    "at",
-    "batch",
-    "bind",
-    "compgen",
-    "complete",
-    "crontab",
-    "declare",
-    "enable",
-    "eval",
-    "fc",
-    "getopts",
-    "gmake",
-    "let",
-    "make",
-    "mapfile",
-    "parallel",
-    "read",
-    "readarray",
-    "rsh",
-    "source",
-    "ssh",
-    "trap",
-    "typeset",
-    "unset",
-    "watch",
-];
-
-/// Commands that run the rest of their arguments as a command.
-const WRAPPERS: &[&str] = &[
-    "builtin", "busybox", "chroot", "command", "doas", "docker", "env", "exec", "find", "flock", "gdb",
-    "ionice", "kubectl", "nice", "nohup", "nsenter", "podman", "setsid", "stdbuf", "strace", "sudo", "time",
-    "timeout", "unshare", "xargs",
-];
-
-/// Commands that give the argument of `-c` to a shell.
-const SHELL_OPTION: &[&str] = &["flock", "runuser", "script", "su"];
-
-/// Variables whose value some shell expands or computes, commands included.
-const EVALUATED: &[&str] = &[
-    "BASHPID",
-    "BASH_ARGV0",
-    "BASH_ENV",
-    "BASH_SUBSHELL",
-    "ENV",
-    "EPOCHREALTIME",
-    "EPOCHSECONDS",
-    "EUID",
-    "HISTCMD",
-    "LINENO",
-    "MAILCHECK",
-    "OPTERR",
-    "OPTIND",
-    "PPID",
-    "PROMPT_COMMAND",
-    "PS0",
-    "PS1",
-    "PS2",
-    "PS3",
-    "PS4",
-    "RANDOM",
-    "SECONDS",
-    "SRANDOM",
-    "UID",
-];
-
-/// Commands that assign, one `NAME=value` per argument.
-const ASSIGNERS: &[&str] = &["export", "local", "readonly"];
-
-/// A program that takes code of its own language.
-struct Interpreter {
-    /// The name, which a version may follow.
-    name: &'static str,
-    /// Options whose argument is code.
-    code: &'static [&'static str],
-    /// Other options with arguments of their own, and how many.
-    takes: &'static [(&'static str, usize)],
-    first_operand: Operand,
-    instead: &'static str,
-}
-
-#[derive(PartialEq, Eq)]
-enum Operand {
-    Code,
-    /// A file; without one, the input is code.
-    File,
-}
-
-const INTERPRETERS: &[Interpreter] = &[
-    Interpreter {
-        name: "python",
-        code: &["-c"],
-        takes: &[("-m", 1), ("-W", 1), ("-X", 1)],
-        first_operand: Operand::File,
-        instead: "read it from `sys.argv`: `python3 -c '…' {{ … }}`",
-    },
-    Interpreter {
-        name: "perl",
-        code: &["-e", "-E"],
-        takes: &[("-I", 1)],
-        first_operand: Operand::File,
-        instead: "read it from `@ARGV`: `perl -e '…' {{ … }}`",
-    },
-    Interpreter {
-        name: "ruby",
-        code: &["-e"],
-        takes: &[("-I", 1), ("-r", 1)],
-        first_operand: Operand::File,
-        instead: "read it from `ARGV`: `ruby -e '…' {{ … }}`",
-    },
-    Interpreter {
-        name: "node",
-        code: &["-e", "-p", "--eval", "--print"],
-        takes: &[("-r", 1)],
-        first_operand: Operand::File,
-        instead: "read it from `process.argv`: `node -e '…' {{ … }}`",
-    },
-    Interpreter {
-        name: "bun",
-        code: &["-e", "--eval"],
-        takes: &[],
-        first_operand: Operand::File,
-        instead: "read it from `process.argv`",
-    },
-    Interpreter {
-        name: "deno",
-        code: &["eval"],
-        takes: &[],
-        first_operand: Operand::File,
-        instead: "read it from `Deno.args`",
-    },
-    Interpreter {
-        name: "php",
-        code: &["-r"],
-        takes: &[],
-        first_operand: Operand::File,
-        instead: "read it from `$argv`: `php -r '…' {{ … }}`",
-    },
-    Interpreter {
-        name: "lua",
-        code: &["-e"],
-        takes: &[("-l", 1)],
-        first_operand: Operand::File,
-        instead: "read it from `arg`",
-    },
-    Interpreter {
-        name: "osascript",
-        code: &["-e"],
-        takes: &[("-l", 1)],
-        first_operand: Operand::File,
-        instead: "read it from the arguments of `run`",
-    },
-    Interpreter {
-        name: "awk",
-        code: &["-e", "--source"],
-        takes: &[("-v", 1), ("-F", 1), ("-f", 1)],
-        first_operand: Operand::Code,
-        instead: "give it a name: `awk -v name={{ … }} '…'`",
-    },
-    Interpreter {
-        name: "gawk",
-        code: &["-e", "--source"],
-        takes: &[("-v", 1), ("-F", 1), ("-f", 1)],
-        first_operand: Operand::Code,
-        instead: "give it a name: `gawk -v name={{ … }} '…'`",
-    },
-    Interpreter {
-        name: "mawk",
-        code: &[],
-        takes: &[("-v", 1), ("-F", 1), ("-f", 1)],
-        first_operand: Operand::Code,
-        instead: "give it a name: `mawk -v name={{ … }} '…'`",
-    },
-    Interpreter {
-        name: "sed",
-        code: &["-e", "--expression"],
-        takes: &[("-f", 1), ("-l", 1)],
-        first_operand: Operand::Code,
-        instead: "replace in the template (`{{ text | replace('a', 'b') }}`), or use `awk -v`",
-    },
-    Interpreter {
-        name: "gsed",
-        code: &["-e", "--expression"],
-        takes: &[("-f", 1), ("-l", 1)],
-        first_operand: Operand::Code,
-        instead: "replace in the template (`{{ text | replace('a', 'b') }}`), or use `awk -v`",
-    },
-    Interpreter {
-        name: "jq",
-        code: &[],
-        takes: &[
-            ("--arg", 2),
-            ("--argjson", 2),
-            ("--slurpfile", 2),
-            ("--rawfile", 2),
-            ("--indent", 1),
-            ("-f", 1),
-            ("--from-file", 1),
-            ("-L", 1),
-        ],
-        first_operand: Operand::Code,
-        instead: "give it a name: `jq --arg name {{ … }} '…'`",
-    },
-];
-
-fn interpreter(program: &str) -> Option<&'static Interpreter> {
-    INTERPRETERS.iter().find(|interpreter| {
-        program
-            .strip_prefix(interpreter.name)
-            .is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '-'))
-    })
+    checker.errors
 }
 
 fn is_one_of(word: &Word, names: &[&str]) -> bool {
     word.program().is_some_and(|program| names.contains(&program))
 }
 
-/// `declare -i x`: from then on `x=…` computes.
+/// Whether the command is like `declare -i x`, after which `x=…` is arithmetic.
 fn gives_attributes(command: &Command) -> bool {
     let declares = command
         .words
@@ -260,14 +46,14 @@ fn gives_attributes(command: &Command) -> bool {
             .any(|word| word.text.starts_with('-') && word.text.contains(['i', 'n', 'A', 'a']))
 }
 
-struct Judge<'a> {
-    places: &'a [Range<usize>],
+struct Checker<'a> {
+    value_spans: &'a [Range<usize>],
     errors: Vec<ShellError>,
 }
 
-impl Judge<'_> {
-    fn refuse(&mut self, place: usize, kind: ShellErrorKind, message: Option<String>, help: Option<&str>) {
-        let mut error = ShellError::new(kind, self.places[place].clone());
+impl Checker<'_> {
+    fn refuse(&mut self, value: usize, kind: ShellErrorKind, message: Option<String>, help: Option<&str>) {
+        let mut error = ShellError::new(kind, self.value_spans[value].clone());
         if let Some(message) = message {
             error = error.saying(message);
         }
@@ -278,22 +64,22 @@ impl Judge<'_> {
     }
 
     fn refuse_word(&mut self, word: &Word, message: &str) {
-        for place in &word.all_values {
-            self.refuse(*place, ShellErrorKind::Program, Some(message.to_owned()), None);
+        for value in &word.all_values {
+            self.refuse(*value, ShellErrorKind::Program, Some(message.to_owned()), None);
         }
     }
 
     fn refuse_code(&mut self, word: &Word, program: &str, instead: Option<&str>) {
-        for place in &word.all_values {
+        for value in &word.all_values {
             let message = format!("`{program}` would read the value as code");
-            self.refuse(*place, ShellErrorKind::Program, Some(message), instead);
+            self.refuse(*value, ShellErrorKind::Program, Some(message), instead);
         }
     }
 
     fn refuse_input(&mut self, command: &Command, program: &str) {
-        for place in command.stdin.iter().chain(&command.piped) {
+        for value in command.stdin.iter().chain(&command.piped) {
             let message = format!("`{program}` would read the value as code from its input");
-            self.refuse(*place, ShellErrorKind::Program, Some(message), None);
+            self.refuse(*value, ShellErrorKind::Program, Some(message), None);
         }
     }
 
@@ -314,7 +100,7 @@ impl Judge<'_> {
             if is_one_of(word, SHELLS) || (runs && is_unknown(word)) {
                 self.shell(word, arguments, command, runs);
                 if runs && word.program().is_some() {
-                    // What follows is the shell's, its `$0` among it.
+                    // The remaining words belong to the shell's script, starting with its `$0`.
                     return;
                 }
             }
@@ -347,11 +133,11 @@ impl Judge<'_> {
         }
     }
 
-    /// Only a path is sure to name a program: a word alone may be `eval`.
+    /// A value may be part of a path, but not a bare command name, which could be `eval`.
     fn name(&mut self, word: &Word) {
-        for (place, at) in &word.values {
+        for (value, at) in &word.values {
             if !word.text[..*at].contains('/') {
-                self.refuse(*place, ShellErrorKind::Command, None, None);
+                self.refuse(*value, ShellErrorKind::Command, None, None);
             }
         }
     }
@@ -404,7 +190,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The argument of an option: the next word, or the rest of the option's own.
+    /// Refuses values in the argument of an option: the next word, or the rest of the option's own word.
     fn option(&mut self, program: &str, options: &[&str], arguments: &[Word], instead: Option<&str>) -> bool {
         let mut found = false;
         for (index, word) in arguments.iter().enumerate() {
@@ -453,15 +239,15 @@ impl Judge<'_> {
         }
     }
 
-    /// In some shells `printf -v name` assigns, and an index in the name is computed.
+    /// In some shells `printf -v name` assigns, and an index in the name is arithmetic.
     fn printf(&mut self, arguments: &[Word]) {
         self.option("printf", &["-v"], arguments, None);
         let format = arguments.iter().find(|word| !is_option(word) || word.begins_with_value());
         if let Some(word) = format {
-            for (place, _) in &word.values {
+            for (value, _) in &word.values {
                 let message = "the first argument of `printf` is a pattern".to_owned();
                 self.refuse(
-                    *place,
+                    *value,
                     ShellErrorKind::Program,
                     Some(message),
                     Some("write `printf '%s\\n' {{ … }}`"),
@@ -470,7 +256,7 @@ impl Judge<'_> {
         }
     }
 
-    /// In some shells `-v name` computes an index in the name.
+    /// In some shells an index in the name of `-v name` is arithmetic.
     fn test(&mut self, arguments: &[Word]) {
         for pair in arguments.windows(2) {
             let [operator, operand] = pair else { continue };
@@ -509,7 +295,7 @@ fn is_option(word: &Word) -> bool {
     word.text.starts_with(['-', '+']) && word.text.len() > 1
 }
 
-/// A name that is only known when the script runs, as in `$SHELL -c …`.
+/// Whether a word is known only when the script runs, as in `$SHELL -c …`.
 fn is_unknown(word: &Word) -> bool {
     word.text.contains(UNKNOWN)
 }
@@ -533,26 +319,7 @@ fn selects(text: &str, option: &str) -> bool {
 
 #[cfg(test)]
 mod unit_tests {
-    use super::{
-        ASSIGNERS, EVALUATED, EVALUATORS, INTERPRETERS, SHELL_OPTION, SHELLS, WRAPPERS, interpreter, selects,
-    };
-
-    #[test]
-    fn tables_are_sorted_and_names_are_unique() {
-        for table in [SHELLS, EVALUATORS, WRAPPERS, SHELL_OPTION, EVALUATED, ASSIGNERS] {
-            assert!(table.is_sorted_by(|a, b| a < b), "{table:?}");
-        }
-        let mut names: Vec<_> = INTERPRETERS.iter().map(|interpreter| interpreter.name).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), INTERPRETERS.len());
-    }
-
-    #[test]
-    fn interpreters_are_known_with_their_version() {
-        assert_eq!(interpreter("python3.12").map(|found| found.name), Some("python"));
-        assert!(interpreter("pythonista").is_none());
-    }
+    use super::selects;
 
     #[test]
     fn options_are_found_alone_in_clusters_and_with_their_argument() {

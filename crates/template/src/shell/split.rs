@@ -1,4 +1,4 @@
-//! Cuts a script into text and `{{ }}`. Jinja's comments are off: `${#a[@]}` is shell.
+//! Splits a script into text and `{{ }}`. `{#` does not start a comment, because `${#a[@]}` is shell.
 
 use std::ops::Range;
 
@@ -126,7 +126,7 @@ const STATEMENTS: &[&str] = &[
     "with",
 ];
 
-/// A `{% … %}` that is a statement of Jinja. `printf '{%s}'` and `date +{%Y}` are not.
+/// A `{% … %}` with a Jinja statement. `printf '{%s}'` and `date +{%Y}` contain none.
 fn tag(rest: &str) -> Option<Tag<'_>> {
     let word = statement(rest)?;
     let close = rest.find("%}")?;
@@ -140,7 +140,7 @@ fn statement(rest: &str) -> Option<&str> {
     STATEMENTS.contains(&&inner[..end]).then_some(&inner[..end])
 }
 
-/// Where the text before `{% endraw %}` ends, and how long the tag is.
+/// The offset and the length of `{% endraw %}`.
 fn end_of_raw(body: &str) -> Option<(usize, usize)> {
     let open =
         body.match_indices("{%").map(|(at, _)| at).find(|at| statement(&body[*at..]) == Some("endraw"))?;

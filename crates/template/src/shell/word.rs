@@ -1,17 +1,17 @@
-//! What the scanner found: commands and their words, as far as the rules need to know them.
+//! Commands and their words, as far as the rules need them.
 
-/// Stands in a word's text for what is not known before the script runs: a value or an expansion.
+/// A placeholder in a word's text for a value or an expansion, which is known only when the script runs.
 pub(super) const UNKNOWN: char = '\u{fffc}';
 
 /// A word without its quotes.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Word {
     pub(super) text: String,
-    /// Which values it holds, and where in the text.
+    /// The values in the word, each with its offset in the text.
     pub(super) values: Vec<(usize, usize)>,
-    /// Those, and the values in its `$(…)`, whose output becomes a part of it.
+    /// The values in the word and in its `$(…)`, whose output becomes part of it.
     pub(super) all_values: Vec<usize>,
-    /// How much of the text, from its beginning, stood there without quotes.
+    /// The length of the unquoted prefix of the text.
     pub(super) bare: usize,
     pub(super) quoted: bool,
 }
@@ -24,24 +24,24 @@ impl Word {
         self.text.push(c);
     }
 
-    pub(super) fn push_value(&mut self, place: usize) {
-        self.values.push((place, self.text.len()));
+    pub(super) fn push_value(&mut self, value: usize) {
+        self.values.push((value, self.text.len()));
         self.text.push(UNKNOWN);
     }
 
-    /// Wholly literal and without quotes, as reserved words must be.
+    /// Whether the word is literal and unquoted, as reserved words must be.
     pub(super) fn is_bare(&self) -> bool {
         !self.quoted && self.bare == self.text.len()
     }
 
-    /// The name in `NAME=…`, which must stand without quotes.
+    /// The name in `NAME=…`, which must be unquoted.
     pub(super) fn assigned(&self) -> Option<&str> {
         let name = self.text[..self.bare].split_once('=').map(|(name, _)| name)?;
         let name = name.strip_suffix('+').unwrap_or(name);
         is_name(name).then_some(name)
     }
 
-    /// The name of a program, without its directory; nothing when it is not known.
+    /// The name of a program without its directory; `None` when it is known only at run time.
     pub(super) fn program(&self) -> Option<&str> {
         if self.text.contains(UNKNOWN) {
             return None;
@@ -49,7 +49,7 @@ impl Word {
         Some(self.text.rsplit('/').next().unwrap_or(&self.text))
     }
 
-    /// Whether a value decides how the word begins.
+    /// Whether the word begins with a value.
     pub(super) fn begins_with_value(&self) -> bool {
         self.values.first().is_some_and(|(_, at)| *at == 0)
     }

@@ -1,7 +1,7 @@
 //! `escrow invocation end`: as its runs came out, or as somebody says.
 
 use escrow_model::RunStatus;
-use escrow_runtime::chance::now_ms;
+use escrow_runtime::entropy::now_ms;
 use escrow_store::{EndInvocation, InvocationEnd, InvocationRow, RunFilter, Store};
 use serde_json::json;
 
@@ -48,18 +48,18 @@ pub(super) fn end(
         }
         InvocationEnd::Unknown => Err(unknown(&id)),
         InvocationEnd::NothingRan(_) => {
-            Err(Failure::author("nothing_ran", format!("nothing ran for `{id}`"))
-                .help("say what it came to: `--status completed`, `failed`, `aborted` or `cancelled`"))
+            Err(Failure::author("nothing_ran", format!("invocation `{id}` has no runs"))
+                .help("give its status: `--status completed`, `failed`, `aborted` or `cancelled`"))
         }
         InvocationEnd::StillOpen(_) => Err(still_open(&id, &store)?),
         InvocationEnd::EndedBefore(row) => {
             let message = format!("invocation `{id}` has ended: {}", row.status.as_str().replace('_', " "));
-            Err(Failure::person("ended", message).help("another word needs `--why TEXT`, and `--by NAME`"))
+            Err(Failure::person("ended", message).help("changing it needs `--why TEXT` and `--by NAME`"))
         }
         InvocationEnd::BetterThanItsRuns(row) => Err(better(&row)),
         InvocationEnd::NotForPeople(status) => {
             let word = status.as_str().replace('_', " ");
-            Err(Failure::author("usage", format!("nobody can say that an invocation is {word}"))
+            Err(Failure::author("usage", format!("the status of an invocation cannot be set to {word}"))
                 .help("one of completed, failed, aborted, cancelled"))
         }
     }
@@ -86,6 +86,7 @@ fn still_open(id: &str, store: &Store) -> Result<Failure, Failure> {
 fn better(row: &InvocationRow) -> Failure {
     let health = row.health.map_or("", RunStatus::as_str).replace('_', " ");
     let because = row.reason.as_ref().map(|reason| format!(": {}", printable(&reason.summary)));
-    let message = format!("a run of invocation `{}` came to {health}{}", row.id, because.unwrap_or_default());
-    Failure::person("worse", message).help("to say otherwise all the same, give `--why TEXT`")
+    let message =
+        format!("a run of invocation `{}` ended as {health}{}", row.id, because.unwrap_or_default());
+    Failure::person("worse", message).help("to set this status nevertheless, give `--why TEXT`")
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use escrow_contract::outcome::{BYTES_MAX, Kind, read_any};
 use escrow_model::{ArtifactPath, Event, OutcomeId, RecordedOutcome, ScopePath};
-use escrow_runtime::chance::{now_ms, random_u64};
+use escrow_runtime::entropy::{now_ms, random_u64};
 use escrow_runtime::outcome_kinds;
 use escrow_runtime::secrets::Secrets;
 use escrow_store::{AddedOutcome, RunRow, Store};
@@ -26,7 +26,7 @@ pub(super) fn add(arguments: &AddArguments, state: &StateDirectory, ui: &Ui) -> 
     let outcome = read_any(&bytes, |name| kind(name, state)).map_err(|refused| {
         let problems = refused.problems.join("\n  ");
         Failure::author("outcome_invalid", format!("the outcome is refused:\n  {problems}"))
-            .help("nothing was kept; `escrow schema KIND` prints what a kind may hold")
+            .help("nothing was stored; `escrow schema KIND` prints the fields of a kind")
     })?;
     let store = state.write()?;
     let run = arguments.run.as_deref().map(|name| store.run(name)).transpose()?;
@@ -67,7 +67,7 @@ fn check_arguments(arguments: &AddArguments) -> Result<(), Failure> {
     let name = arguments.name.trim();
     let bad = |what: String| Failure::author("usage", what);
     if name.is_empty() || name.chars().count() > NAME_LENGTH_MAX || name.chars().any(char::is_control) {
-        let message = format!("`--name` is a line of at most {NAME_LENGTH_MAX} characters, and not empty");
+        let message = format!("`--name` must be one line of 1 to {NAME_LENGTH_MAX} characters");
         return Err(bad(message));
     }
     if let Some(invocation) = &arguments.invocation
@@ -78,7 +78,7 @@ fn check_arguments(arguments: &AddArguments) -> Result<(), Failure> {
         return Err(bad("`--invocation` is not an id".into()));
     }
     match arguments.file.as_deref().map(ArtifactPath::parse) {
-        Some(Err(why)) => Err(bad(format!("`--file` cannot be there: {why}"))),
+        Some(Err(why)) => Err(bad(format!("`--file` is not a valid path: {why}"))),
         Some(Ok(_)) | None => Ok(()),
     }
 }
@@ -130,7 +130,7 @@ fn new_id() -> Result<OutcomeId, Failure> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let within_ms = u64::from(since.subsec_nanos() % 1_000_000);
     let chance =
-        random_u64().map_err(|error| Failure::world("chance", format!("no chance to be had: {error}")))?;
+        random_u64().map_err(|error| Failure::world("chance", format!("no random numbers: {error}")))?;
     let at = u64::try_from(since.as_millis()).unwrap_or_else(|_| now_ms());
     Ok(OutcomeId::new(at, within_ms << 32 | (chance & 0xffff_ffff)))
 }

@@ -1,6 +1,6 @@
-//! Here-documents: their bodies begin behind the line that announces them.
+//! Here-documents, whose bodies begin after the line that contains `<<`.
 
-use super::{Heredoc, Scanner, Symbol, Within};
+use super::{Heredoc, Quoting, Scanner, Symbol};
 use crate::shell::error::ShellErrorKind;
 use crate::shell::word::Word;
 
@@ -35,7 +35,7 @@ impl Scanner {
             }
             match self.peek() {
                 None => return self.error_at(ShellErrorKind::Unfinished, heredoc.at),
-                Some(Symbol::Value(place)) => self.value(place, "", ""),
+                Some(Symbol::Value(value)) => self.value(value, "", ""),
                 Some(Symbol::Char('\n')) => {
                     self.take();
                     line_start = true;
@@ -46,7 +46,7 @@ impl Scanner {
                         self.take();
                     }
                 }
-                Some(Symbol::Char('$')) if !heredoc.quoted => self.dollar(&mut ignored, Within::Quotes),
+                Some(Symbol::Char('$')) if !heredoc.quoted => self.dollar(&mut ignored, Quoting::Double),
                 Some(Symbol::Char('`')) if !heredoc.quoted => self.backticks(&mut ignored),
                 Some(Symbol::Char(_)) => {
                     self.take();
@@ -55,7 +55,7 @@ impl Scanner {
         }
     }
 
-    /// The length of the line that ends a here-document, with its newline, when it comes next.
+    /// The length of the delimiter line, with its newline, when it is next.
     pub(super) fn delimiter_line(&self, heredoc: &Heredoc) -> Option<usize> {
         let mut ahead = 0;
         while heredoc.strip_tabs && self.char_at(ahead) == Some('\t') {

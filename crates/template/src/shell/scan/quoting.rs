@@ -1,6 +1,6 @@
-//! Words: quotes and expansions, and the reference that suits each.
+//! Words: quotes, expansions, and the form of a reference in each of them.
 
-use super::{Scanner, Symbol, Within};
+use super::{Quoting, Scanner, Symbol};
 use crate::shell::error::ShellErrorKind;
 use crate::shell::word::{UNKNOWN, Word};
 
@@ -10,9 +10,9 @@ impl Scanner {
         let before = self.found.used.len();
         while let Some(symbol) = self.peek() {
             match symbol {
-                Symbol::Value(place) => {
-                    word.push_value(place);
-                    self.value(place, "\"", "\"");
+                Symbol::Value(value) => {
+                    word.push_value(value);
+                    self.value(value, "\"", "\"");
                 }
                 Symbol::Char('<' | '>') if self.char_at(1) == Some('(') => {
                     self.take();
@@ -32,7 +32,7 @@ impl Scanner {
                 }
                 Symbol::Char('\'') => self.single_quotes(&mut word),
                 Symbol::Char('"') => self.double_quotes(&mut word),
-                Symbol::Char('$') => self.dollar(&mut word, Within::Bare),
+                Symbol::Char('$') => self.dollar(&mut word, Quoting::Bare),
                 Symbol::Char('`') => self.backticks(&mut word),
                 Symbol::Char(c) => {
                     self.take();
@@ -51,9 +51,9 @@ impl Scanner {
         loop {
             match self.peek() {
                 None => return self.error_at(ShellErrorKind::Unfinished, offset),
-                Some(Symbol::Value(place)) => {
-                    word.push_value(place);
-                    self.value(place, "'\"", "\"'");
+                Some(Symbol::Value(value)) => {
+                    word.push_value(value);
+                    self.value(value, "'\"", "\"'");
                 }
                 Some(Symbol::Char(c)) => {
                     self.take();
@@ -73,9 +73,9 @@ impl Scanner {
         loop {
             match self.peek() {
                 None => return self.error_at(ShellErrorKind::Unfinished, offset),
-                Some(Symbol::Value(place)) => {
-                    word.push_value(place);
-                    self.value(place, "", "");
+                Some(Symbol::Value(value)) => {
+                    word.push_value(value);
+                    self.value(value, "", "");
                 }
                 Some(Symbol::Char('"')) => {
                     self.take();
@@ -89,7 +89,7 @@ impl Scanner {
                         word.push(c);
                     }
                 }
-                Some(Symbol::Char('$')) => self.dollar(word, Within::Quotes),
+                Some(Symbol::Char('$')) => self.dollar(word, Quoting::Double),
                 Some(Symbol::Char('`')) => self.backticks(word),
                 Some(Symbol::Char(c)) => {
                     self.take();
@@ -99,7 +99,7 @@ impl Scanner {
         }
     }
 
-    pub(super) fn dollar(&mut self, word: &mut Word, within: Within) {
+    pub(super) fn dollar(&mut self, word: &mut Word, quoting: Quoting) {
         let offset = self.offset();
         self.take();
         word.push(UNKNOWN);
@@ -112,12 +112,12 @@ impl Scanner {
             self.parenthesis();
         } else if self.sees("{") {
             self.within(ShellErrorKind::Parameter, |scanner| {
-                scanner.deeper(|scanner| scanner.parameter(offset, within));
+                scanner.deeper(|scanner| scanner.parameter(offset, quoting));
             });
         } else if self.sees("[") {
             // Arithmetic in some shells, text in others.
             self.error_at(ShellErrorKind::Ambiguous, offset);
-        } else if self.sees("'") && within == Within::Bare {
+        } else if self.sees("'") && quoting == Quoting::Bare {
             self.within(ShellErrorKind::AnsiQuotes, |scanner| scanner.ansi_quotes(offset));
         } else if matches!(self.char_at(0), Some('$' | '!' | '?' | '#' | '*' | '@' | '-')) {
             // A parameter of one character: `$$` is not the beginning of another `$`, nor `$#` a comment.
@@ -132,7 +132,7 @@ impl Scanner {
         loop {
             match self.peek() {
                 None => return self.error_at(ShellErrorKind::Unfinished, offset),
-                Some(Symbol::Value(place)) => self.value(place, "", ""),
+                Some(Symbol::Value(value)) => self.value(value, "", ""),
                 Some(Symbol::Char('\\')) => {
                     self.take();
                     if self.char_at(0) == Some('\'') {
@@ -151,13 +151,13 @@ impl Scanner {
     }
 
     /// `${…}`.
-    pub(super) fn parameter(&mut self, offset: usize, within: Within) {
+    pub(super) fn parameter(&mut self, offset: usize, quoting: Quoting) {
         self.take();
         let mut ignored = Word::default();
         loop {
             match self.peek() {
                 None => return self.error_at(ShellErrorKind::Unfinished, offset),
-                Some(Symbol::Value(place)) => self.value(place, "", ""),
+                Some(Symbol::Value(value)) => self.value(value, "", ""),
                 Some(Symbol::Char('}')) => {
                     self.take();
                     return;
@@ -168,14 +168,14 @@ impl Scanner {
                         self.take();
                     }
                 }
-                // Within double quotes, whether this is a quote depends on the operator and the shell.
-                Some(Symbol::Char('\'')) if within == Within::Quotes => {
+                // Quoting double quotes, whether this is a quote depends on the operator and the shell.
+                Some(Symbol::Char('\'')) if quoting == Quoting::Double => {
                     self.error_at(ShellErrorKind::Ambiguous, offset);
                     self.take();
                 }
                 Some(Symbol::Char('\'')) => self.single_quotes(&mut ignored),
                 Some(Symbol::Char('"')) => self.double_quotes(&mut ignored),
-                Some(Symbol::Char('$')) => self.dollar(&mut ignored, within),
+                Some(Symbol::Char('$')) => self.dollar(&mut ignored, quoting),
                 Some(Symbol::Char('`')) => self.backticks(&mut ignored),
                 Some(Symbol::Char(_)) => {
                     self.take();
@@ -184,7 +184,7 @@ impl Scanner {
         }
     }
 
-    /// `` `…` ``, which ends at the first backtick without a backslash, whatever else is within.
+    /// `` `…` ``, which ends at the first backtick without a backslash.
     pub(super) fn backticks(&mut self, word: &mut Word) {
         let offset = self.offset();
         self.take();
@@ -196,7 +196,7 @@ impl Scanner {
                     self.error_at(ShellErrorKind::Unfinished, offset);
                     break;
                 }
-                Some(Symbol::Value(place)) => self.value(place, "", ""),
+                Some(Symbol::Value(value)) => self.value(value, "", ""),
                 Some(Symbol::Char('\\')) => {
                     self.take();
                     if !self.adjacent() {
@@ -223,7 +223,7 @@ impl Scanner {
         loop {
             match self.peek() {
                 None => return self.error_at(ShellErrorKind::Unfinished, offset),
-                Some(Symbol::Value(place)) => self.value(place, "", ""),
+                Some(Symbol::Value(value)) => self.value(value, "", ""),
                 Some(Symbol::Char('(')) => {
                     self.take();
                     open += 1;
@@ -250,7 +250,7 @@ impl Scanner {
                 Some(Symbol::Char('\'')) => self.single_quotes(&mut ignored),
                 Some(Symbol::Char('"')) => self.double_quotes(&mut ignored),
                 Some(Symbol::Char('$')) => {
-                    self.deeper(|scanner| scanner.dollar(&mut Word::default(), Within::Bare))
+                    self.deeper(|scanner| scanner.dollar(&mut Word::default(), Quoting::Bare))
                 }
                 Some(Symbol::Char('`')) => self.backticks(&mut ignored),
                 Some(Symbol::Char(_)) => {

@@ -1,0 +1,77 @@
+//! Begins a run: the one way from a plan to a run in the journal, for top-level and nested runs alike.
+//!
+//!   StartRequest ──▶ redact options ──▶ gather facts ──▶ first turn ──▶ create in the journal ──▶ Begun
+//!
+//! **Invariant:** a run whose plan or options contain the value of a declared secret is refused before anything is
+//! written: redacting it would make it a different run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use escrow_engine::{Run, Turn};
+use escrow_model::{Plan, RunId, RunOptions};
+use escrow_runtime::provider_world::ProviderWorld;
+use escrow_runtime::redaction::Inseparable;
+use escrow_runtime::secrets::Secrets;
+use escrow_runtime::{facts, supervisor};
+use escrow_store::{Created, Durability, Journal, Lease, NewRun, StoreError};
+use thiserror::Error;
+
+/// A plan with everything that a run of it needs. Its artifact directory exists.
+pub struct StartRequest {
+    pub plan: Arc<Plan>,
+    pub options: RunOptions,
+    /// The secrets of the plan, as [`Secrets::read`] found them.
+    pub secrets: Secrets,
+}
+
+/// A run that is in the journal and held by this process, ready to be driven.
+#[derive(Debug)]
+pub struct Begun {
+    pub run: Run,
+    pub lease: Lease,
+    pub secrets: Secrets,
+    /// The committed first turn; its effects are still to be performed.
+    pub first_turn: Turn,
+}
+
+#[derive(Debug, Error)]
+pub enum BeginError {
+    #[error("the playbook contains the value of a declared secret")]
+    SecretInPlan,
+    #[error("a path or an option of the run contains the value of a declared secret")]
+    SecretInOptions,
+    #[error(transparent)]
+    Inseparable(#[from] Inseparable),
+    #[error("run `{0}` exists already")]
+    AlreadyExists(RunId),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Begins the run and returns when its first turn is committed.
+pub async fn begin(
+    request: StartRequest,
+    journal: &dyn Journal,
+    world: &dyn ProviderWorld,
+) -> Result<Begun, BeginError> {
+    let StartRequest { plan, mut options, secrets } = request;
+    let redactor = secrets.redactor();
+    redactor.options(&mut options);
+    if redactor.finds_in_plan(&plan) {
+        return Err(BeginError::SecretInPlan);
+    }
+    if redactor.finds_in_options(&options) {
+        return Err(BeginError::SecretInOptions);
+    }
+    let (directory, artifacts) = (Path::new(&options.directory), Path::new(&options.artifacts));
+    let facts = facts::gather(&plan, directory, artifacts, &secrets).await;
+    let (run, first_turn) = supervisor::begin(plan, options, facts, redactor, world.now_ms())?;
+    let (id, holder) = (run.options().run.clone(), world.holder());
+    let entries = &first_turn.entries;
+    let new = NewRun { run: &id, holder: &holder, entries, durability: Durability::Grouped };
+    match journal.create_run(new).await? {
+        Created::Done { lease, .. } => Ok(Begun { run, lease, secrets, first_turn }),
+        Created::AlreadyExists => Err(BeginError::AlreadyExists(id)),
+    }
+}

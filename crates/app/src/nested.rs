@@ -1,0 +1,392 @@
+//! Nested runs: a check of type `playbook` runs another playbook, with a journal of its own.
+//!
+//! **Invariant:** the id of a nested run follows from its parent, check, scope and attempt. A process that takes the
+//! parent over finds the same nested run and resumes it or takes its result: nothing runs twice. When a failed parent
+//! is reopened, so is the nested run that failed in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use escrow_engine::Run;
+use escrow_model::{
+    Answer, Ending, Entry, FaultClass, FaultCode, InputKind, Message, Plan, ProviderFault, Reason,
+    ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
+};
+use escrow_runtime::cancellation::Cancellation;
+use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
+use escrow_runtime::playbook_file;
+use escrow_runtime::process::Stream;
+use escrow_runtime::provider_world::{LocalFuture, ProviderWorld};
+use escrow_runtime::secrets::Secrets;
+use escrow_runtime::supervisor::{Beginning, Drive, DriveError, NestedNews, Observer, Surroundings};
+use escrow_store::{Holder, Journal, Lease, LeaseError};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::begin::{BeginError, StartRequest, begin};
+
+/// How deep runs may nest.
+const DEPTH_MAX: u32 = 8;
+
+/// Nests runs in this process and keeps their journals beside their parents'.
+#[derive(Clone)]
+pub struct NestedRuns {
+    journal: Arc<dyn Journal>,
+    world: Rc<dyn ProviderWorld>,
+}
+
+impl NestedRuns {
+    pub fn new(journal: Arc<dyn Journal>, world: Rc<dyn ProviderWorld>) -> NestedRuns {
+        NestedRuns { journal, world }
+    }
+}
+
+impl Host for NestedRuns {
+    fn nest(&self, request: NestRequest) -> LocalFuture<NestOutcome> {
+        let nesting = Nesting { runs: self.clone(), request };
+        Box::pin(async move {
+            match nesting.drive_to_rest().await {
+                Ok(run) => outcome_of(&run),
+                Err(fault) => NestOutcome::Answered(Box::new(Answer::fault(fault))),
+            }
+        })
+    }
+}
+
+/// A run that this process holds and has to drive.
+struct Taken {
+    run: Run,
+    lease: Lease,
+    secrets: Secrets,
+    beginning: Beginning,
+}
+
+/// A nested run: to be driven, or already as far as this process can bring it.
+enum Found {
+    Taken(Box<Taken>),
+    Resting(Box<Run>),
+}
+
+struct Nesting {
+    runs: NestedRuns,
+    request: NestRequest,
+}
+
+impl Nesting {
+    async fn drive_to_rest(self) -> Result<Run, ProviderFault> {
+        let Taken { run, lease, secrets, beginning } = match self.take().await? {
+            Found::Taken(taken) => *taken,
+            Found::Resting(run) => return Ok(*run),
+        };
+        let NestedRuns { journal, world } = self.runs.clone();
+        let NestRequest { check, scope, surroundings, cancellation, news, .. } = self.request;
+        // A cancellation that came earlier was sent to the run as a message.
+        let interruption = if cancellation.is_cancelled() { Cancellation::never() } else { cancellation };
+        let surroundings = Surroundings {
+            artifacts: PathBuf::from(&run.options().artifacts),
+            spool: surroundings.spool.with_file_name(run.options().run.as_str()),
+            environment: surroundings.environment.without(secrets.withheld()),
+            secrets: Arc::new(secrets),
+            ..surroundings
+        };
+        let drive = Drive {
+            run,
+            lease,
+            journal,
+            world,
+            host: Rc::new(self.runs),
+            surroundings,
+            observer: &mut NewsObserver { place: format!("{check}{scope}"), news },
+            interruption,
+        };
+        // Boxed: the future of a drive contains those of its nested runs.
+        Box::pin(drive.to_rest(beginning)).await.map_err(|error| match &error {
+            DriveError::Fenced(id) => failed(&format!("another process has taken over nested run `{id}`")),
+            DriveError::Store(_)
+            | DriveError::Inseparable(_)
+            | DriveError::Orphans { .. }
+            | DriveError::Lost(_) => failed(&error),
+        })
+    }
+
+    /// Finds or begins the nested run of this attempt, and takes its lease.
+    async fn take(&self) -> Result<Found, ProviderFault> {
+        let (id, known) = self.find().await?;
+        match known {
+            Some(run) if self.is_to_be_reopened(&run) => self.reopen(&id, run).await,
+            Some(run) if run.status().is_terminal() => Ok(Found::Resting(Box::new(run))),
+            Some(run) => self.resume(&id, run).await,
+            None if self.request.cancellation.is_cancelled() => {
+                let message = "the run ended before the nested one began";
+                Err(ProviderFault::transient(FaultCode::Cancelled, message))
+            }
+            None => self.begin(&id).await.map(|taken| Found::Taken(Box::new(taken))),
+        }
+    }
+
+    async fn reopen(&self, id: &RunId, run: Run) -> Result<Found, ProviderFault> {
+        let Some(lease) = self.acquire(id).await? else { return Ok(Found::Resting(Box::new(run))) };
+        // Another process may have reopened it before this one held it.
+        let mut run = self.known(id).await?.unwrap_or(run);
+        match run.retry_failed(self.runs.world.now_ms(), None) {
+            Ok(turn) => {
+                let secrets = self.secrets_or_release(run.plan_of(), &lease).await?;
+                let beginning = Beginning::Reopened(turn);
+                Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning })))
+            }
+            // What a person denied stays denied.
+            Err(_) => {
+                self.runs.journal.release(&lease).await.map_err(|error| failed(&error))?;
+                Ok(Found::Resting(Box::new(run)))
+            }
+        }
+    }
+
+    async fn resume(&self, id: &RunId, run: Run) -> Result<Found, ProviderFault> {
+        if self.request.cancellation.is_cancelled() {
+            // By a message, because another process may hold the run; its holder reads the inbox.
+            let message = Message::Cancel { by: None, system: true };
+            let sent = self.runs.journal.send(id, &message, self.request.parent.run.as_str()).await;
+            sent.map_err(|error| failed(&error))?;
+        }
+        // Another process drives it, perhaps after an approval: for this one it waits.
+        let Some(lease) = self.acquire(id).await? else { return Ok(Found::Resting(Box::new(run))) };
+        let secrets = self.secrets_or_release(run.plan_of(), &lease).await?;
+        Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning: Beginning::Resumed })))
+    }
+
+    /// `None` when another process holds the run.
+    async fn acquire(&self, id: &RunId) -> Result<Option<Lease>, ProviderFault> {
+        let world = &self.runs.world;
+        let judge = |holder: &Holder| world.liveness(holder);
+        match self.runs.journal.acquire(id, &world.holder(), judge).await {
+            Ok(lease) => Ok(Some(lease)),
+            Err(LeaseError::Held { .. }) => Ok(None),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// The run of this attempt, if it was begun; else the one that failed before, if it has the same inputs.
+    async fn find(&self) -> Result<(RunId, Option<Run>), ProviderFault> {
+        let id = self.child_id();
+        if let Some(run) = self.known(&id).await? {
+            return Ok((id, Some(run)));
+        }
+        let before = match &self.request.failed_before {
+            Some(before) => self.known(&before.run).await?,
+            None => None,
+        };
+        let with = self.request.request.fields.get("with");
+        let same = |run: &Run| inputs(run.plan_of(), with).is_ok_and(|now| now == run.options().inputs);
+        Ok(match before.filter(same) {
+            Some(run) => (run.options().run.clone(), Some(run)),
+            None => (id, None),
+        })
+    }
+
+    fn is_to_be_reopened(&self, run: &Run) -> bool {
+        let Some(before) = &self.request.failed_before else { return false };
+        let ended_before = run.ended_at().is_some_and(|ended| ended <= before.reopened_at);
+        run.options().run == before.run && ended_before && !self.request.cancellation.is_cancelled()
+    }
+
+    fn child_id(&self) -> RunId {
+        let NestRequest { parent, check, scope, attempt, .. } = &self.request;
+        let text = format!("{}\0{check}\0{scope}\0{attempt}", parent.run);
+        let digest = Sha256::digest(text.as_bytes());
+        let number = digest.iter().take(8).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+        RunId::new(self.request.parent_started_at, number)
+    }
+
+    /// The nested run as its journal has it, if it was begun.
+    async fn known(&self, id: &RunId) -> Result<Option<Run>, ProviderFault> {
+        let entries = self.runs.journal.entries(id, 0).await.map_err(|error| failed(&error))?;
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let replayed = Run::replay(entries.iter().map(|(_, entry)| entry));
+        replayed.map(Some).map_err(|error| failed(&error))
+    }
+
+    async fn begin(&self, id: &RunId) -> Result<Taken, ProviderFault> {
+        let NestRequest { parent, check, scope, request, surroundings, .. } = &self.request;
+        if parent.depth + 1 > DEPTH_MAX {
+            let message = format!("playbooks nest deeper than {DEPTH_MAX} runs");
+            return Err(ProviderFault::logical(FaultCode::own("too_deep"), message));
+        }
+        let name = request.fields.get("playbook").and_then(Value::as_str).unwrap_or_default();
+        let (file, plan) = self.read(name)?;
+        let inputs = inputs(&plan, request.fields.get("with"))?;
+        let artifacts = surroundings.artifacts.join(folder_in_scope(check, scope));
+        fs::create_dir_all(&artifacts)
+            .map_err(|error| failed(&format!("cannot create `{}`: {error}", artifacts.display())))?;
+        let secrets = self.secrets(&plan).await?;
+        let options = RunOptions {
+            run: id.clone(),
+            inputs,
+            only: Vec::new(),
+            tags: Vec::new(),
+            exclude_tags: Vec::new(),
+            parallelism: plan.max_parallelism.unwrap_or(parent.parallelism),
+            timeout_ms: Some(plan.timeout_ms.map_or(request.timeout_ms, |own| own.min(request.timeout_ms))),
+            depth: parent.depth + 1,
+            parent: Some(parent.run.clone()),
+            file: Some(file.display().to_string()),
+            artifacts: artifacts.display().to_string(),
+            ..parent.clone()
+        };
+        let start = StartRequest { plan: Arc::new(plan), options, secrets };
+        match begin(start, self.runs.journal.as_ref(), self.runs.world.as_ref()).await {
+            Ok(begun) => Ok(Taken {
+                run: begun.run,
+                lease: begun.lease,
+                secrets: begun.secrets,
+                beginning: Beginning::New(begun.first_turn),
+            }),
+            Err(error @ (BeginError::SecretInPlan | BeginError::SecretInOptions)) => {
+                Err(ProviderFault::logical(FaultCode::own("secret_written_down"), error.to_string()))
+            }
+            Err(BeginError::AlreadyExists(id)) => Err(failed(&format!("nested run `{id}` exists already"))),
+            Err(error @ (BeginError::Inseparable(_) | BeginError::Store(_))) => Err(failed(&error)),
+        }
+    }
+
+    /// Ending a run needs no secret command to be run.
+    async fn secrets(&self, plan: &Plan) -> Result<Secrets, ProviderFault> {
+        let directory = &self.request.surroundings.directory;
+        if self.request.cancellation.is_cancelled() {
+            return Ok(Secrets::at_hand(plan, directory));
+        }
+        let read = Secrets::read(plan, directory).await;
+        read.map_err(|error| ProviderFault::logical(FaultCode::own("secret"), error.to_string()))
+    }
+
+    /// A run that cannot be driven is not kept from others.
+    async fn secrets_or_release(&self, plan: &Plan, lease: &Lease) -> Result<Secrets, ProviderFault> {
+        match self.secrets(plan).await {
+            Ok(secrets) => Ok(secrets),
+            Err(fault) => {
+                self.runs.journal.release(lease).await.map_err(|error| failed(&error))?;
+                Err(fault)
+            }
+        }
+    }
+
+    /// Searches the folder of the playbook that names it, then where commands run, then the project's playbooks.
+    fn read(&self, name: &str) -> Result<(PathBuf, Plan), ProviderFault> {
+        let directory = &self.request.surroundings.directory;
+        let beside = self.request.parent.file.as_deref().and_then(|file| Path::new(file).parent());
+        let (path, bytes) = playbook_file::find(name, beside, directory).ok_or_else(|| {
+            ProviderFault::logical(
+                FaultCode::own("bad_playbook"),
+                format!("there is no playbook `{name}` to nest"),
+            )
+        })?;
+        let reading = playbook_file::read(&path, &bytes, directory);
+        let plan = reading.plan.ok_or_else(|| {
+            let what = playbook_file::first_problem(&reading.diagnostics).unwrap_or_default();
+            ProviderFault::logical(
+                FaultCode::own("bad_playbook"),
+                format!("`{}` cannot be run: {what}", path.display()),
+            )
+        })?;
+        Ok((path, plan))
+    }
+}
+
+/// `with`, checked against the types that the nested playbook declares.
+fn inputs(plan: &Plan, with: Option<&Value>) -> Result<Map<String, Value>, ProviderFault> {
+    let bad = |message: String| ProviderFault::logical(FaultCode::own("bad_input"), message);
+    let given = match with {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(given)) => given.clone(),
+        Some(_) => return Err(bad("`with` must be a map of inputs".into())),
+    };
+    for (name, value) in &given {
+        let input =
+            plan.inputs.get(name).ok_or_else(|| bad(format!("`{}` has no input `{name}`", plan.name)))?;
+        if !input.kind.admits(value) && input.kind != InputKind::Any {
+            return Err(bad(format!("input `{name}` must be {}, not {value}", input.kind.with_article())));
+        }
+    }
+    for (name, input) in &plan.inputs {
+        if input.required && input.default.is_none() && !given.contains_key(name) {
+            return Err(bad(format!("input `{name}` of `{}` is required", plan.name)));
+        }
+    }
+    Ok(given)
+}
+
+fn outcome_of(run: &Run) -> NestOutcome {
+    let reason = run.reason().cloned().unwrap_or(Reason {
+        code: ReasonCode::WaitingInput,
+        summary: "another process drives the nested run".into(),
+        evidence: Vec::new(),
+    });
+    let status = run.status();
+    if !status.is_terminal() {
+        return NestOutcome::Waits { child: run.options().run.clone(), reason };
+    }
+    let document = run.document();
+    let outputs: Map<String, Value> = document["checks"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, check)| (name.clone(), check["output"].clone()))
+        .collect();
+    let output =
+        json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": run.outcomes() });
+    let mut answer = Answer::done(output);
+    answer.record.insert("run_id".into(), json!(run.options().run));
+    if status != RunStatus::Completed {
+        let class = match reason.code {
+            ReasonCode::FailedExit
+            | ReasonCode::FailedCheck
+            | ReasonCode::FailedException
+            | ReasonCode::TimedOutDeadline => FaultClass::Transient,
+            _ => FaultClass::Logical,
+        };
+        // The parent gets the reason unchanged, and the fact that an effect is unknown.
+        answer.ending = Ending::Fault(ProviderFault {
+            code: FaultCode::Nested(reason.code),
+            message: reason.summary,
+            class,
+            effect_unknown: run.has_unknown_effects(),
+        });
+    }
+    NestOutcome::Answered(Box::new(answer))
+}
+
+fn failed(error: &impl ToString) -> ProviderFault {
+    ProviderFault::transient(FaultCode::Exception, error.to_string())
+}
+
+/// Tells the run around it what a nested run commits.
+struct NewsObserver {
+    /// The check that nests it, with its item.
+    place: String,
+    news: NewsSink,
+}
+
+impl Observer for NewsObserver {
+    fn committed(&mut self, run: &Run, entries: &[Entry]) {
+        (self.news)(NestedNews {
+            path: vec![self.place.clone()],
+            run: run.options().run.clone(),
+            plan: Arc::clone(run.plan_of()),
+            entries: entries.to_vec(),
+        });
+    }
+
+    fn output(&mut self, _check: &str, _scope: &ScopePath, _stream: Stream, _bytes: &[u8]) {}
+
+    fn tick(&mut self, _run: &Run) {}
+
+    fn nested(&mut self, news: &NestedNews) {
+        let path = std::iter::once(&self.place).chain(&news.path).cloned().collect();
+        let (run, plan, entries) = (news.run.clone(), Arc::clone(&news.plan), news.entries.clone());
+        (self.news)(NestedNews { path, run, plan, entries });
+    }
+}

@@ -1,0 +1,78 @@
+//! What a check of type `playbook` asks for: a run inside the run, with a journal of its own.
+//!
+//! The supervisor knows only [`Host`]. Its implementation begins runs the same way as every other start, so it lives in
+//! the application layer above.
+
+use std::sync::Arc;
+
+use escrow_model::{
+    Answer, FaultCode, Home, KeyKind, KeySpec, Millis, Mutates, ProviderFault, ProviderSpec, Reason, Request,
+    RunId, RunOptions, ScopePath,
+};
+
+use crate::cancellation::Cancellation;
+use crate::provider_world::LocalFuture;
+use crate::supervisor::{NestedNews, Surroundings};
+
+pub const PLAYBOOK: ProviderSpec = ProviderSpec {
+    name: "playbook",
+    summary: "runs another playbook; its output is how that run ended and what it gave",
+    keys: &[
+        KeySpec { name: "playbook", kind: KeyKind::Plain, required: true },
+        KeySpec { name: "with", kind: KeyKind::Inputs, required: false },
+    ],
+    mutates: Mutates::AsNested,
+    home: Home::Runtime,
+    timeout_ms: 24 * 60 * 60 * 1000,
+};
+
+/// Starts nested runs, or resumes the ones that exist, and drives them until they end or wait.
+pub trait Host {
+    /// The same attempt always means the same nested run, so repeating a request repeats no work.
+    fn nest(&self, request: NestRequest) -> LocalFuture<NestOutcome>;
+}
+
+/// An attempt of a check that nests a run.
+pub struct NestRequest {
+    /// The options of the run around it.
+    pub parent: RunOptions,
+    pub parent_started_at: Millis,
+    pub check: String,
+    pub scope: ScopePath,
+    pub attempt: u32,
+    /// The fields of the check, rendered.
+    pub request: Arc<Request>,
+    /// The nested run that failed before the parent was reopened.
+    pub failed_before: Option<FailedBefore>,
+    /// Where the parent works.
+    pub surroundings: Surroundings,
+    pub cancellation: Cancellation,
+    /// Is told what the nested run commits.
+    pub news: NewsSink,
+}
+
+/// A nested run that failed, and when its parent was reopened for it.
+#[derive(Clone, Debug)]
+pub struct FailedBefore {
+    pub run: RunId,
+    pub reopened_at: Millis,
+}
+
+pub type NewsSink = Box<dyn Fn(NestedNews)>;
+
+/// Where a nested run stands when its drive is over.
+#[derive(Debug)]
+pub enum NestOutcome {
+    Answered(Box<Answer>),
+    Waits { child: RunId, reason: Reason },
+}
+
+/// Refuses every nested run: for simulations and tests, whose playbooks nest none.
+pub struct NoHost;
+
+impl Host for NoHost {
+    fn nest(&self, _request: NestRequest) -> LocalFuture<NestOutcome> {
+        let fault = ProviderFault::logical(FaultCode::Exception, "nested runs are not supported here");
+        Box::pin(async { NestOutcome::Answered(Box::new(Answer::fault(fault))) })
+    }
+}

@@ -1,0 +1,98 @@
+//! The supervisor's surroundings: the time, the providers, the artifact directory and the other processes.
+//!
+//! The seam exists so that the same supervisor can be driven through a simulated world, in which the clock is wound by
+//! hand and everything that can go wrong does.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use escrow_engine::Input;
+use escrow_model::{ExpectedArtifact, InspectedArtifact, Millis, RunId};
+use escrow_store::{Holder, Liveness};
+
+use crate::entropy;
+use crate::holder;
+use crate::inspection::inspect_for_secrets;
+use crate::process::end_orphans_of;
+use crate::providers::{self, Provider};
+use crate::redaction::Redactor;
+
+/// A future that stays on the thread of its drive.
+pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// Queues an input for the supervisor's loop.
+pub type InputSink = Rc<dyn Fn(Input)>;
+
+/// An artifact directory and the artifacts that are expected in it.
+pub struct InspectRequest {
+    pub directory: PathBuf,
+    pub expected: Vec<ExpectedArtifact>,
+    pub redactor: Arc<Redactor>,
+}
+
+pub trait ProviderWorld {
+    /// Milliseconds since the epoch.
+    fn now_ms(&self) -> Millis;
+
+    /// The process that drives runs here.
+    fn holder(&self) -> Holder;
+
+    fn liveness(&self, holder: &Holder) -> Liveness;
+
+    /// The provider of checks of this type.
+    fn provider(&self, name: &str) -> Option<&dyn Provider>;
+
+    /// The expected artifacts as they are found in the directory. Other tasks run meanwhile.
+    fn inspect(&self, request: InspectRequest) -> LocalFuture<Vec<InspectedArtifact>>;
+
+    /// Ends the processes that a dead Escrow has left running for this run; resolves to the number that could not be
+    /// ended.
+    fn end_orphans_of(&self, run: RunId, grace: Duration) -> LocalFuture<usize>;
+
+    /// Hands the result of an effect to the loop. A simulation may repeat it.
+    fn deliver(&self, input: Input, sink: &InputSink) {
+        sink(input);
+    }
+}
+
+/// The production implementation.
+pub struct RealWorld;
+
+impl ProviderWorld for RealWorld {
+    fn now_ms(&self) -> Millis {
+        entropy::now_ms()
+    }
+
+    fn holder(&self) -> Holder {
+        holder::this_process()
+    }
+
+    fn liveness(&self, other: &Holder) -> Liveness {
+        holder::liveness(other)
+    }
+
+    fn provider(&self, name: &str) -> Option<&dyn Provider> {
+        providers::find(name)
+    }
+
+    fn inspect(&self, request: InspectRequest) -> LocalFuture<Vec<InspectedArtifact>> {
+        Box::pin(async move {
+            let redactor = Arc::clone(&request.redactor);
+            // Hashing a large file takes a while.
+            let seen = tokio::task::spawn_blocking(move || {
+                inspect_for_secrets(&request.directory, &request.expected, &request.redactor)
+            });
+            let mut seen = seen.await.unwrap_or_default();
+            redactor.sightings(&mut seen);
+            seen
+        })
+    }
+
+    fn end_orphans_of(&self, run: RunId, grace: Duration) -> LocalFuture<usize> {
+        Box::pin(async move { end_orphans_of(run.as_str(), grace).await.left })
+    }
+}

@@ -1,0 +1,123 @@
+//! The read side of a store: lists, lookups and the feed. Nothing here writes.
+
+use std::collections::BTreeMap;
+
+use escrow_model::{Entry, RunId};
+
+use crate::attention::AttentionItem;
+use crate::entry::{FeedEntry, StoredEntry};
+use crate::error::StoreError;
+use crate::invocation::{InvocationFilter, InvocationRow};
+use crate::invocation_record::InvocationRecord;
+use crate::journal::StoreFuture;
+use crate::lease::{Holder, Liveness};
+use crate::message::Sent;
+use crate::outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
+use crate::run::{LookupError, RunFilter, RunRow};
+use crate::transition::TransitionRow;
+use crate::verify::Verification;
+use crate::wait::WaitRow;
+
+/// Tells whether the process that holds a run still lives.
+pub type LivenessJudge = fn(&Holder) -> Liveness;
+
+/// Everything that can be asked of a store. Where there is no database, the answers are empty.
+///
+/// Indexed lookups are answered at the first poll; long scans run on a thread for blocking work. Futures must be polled
+/// inside a tokio runtime.
+pub trait Queries: Send + Sync {
+    /// The runs that pass the filter, newest first.
+    fn runs<'a>(&'a self, filter: &'a RunFilter) -> StoreFuture<'a, Result<Vec<RunRow>, StoreError>>;
+
+    /// The run with this id, with or without `r_`, or a unique beginning of one. `last` is the newest run that is not
+    /// nested in another; when all are nested, the newest of them.
+    fn run<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Result<RunRow, LookupError>>;
+
+    /// The process that holds the run.
+    fn holder<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<Holder>, StoreError>>;
+
+    /// The entries from `from_seq` on; empty when there is no such run.
+    fn entries<'a>(
+        &'a self,
+        run: &'a RunId,
+        from_seq: u64,
+    ) -> StoreFuture<'a, Result<Vec<(u64, Entry)>, StoreError>>;
+
+    /// The whole journal of a run, byte for byte; empty when there is no such run.
+    fn journal<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<StoredEntry>, StoreError>>;
+
+    /// Recomputes the hash chain of a run from its first entry.
+    fn verify<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Verification, StoreError>>;
+
+    /// Up to `limit` committed entries of all runs that follow position `after`; 0 begins at the start.
+    fn feed(&self, after: u64, limit: usize) -> StoreFuture<'_, Result<Vec<FeedEntry>, StoreError>>;
+
+    /// The position of the last entry, 0 when there is none.
+    fn feed_end(&self) -> StoreFuture<'_, Result<u64, StoreError>>;
+
+    /// The messages that no commit has delivered, oldest first.
+    fn undelivered<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<Sent>, StoreError>>;
+
+    /// Open waits of all runs, oldest first.
+    fn open_waits(&self) -> StoreFuture<'_, Result<Vec<WaitRow>, StoreError>>;
+
+    /// Every wait of a run, oldest first.
+    fn waits<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<WaitRow>, StoreError>>;
+
+    /// The waits with this id: one, unless two runs asked for the same.
+    fn waits_named<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<Vec<WaitRow>, StoreError>>;
+
+    /// The outcomes that pass the filter.
+    fn outcomes<'a>(
+        &'a self,
+        filter: &'a OutcomeFilter,
+    ) -> StoreFuture<'a, Result<Vec<OutcomeRow>, StoreError>>;
+
+    /// The outcome with this id, or those whose id begins so.
+    fn outcomes_named<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Result<Vec<OutcomeRow>, StoreError>>;
+
+    /// The outcome that an invocation is known by.
+    fn primary_outcome<'a>(
+        &'a self,
+        invocation: &'a str,
+    ) -> StoreFuture<'a, Result<Option<OutcomeRow>, StoreError>>;
+
+    /// Outcomes that were added to a run by hand, oldest first.
+    fn added_to<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<AddedOutcome>, StoreError>>;
+
+    /// The invocations that pass the filter, newest first.
+    fn invocations<'a>(
+        &'a self,
+        filter: &'a InvocationFilter,
+    ) -> StoreFuture<'a, Result<Vec<InvocationRow>, StoreError>>;
+
+    fn invocation<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<Option<InvocationRow>, StoreError>>;
+
+    /// The invocation with this id, or a few whose id begins so, with or without `i_`. `last` is the newest.
+    fn invocations_named<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> StoreFuture<'a, Result<Vec<InvocationRow>, StoreError>>;
+
+    /// What people said of an invocation, if anything.
+    fn invocation_record<'a>(
+        &'a self,
+        id: &'a str,
+    ) -> StoreFuture<'a, Result<Option<InvocationRecord>, StoreError>>;
+
+    /// Everything that needs a person, newest first. Dismissed items are included and marked.
+    fn attention(&self, judge: LivenessJudge) -> StoreFuture<'_, Result<Vec<AttentionItem>, StoreError>>;
+
+    /// The status changes of an entity, oldest first.
+    fn transitions<'a>(
+        &'a self,
+        entity_type: &'a str,
+        entity_id: &'a str,
+    ) -> StoreFuture<'a, Result<Vec<TransitionRow>, StoreError>>;
+
+    /// The bytes of every run's entries.
+    fn sizes(&self) -> StoreFuture<'_, Result<BTreeMap<RunId, u64>, StoreError>>;
+
+    /// Changes whenever any process commits. Only comparable with other values from the same store.
+    fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>>;
+}

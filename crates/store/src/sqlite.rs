@@ -1,0 +1,38 @@
+//! The store on SQLite: the only module that knows SQL.
+//!
+//! ```text
+//!   writes ──▶ writer: one connection, group commit ──▶ entries ─▶ tables
+//!   reads  ──▶ readers: a pool of connections that cannot write
+//! ```
+//!
+//! The synchronous methods of [`Store`] block their thread. [`asynchronous`] implements [`crate::Journal`],
+//! [`crate::Queries`] and [`crate::Records`] on top of them without blocking an executor.
+
+mod asynchronous;
+mod attention;
+mod checkpointer;
+mod clock;
+mod commit;
+mod connect;
+mod entries;
+mod feed;
+mod hash;
+mod import;
+mod inbox;
+mod invocations;
+mod lease;
+mod ledger;
+mod lookup;
+mod outcomes;
+mod readers;
+mod remove;
+mod schema;
+mod size;
+mod store;
+mod tables;
+mod trouble;
+mod verify;
+mod writer;
+
+pub use ledger::ReceiptLedger;
+pub use store::{Mode, Options, Store};

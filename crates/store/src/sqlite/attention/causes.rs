@@ -1,0 +1,161 @@
+//! The sources of attention: runs that ended badly, open waits, and runs whose holder died.
+
+use std::collections::BTreeMap;
+
+use escrow_model::{Millis, RunId};
+use rusqlite::Connection;
+
+use crate::lease::{Holder, Liveness};
+use crate::sqlite::lease;
+use crate::sqlite::tables::word;
+use crate::sqlite::trouble::Trouble;
+
+use super::{AttentionItem, AttentionKind, AttentionWait, Cause, Dismissal, Occurrence, RUNS_MAX, Subject};
+
+/// Runs that ended in trouble which nothing has cleared since, one row per cause.
+pub(super) fn ended(
+    connection: &Connection,
+    dismissals: &BTreeMap<String, Dismissal>,
+    items: &mut BTreeMap<String, AttentionItem>,
+) -> Result<(), Trouble> {
+    let mut causes = connection.prepare_cached(
+        "SELECT playbook, attention, reason_code, subject, count(*), min(ended_at), max(ended_at)
+         FROM runs INDEXED BY runs_for_attention WHERE attention IS NOT NULL
+         GROUP BY playbook, attention, reason_code, subject",
+    )?;
+    let mut since = connection.prepare_cached(
+        "SELECT count(*), min(ended_at) FROM runs INDEXED BY runs_for_attention
+         WHERE attention = ?2 AND playbook = ?1 AND reason_code IS ?3 AND subject IS ?4 AND (ended_at, id) > (?5, ?6)",
+    )?;
+    let mut newest = connection.prepare_cached(
+        "SELECT id FROM runs INDEXED BY runs_for_attention
+         WHERE attention = ?2 AND playbook = ?1 AND reason_code IS ?3 AND subject IS ?4
+         ORDER BY ended_at DESC, id DESC LIMIT ?5",
+    )?;
+    let mut summary = connection.prepare_cached("SELECT reason_summary FROM runs WHERE id = ?1")?;
+    let mut rows = causes.query([])?;
+    while let Some(row) = rows.next()? {
+        let (playbook, attention): (String, String) = (row.get(0)?, row.get(1)?);
+        let (code, subject): (Option<String>, Option<String>) = (row.get(2)?, row.get(3)?);
+        let (mut count, mut first_at): (u64, Millis) = (row.get(4)?, row.get(5)?);
+        let last_at: Millis = row.get(6)?;
+        let mut runs = newest
+            .query_map((&playbook, &attention, &code, &subject, RUNS_MAX), |row| row.get::<_, String>(0))?
+            .map(|id| id.map(RunId::from_stored))
+            .collect::<rusqlite::Result<Vec<RunId>>>()?;
+        let Some(last) = runs.first() else { continue };
+        let cause = Cause {
+            kind: kind(&attention),
+            reason_code: code.clone(),
+            playbook: playbook.clone(),
+            subject: subject.as_deref().map(read_subject),
+        };
+        let fingerprint = cause.fingerprint();
+        let seen = dismissals.get(&fingerprint);
+        let dismissed = seen.filter(|seen| seen.covers(last_at, last)).cloned();
+        if let (Some(seen), None) = (seen, &dismissed) {
+            let after = (&playbook, &attention, &code, &subject, seen.up_to, seen.up_to_run.as_str());
+            (count, first_at) = since.query_row(after, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        }
+        let summary = summary.query_row([last.as_str()], |row| row.get::<_, Option<String>>(0))?;
+        runs.truncate(usize::try_from(count).unwrap_or(RUNS_MAX));
+        let Cause { kind, reason_code, playbook, subject } = cause;
+        items.insert(
+            fingerprint.clone(),
+            AttentionItem {
+                fingerprint,
+                kind,
+                reason_code,
+                playbook,
+                subject,
+                count,
+                first_at,
+                last_at,
+                summary: summary.unwrap_or_default(),
+                runs,
+                wait: None,
+                dismissed,
+            },
+        );
+    }
+    Ok(())
+}
+
+/// As `runs` spells it.
+fn kind(attention: &str) -> AttentionKind {
+    match attention {
+        "timed_out" => AttentionKind::TimedOut,
+        "aborted" => AttentionKind::Aborted,
+        "warning" => AttentionKind::Warning,
+        _ => AttentionKind::Failed,
+    }
+}
+
+fn read_subject(text: &str) -> Subject {
+    let (kind, id) = text.split_once(' ').unwrap_or(("", text));
+    Subject { kind: kind.to_owned(), id: id.to_owned() }
+}
+
+pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Trouble> {
+    let mut statement = connection.prepare_cached(
+        "SELECT waits.run, waits.id, waits.name, waits.kind, waits.prompt, waits.started_at, runs.playbook, waits.scope,
+                waits.expires_at
+         FROM waits JOIN runs ON runs.id = waits.run
+         WHERE waits.resolved_at IS NULL AND waits.kind <> 'nested'",
+    )?;
+    let rows = statement.query_map([], |row| {
+        let (id, check, kind): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
+        let wait = AttentionWait {
+            id,
+            kind: word(row, 3)?,
+            place: format!("{check}{}", row.get::<_, String>(7)?),
+            expires_at: row.get(8)?,
+        };
+        Ok(Occurrence {
+            cause: Cause {
+                kind: AttentionKind::Waiting,
+                reason_code: Some(format!("run.waiting.{kind}")),
+                playbook: row.get(6)?,
+                subject: Some(Subject { kind: "check".into(), id: check }),
+            },
+            at: row.get(5)?,
+            run: RunId::from_stored(row.get::<_, String>(0)?),
+            summary: row.get(4)?,
+            wait: Some(wait),
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Runs that should be running, and whose process is gone.
+pub(super) fn interrupted(
+    connection: &Connection,
+    judge: &impl Fn(&Holder) -> Liveness,
+) -> Result<Vec<Occurrence>, Trouble> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, playbook, (SELECT max(at) FROM status_transitions
+                               WHERE entity_type = 'run' AND entity_id = runs.id)
+         FROM runs WHERE status = 'running' AND depth = 0",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let run = RunId::from_stored(row.get::<_, String>(0)?);
+        if lease::is_driven(connection, &run, judge)? {
+            continue;
+        }
+        found.push(Occurrence {
+            cause: Cause {
+                kind: AttentionKind::Interrupted,
+                reason_code: None,
+                playbook: row.get(1)?,
+                subject: None,
+            },
+            at: row.get(2)?,
+            run,
+            summary: "the process that drove it is gone".to_owned(),
+            wait: None,
+        });
+    }
+    Ok(found)
+}

@@ -1,0 +1,161 @@
+//! Opens connections for writing and for reading.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::error::StoreErrorKind;
+use crate::sqlite::schema;
+use crate::sqlite::trouble::Trouble;
+
+/// Statements that stay prepared; more than all projections together have.
+const STATEMENTS_CACHED: usize = 128;
+
+/// The size that the write-ahead log is cut back to after a large transaction.
+const WAL_BYTES_KEPT: u32 = 8 << 20;
+
+/// The page size of new databases. A commit is short and writes whole pages, and the first process to open the database
+/// reads all of them from the log.
+const PAGE_BYTES: u32 = 2_048;
+
+/// Opens the database for writing; makes it when it does not exist.
+pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connection, Trouble> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    prepare(&mut connection, busy_timeout)?;
+    if connection.is_readonly("main")? {
+        return Err(Trouble::Known(StoreErrorKind::ReadOnly, "the database may not be written".into()));
+    }
+    let version = schema::version(&connection)?;
+    if version == 0 {
+        connection.execute_batch(&format!("PRAGMA page_size={PAGE_BYTES}"))?;
+    }
+    connection
+        .execute_batch(&format!("PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit={WAL_BYTES_KEPT}"))?;
+    use_wal(&connection, busy_timeout)?;
+    if version != schema::VERSION {
+        schema::migrate(&mut connection)?;
+    }
+    Ok(connection)
+}
+
+/// Opens the database for reading; `None` when it does not exist or is still empty.
+///
+/// The file is opened writable where that is allowed, because the log of a process that was killed may need to
+/// be indexed again; `query_only` keeps us from changing anything. In a directory that may not be written and
+/// that has no log, the file is read as it is.
+pub(crate) fn for_reading(path: &Path, busy_timeout: Duration) -> Result<Option<Connection>, Trouble> {
+    if !path.try_exists().unwrap_or(true) {
+        return Ok(None);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = reader(path, flags, busy_timeout).or_else(|trouble| match trouble.kind() {
+        StoreErrorKind::Unopenable | StoreErrorKind::ReadOnly => {
+            read_unchanging(path, busy_timeout).ok_or(trouble)
+        }
+        _ => Err(trouble),
+    });
+    let (connection, version) = opened?;
+    match version {
+        0 => Ok(None),
+        schema::VERSION => Ok(Some(connection)),
+        found => Err(Trouble::Known(
+            StoreErrorKind::OlderVersion { found, known: schema::VERSION },
+            format!("the database has version {found}, this Escrow reads version {}", schema::VERSION),
+        )),
+    }
+}
+
+fn reader(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<(Connection, u32), Trouble> {
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    prepare(&mut connection, busy_timeout)?;
+    connection.execute_batch("PRAGMA query_only=ON")?;
+    let version = schema::version(&connection)?;
+    Ok((connection, version))
+}
+
+/// Reads a database that no process can be writing to: its directory refuses the log that a write would need.
+fn read_unchanging(path: &Path, busy_timeout: Duration) -> Option<(Connection, u32)> {
+    if log_of(path).try_exists().unwrap_or(true) {
+        return None;
+    }
+    let escaped = path.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let address = format!("file:{escaped}?immutable=1");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    reader(Path::new(&address), flags, busy_timeout).ok()
+}
+
+/// The write-ahead log beside a database.
+pub(crate) fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
+fn prepare(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
+    wait_when_busy(connection, busy_timeout, Arc::new(AtomicBool::new(true)))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // Otherwise a statement whose parameter meets a partial index is planned again for every value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // The log stays when the last process exits. A checkpoint there, and a new log in the next process, would cost
+    // every short run several syncs.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    Ok(())
+}
+
+/// Asks again after a millisecond or a few, as long as `may_wait` says so. SQLite's own handler backs off to 100 ms,
+/// which starves late comers when several processes commit all the time.
+pub(crate) fn wait_when_busy(
+    connection: &mut Connection,
+    timeout: Duration,
+    may_wait: Arc<AtomicBool>,
+) -> rusqlite::Result<()> {
+    let mut deadline = Instant::now();
+    connection.busy_handler(Some(move |times: i32| {
+        if !may_wait.load(Ordering::Relaxed) {
+            return false;
+        }
+        if times == 0 {
+            deadline = Instant::now() + timeout;
+        }
+        let pause = Duration::from_micros(if times < 10 { 200 } else { 2_000 });
+        std::thread::sleep(pause);
+        Instant::now() < deadline
+    }))
+}
+
+/// Turns the write-ahead log on. Two processes that meet on a new database may be told "busy" without being
+/// asked to wait, because waiting could deadlock; so the waiting is done here.
+fn use_wal(connection: &Connection, timeout: Duration) -> Result<(), Trouble> {
+    let deadline = Instant::now() + timeout;
+    loop {
+        let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0))?;
+        if mode == "wal" {
+            return Ok(());
+        }
+        match connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get::<_, String>(0)) {
+            Ok(_) => {}
+            Err(error) if is_busy(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if Instant::now() > deadline {
+            return Err(Trouble::Known(
+                StoreErrorKind::Locked,
+                "the database could not be prepared in time".into(),
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}

@@ -1,0 +1,77 @@
+//! A small pool of connections that only read.
+//!
+//! A reader never waits for the writer: each query sees the database as its last commit left it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::error::StoreError;
+use crate::sqlite::connect;
+use crate::sqlite::trouble::Trouble;
+
+/// Connections kept open between queries. More may be open while as many queries run at once.
+const IDLE_MAX: usize = 4;
+
+pub(crate) struct Readers {
+    path: PathBuf,
+    busy_timeout: Duration,
+    idle: Mutex<Vec<Connection>>,
+    /// `data_version` is only comparable within one connection, so one is set apart for it.
+    versions: Mutex<Option<Connection>>,
+}
+
+impl Readers {
+    pub(crate) fn new(path: &Path, busy_timeout: Duration, first: Option<Connection>) -> Readers {
+        Readers {
+            path: path.to_owned(),
+            busy_timeout,
+            idle: Mutex::new(first.into_iter().collect()),
+            versions: Mutex::default(),
+        }
+    }
+
+    /// Runs a query. Where there is no database, the answer is the empty one.
+    pub(crate) fn read<T: Default>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        let idle = unpoisoned(&self.idle).pop();
+        let Some(connection) = idle.map_or_else(|| self.open(), |connection| Ok(Some(connection)))? else {
+            return Ok(T::default());
+        };
+        let answer = query(&connection).map_err(|trouble| trouble.at(&self.path));
+        let mut idle = unpoisoned(&self.idle);
+        if idle.len() < IDLE_MAX {
+            idle.push(connection);
+        }
+        answer
+    }
+
+    /// Changes when any other connection commits; 0 while there is no database.
+    ///
+    /// SQLite has no notifications. Reading `data_version` touches shared memory only, so asking every few
+    /// milliseconds costs less than any file watcher.
+    pub(crate) fn data_version(&self) -> Result<u64, StoreError> {
+        let mut versions = unpoisoned(&self.versions);
+        if versions.is_none() {
+            *versions = self.open()?;
+        }
+        let Some(connection) = versions.as_ref() else { return Ok(0) };
+        let version = connection
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
+        version.map_err(|error| Trouble::from(error).at(&self.path))
+    }
+
+    fn open(&self) -> Result<Option<Connection>, StoreError> {
+        connect::for_reading(&self.path, self.busy_timeout).map_err(|trouble| trouble.at(&self.path))
+    }
+}
+
+/// The data behind these locks is valid after any panic.
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

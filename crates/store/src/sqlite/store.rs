@@ -1,0 +1,162 @@
+//! The handle of a database file: one writer that starts with the first write, and a pool of readers.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::commit::Durability;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::sqlite::readers::Readers;
+use crate::sqlite::trouble::Trouble;
+use crate::sqlite::writer::{Caller, Writer};
+use crate::sqlite::{connect, tables};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Makes the database when it does not exist. Its directory must exist.
+    Write,
+    /// Makes nothing. A database that does not exist has no runs.
+    Read,
+}
+
+/// Settings that rarely differ from the default.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How long to wait for another process that writes.
+    pub busy_timeout: Duration,
+    /// How long a lease stands without being renewed, when its holder cannot be judged.
+    pub lease_ttl: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { busy_timeout: Duration::from_secs(10), lease_ttl: Duration::from_secs(60) }
+    }
+}
+
+/// Journals, tables, inbox and feed in one database file. Clones share its connections.
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    path: PathBuf,
+    options: Options,
+    /// Open and checked, but not written to yet: many processes never write.
+    unused: Mutex<Option<Connection>>,
+    writer: OnceLock<Writer>,
+    readers: Readers,
+}
+
+impl Store {
+    pub fn open(path: &Path, mode: Mode) -> Result<Store, StoreError> {
+        Store::open_with(path, mode, Options::default())
+    }
+
+    pub fn open_with(path: &Path, mode: Mode, options: Options) -> Result<Store, StoreError> {
+        let named = |trouble: Trouble| trouble.at(path);
+        let (unused, reader) = match mode {
+            Mode::Write => (Some(connect::for_writing(path, options.busy_timeout).map_err(named)?), None),
+            Mode::Read => (None, connect::for_reading(path, options.busy_timeout).map_err(named)?),
+        };
+        let shared = Shared {
+            path: path.to_owned(),
+            options,
+            unused: Mutex::new(unused),
+            writer: OnceLock::new(),
+            readers: Readers::new(path, options.busy_timeout, reader),
+        };
+        Ok(Store { shared: Arc::new(shared) })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// Drops every derived table and derives it again from the journals.
+    pub fn rebuild(&self) -> Result<(), StoreError> {
+        self.write(Durability::Full, tables::rebuild)
+    }
+
+    /// Waits for a checkpoint that is under way. Dropping the store does so too; a process that ends without dropping
+    /// it must call this.
+    pub fn settle(&self) {
+        if let Some(writer) = self.shared.writer.get() {
+            writer.settle();
+        }
+    }
+
+    pub(crate) fn busy_timeout(&self) -> Duration {
+        self.shared.options.busy_timeout
+    }
+
+    pub(crate) fn lease_ttl(&self) -> Duration {
+        self.shared.options.lease_ttl
+    }
+
+    /// Runs a query. Where there is no database, the answer is the empty one.
+    pub(crate) fn read<T: Default>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        self.shared.readers.read(query)
+    }
+
+    /// Changes when any process commits. Only comparable with other values of the same store.
+    pub fn version(&self) -> Result<u64, StoreError> {
+        self.shared.readers.data_version()
+    }
+
+    /// Writes, and blocks the thread until the write is committed.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl FnMut(&Connection) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = sync_channel(1);
+        // The receiver waits below until this has been sent.
+        let reply = move |result| drop(reply.send(result));
+        self.writer()?.submit(durability, Caller::Thread, work, reply);
+        answer.recv().unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Writes without blocking: done at the first poll when the write needs no sync and the database is free, else by
+    /// the writer's thread.
+    pub(crate) async fn write_async<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl FnMut(&Connection) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        // The caller may have dropped its future; the write stands all the same.
+        let reply = move |result| drop(reply.send(result));
+        self.writer()?.submit(durability, Caller::Task, work, reply);
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    fn writer(&self) -> Result<&Writer, StoreError> {
+        let shared = &self.shared;
+        if let Some(writer) = shared.writer.get() {
+            return Ok(writer);
+        }
+        let mut unused = shared.unused.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = unused.take() {
+            let writer = Writer::new(connection, shared.path.clone(), self.busy_timeout());
+            let writer = writer.map_err(|error| Trouble::from(error).at(&shared.path))?;
+            return Ok(shared.writer.get_or_init(|| writer));
+        }
+        shared.writer.get().ok_or_else(|| {
+            let message = format!("`{}` was opened for reading only", shared.path.display());
+            StoreError::new(StoreErrorKind::ReadOnly, message)
+        })
+    }
+}
+
+fn gone() -> StoreError {
+    StoreError::new(StoreErrorKind::Internal, "the writer of the store is gone")
+}

@@ -1,0 +1,206 @@
+//! One row per wait for a message: what is asked, until when, and how it ended.
+
+use escrow_model::{ApprovalCode, Assumption, Event, Evidence, Message, RunId, WaitKind};
+use rusqlite::{Connection, Row};
+
+use crate::error::StoreError;
+use crate::sqlite::store::Store;
+use crate::wait::WaitRow;
+
+use super::status_transitions::{self, ESCROW, Transition};
+use super::{Applied, Table, from_json, json, word};
+
+pub(crate) const TABLE: Table = Table {
+    name: "waits",
+    create: "
+CREATE TABLE waits (
+    run TEXT NOT NULL,
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    choices TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    resolved_at INTEGER,
+    resolution TEXT,
+    resolved_by TEXT,
+    PRIMARY KEY (run, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX waits_open ON waits (started_at, run, id) WHERE resolved_at IS NULL;
+CREATE INDEX waits_by_id ON waits (id);
+",
+    apply,
+};
+
+fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
+    match applied.event {
+        Event::WaitStarted { check, scope, kind, id, digest, prompt, choices, expires_at, .. } => {
+            let kind = match kind {
+                WaitKind::Approval => "approval",
+                WaitKind::Input => "input",
+                WaitKind::UnknownEffect => "unknown_effect",
+                WaitKind::Nested => "nested",
+            };
+            connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO waits
+                         (run, id, name, scope, kind, digest, prompt, choices, started_at, expires_at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                )?
+                .execute((
+                    applied.run,
+                    id,
+                    check,
+                    scope.to_string(),
+                    kind,
+                    digest,
+                    prompt,
+                    json(choices)?,
+                    applied.at,
+                    expires_at,
+                ))?;
+            if kind == "nested" {
+                return Ok(());
+            }
+            let evidence = [Evidence::check(check, prompt.as_str())];
+            status_transitions::insert(
+                &Transition {
+                    entity: ("approval", id),
+                    from: None,
+                    to: ApprovalCode::PendingAsked.status().as_str(),
+                    code: Some(ApprovalCode::PendingAsked.as_str()),
+                    summary: Some(prompt),
+                    evidence: &evidence,
+                    source: "engine",
+                    actor: ESCROW,
+                    at: applied.at,
+                },
+                connection,
+            )
+        }
+        Event::MessageDelivered { message, refused: None } => {
+            let by = message.by();
+            let by_id = |id: &str, code| resolve(applied, ("id", id, ""), code, by, connection);
+            match message {
+                Message::Approve { id, .. } => by_id(id, ApprovalCode::ApprovedPerson),
+                Message::Deny { id, .. } => by_id(id, ApprovalCode::DeniedPerson),
+                Message::Answer { id, .. } => by_id(id, ApprovalCode::AnsweredPerson),
+                Message::Assume { check, scope, assumption, .. } => {
+                    let code = match assumption {
+                        Assumption::Done => ApprovalCode::AssumedDone,
+                        Assumption::Failed => ApprovalCode::AssumedFailed,
+                        Assumption::Retry => ApprovalCode::AssumedRetry,
+                    };
+                    resolve(applied, ("unknown_effect", check, &scope.to_string()), code, by, connection)
+                }
+                Message::Cancel { .. } => Ok(()),
+            }
+        }
+        Event::WaitExpired { id } => {
+            resolve(applied, ("id", id, ""), ApprovalCode::ExpiredDeadline, None, connection)
+        }
+        Event::RunEnded { .. } => resolve(applied, ("all", "", ""), ApprovalCode::RunEnded, None, connection),
+        _ => Ok(()),
+    }
+}
+
+/// Resolves open waits of the run, and writes each down: the one of an id, those of a check whose effect was unknown,
+/// or all. Those that were resolved before stay as they are: that is the comparison of this compare-and-set.
+fn resolve(
+    applied: &Applied<'_>,
+    (which, name, scope): (&str, &str, &str),
+    code: ApprovalCode,
+    by: Option<&str>,
+    connection: &Connection,
+) -> rusqlite::Result<()> {
+    let resolved: Vec<(String, String)> = connection
+        .prepare_cached(
+            "UPDATE waits SET resolved_at = ?2, resolution = ?3, resolved_by = ?4
+             WHERE run = ?1 AND resolved_at IS NULL AND CASE ?5
+                 WHEN 'id' THEN id = ?6
+                 WHEN 'unknown_effect' THEN kind = ?5 AND name = ?6 AND scope = ?7
+                 ELSE 1 END
+             RETURNING id, kind",
+        )?
+        .query_map((applied.run, applied.at, code.status().as_str(), by, which, name, scope), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    for (id, _) in resolved.iter().filter(|(_, kind)| kind != "nested") {
+        status_transitions::insert(
+            &Transition {
+                entity: ("approval", id),
+                from: Some(ApprovalCode::PendingAsked.status().as_str()),
+                to: code.status().as_str(),
+                code: Some(code.as_str()),
+                summary: None,
+                evidence: &[],
+                source: match code {
+                    ApprovalCode::ExpiredDeadline => "clock",
+                    ApprovalCode::RunEnded | ApprovalCode::PendingAsked => "engine",
+                    ApprovalCode::ApprovedPerson
+                    | ApprovalCode::DeniedPerson
+                    | ApprovalCode::AnsweredPerson
+                    | ApprovalCode::AssumedDone
+                    | ApprovalCode::AssumedFailed
+                    | ApprovalCode::AssumedRetry => "message",
+                },
+                actor: by.unwrap_or(ESCROW),
+                at: applied.at,
+            },
+            connection,
+        )?;
+    }
+    Ok(())
+}
+
+const COLUMNS: &str = "run, id, name, scope, kind, digest, prompt, choices, started_at, expires_at, \
+    resolved_at, resolution, resolved_by";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<WaitRow> {
+    Ok(WaitRow {
+        run: RunId::from_stored(row.get::<_, String>(0)?),
+        id: row.get(1)?,
+        check: row.get(2)?,
+        scope: row.get(3)?,
+        kind: word(row, 4)?,
+        digest: row.get(5)?,
+        prompt: row.get(6)?,
+        choices: from_json(row, 7)?,
+        started_at: row.get(8)?,
+        expires_at: row.get(9)?,
+        resolved_at: row.get(10)?,
+        resolution: row.get(11)?,
+        resolved_by: row.get(12)?,
+    })
+}
+
+impl Store {
+    /// What people are asked for at this moment, over all runs, oldest first.
+    pub fn open_waits(&self) -> Result<Vec<WaitRow>, StoreError> {
+        self.waits_where("resolved_at IS NULL ORDER BY started_at, run, id", "")
+    }
+
+    /// Every wait of a run, oldest first.
+    pub fn waits(&self, run: &RunId) -> Result<Vec<WaitRow>, StoreError> {
+        self.waits_where("run = ?1 ORDER BY started_at, id", run.as_str())
+    }
+
+    /// The waits with this id: one, unless two runs asked alike.
+    pub fn waits_named(&self, id: &str) -> Result<Vec<WaitRow>, StoreError> {
+        self.waits_where("id = ?1 ORDER BY started_at, run", id)
+    }
+
+    fn waits_where(&self, condition: &str, value: &str) -> Result<Vec<WaitRow>, StoreError> {
+        self.read(|connection| {
+            let mut statement =
+                connection.prepare_cached(&format!("SELECT {COLUMNS} FROM waits WHERE {condition}"))?;
+            let values = if statement.parameter_count() == 0 { &[][..] } else { &[&value][..] };
+            let rows = statement.query_map(rusqlite::params_from_iter(values), read)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+}
