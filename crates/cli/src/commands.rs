@@ -26,20 +26,18 @@ mod rules;
 mod run;
 mod runs;
 mod schema;
-mod start;
 mod test;
 mod verify;
 mod wait;
 
 pub(crate) use replay::{Replayed, status_word};
 
-use anyhow::Result;
-
 use crate::arguments::{Arguments, Command};
 use crate::exit::Exit;
 use crate::terminal::Ui;
+use escrow_app::Error;
 
-pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
+pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
     let shared = &arguments.shared;
     match arguments.command {
         Command::Run(run) => run::run(&run, shared, ui),

@@ -1,6 +1,6 @@
 //! The run as outside tools read it: the one JSON document of `run --output json` and `runs show`.
 
-use escrow_model::{CheckIndex, CheckStatus, DeliveryStatus, Issue, ScopePath, Verdict, rfc3339};
+use escrow_model::{CheckIndex, CheckStatus, DeliveryStatus, Issue, ScopePath, SkipReason, Verdict, rfc3339};
 use serde_json::{Map, Value, json};
 
 use crate::overridden::Overridden;
@@ -124,13 +124,22 @@ impl Run {
         }
     }
 
-    fn skip_reason(&self, check: CheckIndex, status: CheckStatus) -> Option<&'static str> {
+    /// Whether the event or the tags of the run left out every check: then a run that did nothing is as asked.
+    pub fn is_filtered_out(&self) -> bool {
+        let is_left_out = |check| {
+            let reason = self.skip_reason(check, self.check_status(check));
+            matches!(reason, Some(SkipReason::Event | SkipReason::Tags))
+        };
+        self.state.plan.indices().all(is_left_out)
+    }
+
+    fn skip_reason(&self, check: CheckIndex, status: CheckStatus) -> Option<SkipReason> {
         if status != CheckStatus::Skipped {
             return None;
         }
         self.state.checks[check.place()].nodes.values().find_map(|node| match node {
-            Node::Leaf(cell) => cell.skipped().map(|reason| reason.as_str()),
-            Node::SkippedGroup(reason) => Some(reason.as_str()),
+            Node::Leaf(cell) => cell.skipped(),
+            Node::SkippedGroup(reason) => Some(*reason),
             Node::Group(_) | Node::Unexpanded(_) => None,
         })
     }

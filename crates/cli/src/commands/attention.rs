@@ -1,37 +1,34 @@
 //! `escrow attention`: what needs a person, by cause, with the next command.
 
-use anyhow::Result;
+use escrow_app::attention::{self, DismissRequest};
+use escrow_app::{App, Error};
 use escrow_model::{WaitKind, rfc3339};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;
 use escrow_store::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Store};
 use serde_json::{Value, json};
 
-use super::cancel::who;
-use super::override_run::{BY_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
 use crate::arguments::{
     AttentionAction, AttentionArguments, AttentionList, DismissArguments, Output, Shared,
 };
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::{Paint, Ui, count, parse_duration, printable};
 
-pub(crate) fn attention(arguments: AttentionArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
-    let state = StateDirectory::find(shared.state.as_deref())?;
-    let exit = match arguments.action {
-        None => list(&arguments.list, &*state.read()?, ui),
-        Some(AttentionAction::List(list)) => self::list(&list, &*state.read()?, ui),
-        Some(AttentionAction::Dismiss(dismiss)) => self::dismiss(&dismiss, &state, ui),
-    };
-    Ok(exit?)
+pub(crate) fn attention(arguments: AttentionArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let app = session::app(shared, ui)?;
+    match arguments.action {
+        None => list(&arguments.list, &*app.reader()?, ui),
+        Some(AttentionAction::List(list)) => self::list(&list, &*app.reader()?, ui),
+        Some(AttentionAction::Dismiss(dismiss)) => self::dismiss(&dismiss, &app, ui),
+    }
 }
 
-fn list(arguments: &AttentionList, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
+fn list(arguments: &AttentionList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     let since = match arguments.since.as_deref() {
         None => 0,
         Some(text) => now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
-            Failure::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
+            Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
         })?),
     };
     let mut items = store.attention(liveness)?;
@@ -139,56 +136,14 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
     text
 }
 
-fn dismiss(arguments: &DismissArguments, state: &StateDirectory, ui: &Ui) -> Result<Exit, Failure> {
-    text("--note", &arguments.note, WHY_LENGTH_MAX)?;
-    if let Some(by) = &arguments.by {
-        one_line("--by", by, BY_LENGTH_MAX)?;
-    }
-    let store = state.write()?;
-    let item = find(&arguments.what, &store)?;
-    if item.dismissed.is_some() {
-        let message = format!("`{}` is already dismissed and has not recurred", item.fingerprint);
-        return Err(Failure::person("dismissed", message));
-    }
-    let (by, note) = (arguments.by.clone().or_else(who), arguments.note.trim().to_owned());
-    let seen = store.dismiss(&item, now_ms(), by, note)?;
+fn dismiss(arguments: &DismissArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let request = DismissRequest {
+        what: arguments.what.clone(),
+        note: arguments.note.clone(),
+        by: arguments.by.clone(),
+    };
+    let item = attention::dismiss(app, &request)?;
     ui.say(&format!("dismissed {}; it returns when it happens again", item.fingerprint));
-    let item = AttentionItem { dismissed: Some(seen), ..item };
     ui.data_if_machine(&json!({ "item": document(&item) }));
     Ok(Exit::Completed)
-}
-
-/// The item of this fingerprint or a beginning of it, the one that a wait belongs to, or the one of a run.
-fn find(what: &str, store: &Store) -> Result<AttentionItem, Failure> {
-    let mut items = store.attention(liveness)?;
-    let is_wait = |item: &AttentionItem| item.wait.as_ref().is_some_and(|wait| wait.id == what);
-    if what.starts_with("f_") && what.len() > 2 {
-        items.retain(|item| item.fingerprint.starts_with(what));
-    } else if items.iter().any(is_wait) {
-        items.retain(is_wait);
-    } else {
-        let row = store.run(what)?;
-        items.retain(|item| match &row.reason {
-            // An item names only its newest runs; an older one is found by its cause.
-            Some(reason) if row.status.is_terminal() => {
-                let subject = reason.evidence.first().map(|one| (one.kind.as_str(), one.id.as_str()));
-                let of_item = item.subject.as_ref().map(|one| (one.kind.as_str(), one.id.as_str()));
-                item.playbook == row.playbook
-                    && item.reason_code.as_deref() == Some(reason.code.as_str())
-                    && of_item == subject
-            }
-            Some(_) | None => item.runs.contains(&row.id),
-        });
-    }
-    match (items.pop(), items.is_empty()) {
-        (Some(item), true) => Ok(item),
-        (None, _) => {
-            Err(Failure::author("unknown_item", format!("nothing that needs a person is called `{what}`"))
-                .help("`escrow attention --all` lists everything"))
-        }
-        (Some(_), false) => {
-            Err(Failure::author("ambiguous_item", format!("`{what}` is ambiguous"))
-                .help("give the fingerprint"))
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! `escrow check`: everything that can be said of a playbook without running it.
 
-use anyhow::Result;
+use escrow_app::Error;
 use escrow_model::CriticalityOrigin;
 use escrow_playbook::{CheckReport, ExpectedReport, report};
 use serde_json::json;
@@ -10,11 +10,11 @@ use crate::arguments::{CheckArguments, Output};
 use crate::exit::Exit;
 use crate::terminal::{Table, Ui, printable};
 
-pub(crate) fn check(arguments: &CheckArguments, ui: &Ui) -> Result<Exit> {
+pub(crate) fn check(arguments: &CheckArguments, ui: &Ui) -> Result<Exit, Error> {
     let playbook = playbook_file::load(&arguments.file, ui)?;
     let report = report(&playbook.plan);
     if ui.output() != Output::Human {
-        ui.data(&json!({ "report": report, "diagnostics": playbook.warnings }));
+        ui.data(&json!({ "report": report, "diagnostics": playbook.warnings.diagnostics() }));
         return Ok(Exit::Completed);
     }
     let page = ui.page;

@@ -1,15 +1,14 @@
 //! `escrow runs show RUN --history`: every change of status, with its reason and who caused it.
 
-use anyhow::Result;
+use escrow_app::Error;
+use escrow_app::runs::entries;
 use escrow_engine::CheckChange;
 use escrow_model::{Millis, WaitKind, rfc3339};
 use escrow_store::{RunRow, Store, TransitionRow};
 use serde_json::{Value, json};
 
-use super::runs::entries;
 use crate::arguments::Output;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::{Table, Ui, printable};
 
 /// One change, of whatever has a status.
@@ -18,19 +17,19 @@ pub(crate) struct Change {
     document: Value,
 }
 
-pub(crate) fn of_run(row: &RunRow, store: &Store, ui: &Ui) -> Result<Exit> {
+pub(crate) fn of_run(row: &RunRow, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     let journal = entries(store, row)?;
     let checks = escrow_engine::history(&journal).map_err(|error| {
-        Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
+        Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })?;
-    let of_run = store.transitions("run", row.id.as_str()).map_err(Failure::from)?;
+    let of_run = store.transitions("run", row.id.as_str())?;
     // Of what happened in one moment, a run starts first and ends last.
     let (start, rest) = of_run.split_at(of_run.len().min(1));
     let mut changes: Vec<Change> = start.iter().map(transition).collect();
     changes.extend(checks.iter().map(check));
-    for wait in store.waits(&row.id).map_err(Failure::from)? {
+    for wait in store.waits(&row.id)? {
         if wait.kind != WaitKind::Nested {
-            let told = store.transitions("approval", &wait.id).map_err(Failure::from)?;
+            let told = store.transitions("approval", &wait.id)?;
             changes.extend(told.iter().map(transition));
         }
     }

@@ -4,22 +4,21 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use anyhow::Result;
+use escrow_app::Error;
 use escrow_model::{Event, ScopePath};
 use serde_json::{Value, json};
 
 use crate::arguments::{LogsArguments, Output, Shared};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::Ui;
 
-pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
-    let state = StateDirectory::find(shared.state.as_deref())?;
-    let store = state.read()?;
-    let row = store.run(&arguments.run).map_err(Failure::from)?;
-    let spool = state.spool(&row.id);
-    let entries = store.entries(&row.id, 0).map_err(Failure::from)?;
+pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let app = session::app(shared, ui)?;
+    let store = app.reader()?;
+    let row = store.run(&arguments.run)?;
+    let spool = app.state().spool(&row.id);
+    let entries = store.entries(&row.id, 0)?;
     let mut known = false;
     let mut documents = Vec::new();
     let mut out = io::stdout().lock();
@@ -48,9 +47,7 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Resul
     }
     if !known {
         let name = arguments.check.clone().unwrap_or_default();
-        return Err(
-            Failure::author("unknown_check", format!("run `{}` has no check `{name}`", row.id)).into()
-        );
+        return Err(Error::author("unknown_check", format!("run `{}` has no check `{name}`", row.id)));
     }
     drop(out);
     match ui.output() {

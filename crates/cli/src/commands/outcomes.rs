@@ -3,7 +3,7 @@
 mod add;
 mod export;
 
-use anyhow::Result;
+use escrow_app::Error;
 use escrow_model::outcome::{self, KINDS};
 use escrow_model::{Millis, rfc3339};
 use escrow_runtime::entropy::now_ms;
@@ -13,23 +13,21 @@ use serde_json::{Value, json};
 
 use crate::arguments::{OutcomesAction, OutcomesArguments, OutcomesList, OutcomesWhich, Output, Shared};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::{Table, Ui, parse_duration, printable, show_card};
 
-pub(crate) fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
-    let state = StateDirectory::find(shared.state.as_deref())?;
-    let exit = match arguments.action {
-        None => list(&arguments.list, &*state.read()?, ui),
-        Some(OutcomesAction::List(list)) => self::list(&list, &*state.read()?, ui),
-        Some(OutcomesAction::Show(which)) => show(&which.outcome, &*state.read()?, ui),
-        Some(OutcomesAction::Add(add)) => add::add(&add, &state, ui),
-        Some(OutcomesAction::Export(export)) => export::export(&export, &*state.read()?, ui),
-    };
-    Ok(exit?)
+pub(crate) fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let app = session::app(shared, ui)?;
+    match arguments.action {
+        None => list(&arguments.list, &*app.reader()?, ui),
+        Some(OutcomesAction::List(list)) => self::list(&list, &*app.reader()?, ui),
+        Some(OutcomesAction::Show(which)) => show(&which.outcome, &*app.reader()?, ui),
+        Some(OutcomesAction::Add(add)) => add::add(&add, &app, ui),
+        Some(OutcomesAction::Export(export)) => export::export(&export, &*app.reader()?, ui),
+    }
 }
 
-fn list(arguments: &OutcomesList, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
+fn list(arguments: &OutcomesList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     let filter = OutcomeFilter { limit: Some(arguments.limit), ..filter(&arguments.which, store)? };
     let rows = store.outcomes(&filter)?;
     match ui.output() {
@@ -89,7 +87,7 @@ fn known_kinds() -> Vec<String> {
     KINDS.iter().map(|kind| kind.name.to_owned()).chain(own).collect()
 }
 
-fn show(name: &str, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
+fn show(name: &str, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     let row = find(name, store)?;
     let recorded = &row.outcome;
     let digest = outcome::digest(&recorded.outcome.kind, &recorded.outcome.content);
@@ -115,9 +113,9 @@ fn show(name: &str, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Completed)
 }
 
-fn find(name: &str, store: &Store) -> Result<OutcomeRow, Failure> {
+fn find(name: &str, store: &Store) -> Result<OutcomeRow, Error> {
     let unknown = || {
-        Failure::author("unknown_outcome", format!("no outcome is called `{name}`"))
+        Error::author("unknown_outcome", format!("no outcome is called `{name}`"))
             .help("`escrow outcomes` lists them")
     };
     if name.is_empty() {
@@ -130,17 +128,19 @@ fn find(name: &str, store: &Store) -> Result<OutcomeRow, Failure> {
     match (found.pop(), found.is_empty()) {
         (Some(row), true) => Ok(row),
         (None, _) => Err(unknown()),
-        (Some(_), false) => Err(Failure::author("ambiguous_outcome", format!("`{name}` is ambiguous"))
-            .help("give more of the id")),
+        (Some(_), false) => {
+            Err(Error::author("ambiguous_outcome", format!("`{name}` is ambiguous"))
+                .help("give more of the id"))
+        }
     }
 }
 
 /// What the arguments ask for.
-fn filter(which: &OutcomesWhich, store: &Store) -> Result<OutcomeFilter, Failure> {
+fn filter(which: &OutcomesWhich, store: &Store) -> Result<OutcomeFilter, Error> {
     let since: Option<Millis> = match which.since.as_deref() {
         None => None,
         Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
-            Failure::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
+            Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
         })?)),
     };
     Ok(OutcomeFilter {

@@ -2,25 +2,24 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use escrow_app::Error;
+use escrow_app::runs::entries;
 use escrow_engine::{Change, Comparison, compare, redecide};
 use escrow_model::{Entry, Event, Plan, PlanReads, RunStatus};
 use escrow_store::{RunFilter, RunRow, Store};
 use serde_json::{Map, Value, json};
 
 use super::playbook_file;
-use super::runs::entries;
 use crate::arguments::{Output, ReplayArguments, Shared};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::{Ui, show_comparison, show_comparisons};
 
-pub(crate) fn replay(arguments: &ReplayArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
+pub(crate) fn replay(arguments: &ReplayArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let plan = Arc::new(playbook_file::load(&arguments.with, ui)?.plan);
-    let store = StateDirectory::find(shared.state.as_deref())?.read()?;
+    let store = session::app(shared, ui)?.reader()?;
     let rows = match (&arguments.run, arguments.last) {
-        (Some(name), _) => vec![store.run(name).map_err(Failure::from)?],
+        (Some(name), _) => vec![store.run(name)?],
         (None, number) => ended(&store, &plan.name, number.unwrap_or(1))?,
     };
     let mut comparisons = Vec::new();
@@ -43,21 +42,21 @@ pub(crate) struct Replayed {
 }
 
 /// The newest runs of the playbook that have ended.
-fn ended(store: &Store, playbook: &str, number: u32) -> Result<Vec<RunRow>, Failure> {
+fn ended(store: &Store, playbook: &str, number: u32) -> Result<Vec<RunRow>, Error> {
     let filter = RunFilter { playbook: Some(playbook.to_owned()), ..RunFilter::default() };
     let mut rows = store.runs(&filter)?;
     rows.retain(|row| row.status.is_terminal());
     rows.truncate(usize::try_from(number).unwrap_or(usize::MAX));
     if rows.is_empty() {
-        return Err(Failure::author("no_runs", format!("no run of playbook `{playbook}` has ended"))
+        return Err(Error::author("no_runs", format!("no run of playbook `{playbook}` has ended"))
             .help("runs are matched by the `name` in the file; `escrow runs` lists them"));
     }
     Ok(rows)
 }
 
-fn decide(row: &RunRow, journal: &[Entry], plan: &Arc<Plan>) -> Result<Comparison, Failure> {
+fn decide(row: &RunRow, journal: &[Entry], plan: &Arc<Plan>) -> Result<Comparison, Error> {
     redecide(journal, Arc::clone(plan)).and_then(|redecided| compare(journal, &redecided)).map_err(|error| {
-        Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
+        Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })
 }
 

@@ -1,49 +1,48 @@
 //! `escrow runs`: what ran, newest first, and one run in full.
 
-use anyhow::Result;
-use escrow_engine::Run;
-use escrow_model::{Entry, RunStatus, rfc3339};
+use escrow_app::runs::{is_driven, parse_status, replay};
+use escrow_app::{Error, invocations};
+use escrow_model::{RunStatus, rfc3339};
 use escrow_runtime::entropy::now_ms;
-use escrow_runtime::holder::liveness;
-use escrow_store::{Liveness, RunFilter, RunRow, Store};
+use escrow_store::{RunFilter, RunRow, Store};
 use serde_json::{Value, json};
 
+use super::run::named_invocation;
 use super::{export, history, override_run};
 use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared, ShowArguments};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::{Table, Ui, duration_words, parse_duration, printable, show_run, status_painted};
 
-pub(crate) fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
-    let state = StateDirectory::find(shared.state.as_deref())?;
-    let store = state.read()?;
+pub(crate) fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let app = session::app(shared, ui)?;
     match arguments.action {
-        Some(RunsAction::Show(which)) => show(&which, &store, ui),
-        Some(RunsAction::Override(word)) => override_run::override_run(&word, &state, ui),
-        Some(RunsAction::Export(which)) => export::export(&which, &state, ui),
-        Some(RunsAction::Import(which)) => export::import(&which, &state, ui),
-        Some(RunsAction::List(list)) => self::list(&list, &store, ui),
-        None => list(&arguments.list, &store, ui),
+        Some(RunsAction::Show(which)) => show(&which, &*app.reader()?, ui),
+        Some(RunsAction::Override(word)) => override_run::override_run(&word, &app, ui),
+        Some(RunsAction::Export(which)) => export::export(&which, &app, ui),
+        Some(RunsAction::Import(which)) => export::import(&which, &app, ui),
+        Some(RunsAction::List(list)) => self::list(&list, &*app.reader()?, ui),
+        None => list(&arguments.list, &*app.reader()?, ui),
     }
 }
 
-fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit> {
+fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     let status = arguments.status.as_deref().map(parse_status).transpose()?;
     let since = match arguments.since.as_deref() {
         None => None,
         Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
-            Failure::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
+            Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
         })?)),
     };
+    let invocation = arguments.invocation.as_deref().map(named_invocation);
     let filter = RunFilter {
         status,
         playbook: arguments.playbook.clone(),
-        invocation: super::invocation::named(arguments.invocation.as_deref(), store)?,
+        invocation: invocations::resolve(store, invocation.as_ref())?,
         since,
         limit: Some(arguments.limit),
     };
-    let rows = store.runs(&filter).map_err(Failure::from)?;
+    let rows = store.runs(&filter)?;
     if ui.output() != Output::Human {
         let documents: Vec<Value> = rows.iter().map(document).collect();
         match ui.output() {
@@ -80,14 +79,6 @@ fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit> {
     Ok(Exit::Completed)
 }
 
-pub(crate) fn parse_status(text: &str) -> Result<RunStatus, Failure> {
-    RunStatus::parse(text).ok_or_else(|| {
-        let known: Vec<&str> = RunStatus::ALL.iter().map(|status| status.as_str()).collect();
-        Failure::author("usage", format!("no status is called `{text}`"))
-            .help(format!("one of {}", known.join(", ")))
-    })
-}
-
 /// The run object of a listing: the same as in the run's own document.
 pub(crate) fn document(row: &RunRow) -> Value {
     let mut document = json!({
@@ -106,8 +97,8 @@ pub(crate) fn document(row: &RunRow) -> Value {
     document
 }
 
-fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit> {
-    let row = store.run(&arguments.run).map_err(Failure::from)?;
+fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit, Error> {
+    let row = store.run(&arguments.run)?;
     if arguments.history {
         return history::of_run(&row, store, ui);
     }
@@ -126,21 +117,4 @@ fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit> {
     }
     ui.page(&text);
     Ok(Exit::Completed)
-}
-
-/// Whether a live process holds the run.
-pub(crate) fn is_driven(store: &Store, row: &RunRow) -> Result<bool, Failure> {
-    Ok(store.holder(&row.id)?.is_some_and(|holder| liveness(&holder) != Liveness::Dead))
-}
-
-/// The whole journal of a run.
-pub(crate) fn entries(store: &Store, row: &RunRow) -> Result<Vec<Entry>, Failure> {
-    Ok(store.entries(&row.id, 0)?.into_iter().map(|(_, entry)| entry).collect())
-}
-
-/// A run as its journal tells it.
-pub(crate) fn replay(store: &Store, row: &RunRow) -> Result<Run, Failure> {
-    Run::replay(&entries(store, row)?).map_err(|error| {
-        Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
-    })
 }

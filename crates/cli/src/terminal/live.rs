@@ -4,11 +4,13 @@
 
 use std::io::{self, Write};
 
+use escrow_app::RunView;
 use escrow_engine::Run;
 use escrow_model::{Entry, ScopePath};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::process::Stream;
 use escrow_runtime::supervisor::{NestedNews, Observer};
+use escrow_store::entry_document;
 use serde_json::json;
 
 use super::nested::Nested;
@@ -25,8 +27,8 @@ const LABEL_WIDTH_MAX: usize = 32;
 /// A label of what runs now is not cut shorter than this.
 const LABEL_WIDTH_MIN: usize = 10;
 
-pub(crate) struct LiveView<'a> {
-    ui: &'a Ui,
+pub(crate) struct LiveView {
+    ui: Ui,
     timeline: Timeline,
     nested: Nested,
     /// Labels are padded to this.
@@ -36,23 +38,19 @@ pub(crate) struct LiveView<'a> {
     header: bool,
 }
 
-impl<'a> LiveView<'a> {
-    pub(crate) fn new(ui: &'a Ui, run: &Run) -> LiveView<'a> {
+impl LiveView {
+    pub(crate) fn new(ui: &Ui, run: &Run) -> LiveView {
         let checks = &run.plan_of().checks;
         // Room for the `[1]` of an item, for each level.
         let width = checks.iter().map(|check| check.name.chars().count() + 3 * check.fan.len()).max();
         LiveView {
-            ui,
+            ui: ui.clone(),
             timeline: Timeline::new(run.plan_of()),
             nested: Nested::default(),
             width: width.unwrap_or(0).min(LABEL_WIDTH_MAX),
             drawn: Vec::new(),
             header: false,
         }
-    }
-
-    pub(crate) fn ui(&self) -> &'a Ui {
-        self.ui
     }
 
     fn show(&self, line: &Line) -> String {
@@ -128,15 +126,6 @@ impl<'a> LiveView<'a> {
         }
         lines
     }
-
-    /// Leaves the screen tidy: every fan-out is summed up, nothing moves any more.
-    pub(crate) fn finish(&mut self) {
-        let rest = self.timeline.rest(now_ms());
-        let lines: Vec<String> = rest.iter().map(|line| self.show(line)).collect();
-        self.timeline.clear();
-        self.nested.clear();
-        self.write(&lines);
-    }
 }
 
 /// A long name gives way to what it has come to, where there is no room for both.
@@ -146,11 +135,26 @@ fn moving_line(label: &str, behind: &str, width: usize, columns: usize) -> Strin
     format!("{label:<width$}{behind}", width = width.min(room))
 }
 
-impl Observer for LiveView<'_> {
+impl RunView for LiveView {
+    fn warning(&mut self, text: &str) {
+        self.ui.say(&format!("warning: {text}"));
+    }
+
+    /// Leaves the screen tidy: every fan-out is summed up, nothing moves any more.
+    fn at_rest(&mut self, _run: &Run) {
+        let rest = self.timeline.rest(now_ms());
+        let lines: Vec<String> = rest.iter().map(|line| self.show(line)).collect();
+        self.timeline.clear();
+        self.nested.clear();
+        self.write(&lines);
+    }
+}
+
+impl Observer for LiveView {
     fn committed(&mut self, run: &Run, entries: &[Entry]) {
         if self.ui.output() == Output::Jsonl {
             for entry in entries {
-                self.ui.data(&json!({ "entry": entry }));
+                self.ui.data(&json!({ "entry": entry_document(entry).unwrap_or_default() }));
             }
         }
         if self.ui.is_quiet() {

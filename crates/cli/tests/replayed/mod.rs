@@ -52,7 +52,7 @@ pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) -> u64 {
     let entries: Vec<Entry> = lines
         .iter()
         .filter_map(|line| line.get("entry"))
-        .map(|entry| serde_json::from_value(entry.clone()).expect("an entry reads back"))
+        .map(|entry| escrow_store::read_entry(entry.clone()).expect("an entry reads back"))
         .collect();
     let replayed = Run::replay(&entries).expect("a journal that was just written replays");
     assert_eq!(&replayed.document(), document, "{told}: the journal tells the same");

@@ -46,7 +46,7 @@ fn text_is_no_outcome() {
         "gate failed x1 contract/outcome_invalid
          run.failed.outcome_invalid",
     );
-    assert_eq!(played.message("gate"), "an outcome is an object (it is text, not JSON)");
+    assert_eq!(played.message("gate"), "an outcome must be an object (this is text, not JSON)");
 }
 
 #[test]

@@ -1,21 +1,22 @@
 //! `escrow invocation show`: its runs, its outcomes, and why it stands where it does.
 
+use escrow_app::Error;
+use escrow_app::invocations::find;
 use escrow_model::rfc3339;
 use escrow_store::{InvocationRow, OutcomeFilter, OutcomeRow, RunFilter, RunRow, Store};
 use serde_json::{Value, json};
 
-use super::{document, find};
+use super::document;
 use crate::arguments::{InvocationShow, Output};
 use crate::commands::{history, runs};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::{Paint, Table, Ui, count, printable, status_painted};
 
 /// Runs and outcomes that are shown, newest first; there may be more.
 const SHOWN_MAX: usize = 100;
 
-pub(super) fn show(arguments: &InvocationShow, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
-    let row = find(&arguments.id, store)?;
+pub(super) fn show(arguments: &InvocationShow, store: &Store, ui: &Ui) -> Result<Exit, Error> {
+    let row = find(store, &arguments.id)?;
     if arguments.history {
         let changes = store.transitions("invocation", &row.id)?.iter().map(history::transition).collect();
         history::tell(changes, &json!({ "invocation": { "id": row.id } }), ui);

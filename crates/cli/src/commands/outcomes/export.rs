@@ -3,22 +3,22 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
+use escrow_app::Error;
 use escrow_store::{OutcomeFilter, Store};
 
 use super::filter;
 use crate::arguments::OutcomesExport;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::{Ui, count};
 
 /// How many are read at once.
 const PAGE: usize = 1_000;
 
-pub(super) fn export(arguments: &OutcomesExport, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
+pub(super) fn export(arguments: &OutcomesExport, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     let asked = filter(&arguments.which, store)?;
     let unwritable = |error: io::Error| match &arguments.out {
-        Some(path) => Failure::world("export", format!("cannot write `{}`: {error}", path.display())),
-        None => Failure::world("export", format!("cannot write: {error}")),
+        Some(path) => Error::world("export", format!("cannot write `{}`: {error}", path.display())),
+        None => Error::world("export", format!("cannot write: {error}")),
     };
     let mut output: Box<dyn Write> = match &arguments.out {
         None => Box::new(BufWriter::new(io::stdout().lock())),

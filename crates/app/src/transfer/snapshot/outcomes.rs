@@ -1,5 +1,5 @@
-//! Outcomes that travel with a run although its journal does not tell of them. Nothing proves them but themselves:
-//! they must belong to the run, and be what their kind admits.
+//! Outcomes that people added to a run. No journal proves them: they must belong to the run, and be what their kind
+//! admits.
 
 use escrow_contract::outcome::Kind;
 use escrow_engine::Run;
@@ -23,7 +23,7 @@ pub(super) fn check(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
             return Err(unsound("names an invalid file path"));
         }
         let own = |name: &str| run.plan_of().outcome_kinds.get(name);
-        // A kind of the project that the plan does not carry cannot be judged here; it is kept as it is.
+        // A kind of the project that the plan does not carry cannot be judged here, and is kept as it is.
         if let Some(kind) = Kind::find(&recorded.outcome.kind, own) {
             let judged = kind
                 .judge(&recorded.outcome.content)

@@ -20,33 +20,54 @@ const BYTES_MAX: u64 = 16 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Carried {
+pub struct Carried {
     /// Beneath the artifact directory, or the name of an output file.
-    pub(crate) path: String,
-    pub(crate) size: u64,
-    pub(crate) sha256: String,
+    pub path: String,
+    pub size: u64,
+    pub sha256: String,
     /// The content in base64, unless it was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) content: Option<String>,
-    /// Why it was left out: `too_large`, `secret`, `missing` or `changed`.
+    pub content: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) left_out: Option<String>,
+    pub left_out: Option<LeftOut>,
+}
+
+/// Why a document names a file without its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOut {
+    TooLarge,
+    Secret,
+    Missing,
+    Changed,
+}
+
+impl LeftOut {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LeftOut::TooLarge => "too_large",
+            LeftOut::Secret => "secret",
+            LeftOut::Missing => "missing",
+            LeftOut::Changed => "changed",
+        }
+    }
 }
 
 impl Carried {
-    fn without(path: &str, size: u64, sha256: String, why: &str) -> Carried {
-        Carried { path: path.to_owned(), size, sha256, content: None, left_out: Some(why.to_owned()) }
+    fn without(path: &str, size: u64, sha256: String, why: LeftOut) -> Carried {
+        Carried { path: path.to_owned(), size, sha256, content: None, left_out: Some(why) }
     }
 
-    /// Writes the content beneath a directory that is ours. A run that was here before may have left links in it.
-    pub(crate) fn write(&self, directory: &Path) -> io::Result<()> {
+    /// Writes the content beneath a directory of the state. An earlier run may have left links in it: they are not
+    /// followed.
+    pub fn write(&self, directory: &Path) -> io::Result<()> {
         let Some(content) = self.content.as_deref().and_then(decode) else { return Ok(()) };
         let path = ArtifactPath::parse(&self.path).map_err(io::Error::other)?;
         write_beneath(directory, &path, &content)
     }
 }
 
-/// What the journal says was delivered, as it is on the disk now.
+/// The files that the journal says were delivered, as they are on the disk now.
 pub(super) fn artifacts(run: &Run) -> Vec<Carried> {
     let directory = PathBuf::from(&run.options().artifacts);
     let document = run.document();
@@ -60,8 +81,8 @@ pub(super) fn artifacts(run: &Run) -> Vec<Carried> {
         }
         let size = file["size"].as_u64().unwrap_or(0);
         all.push(match content_beneath(&directory, &path, &sha256) {
-            _ if holds_secret(run, &path) => Carried::without(&path, size, sha256, "secret"),
-            _ if size > BYTES_MAX => Carried::without(&path, size, sha256, "too_large"),
+            _ if holds_secret(run, &path) => Carried::without(&path, size, sha256, LeftOut::Secret),
+            _ if size > BYTES_MAX => Carried::without(&path, size, sha256, LeftOut::TooLarge),
             Ok(content) => Carried { path, size, sha256, content: Some(content), left_out: None },
             Err(why) => Carried::without(&path, size, sha256, why),
         });
@@ -69,7 +90,7 @@ pub(super) fn artifacts(run: &Run) -> Vec<Carried> {
     all
 }
 
-/// What the run itself has warned of does not leave the house in a document that is meant for others.
+/// A file that the run warned of stays out of a document that is meant for others.
 fn holds_secret(run: &Run, path: &str) -> bool {
     let produced = run.delivery().into_iter().flat_map(|delivery| &delivery.produced);
     produced
@@ -77,15 +98,15 @@ fn holds_secret(run: &Run, path: &str) -> bool {
         .any(|produced| run.warnings().contains(&Warning::secret_in_artifact(produced)))
 }
 
-/// A file as it was looked at for the verdict: by descriptor, through no link that leads out. What is beside the
-/// artifacts stays at home, whoever swaps names meanwhile.
-fn content_beneath(directory: &Path, path: &str, sha256: &str) -> Result<String, &'static str> {
-    let path = ArtifactPath::parse(path).map_err(|_| "missing")?;
-    let mut file = open_beneath(directory, path.as_str()).ok().flatten().ok_or("missing")?;
+/// Opens a file as for the verdict: by descriptor, through no link that leads out. Files beside the artifacts stay
+/// out of the document, even when a process swaps names meanwhile.
+fn content_beneath(directory: &Path, path: &str, sha256: &str) -> Result<String, LeftOut> {
+    let path = ArtifactPath::parse(path).map_err(|_| LeftOut::Missing)?;
+    let mut file = open_beneath(directory, path.as_str()).ok().flatten().ok_or(LeftOut::Missing)?;
     match file.read_at_most(BYTES_MAX) {
-        Err(_) => Err("missing"),
+        Err(_) => Err(LeftOut::Missing),
         Ok(Some(bytes)) if digest(&bytes) == sha256 => Ok(STANDARD.encode(bytes)),
-        Ok(_) => Err("changed"),
+        Ok(_) => Err(LeftOut::Changed),
     }
 }
 
@@ -102,7 +123,7 @@ pub(super) fn outputs(spool: &Path) -> Vec<Carried> {
     names.into_iter().filter_map(|name| output(spool, &name)).collect()
 }
 
-/// Contexts and the like also lie there; what was printed is told by its ending.
+/// The spool also holds contexts and the like; output is told by its ending.
 fn is_output(name: &str) -> bool {
     [".stdout", ".stderr"].iter().any(|ending| name.ends_with(ending))
 }
@@ -117,7 +138,7 @@ fn output(spool: &Path, name: &str) -> Option<Carried> {
         hex(&hasher.finalize())
     };
     if size > BYTES_MAX {
-        return Some(Carried::without(name, size, sha256, "too_large"));
+        return Some(Carried::without(name, size, sha256, LeftOut::TooLarge));
     }
     let content = Some(STANDARD.encode(fs::read(&path).ok()?));
     Some(Carried { path: name.to_owned(), size, sha256, content, left_out: None })
@@ -136,7 +157,7 @@ impl io::Write for HashWriter<'_> {
     }
 }
 
-/// Artifacts are what the journal says; outputs are what the document itself says. Nothing leads elsewhere.
+/// Artifacts must be what the journal says, outputs what the document itself says. No path leads elsewhere.
 pub(super) fn check(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
     let document = run.document();
     let produced = document["artifacts"]["produced"].as_array().cloned().unwrap_or_default();

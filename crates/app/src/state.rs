@@ -1,5 +1,5 @@
-//! Where Escrow keeps its state: `.escrow/` of the nearest ancestor that has one, else of the git root, else
-//! here.
+//! The state directory: `.escrow/` of the nearest ancestor that has one, else of the git root, else of the current
+//! directory.
 
 use std::fs;
 use std::io;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use escrow_model::RunId;
 use escrow_store::{Mode, Store};
 
-use crate::failure::Failure;
+use crate::error::Error;
 
-/// What belongs into version control, and what does not.
+/// Keeps state out of version control, and the files that people write in it.
 const GITIGNORE: &str = "\
 # Written by escrow. State stays here; what people write is kept.
 *
@@ -27,14 +27,15 @@ const GITIGNORE: &str = "\
 !chains/**
 ";
 
+/// Names every path below the state directory, so that no caller puts them together.
 #[derive(Clone, Debug)]
-pub(crate) struct StateDirectory(PathBuf);
+pub struct StateDirectory(PathBuf);
 
 impl StateDirectory {
-    /// `--state` or `ESCROW_STATE` if given, else found from the current directory.
-    pub(crate) fn find(given: Option<&Path>) -> Result<StateDirectory, Failure> {
+    /// The given directory, or the one that belongs to the current directory. Creates nothing.
+    pub fn find(given: Option<&Path>) -> Result<StateDirectory, Error> {
         let current = std::env::current_dir()
-            .map_err(|error| Failure::world("directory", format!("no current directory: {error}")))?;
+            .map_err(|error| Error::world("directory", format!("no current directory: {error}")))?;
         if let Some(given) = given {
             return Ok(StateDirectory(current.join(given)));
         }
@@ -46,33 +47,36 @@ impl StateDirectory {
         Ok(StateDirectory(holder.join(".escrow")))
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.0
     }
 
-    pub(crate) fn artifacts(&self, run: &RunId) -> PathBuf {
+    /// Where a run delivers its artifacts, unless its order names another directory.
+    pub fn artifacts(&self, run: &RunId) -> PathBuf {
         self.0.join("artifacts").join(run.as_str())
     }
 
-    pub(crate) fn spool(&self, run: &RunId) -> PathBuf {
+    /// Where a run's commands stream their output.
+    pub fn spool(&self, run: &RunId) -> PathBuf {
         self.0.join("spool").join(run.as_str())
     }
 
-    /// For verbs that only look: a state that is not there has no runs.
-    pub(crate) fn read(&self) -> Result<Arc<Store>, Failure> {
+    /// A store that only reads. A state directory that does not exist has no runs.
+    pub fn read(&self) -> Result<Arc<Store>, Error> {
         Ok(Arc::new(Store::open(&self.database(), Mode::Read)?))
     }
 
-    pub(crate) fn write(&self) -> Result<Arc<Store>, Failure> {
+    /// A store that also writes. Creates the state directory.
+    pub fn write(&self) -> Result<Arc<Store>, Error> {
         self.create().map_err(|error| {
-            Failure::world("state", format!("cannot write to `{}`: {error}", self.0.display()))
+            Error::world("state", format!("cannot write to `{}`: {error}", self.0.display()))
                 .help("choose another directory with `--state DIR` or ESCROW_STATE")
         })?;
         Ok(Arc::new(Store::open(&self.database(), Mode::Write)?))
     }
 
-    /// The directory and its `.gitignore`.
-    pub(crate) fn create(&self) -> io::Result<()> {
+    /// Creates the directory and its `.gitignore`.
+    pub fn create(&self) -> io::Result<()> {
         fs::create_dir_all(&self.0)?;
         let ignore = self.0.join(".gitignore");
         if !ignore.exists() {

@@ -1,9 +1,8 @@
-//! A run as one JSON document: what `runs export` writes, and `runs import` and `verify FILE` read.
+//! A run as one JSON document. `docs/export.md` describes every field.
 //!
-//! The journal is in it byte for byte, as text, so its hash chain can be checked anywhere. `docs/export.md`
-//! describes every field.
+//! The document holds the journal byte for byte, as text, so that its hash chain can be checked anywhere.
 //!
-//! **Invariant:** a file is believed only as far as it proves itself. Entries are checked by their chain,
+//! **Invariant:** a document is believed only as far as it proves itself. Entries are checked by their chain,
 //! artifacts by the digests that the journal recorded; paths are checked before anything is written.
 
 mod files;
@@ -17,48 +16,48 @@ use escrow_model::{Entry, RunId};
 use escrow_store::{AddedOutcome, Break, Hash, InvocationRecord, StoredEntry, Verification, verify_entries};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use files::Carried;
+pub use files::{Carried, LeftOut};
 
-pub(crate) const FORMAT: &str = "escrow.run";
-pub(crate) const VERSION: u32 = 1;
+const FORMAT: &str = "escrow.run";
+const VERSION: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     /// `escrow.run`.
-    pub(crate) format: String,
-    pub(crate) version: u32,
+    pub format: String,
+    pub version: u32,
     /// The version of Escrow that wrote it.
-    pub(crate) escrow: String,
-    pub(crate) exported_at: String,
-    pub(crate) run: RunId,
-    pub(crate) playbook: String,
-    pub(crate) status: String,
+    pub escrow: String,
+    pub exported_at: String,
+    pub run: RunId,
+    pub playbook: String,
+    pub status: String,
     /// The hash of the last entry. It names the whole journal.
-    pub(crate) hash: String,
-    pub(crate) entries: Vec<CarriedEntry>,
+    pub hash: String,
+    pub entries: Vec<CarriedEntry>,
     /// Files that the run delivered.
-    pub(crate) artifacts: Vec<Carried>,
-    /// What commands printed, where it was too long for the journal.
-    pub(crate) outputs: Vec<Carried>,
-    /// Outcomes that were added to the run by hand; the journal tells of all others.
+    pub artifacts: Vec<Carried>,
+    /// Output of commands that was too long for the journal.
+    pub outputs: Vec<Carried>,
+    /// Outcomes that people added to the run; the journal has all others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) outcomes: Vec<AddedOutcome>,
-    /// What people said of the invocation that the run belongs to.
+    pub outcomes: Vec<AddedOutcome>,
+    /// The record of people's words about the invocation that the run belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) invocation: Option<InvocationRecord>,
+    pub invocation: Option<InvocationRecord>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CarriedEntry {
-    pub(crate) seq: u64,
-    pub(crate) hash: String,
+pub struct CarriedEntry {
+    pub seq: u64,
+    pub hash: String,
     /// The bytes that were hashed; they are JSON.
-    pub(crate) bytes: String,
+    pub bytes: String,
 }
 
-/// Why a document is not a run that can be trusted.
+/// Why a document cannot be trusted.
 #[derive(Debug)]
 pub(crate) enum Unsound {
     NotASnapshot(String),
@@ -108,7 +107,7 @@ impl fmt::Display for Unsound {
     }
 }
 
-/// A document that proved itself.
+/// A document that passed every check.
 pub(crate) struct Sound {
     pub(crate) snapshot: Snapshot,
     pub(crate) entries: Vec<StoredEntry>,
@@ -116,7 +115,7 @@ pub(crate) struct Sound {
     pub(crate) hash: Hash,
 }
 
-/// Reads a document and checks everything in it that can be checked.
+/// Reads a document and checks every part of it that can be checked.
 pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
     let snapshot = parse(bytes)?;
     let mut entries = Vec::with_capacity(snapshot.entries.len());
@@ -143,7 +142,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
     Ok(Sound { snapshot, entries, run, hash })
 }
 
-/// No journal tells what people said; it must at least be of this invocation, and be what people can say.
+/// People's words about an invocation are in no journal. They must at least belong to this invocation, and be words
+/// that people can say.
 fn check_invocation(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
     let Some(record) = &snapshot.invocation else { return Ok(()) };
     let problem = if run.options().invocation.as_deref() == Some(&record.id) {
@@ -154,7 +154,7 @@ fn check_invocation(snapshot: &Snapshot, run: &Run) -> Result<(), Unsound> {
     problem.map_or(Ok(()), |problem| Err(Unsound::Invocation { problem }))
 }
 
-/// A version that is not known is told as such, whatever else the document has.
+/// Reports an unknown version as such, whatever else the document holds.
 fn parse(bytes: &[u8]) -> Result<Snapshot, Unsound> {
     #[derive(Deserialize)]
     struct Head {
@@ -179,18 +179,16 @@ fn parse(bytes: &[u8]) -> Result<Snapshot, Unsound> {
 
 fn replay(entries: &[StoredEntry]) -> Result<Run, Unsound> {
     let decoded: Result<Vec<Entry>, _> =
-        entries.iter().map(|entry| serde_json::from_slice::<Entry>(&entry.bytes)).collect();
+        entries.iter().map(|entry| escrow_store::decode_entry(&entry.bytes)).collect();
     let decoded = decoded.map_err(|error| Unsound::Replay(error.to_string()))?;
     Run::replay(&decoded).map_err(|error| Unsound::Replay(error.to_string()))
 }
 
-/// A run as it is stored here, with its files.
+/// A run as it is stored here, with its files. What people added to it is left to the caller.
 pub(crate) fn take(
     run: &Run,
     entries: &[StoredEntry],
     spool: &Path,
-    outcomes: Vec<AddedOutcome>,
-    invocation: Option<InvocationRecord>,
     exported_at: String,
 ) -> Result<Snapshot, Unsound> {
     let last = entries.last().ok_or_else(|| Unsound::NotASnapshot("it has no entries".into()))?;
@@ -212,7 +210,7 @@ pub(crate) fn take(
         entries: carried,
         artifacts: files::artifacts(run),
         outputs: files::outputs(spool),
-        outcomes,
-        invocation,
+        outcomes: Vec::new(),
+        invocation: None,
     })
 }
