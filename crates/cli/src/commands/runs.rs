@@ -5,7 +5,7 @@ use escrow_app::runs::{is_driven, parse_status, replay};
 use escrow_app::{Error, invocations};
 use escrow_model::{RunStatus, rfc3339};
 use escrow_runtime::entropy::now_ms;
-use escrow_store::{RunFilter, RunRow, Store};
+use escrow_store::{RunFilter, Store};
 use serde_json::{Value, json};
 
 use super::run::named_invocation;
