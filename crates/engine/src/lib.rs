@@ -25,6 +25,7 @@ mod location;
 mod messages;
 mod outcome;
 mod overridden;
+mod phase;
 mod pure;
 mod reconcile;
 mod redecide;

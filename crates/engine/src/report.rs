@@ -8,8 +8,9 @@ use escrow_model::{
 use serde_json::{Map, Value};
 
 use crate::overridden::Overridden;
+use crate::phase::Phase;
 use crate::run::Run;
-use crate::state::{Cell, Node, Phase};
+use crate::state::{Cell, Node};
 
 /// Where a check stands, over all its items. Its output and items are questions of their own: both may be large.
 #[derive(Clone, Debug)]

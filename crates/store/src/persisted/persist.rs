@@ -198,9 +198,10 @@ macro_rules! persisted_as_is {
 /// The persisted fields of a struct, in order. `= default` leaves a field out while it is absent (empty, none,
 /// false, the root scope); `as "type"` gives it another name on disk.
 macro_rules! record {
-    ($record:ident for $model:ident {
+    ($(#[$attribute:meta])* $record:ident for $model:ident {
         $($field:ident $(as $name:literal)? : $type:ty $(= $default:ident)?),+ $(,)?
     }) => {
+        $(#[$attribute])*
         #[derive(serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct $record {
@@ -236,6 +237,7 @@ macro_rules! record_enum {
     }) => {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "snake_case", deny_unknown_fields)]
+        #[allow(clippy::large_enum_variant, reason = "a record exists only while one entry is read")]
         pub(crate) enum $record {
             $($variant { $($(#[serde($default)])? $field: <$type as Persist>::Record,)* },)+
         }

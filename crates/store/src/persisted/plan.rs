@@ -133,7 +133,7 @@ record_choice!(TreeRecord for Tree {
     Map(IndexMap<String, Tree>),
 });
 
-record!(RoutingRecord for Routing {
+record!(#[derive(Default)] RoutingRecord for Routing {
     run: Vec<CheckIndex> = default,
     run_js: Option<Block> = default,
     transitions: Vec<Transition> = default,
@@ -141,19 +141,6 @@ record!(RoutingRecord for Routing {
     goto: Option<CheckIndex> = default,
     goto_event: Option<String> = default,
 });
-
-impl Default for RoutingRecord {
-    fn default() -> RoutingRecord {
-        RoutingRecord {
-            run: Vec::new(),
-            run_js: None,
-            transitions: Vec::new(),
-            goto_js: None,
-            goto: None,
-            goto_event: None,
-        }
-    }
-}
 
 impl Absent for Routing {
     fn is_absent(&self) -> bool {
