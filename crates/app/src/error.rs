@@ -9,9 +9,10 @@ use std::path::Path;
 use escrow_model::Plan;
 use escrow_runtime::secrets::{SecretError, Secrets};
 use escrow_store::{LookupError, StoreError};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::diagnosed::Diagnosed;
+use crate::documents;
 
 /// Who has to act before the same request can succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,12 +107,7 @@ impl Error {
 
     pub fn document(&self) -> Value {
         let diagnostics = self.diagnosed.as_ref().map_or(&[][..], |diagnosed| diagnosed.diagnostics());
-        json!({ "error": {
-            "code": self.code,
-            "message": self.message,
-            "help": self.help,
-            "diagnostics": diagnostics,
-        } })
+        documents::error(self.code, &self.message, self.help.as_deref(), diagnostics)
     }
 }
 

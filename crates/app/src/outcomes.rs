@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use escrow_contract::outcome::{Kind, read_any};
-use escrow_model::{ArtifactPath, Event, OutcomeId, RecordedOutcome, ScopePath};
+use escrow_model::{ArtifactPath, OutcomeId, RecordedOutcome, ScopePath};
 use escrow_runtime::entropy::{now_ms, random_u64};
 use escrow_runtime::outcome_kinds;
 use escrow_runtime::secrets::Secrets;
@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::invocations::{self, NamedInvocation};
 use crate::person_text::NAME_LENGTH_MAX;
 use crate::state::StateDirectory;
+use crate::timeline::RunStart;
 
 #[derive(Debug)]
 pub struct NewOutcome {
@@ -98,11 +99,9 @@ fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
 
 /// Takes the secrets of the run out of the outcome.
 fn redact(outcome: &mut RecordedOutcome, run: &RunRow, store: &Store) -> Result<(), Error> {
-    let first = store.entries(&run.id, 0)?.into_iter().next();
-    if let Some((_, entry)) = first
-        && let Event::RunStarted { plan, options, .. } = entry.event
-    {
-        let secrets = Secrets::at_hand(&plan, Path::new(&options.directory));
+    let entries = store.entries(&run.id, 0)?;
+    if let Some(start) = RunStart::of(entries.iter().map(|(_, entry)| entry)) {
+        let secrets = Secrets::at_hand(start.plan, Path::new(&start.options.directory));
         secrets.redactor().value(&mut outcome.outcome.content);
         secrets.redactor().text(&mut outcome.outcome.summary);
         secrets.redactor().text(&mut outcome.name);

@@ -68,7 +68,7 @@ impl Telemetry {
     }
 
     /// Reads what other processes did with this run before. They sent it; later spans refer to it.
-    pub fn remember(&mut self, entries: &[Entry]) {
+    pub fn remember<'e>(&mut self, entries: impl IntoIterator<Item = &'e Entry>) {
         for item in self.timeline.read(entries) {
             self.spans.take(&item);
         }

@@ -63,9 +63,7 @@ impl HeldRun {
         let mut telemetry = Telemetry::new(settings, &self.run, Arc::clone(self.secrets.redactor()));
         if !matches!(self.beginning, Beginning::New(_)) {
             let before = self.store.entries(&self.run.options().run, 0).unwrap_or_default();
-            for (_, entry) in &before {
-                telemetry.remember(std::slice::from_ref(entry));
-            }
+            telemetry.remember(before.iter().map(|(_, entry)| entry));
         }
         Some(telemetry)
     }

@@ -1,8 +1,7 @@
 //! `escrow attention`: what needs a person, by cause, with the next command.
 
 use escrow_app::attention::{self, DismissRequest};
-use escrow_app::documents;
-use escrow_app::{App, Error};
+use escrow_app::{App, Error, documents};
 use escrow_model::rfc3339;
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;

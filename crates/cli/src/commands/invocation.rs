@@ -3,10 +3,9 @@
 mod end;
 mod show;
 
-use escrow_app::documents;
 use escrow_app::invocations::{self, NewInvocation};
 use escrow_app::runs::parse_status;
-use escrow_app::{App, Error};
+use escrow_app::{App, Error, documents};
 use escrow_model::rfc3339;
 use escrow_runtime::entropy::now_ms;
 use escrow_store::{InvocationFilter, Store};

@@ -4,9 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use escrow_app::Error;
-use escrow_app::runs::entries;
 use escrow_app::timeline::{CheckScope, RunStart, Timeline, What};
+use escrow_app::{Error, runs};
 use escrow_store::RunRow;
 use serde_json::{Value, json};
 
@@ -20,7 +19,7 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Resul
     let store = app.reader()?;
     let row = store.run(&arguments.run)?;
     let spool = app.state().spool(&row.id);
-    let entries = entries(&store, &row)?;
+    let entries = runs::entries(&store, &row)?;
     let mut documents = Vec::new();
     let mut out = io::stdout().lock();
     let Some(start) = RunStart::of(&entries) else { return Err(unknown_check(arguments, &row)) };

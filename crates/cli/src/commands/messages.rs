@@ -1,8 +1,7 @@
 //! `escrow approve`, `deny`, `answer`: a message to a run that waits; and `escrow approvals`, the list of waits.
 
-use escrow_app::Error;
-use escrow_app::documents;
 use escrow_app::messages::{self, Decision, Delivered, Reply, Then};
+use escrow_app::{Error, documents};
 use escrow_model::{RunStatus, WaitKind};
 use escrow_runtime::entropy::now_ms;
 use escrow_store::WaitRow;

@@ -3,8 +3,7 @@
 mod add;
 mod export;
 
-use escrow_app::Error;
-use escrow_app::documents;
+use escrow_app::{Error, documents};
 use escrow_model::outcome::{self, KINDS};
 use escrow_model::{Millis, rfc3339};
 use escrow_runtime::entropy::now_ms;

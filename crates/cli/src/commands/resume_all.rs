@@ -1,11 +1,10 @@
 //! `escrow resume --all`: continues every run that no process drives and that can continue.
 
-use escrow_app::documents;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use escrow_app::runs::{self, Resumed};
-use escrow_app::{App, Driver, Error};
+use escrow_app::{App, Driver, Error, documents};
 use escrow_model::{RunId, RunStatus};
 use serde_json::{Value, json};
 
@@ -50,7 +49,7 @@ impl Outcome {
             }
             Err(error) => {
                 let words = error.to_string();
-                let document = json!({ "id": id, "playbook": playbook, "error": words });
+                let document = documents::resume_failure(&id, &playbook, &words);
                 Outcome { id, playbook, status: None, words, document }
             }
         }

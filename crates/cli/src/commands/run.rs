@@ -1,12 +1,11 @@
 //! `escrow run`: reads a playbook, runs it, and says how it ended.
 
-use escrow_app::documents;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use escrow_app::invocations::{NamedInvocation, Origin};
 use escrow_app::runs::{self, EventSource, GivenInputs, Order};
-use escrow_app::{App, Error};
+use escrow_app::{App, Error, documents};
 use escrow_engine::Run;
 use escrow_model::Plan;
 use escrow_store::{OutcomeFilter, Store};

@@ -1,8 +1,7 @@
 //! `escrow runs`: what ran, newest first, and one run in full.
 
-use escrow_app::documents;
 use escrow_app::runs::{is_driven, parse_status, replay};
-use escrow_app::{Error, invocations};
+use escrow_app::{Error, documents, invocations};
 use escrow_model::{RunStatus, rfc3339};
 use escrow_runtime::entropy::now_ms;
 use escrow_store::{RunFilter, Store};

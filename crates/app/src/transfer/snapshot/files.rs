@@ -90,7 +90,7 @@ fn produced(run: &Run) -> &[ProducedArtifact] {
     run.delivery().map_or(&[], |delivery| &delivery.produced)
 }
 
-/// A file that the run warned about does not leave in a document that is meant for others.
+/// A file that the run warned of stays out of a document that is meant for others.
 fn holds_secret(run: &Run, path: &str) -> bool {
     produced(run)
         .iter()

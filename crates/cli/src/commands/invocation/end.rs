@@ -1,9 +1,8 @@
 //! `escrow invocation end`: as its runs ended, or as a person says.
 
-use escrow_app::documents;
 use escrow_app::invocations::{self, EndRequest};
 use escrow_app::runs::parse_status;
-use escrow_app::{App, Error};
+use escrow_app::{App, Error, documents};
 use serde_json::json;
 
 use crate::arguments::InvocationEndArguments;

@@ -1,10 +1,9 @@
 //! `escrow outcomes add`: an outcome from stdin, kept if its kind admits it.
 
-use escrow_app::documents;
 use std::io::{self, Read};
 
 use escrow_app::outcomes::{self, BYTES_MAX, NewOutcome};
-use escrow_app::{App, Error};
+use escrow_app::{App, Error, documents};
 use serde_json::json;
 
 use crate::arguments::{AddArguments, Output};

@@ -1,10 +1,9 @@
 //! `escrow outcomes export`: as many as there are, in constant memory.
 
-use escrow_app::documents;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use escrow_app::Error;
+use escrow_app::{Error, documents};
 use escrow_store::{OutcomeFilter, Store};
 
 use super::filter;
