@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use escrow_engine::Run;
 use escrow_runtime::cancellation::{Cancellation, Canceller, cancellation};
 use escrow_runtime::provider_world::{ProviderWorld, RealWorld};
-use escrow_store::Store;
+use escrow_store::{Journal, Queries, Records, Store};
 
 use crate::error::Error;
 use crate::state::StateDirectory;
@@ -109,16 +109,26 @@ impl App {
         }
     }
 
-    /// A store to read from. Asking for one does not create the state directory.
-    pub fn reader(&self) -> Result<Arc<Store>, Error> {
+    /// The read side of the store. Asking for it does not create the state directory.
+    pub fn queries(&self) -> Result<Arc<dyn Queries>, Error> {
         match self.writer.get() {
-            Some(store) => Ok(Arc::clone(store)),
-            None => self.state.read(),
+            Some(store) => Ok(Arc::<Store>::clone(store)),
+            None => Ok(self.state.read()?),
         }
     }
 
+    /// The journals, leases and inboxes of runs.
+    pub fn journal(&self) -> Result<Arc<dyn Journal>, Error> {
+        Ok(self.writer()?)
+    }
+
+    /// What people write beside the journals.
+    pub fn records(&self) -> Result<Arc<dyn Records>, Error> {
+        Ok(self.writer()?)
+    }
+
     /// The store that this process writes with, opened when it is first needed.
-    pub fn writer(&self) -> Result<Arc<Store>, Error> {
+    fn writer(&self) -> Result<Arc<Store>, Error> {
         if let Some(store) = self.writer.get() {
             return Ok(Arc::clone(store));
         }

@@ -47,9 +47,14 @@ pub struct FetchedArtifact {
 }
 
 /// A delivered file by its id, its path, or the beginning of its digest.
-pub fn fetch(app: &App, run: &str, wanted: &str, if_changed: IfChanged) -> Result<FetchedArtifact, Error> {
-    let store = app.reader()?;
-    let run = replay(&store, &store.run(run)?)?;
+pub async fn fetch(
+    app: &App,
+    run: &str,
+    wanted: &str,
+    if_changed: IfChanged,
+) -> Result<FetchedArtifact, Error> {
+    let queries = app.queries()?;
+    let run = replay(&*queries, &queries.run(run).await?).await?;
     let artifact = find(&run, wanted)?.clone();
     let mut file = open(&directory(&run, app.state()), &artifact.path)?;
     let (_, sha256) = file

@@ -2,7 +2,7 @@
 
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;
-use escrow_store::{AttentionItem, Store};
+use escrow_store::{AttentionItem, Dismissing, Queries};
 
 use crate::app::App;
 use crate::error::Error;
@@ -17,32 +17,33 @@ pub struct DismissRequest {
 }
 
 /// The item, dismissed.
-pub fn dismiss(app: &App, request: &DismissRequest) -> Result<AttentionItem, Error> {
+pub async fn dismiss(app: &App, request: &DismissRequest) -> Result<AttentionItem, Error> {
     text("--note", &request.note, WHY_LENGTH_MAX)?;
     if let Some(by) = &request.by {
         one_line("--by", by, NAME_LENGTH_MAX)?;
     }
-    let store = app.writer()?;
-    let item = find(&store, &request.what)?;
+    let records = app.records()?;
+    let item = find(&*app.queries()?, &request.what).await?;
     if item.dismissed.is_some() {
         let message = format!("`{}` is already dismissed and has not recurred", item.fingerprint);
         return Err(Error::person("dismissed", message));
     }
     let by = request.by.clone().or_else(|| app.actor());
-    let dismissal = store.dismiss(&item, now_ms(), by, request.note.trim().to_owned())?;
+    let dismissing = Dismissing { at: now_ms(), by, note: request.note.trim().to_owned() };
+    let dismissal = records.dismiss(&item, dismissing).await?;
     Ok(AttentionItem { dismissed: Some(dismissal), ..item })
 }
 
 /// The item of a fingerprint, of a wait, or of a run.
-fn find(store: &Store, what: &str) -> Result<AttentionItem, Error> {
-    let mut items = store.attention(liveness)?;
+async fn find(queries: &dyn Queries, what: &str) -> Result<AttentionItem, Error> {
+    let mut items = queries.attention(liveness).await?;
     let is_wait = |item: &AttentionItem| item.wait.as_ref().is_some_and(|wait| wait.id == what);
     if what.starts_with("f_") && what.len() > 2 {
         items.retain(|item| item.fingerprint.starts_with(what));
     } else if items.iter().any(is_wait) {
         items.retain(is_wait);
     } else {
-        let row = store.run(what)?;
+        let row = queries.run(what).await?;
         items.retain(|item| match &row.reason {
             // An item names only its newest runs; an older one is found by its cause.
             Some(reason) if row.status.is_terminal() => {

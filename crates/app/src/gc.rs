@@ -9,7 +9,7 @@ use std::path::Path;
 
 use escrow_model::{Millis, RunId};
 use escrow_runtime::holder::{liveness, this_process};
-use escrow_store::{LeaseError, RunFilter, RunRow, Store, StoreError};
+use escrow_store::{LeaseError, Queries, RunFilter, RunRow, StoreError};
 
 use crate::app::App;
 use crate::error::Error;
@@ -37,8 +37,8 @@ pub struct SizedRun {
 }
 
 /// The runs that `remove` would remove, oldest first.
-pub fn plan(app: &App, retention: &Retention) -> Result<Vec<SizedRun>, Error> {
-    Ok(retention.choose(&sized(&*app.reader()?, app.state())?))
+pub async fn plan(app: &App, retention: &Retention) -> Result<Vec<SizedRun>, Error> {
+    Ok(retention.choose(&sized(&*app.queries()?, app.state()).await?))
 }
 
 #[derive(Debug)]
@@ -51,17 +51,17 @@ pub struct Removed {
 /// Removes the runs of a plan, except those that another process has opened again meanwhile.
 ///
 /// Files go first, then the journals: a removal that is cut off in between is completed by the next one.
-pub fn remove(app: &App, plan: Vec<SizedRun>) -> Result<Removed, Error> {
+pub async fn remove(app: &App, plan: Vec<SizedRun>) -> Result<Removed, Error> {
     if plan.is_empty() {
         return Ok(Removed { runs: plan, not_compacted: None });
     }
-    let store = app.writer()?;
+    let (queries, journal, records) = (app.queries()?, app.journal()?, app.records()?);
     let mut removed = Vec::new();
     for run in plan {
-        match store.acquire(&run.id, &this_process(), liveness) {
+        match journal.acquire(&run.id, &this_process(), liveness).await {
             Ok(lease) => {
-                if !store.run(run.id.as_str())?.status.is_terminal() {
-                    store.release(&lease)?;
+                if !queries.run(run.id.as_str()).await?.status.is_terminal() {
+                    journal.release(&lease).await?;
                     continue;
                 }
             }
@@ -81,8 +81,8 @@ pub fn remove(app: &App, plan: Vec<SizedRun>) -> Result<Removed, Error> {
         removed.push(run);
     }
     let ids: Vec<RunId> = removed.iter().map(|run| run.id.clone()).collect();
-    store.remove(&ids)?;
-    Ok(Removed { runs: removed, not_compacted: store.compact().err() })
+    records.remove(&ids).await?;
+    Ok(Removed { runs: removed, not_compacted: records.compact().await.err() })
 }
 
 impl Retention {
@@ -105,9 +105,9 @@ impl Retention {
 }
 
 /// Every run, newest first.
-fn sized(store: &Store, state: &StateDirectory) -> Result<Vec<SizedRun>, Error> {
-    let journals = store.sizes()?;
-    let rows = store.runs(&RunFilter::default())?;
+async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<SizedRun>, Error> {
+    let journals = queries.sizes().await?;
+    let rows = queries.runs(&RunFilter::default()).await?;
     // An open run may still ask for the runs that it nested.
     let open_since = rows
         .iter()

@@ -2,7 +2,7 @@
 
 use escrow_model::{InvocationId, RunStatus, is_harmless};
 use escrow_runtime::entropy::{now_ms, random_u64};
-use escrow_store::{EndInvocation, InvocationEnd, InvocationRow, RunFilter, StartedInvocation, Store};
+use escrow_store::{EndInvocation, InvocationEnd, InvocationRow, Queries, RunFilter, StartedInvocation};
 
 use crate::app::App;
 use crate::error::Error;
@@ -20,7 +20,7 @@ pub struct NewInvocation {
     pub by: Option<String>,
 }
 
-pub fn start(app: &App, new: NewInvocation) -> Result<InvocationRow, Error> {
+pub async fn start(app: &App, new: NewInvocation) -> Result<InvocationRow, Error> {
     for (field, given) in [("--name", &new.name), ("--skill", &new.skill), ("--by", &new.by)] {
         given.as_ref().map_or(Ok(()), |given| one_line(field, given, NAME_LENGTH_MAX))?;
     }
@@ -31,9 +31,8 @@ pub fn start(app: &App, new: NewInvocation) -> Result<InvocationRow, Error> {
     let id = InvocationId::new(at, chance);
     let NewInvocation { name, skill, prompt, by } = new;
     let started = StartedInvocation { at, name, skill, prompt, by: by.or_else(|| app.actor()) };
-    let store = app.writer()?;
-    store.start_invocation(&id, &started)?;
-    find(&store, id.as_str())
+    app.records()?.start_invocation(&id, &started).await?;
+    find(&*app.queries()?, id.as_str()).await
 }
 
 /// The end of an invocation: as its runs ended, or as a person says.
@@ -46,29 +45,30 @@ pub struct EndRequest {
     pub why: Option<String>,
 }
 
-pub fn end(app: &App, request: &EndRequest) -> Result<InvocationRow, Error> {
+pub async fn end(app: &App, request: &EndRequest) -> Result<InvocationRow, Error> {
     if let Some(by) = &request.by {
         one_line("--by", by, NAME_LENGTH_MAX)?;
     }
     if let Some(why) = &request.why {
         text("--why", why, WHY_LENGTH_MAX)?;
     }
-    let store = app.writer()?;
-    let row = find(&store, &request.invocation)?;
+    let records = app.records()?;
+    let queries = app.queries()?;
+    let row = find(&*queries, &request.invocation).await?;
     let by = request.by.clone();
     // A word against an earlier word names its author.
     let by = if row.ended_by_hand { by } else { by.or_else(|| app.actor()) };
     let why = request.why.as_ref().map(|why| why.trim().to_owned());
     let wish = EndInvocation { at: now_ms(), status: request.status, by, why };
     let id = row.id;
-    match store.end_invocation(&id, &wish)? {
+    match records.end_invocation(&id, &wish).await? {
         InvocationEnd::Done(row) => Ok(row),
         InvocationEnd::Unknown => Err(unknown(&id)),
         InvocationEnd::NothingRan(_) => {
             Err(Error::author("nothing_ran", format!("invocation `{id}` has no runs"))
                 .help("give its status: `--status completed`, `failed`, `aborted` or `cancelled`"))
         }
-        InvocationEnd::StillOpen(_) => Err(still_open(&store, &id)?),
+        InvocationEnd::StillOpen(_) => Err(still_open(&*queries, &id).await?),
         InvocationEnd::EndedBefore(row) => {
             let message = format!("invocation `{id}` has ended: {}", row.status.as_str().replace('_', " "));
             Err(Error::person("ended", message).help("changing it needs `--why TEXT` and `--by NAME`"))
@@ -82,7 +82,7 @@ pub fn end(app: &App, request: &EndRequest) -> Result<InvocationRow, Error> {
     }
 }
 
-fn still_open(store: &Store, id: &str) -> Result<Error, Error> {
+async fn still_open(queries: &dyn Queries, id: &str) -> Result<Error, Error> {
     let mut open = Vec::new();
     for status in [RunStatus::Running, RunStatus::Waiting] {
         let filter = RunFilter {
@@ -92,7 +92,11 @@ fn still_open(store: &Store, id: &str) -> Result<Error, Error> {
             ..RunFilter::default()
         };
         open.extend(
-            store.runs(&filter)?.into_iter().map(|row| format!("{} ({})", row.id, row.status.as_str())),
+            queries
+                .runs(&filter)
+                .await?
+                .into_iter()
+                .map(|row| format!("{} ({})", row.id, row.status.as_str())),
         );
     }
     let message = format!("invocation `{id}` has runs that have not ended: {}", open.join(", "));
@@ -109,15 +113,15 @@ fn better(row: &InvocationRow) -> Error {
 }
 
 /// By its id, a unique beginning of it, or `last`.
-pub fn find(store: &Store, name: &str) -> Result<InvocationRow, Error> {
-    match only_one(store, name)? {
+pub async fn find(queries: &dyn Queries, name: &str) -> Result<InvocationRow, Error> {
+    match only_one(queries, name).await? {
         Some(row) => Ok(row),
         None => Err(unknown(name)),
     }
 }
 
-fn only_one(store: &Store, name: &str) -> Result<Option<InvocationRow>, Error> {
-    let mut found = store.invocations_named(name)?;
+async fn only_one(queries: &dyn Queries, name: &str) -> Result<Option<InvocationRow>, Error> {
+    let mut found = queries.invocations_named(name).await?;
     match (found.pop(), found.is_empty()) {
         (found, true) => Ok(found),
         (_, false) => Err(Error::author("ambiguous_invocation", format!("`{name}` is ambiguous"))
@@ -147,9 +151,12 @@ pub enum Origin {
 }
 
 /// The invocation that a run joins: not one that a person has ended.
-pub(crate) fn joined(named: Option<&NamedInvocation>, store: &Store) -> Result<Option<String>, Error> {
-    let Some(id) = resolve(store, named)? else { return Ok(None) };
-    match store.invocation(&id)? {
+pub(crate) async fn joined(
+    queries: &dyn Queries,
+    named: Option<&NamedInvocation>,
+) -> Result<Option<String>, Error> {
+    let Some(id) = resolve(queries, named).await? else { return Ok(None) };
+    match queries.invocation(&id).await? {
         Some(row) if row.ended_by_hand => {
             let word = row.status.as_str().replace('_', " ");
             let message = format!("invocation `{}` has ended: {word}", row.id);
@@ -161,12 +168,15 @@ pub(crate) fn joined(named: Option<&NamedInvocation>, store: &Store) -> Result<O
 
 /// The id of the invocation that is meant. An id of Escrow's own must be known here, unless it comes from the
 /// environment. Other ids are taken as they are: a trigger elsewhere made them.
-pub fn resolve(store: &Store, named: Option<&NamedInvocation>) -> Result<Option<String>, Error> {
+pub async fn resolve(
+    queries: &dyn Queries,
+    named: Option<&NamedInvocation>,
+) -> Result<Option<String>, Error> {
     let Some(NamedInvocation { name, origin }) = named.filter(|named| !named.name.is_empty()) else {
         return Ok(None);
     };
     one_line("--invocation", name, NAME_LENGTH_MAX)?;
-    if let Some(row) = only_one(store, name)? {
+    if let Some(row) = only_one(queries, name).await? {
         return Ok(Some(row.id));
     }
     let is_own = name.starts_with("i_") && name.len() == InvocationId::new(0, 0).as_str().len();

@@ -8,7 +8,7 @@ use std::path::Path;
 use escrow_engine::Run;
 use escrow_model::{Message, RunId};
 use escrow_runtime::secrets::Secrets;
-use escrow_store::{RunRow, Store};
+use escrow_store::{Queries, RunRow};
 
 pub use assume::{Assumed, assume};
 
@@ -54,8 +54,8 @@ pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
         Decision::Approve { .. } | Decision::Answer { .. } => Purpose::Continue,
     };
     let then = reply.then;
-    let (wait, row) = record(app, reply)?;
-    if then == Then::Record || is_driven(&*app.writer()?, &row)? {
+    let (wait, row) = record(app, reply).await?;
+    if then == Then::Record || is_driven(&*app.queries()?, &row).await? {
         return Ok(Delivered::Recorded { wait, run: row.id });
     }
     match drive_upward(app, &row, purpose).await {
@@ -67,10 +67,10 @@ pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
 }
 
 /// Puts the message into the inbox of the run, if it can answer the wait.
-fn record(app: &App, reply: Reply) -> Result<(String, RunRow), Error> {
-    let wait = wait::find(&*app.reader()?, &reply.wait)?;
-    let store = app.writer()?;
-    let row = store.run(wait.run.as_str())?;
+async fn record(app: &App, reply: Reply) -> Result<(String, RunRow), Error> {
+    let queries = app.queries()?;
+    let wait = wait::find(&*queries, &reply.wait).await?;
+    let row = queries.run(wait.run.as_str()).await?;
     let id = wait.id.clone();
     let mut message = match reply.decision {
         Decision::Approve { by, note } => Message::Approve { id, by: by.or_else(|| app.actor()), note },
@@ -78,22 +78,22 @@ fn record(app: &App, reply: Reply) -> Result<(String, RunRow), Error> {
         Decision::Answer { text } => Message::Answer { id, text, by: app.actor() },
     };
     wait::fits(&wait, &message)?;
-    redact(&store, &row, &mut message)?;
+    redact(&*queries, &row, &mut message).await?;
     wait::admits(&wait, &message)?;
-    if store.undelivered(&wait.run)?.iter().any(|sent| wait::is_about(&sent.message, &wait.id)) {
+    if queries.undelivered(&wait.run).await?.iter().any(|sent| wait::is_about(&sent.message, &wait.id)) {
         let message = format!(
             "`{}` is already answered; the message is not delivered to run `{}` yet",
             wait.id, row.id
         );
         return Err(Error::person("resolved", message).help(format!("`escrow resume {}` resumes it", row.id)));
     }
-    store.send(&wait.run, &message, app.sender())?;
+    app.journal()?.send(&wait.run, &message, app.sender()).await?;
     Ok((wait.id, row))
 }
 
 /// A message stays in the inbox until it is delivered, so secrets are taken out before it is sent.
-fn redact(store: &Store, row: &RunRow, message: &mut Message) -> Result<(), Error> {
-    let run = replay(store, row)?;
+async fn redact(queries: &dyn Queries, row: &RunRow, message: &mut Message) -> Result<(), Error> {
+    let run = replay(queries, row).await?;
     if !run.plan_of().secrets.is_empty() {
         let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
         secrets.redactor().message(message);

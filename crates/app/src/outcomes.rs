@@ -7,7 +7,7 @@ use escrow_model::{ArtifactPath, OutcomeId, RecordedOutcome, ScopePath};
 use escrow_runtime::entropy::{now_ms, random_u64};
 use escrow_runtime::outcome_kinds;
 use escrow_runtime::secrets::Secrets;
-use escrow_store::{AddedOutcome, RunRow, Store};
+use escrow_store::{AddedOutcome, Durability, Queries, RunRow};
 
 pub use escrow_contract::outcome::BYTES_MAX;
 
@@ -51,16 +51,20 @@ impl NewOutcome {
     }
 }
 
-pub fn add(app: &App, new: NewOutcome) -> Result<AddedOutcome, Error> {
+pub async fn add(app: &App, new: NewOutcome) -> Result<AddedOutcome, Error> {
     new.check()?;
     let outcome = read_any(&new.content, |name| kind(name, app.state())).map_err(|refused| {
         let problems = refused.problems.join("\n  ");
         Error::author("outcome_invalid", format!("the outcome is refused:\n  {problems}"))
             .help("nothing was stored; `escrow schema KIND` prints the fields of a kind")
     })?;
-    let store = app.writer()?;
-    let run = new.run.as_deref().map(|name| store.run(name)).transpose()?;
-    let invocation = invocations::resolve(&store, new.invocation.as_ref())?;
+    let records = app.records()?;
+    let queries = app.queries()?;
+    let run = match &new.run {
+        Some(name) => Some(queries.run(name).await?),
+        None => None,
+    };
+    let invocation = invocations::resolve(&*queries, new.invocation.as_ref()).await?;
     let mut outcome = RecordedOutcome {
         id: new_id()?,
         name: new.name.trim().to_owned(),
@@ -70,7 +74,7 @@ pub fn add(app: &App, new: NewOutcome) -> Result<AddedOutcome, Error> {
         file_path: new.file,
     };
     if let Some(run) = &run {
-        redact(&mut outcome, run, &store)?;
+        redact(&mut outcome, run, &*queries).await?;
     }
     let added = AddedOutcome {
         created_at: outcome.id.at_ms(),
@@ -78,7 +82,7 @@ pub fn add(app: &App, new: NewOutcome) -> Result<AddedOutcome, Error> {
         run_id: run.map(|run| run.id),
         outcome,
     };
-    store.add_outcome(&added)?;
+    records.add_outcomes(std::slice::from_ref(&added), Durability::Grouped).await?;
     Ok(added)
 }
 
@@ -98,8 +102,8 @@ fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
 }
 
 /// Takes the secrets of the run out of the outcome.
-fn redact(outcome: &mut RecordedOutcome, run: &RunRow, store: &Store) -> Result<(), Error> {
-    let entries = store.entries(&run.id, 0)?;
+async fn redact(outcome: &mut RecordedOutcome, run: &RunRow, queries: &dyn Queries) -> Result<(), Error> {
+    let entries = queries.entries(&run.id, 0).await?;
     if let Some(start) = RunStart::of(entries.iter().map(|(_, entry)| entry)) {
         let secrets = Secrets::at_hand(start.plan, Path::new(&start.options.directory));
         secrets.redactor().value(&mut outcome.outcome.content);

@@ -11,7 +11,7 @@ mod wait;
 use escrow_engine::Run;
 use escrow_model::{Entry, RunStatus};
 use escrow_runtime::holder::liveness;
-use escrow_store::{Liveness, RunRow, Store, Verification};
+use escrow_store::{Liveness, Queries, RunRow, Verification};
 
 pub use abandoned::{Resumed, abandoned, resume_all};
 pub use cancel::{Cancelled, cancel};
@@ -26,27 +26,27 @@ use crate::app::App;
 use crate::error::Error;
 
 /// Whether a live process drives the run.
-pub fn is_driven(store: &Store, row: &RunRow) -> Result<bool, Error> {
-    Ok(store.holder(&row.id)?.is_some_and(|holder| liveness(&holder) != Liveness::Dead))
+pub async fn is_driven(queries: &dyn Queries, row: &RunRow) -> Result<bool, Error> {
+    Ok(queries.holder(&row.id).await?.is_some_and(|holder| liveness(&holder) != Liveness::Dead))
 }
 
 /// The whole journal of a run.
-pub fn entries(store: &Store, row: &RunRow) -> Result<Vec<Entry>, Error> {
-    Ok(store.entries(&row.id, 0)?.into_iter().map(|(_, entry)| entry).collect())
+pub async fn entries(queries: &dyn Queries, row: &RunRow) -> Result<Vec<Entry>, Error> {
+    Ok(queries.entries(&row.id, 0).await?.into_iter().map(|(_, entry)| entry).collect())
 }
 
 /// The state of a run, rebuilt from its journal.
-pub fn replay(store: &Store, row: &RunRow) -> Result<Run, Error> {
-    Run::replay(&entries(store, row)?).map_err(|error| {
+pub async fn replay(queries: &dyn Queries, row: &RunRow) -> Result<Run, Error> {
+    Run::replay(&entries(queries, row).await?).map_err(|error| {
         Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })
 }
 
 /// Checks the hash chain of a run's journal: whole and unchanged, or broken at some entry.
-pub fn verify(app: &App, run: &str) -> Result<(RunRow, Verification), Error> {
-    let store = app.reader()?;
-    let row = store.run(run)?;
-    let verification = store.verify(&row.id)?;
+pub async fn verify(app: &App, run: &str) -> Result<(RunRow, Verification), Error> {
+    let queries = app.queries()?;
+    let row = queries.run(run).await?;
+    let verification = queries.verify(&row.id).await?;
     Ok((row, verification))
 }
 

@@ -19,15 +19,15 @@ use crate::runs::replay;
 use snapshot::{Sound, Unsound};
 
 /// A run with its journal, its files, and what people added to it.
-pub fn export(app: &App, run: &str) -> Result<Snapshot, Error> {
-    let store = app.reader()?;
-    let row = store.run(run)?;
-    let run = replay(&store, &row)?;
-    let entries = store.journal(&row.id)?;
-    let added = store.added_to(&row.id)?;
+pub async fn export(app: &App, run: &str) -> Result<Snapshot, Error> {
+    let queries = app.queries()?;
+    let row = queries.run(run).await?;
+    let run = replay(&*queries, &row).await?;
+    let entries = queries.journal(&row.id).await?;
+    let added = queries.added_to(&row.id).await?;
     let invocation = match &run.options().invocation {
         // Nested runs do not count for an invocation.
-        Some(id) if run.options().depth == 0 => store.invocation_record(id)?,
+        Some(id) if run.options().depth == 0 => queries.invocation_record(id).await?,
         _ => None,
     };
     snapshot::take(&run, &entries, &app.state().spool(&row.id), rfc3339(now_ms()))
@@ -58,7 +58,7 @@ pub struct ImportedRun {
 }
 
 /// Takes in a run that was exported elsewhere and has ended: a run is driven in one place only.
-pub fn import(app: &App, path: &Path) -> Result<ImportedRun, Error> {
+pub async fn import(app: &App, path: &Path) -> Result<ImportedRun, Error> {
     let Sound { snapshot, entries, run, .. } = read_file(path)?;
     let id = &snapshot.run;
     if !run.status().is_terminal() {
@@ -66,8 +66,8 @@ pub fn import(app: &App, path: &Path) -> Result<ImportedRun, Error> {
         return Err(Error::person("not_ended", message)
             .help("export it again after it has ended; only one process may drive a run"));
     }
-    let store = app.writer()?;
-    let is_new = match store.import(id, &entries, snapshot.invocation.as_ref())? {
+    let records = app.records()?;
+    let is_new = match records.import(id, &entries, snapshot.invocation.as_ref()).await? {
         Imported::Done { .. } => true,
         Imported::AlreadyThere => false,
         Imported::Differs => {
@@ -75,7 +75,7 @@ pub fn import(app: &App, path: &Path) -> Result<ImportedRun, Error> {
             return Err(Error::person("differs", message));
         }
     };
-    store.add_outcomes(&snapshot.outcomes, Durability::Full)?;
+    records.add_outcomes(&snapshot.outcomes, Durability::Full).await?;
     let files =
         [(&snapshot.artifacts, app.state().artifacts(id)), (&snapshot.outputs, app.state().spool(id))];
     for (carried, directory) in files {

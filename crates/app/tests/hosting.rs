@@ -16,7 +16,7 @@ use escrow_runtime::provider_world::{InspectRequest, LocalFuture, ProviderWorld,
 use escrow_runtime::providers::{Attempt, Performance, Provider, find};
 use escrow_runtime::supervisor::Observer;
 use escrow_store::{Holder, Liveness};
-use site::Site;
+use site::{Site, open_waits};
 
 /// Hosts a run of each order, and gives their results in the same order.
 fn host(driver: &Driver, orders: Vec<Order>) -> Vec<Result<RunStatus, Error>> {
@@ -139,7 +139,7 @@ fn check_panic(panicking: impl Fn(App) -> App) {
     assert_eq!(statuses(results), [RunStatus::Completed; 2]);
 
     let app = site.app();
-    let abandoned = runs::abandoned(&app).expect("a list");
+    let abandoned = block_on(runs::abandoned(&app)).expect("a list");
     assert_eq!(abandoned.len(), 1, "the run that panicked is not held any more");
     let run = block_on(runs::resume(&app, abandoned[0].id.as_str())).expect("it continues");
     assert_eq!((run.status(), site.has("recovered")), (RunStatus::Completed, true));
@@ -184,7 +184,7 @@ checks:
     let results = host(&driver, ["a", "b", "c"].map(order).into());
     assert_eq!(statuses(results), [RunStatus::Waiting; 3]);
     let app = site.app();
-    for wait in app.reader().expect("a store").open_waits().expect("waits") {
+    for wait in open_waits(&app) {
         use escrow_app::messages::{Decision, Reply, Then, reply};
         let decision = Decision::Answer { text: "yes".into() };
         block_on(reply(&app, Reply { wait: wait.id, decision, then: Then::Record })).expect("it is recorded");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use escrow_app::{App, Caller, Error, StateDirectory, driver};
+use escrow_app::{App, Caller, Error, StateDirectory};
 use escrow_runtime::cancellation::Canceller;
 use escrow_runtime::process::is_ignored_signal;
 
@@ -18,11 +18,9 @@ pub(crate) fn app(shared: &Shared, ui: &Ui) -> Result<App, Error> {
 }
 
 /// Does work that may drive runs. Ctrl-C, SIGTERM and SIGHUP end the runs with all their processes.
-pub(crate) fn drive<T>(app: &App, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    driver::block_on(async {
-        stop_on_signals(&app.canceller());
-        work.await
-    })
+pub(crate) async fn drive<T>(app: &App, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    stop_on_signals(&app.canceller());
+    work.await
 }
 
 /// Signals that this process was told to ignore, for instance by `nohup`, stay ignored.

@@ -42,14 +42,14 @@ impl Assumed {
 
 /// Sends the assumptions to a run, and drives it and the runs around it.
 pub async fn assume(app: &App, run: &str, all: Vec<Assumed>) -> Result<Run, Error> {
-    let row = app.reader()?.run(run)?;
+    let row = app.queries()?.run(run).await?;
     if row.status.is_terminal() {
         return Err(not_resumable(&row));
     }
-    let store = app.writer()?;
+    let journal = app.journal()?;
     for Assumed { check, scope, assumption } in all {
         let message = Message::Assume { check, scope, assumption, by: app.actor() };
-        store.send(&row.id, &message, app.sender())?;
+        journal.send(&row.id, &message, app.sender()).await?;
     }
     drive_upward(app, &row, Purpose::Continue).await
 }

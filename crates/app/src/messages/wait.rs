@@ -2,7 +2,7 @@
 
 use escrow_model::{Message, WaitKind, is_harmless};
 use escrow_runtime::entropy::now_ms;
-use escrow_store::{Store, WaitRow};
+use escrow_store::{Queries, WaitRow};
 
 use crate::error::Error;
 
@@ -10,8 +10,8 @@ use crate::error::Error;
 const PROMPT_LENGTH_MAX: usize = 400;
 
 /// The open wait of this name. A message resolves a wait once.
-pub(super) fn find(store: &Store, name: &str) -> Result<WaitRow, Error> {
-    let named = store.waits_named(name)?;
+pub(super) async fn find(queries: &dyn Queries, name: &str) -> Result<WaitRow, Error> {
+    let named = queries.waits_named(name).await?;
     match named.as_slice() {
         [] => Err(Error::author("unknown_wait", format!("no approval or question is called `{name}`"))
             .help("`escrow approvals` lists what waits")),

@@ -15,11 +15,12 @@ use crate::error::{Class, Error};
 
 /// Runs whose process is gone; and runs that wait, when a message has come for them or their time is up. Oldest first.
 /// A nested run is continued by the run around it, and is not listed.
-pub fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
-    let store = app.reader()?;
-    let of = |status| store.runs(&RunFilter { status: Some(status), ..RunFilter::default() });
-    let rows: Vec<RunRow> = of(RunStatus::Running)?.into_iter().chain(of(RunStatus::Waiting)?).collect();
-    let waits = store.open_waits()?;
+pub async fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
+    let queries = app.queries()?;
+    let of = |status| RunFilter { status: Some(status), ..RunFilter::default() };
+    let mut rows = queries.runs(&of(RunStatus::Running)).await?;
+    rows.extend(queries.runs(&of(RunStatus::Waiting)).await?);
+    let waits = queries.open_waits().await?;
     let now = now_ms();
     let mut called: BTreeSet<String> = waits
         .iter()
@@ -27,7 +28,7 @@ pub fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
         .map(|wait| wait.run.to_string())
         .collect();
     for row in &rows {
-        if row.status == RunStatus::Running || !store.undelivered(&row.id)?.is_empty() {
+        if row.status == RunStatus::Running || !queries.undelivered(&row.id).await?.is_empty() {
             called.insert(row.id.to_string());
         }
     }
@@ -42,7 +43,7 @@ pub fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
     }
     let mut wanted = Vec::new();
     for row in rows {
-        if row.depth == 0 && called.contains(row.id.as_str()) && !is_driven(&store, &row)? {
+        if row.depth == 0 && called.contains(row.id.as_str()) && !is_driven(&*queries, &row).await? {
             wanted.push(row);
         }
     }
@@ -61,7 +62,7 @@ pub struct Resumed {
 /// when the driver was stopped are left out.
 pub async fn resume_all(driver: &Driver) -> Result<Vec<Resumed>, Error> {
     let mut hosted = Vec::new();
-    for row in abandoned(driver.app())? {
+    for row in abandoned(driver.app()).await? {
         let own = row.clone();
         let handle = driver.spawn(move |app| async move { drive(&app, &own, Purpose::Continue).await });
         hosted.push((row, handle));

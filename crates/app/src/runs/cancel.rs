@@ -18,14 +18,14 @@ pub enum Cancelled {
 }
 
 pub async fn cancel(app: &App, run: &str) -> Result<Cancelled, Error> {
-    let row = app.reader()?.run(run)?;
+    let row = app.queries()?.run(run).await?;
     if row.status.is_terminal() {
         let message = format!("run `{}` has already ended: {}", row.id, row.status.as_str());
         return Err(Error::person("ended", message));
     }
-    let store = app.writer()?;
-    store.send(&row.id, &Message::Cancel { by: app.actor(), system: false }, app.sender())?;
-    match store.holder(&row.id)?.filter(|holder| liveness(holder) != Liveness::Dead) {
+    let message = Message::Cancel { by: app.actor(), system: false };
+    app.journal()?.send(&row.id, &message, app.sender()).await?;
+    match app.queries()?.holder(&row.id).await?.filter(|holder| liveness(holder) != Liveness::Dead) {
         Some(holder) => Ok(Cancelled::Asked { run: row.id, pid: holder.pid }),
         None => Ok(Cancelled::Ended(Box::new(drive_upward(app, &row, Purpose::End).await?))),
     }

@@ -12,7 +12,7 @@ use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
 use escrow_runtime::telemetry::Settings;
-use escrow_store::{Journal, Lease, Store};
+use escrow_store::{Journal, Lease};
 use tokio::task::LocalSet;
 
 use crate::app::App;
@@ -26,7 +26,7 @@ use crate::views::RunView;
 pub(crate) struct HeldRun {
     pub(crate) run: Run,
     pub(crate) lease: Lease,
-    pub(crate) store: Arc<Store>,
+    pub(crate) journal: Arc<dyn Journal>,
     pub(crate) secrets: Secrets,
     pub(crate) beginning: Beginning,
 }
@@ -34,7 +34,7 @@ pub(crate) struct HeldRun {
 impl HeldRun {
     pub(crate) async fn drive_to_rest(self, app: &App) -> Result<Run, Error> {
         let mut view = app.view(&self.run);
-        let outcome = match self.telemetry(&mut *view) {
+        let outcome = match self.telemetry(&mut *view).await {
             None => self.drive(app, &mut *view).await,
             Some(telemetry) => {
                 let mut measured = Measured { observer: &mut *view, telemetry };
@@ -52,7 +52,7 @@ impl HeldRun {
     }
 
     /// Nothing, unless the environment names a collector.
-    fn telemetry(&self, view: &mut dyn RunView) -> Option<Telemetry> {
+    async fn telemetry(&self, view: &mut dyn RunView) -> Option<Telemetry> {
         let settings = match Settings::read(&|name| std::env::var(name).ok()) {
             Ok(settings) => settings?,
             Err(why) => {
@@ -62,7 +62,7 @@ impl HeldRun {
         };
         let mut telemetry = Telemetry::new(settings, &self.run, Arc::clone(self.secrets.redactor()));
         if !matches!(self.beginning, Beginning::New(_)) {
-            let before = self.store.entries(&self.run.options().run, 0).unwrap_or_default();
+            let before = self.journal.entries(&self.run.options().run, 0).await.unwrap_or_default();
             telemetry.remember(before.iter().map(|(_, entry)| entry));
         }
         Some(telemetry)
@@ -86,7 +86,7 @@ impl HeldRun {
             grace: GRACE,
         };
         let (lease, world) = (self.lease.clone(), app.world());
-        let journal: Arc<dyn Journal> = self.store;
+        let journal = self.journal;
         let drive = Drive {
             run: self.run,
             lease: self.lease,

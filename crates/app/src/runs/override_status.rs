@@ -6,7 +6,7 @@ use escrow_engine::{NotOverridden, Override, Run};
 use escrow_model::{RunId, RunStatus};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::secrets::Secrets;
-use escrow_store::{Commit, Committed, Durability, Lease, Store};
+use escrow_store::{Commit, Committed, Durability, Journal, Lease};
 
 use super::resume::take_over;
 use crate::app::App;
@@ -24,22 +24,27 @@ pub struct StatusOverride {
     pub why: String,
 }
 
-pub fn override_status(app: &App, word: &StatusOverride) -> Result<Run, Error> {
+pub async fn override_status(app: &App, word: &StatusOverride) -> Result<Run, Error> {
     one_line("--by", &word.by, NAME_LENGTH_MAX)?;
     text("--why", &word.why, WHY_LENGTH_MAX)?;
-    let row = app.reader()?.run(&word.run)?;
+    let row = app.queries()?.run(&word.run).await?;
     if !row.status.is_terminal() {
         return Err(refused(&row.id, &NotOverridden::NotEnded(row.status)));
     }
-    let store = app.writer()?;
+    let journal = app.journal()?;
     // Only the holder writes the journal of a run: the status that is compared is the status that is replaced.
-    let (lease, run) = take_over(&row, &store)?;
-    let overridden = commit(word, run, &store, &lease);
-    store.release(&lease)?;
+    let (lease, run) = take_over(app, &row).await?;
+    let overridden = commit(word, run, &*journal, &lease).await;
+    journal.release(&lease).await?;
     overridden
 }
 
-fn commit(word: &StatusOverride, mut run: Run, store: &Store, lease: &Lease) -> Result<Run, Error> {
+async fn commit(
+    word: &StatusOverride,
+    mut run: Run,
+    journal: &dyn Journal,
+    lease: &Lease,
+) -> Result<Run, Error> {
     let id = run.options().run.clone();
     if let Some(from) = word.from.filter(|from| *from != run.status()) {
         let message = format!("run `{id}` is {}, not {}", run.status().as_str(), from.as_str());
@@ -54,7 +59,7 @@ fn commit(word: &StatusOverride, mut run: Run, store: &Store, lease: &Lease) -> 
     let turn = run.override_status(now_ms(), word).map_err(|why| refused(&id, &why))?;
     let commit =
         Commit { lease, expected_seq, entries: &turn.entries, delivered: &[], durability: Durability::Full };
-    match store.commit(commit)? {
+    match journal.commit(commit).await? {
         Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(run),
         Committed::Fenced => {
             Err(Error::person("fenced", format!("another process has taken over run `{id}`")))

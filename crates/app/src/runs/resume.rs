@@ -8,7 +8,7 @@ use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
-use escrow_store::{Lease, LeaseError, RunRow, Store};
+use escrow_store::{Lease, LeaseError, RunRow};
 
 use super::drive::HeldRun;
 use super::{is_driven, replay};
@@ -17,7 +17,7 @@ use crate::error::Error;
 
 /// Takes over a run that no process drives, and drives it until it ends or waits.
 pub async fn resume(app: &App, run: &str) -> Result<Run, Error> {
-    let row = app.reader()?.run(run)?;
+    let row = app.queries()?.run(run).await?;
     if row.status.is_terminal() {
         return Err(not_resumable(&row));
     }
@@ -26,21 +26,21 @@ pub async fn resume(app: &App, run: &str) -> Result<Run, Error> {
 
 /// Opens the failed checks of a run that has ended, and those that depend on them, in the same journal.
 pub async fn retry_failed(app: &App, run: &str) -> Result<Run, Error> {
-    let row = app.reader()?.run(run)?;
+    let row = app.queries()?.run(run).await?;
     if !row.status.is_terminal() {
         return Err(not_resumable(&row));
     }
-    let store = app.writer()?;
-    let (lease, mut run) = take_over(&row, &store)?;
+    let journal = app.journal()?;
+    let (lease, mut run) = take_over(app, &row).await?;
     let secrets = secrets_of(app, &run, &lease, Purpose::Continue).await?;
     match run.retry_failed(now_ms(), app.actor()) {
         Ok(turn) => {
-            HeldRun { run, lease, store, secrets, beginning: Beginning::Reopened(turn) }
+            HeldRun { run, lease, journal, secrets, beginning: Beginning::Reopened(turn) }
                 .drive_to_rest(app)
                 .await
         }
         Err(why) => {
-            store.release(&lease)?;
+            journal.release(&lease).await?;
             Err(Error::person("ended", format!("run `{}` cannot be reopened: {why}", row.id)))
         }
     }
@@ -74,19 +74,19 @@ pub(crate) fn not_resumable(row: &RunRow) -> Error {
 
 /// Takes over a run and drives it until it ends or waits.
 pub(super) async fn drive(app: &App, row: &RunRow, purpose: Purpose) -> Result<Run, Error> {
-    let store = app.writer()?;
-    let (lease, run) = take_over(row, &store)?;
+    let journal = app.journal()?;
+    let (lease, run) = take_over(app, row).await?;
     let secrets = secrets_of(app, &run, &lease, purpose).await?;
-    HeldRun { run, lease, store, secrets, beginning: Beginning::Resumed }.drive_to_rest(app).await
+    HeldRun { run, lease, journal, secrets, beginning: Beginning::Resumed }.drive_to_rest(app).await
 }
 
 /// Drives a run, and then the runs around it that no other process drives.
 pub(crate) async fn drive_upward(app: &App, row: &RunRow, purpose: Purpose) -> Result<Run, Error> {
-    let store = app.writer()?;
     let mut run = drive(app, row, purpose).await?;
+    let queries = app.queries()?;
     while let Some(parent) = run.options().parent.clone().filter(|_| run.status().is_terminal()) {
-        let row = store.run(parent.as_str())?;
-        if row.status.is_terminal() || is_driven(&store, &row)? {
+        let row = queries.run(parent.as_str()).await?;
+        if row.status.is_terminal() || is_driven(&*queries, &row).await? {
             break;
         }
         run = drive(app, &row, Purpose::Continue).await?;
@@ -103,22 +103,24 @@ async fn secrets_of(app: &App, run: &Run, lease: &Lease, purpose: Purpose) -> Re
     };
     let secrets = read.and_then(|read| read.map_err(Error::from));
     if secrets.is_err() {
-        app.writer()?.release(lease)?;
+        app.journal()?.release(lease).await?;
     }
     secrets
 }
 
 /// Acquires the lease of a run and rebuilds the run. One that cannot be rebuilt is released.
-pub(super) fn take_over(row: &RunRow, store: &Store) -> Result<(Lease, Run), Error> {
-    let lease = store.acquire(&row.id, &this_process(), liveness).map_err(|error| match error {
+pub(super) async fn take_over(app: &App, row: &RunRow) -> Result<(Lease, Run), Error> {
+    let journal = app.journal()?;
+    let acquired = journal.acquire(&row.id, &this_process(), liveness).await;
+    let lease = acquired.map_err(|error| match error {
         LeaseError::Store(error) => error.into(),
         LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => Error::person(HELD, error.to_string())
             .help("it continues there; `escrow runs show` shows its status"),
     })?;
-    match replay(store, row) {
+    match replay(&*app.queries()?, row).await {
         Ok(run) => Ok((lease, run)),
         Err(error) => {
-            store.release(&lease)?;
+            journal.release(&lease).await?;
             Err(error)
         }
     }

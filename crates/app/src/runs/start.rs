@@ -109,7 +109,7 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
     let artifacts = std::path::absolute(&artifacts)
         .map_err(|error| Error::world("artifacts", format!("`{}`: {error}", artifacts.display())))?;
     let secrets = app.unless_stopped(Secrets::read(&plan, &order.directory)).await??;
-    let store = app.writer()?;
+    let journal = app.journal()?;
     let artifacts = create_canonical(&artifacts)?;
     let options = RunOptions {
         run: id,
@@ -122,7 +122,7 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         safe_mode: order.safe_mode,
         parallelism: order.jobs.or(plan.max_parallelism).unwrap_or_else(cores),
         timeout_ms: order.timeout_ms,
-        invocation: invocations::joined(order.invocation.as_ref(), &store)?,
+        invocation: invocations::joined(&*app.queries()?, order.invocation.as_ref()).await?,
         depth: 0,
         parent: None,
         file: order
@@ -132,9 +132,9 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         directory: order.directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
     };
-    let begun = begin::begin(StartRequest { plan, options, secrets }, &*store, &*app.world()).await;
+    let begun = begin::begin(StartRequest { plan, options, secrets }, &*journal, &*app.world()).await;
     let begin::Begun { run, lease, secrets, first_turn } = begun.map_err(begin_error)?;
-    Ok(HeldRun { run, lease, store, secrets, beginning: Beginning::New(first_turn) })
+    Ok(HeldRun { run, lease, journal, secrets, beginning: Beginning::New(first_turn) })
 }
 
 fn begin_error(error: BeginError) -> Error {

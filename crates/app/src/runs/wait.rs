@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use escrow_engine::Run;
 use escrow_model::RunStatus;
-use escrow_store::{RunRow, Store, Watch};
+use escrow_store::{Queries, RunRow, Watch};
 use tokio::time::{Instant, sleep};
 
 use super::{is_driven, replay};
@@ -20,25 +20,33 @@ const LIVENESS_INTERVAL: Duration = Duration::from_secs(1);
 /// The run at rest; `None` when it still runs after `timeout`.
 pub async fn wait(app: &App, run: &str, timeout: Option<Duration>) -> Result<Option<Run>, Error> {
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-    let store = app.reader()?;
-    let row = store.run(run)?;
-    let rested = at_rest(row, &store, deadline).await?;
-    rested.map(|row| replay(&store, &row)).transpose()
+    let queries = app.queries()?;
+    let row = queries.run(run).await?;
+    match at_rest(row, &*queries, deadline).await? {
+        Some(row) => replay(&*queries, &row).await.map(Some),
+        None => Ok(None),
+    }
 }
 
-async fn at_rest(mut row: RunRow, store: &Store, deadline: Option<Instant>) -> Result<Option<RunRow>, Error> {
+async fn at_rest(
+    mut row: RunRow,
+    queries: &dyn Queries,
+    deadline: Option<Instant>,
+) -> Result<Option<RunRow>, Error> {
     let mut watch = Watch::new();
     let mut looked = None::<Instant>;
     loop {
-        if watch.changed(store.version()?) {
-            row = store.run(row.id.as_str())?;
+        if watch.changed(queries.version().await?) {
+            row = queries.run(row.id.as_str()).await?;
         }
         if row.status != RunStatus::Running {
             return Ok(Some(row));
         }
         if looked.is_none_or(|at| at.elapsed() >= LIVENESS_INTERVAL) {
             // The run may have ended between the two looks.
-            if !is_driven(store, &row)? && store.run(row.id.as_str())?.status == RunStatus::Running {
+            if !is_driven(queries, &row).await?
+                && queries.run(row.id.as_str()).await?.status == RunStatus::Running
+            {
                 let message = format!("the process that drove run `{}` is gone", row.id);
                 let help = format!("`escrow resume {}` resumes it", row.id);
                 return Err(Error::world("interrupted", message).help(help));

@@ -5,10 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use escrow_app::driver::block_on;
 use escrow_app::runs::Order;
 use escrow_app::{App, Caller, Driver, StateDirectory, playbooks};
 use escrow_store::WaitRow;
 use tempfile::TempDir;
+
+pub(crate) fn open_waits(app: &App) -> Vec<WaitRow> {
+    block_on(async { Ok(app.queries()?.open_waits().await?) }).expect("waits")
+}
 
 pub(crate) struct Site {
     folder: TempDir,
@@ -58,9 +63,7 @@ impl Site {
     /// Waits until a run asks a person.
     pub(crate) fn await_wait(&self) -> WaitRow {
         let app = self.app();
-        self.until("a wait", || {
-            app.reader().expect("a store").open_waits().expect("waits").into_iter().next()
-        })
+        self.until("a wait", || open_waits(&app).into_iter().next())
     }
 
     fn until<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {

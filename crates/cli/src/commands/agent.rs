@@ -13,7 +13,7 @@ use crate::terminal::Ui;
 /// A task that is longer is a file, and belongs beside the work.
 const PROMPT_BYTES_MAX: u64 = 1 << 20;
 
-pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let directory = run::directory(arguments.frame.dir.as_deref())?;
     let plan = playbooks::of_agent(&arguments.name, &directory)?;
     let prompt = prompt(&arguments.prompt)?;
@@ -29,7 +29,7 @@ pub(crate) fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) -> Res
         frame: arguments.frame.clone(),
         reports: Vec::new(),
     };
-    run::run_plan(&run, shared, ui, &Arc::new(plan))
+    run::run_plan(&run, shared, ui, &Arc::new(plan)).await
 }
 
 /// The task as it was typed, or from stdin.

@@ -16,22 +16,26 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Table, Ui, bytes_words, printable};
 
-pub(crate) fn artifacts(arguments: &ArtifactsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn artifacts(
+    arguments: &ArtifactsArguments,
+    shared: &Shared,
+    ui: &Ui,
+) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
     match &arguments.get {
-        Some(wanted) => fetch(wanted, arguments, &app, ui)?,
+        Some(wanted) => fetch(wanted, arguments, &app, ui).await?,
         None => {
-            let store = app.reader()?;
-            let run = replay(&store, &store.run(&arguments.run)?)?;
+            let queries = app.queries()?;
+            let run = replay(&*queries, &queries.run(&arguments.run).await?).await?;
             Shelf { directory: artifacts::directory(&run, app.state()), run: &run }.list(ui);
         }
     }
     Ok(Exit::Completed)
 }
 
-fn fetch(wanted: &str, arguments: &ArtifactsArguments, app: &App, ui: &Ui) -> Result<(), Error> {
+async fn fetch(wanted: &str, arguments: &ArtifactsArguments, app: &App, ui: &Ui) -> Result<(), Error> {
     let if_changed = if arguments.changed { IfChanged::Fetch } else { IfChanged::Refuse };
-    let mut fetched = artifacts::fetch(app, &arguments.run, wanted, if_changed)?;
+    let mut fetched = artifacts::fetch(app, &arguments.run, wanted, if_changed).await?;
     let Some(to) = &arguments.to else { return fetched.copy_to(&mut io::stdout().lock()) };
     fetched.save(to)?;
     let (file, copied) = (&fetched.artifact, &fetched.sha256);

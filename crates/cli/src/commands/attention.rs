@@ -5,7 +5,7 @@ use escrow_app::{App, Error, documents};
 use escrow_model::rfc3339;
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::liveness;
-use escrow_store::{AttentionItem, AttentionKind, Store};
+use escrow_store::{AttentionItem, AttentionKind, Queries};
 use serde_json::{Value, json};
 
 use crate::arguments::{
@@ -15,23 +15,27 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Paint, Ui, count, parse_duration, printable};
 
-pub(crate) fn attention(arguments: AttentionArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn attention(
+    arguments: AttentionArguments,
+    shared: &Shared,
+    ui: &Ui,
+) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
     match arguments.action {
-        None => list(&arguments.list, &*app.reader()?, ui),
-        Some(AttentionAction::List(list)) => self::list(&list, &*app.reader()?, ui),
-        Some(AttentionAction::Dismiss(dismiss)) => self::dismiss(&dismiss, &app, ui),
+        None => list(&arguments.list, &*app.queries()?, ui).await,
+        Some(AttentionAction::List(list)) => self::list(&list, &*app.queries()?, ui).await,
+        Some(AttentionAction::Dismiss(dismiss)) => self::dismiss(&dismiss, &app, ui).await,
     }
 }
 
-fn list(arguments: &AttentionList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
+async fn list(arguments: &AttentionList, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
     let since = match arguments.since.as_deref() {
         None => 0,
         Some(text) => now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
             Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
         })?),
     };
-    let mut items = store.attention(liveness)?;
+    let mut items = queries.attention(liveness).await?;
     items.retain(|item| item.last_at >= since);
     let dismissed = items.iter().filter(|item| item.dismissed.is_some()).count();
     items.retain(|item| arguments.all || item.dismissed.is_none());
@@ -90,13 +94,13 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
     text
 }
 
-fn dismiss(arguments: &DismissArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
+async fn dismiss(arguments: &DismissArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let request = DismissRequest {
         what: arguments.what.clone(),
         note: arguments.note.clone(),
         by: arguments.by.clone(),
     };
-    let item = attention::dismiss(app, &request)?;
+    let item = attention::dismiss(app, &request).await?;
     ui.say(&format!("dismissed {}; it returns when it happens again", item.fingerprint));
     ui.data_if_machine(&one(&item));
     Ok(Exit::Completed)

@@ -10,14 +10,14 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::Ui;
 
-pub(crate) fn cancel(arguments: &CancelArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn cancel(arguments: &CancelArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
-    match session::drive(&app, runs::cancel(&app, &arguments.run))? {
+    match session::drive(&app, runs::cancel(&app, &arguments.run)).await? {
         Cancelled::Asked { run, pid } => {
             ui.say(&format!("asked process {pid} to end run {run}"));
             ui.data_if_machine(&json!({ "run": { "id": run }, "asked": pid }));
         }
-        Cancelled::Ended(run) => drop(report_driven(&run, &app, ui)?),
+        Cancelled::Ended(run) => drop(report_driven(&run, &app, ui).await?),
     }
     Ok(Exit::Completed)
 }

@@ -12,17 +12,17 @@ use crate::pages;
 use crate::session;
 use crate::terminal::{Ui, show_account};
 
-pub(crate) fn explain(arguments: &ExplainArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn explain(arguments: &ExplainArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     if is_code(&arguments.subject) {
         return explain_code(&arguments.subject, ui);
     }
-    let store = session::app(shared, ui)?.reader()?;
-    let row = store.run(&arguments.subject).map_err(|error| {
+    let queries = session::app(shared, ui)?.queries()?;
+    let row = queries.run(&arguments.subject).await.map_err(|error| {
         let failure = Error::from(error);
         failure.help("`escrow runs` lists runs; codes look like `E0102` or `run.failed.missing_artifact`")
     })?;
     let question = arguments.check.as_deref().map(read_question).transpose()?;
-    let journal = entries(&store, &row)?;
+    let journal = entries(&*queries, &row).await?;
     let account = escrow_engine::explain(&journal, question.as_ref()).map_err(|error| match error {
         ExplainError::Replay(error) => {
             Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))

@@ -11,8 +11,8 @@ use crate::arguments::{ExportArguments, ImportArguments};
 use crate::exit::Exit;
 use crate::terminal::{Ui, bytes_words};
 
-pub(crate) fn export(arguments: &ExportArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
-    let snapshot = transfer::export(app, &arguments.run)?;
+pub(crate) async fn export(arguments: &ExportArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let snapshot = transfer::export(app, &arguments.run).await?;
     let mut text = serde_json::to_vec_pretty(&snapshot)
         .map_err(|error| Error::world("export", format!("the run cannot be written as JSON: {error}")))?;
     text.push(b'\n');
@@ -45,8 +45,8 @@ fn write_whole(path: &Path, text: &[u8]) -> Result<(), Error> {
     })
 }
 
-pub(crate) fn import(arguments: &ImportArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
-    let imported = transfer::import(app, &arguments.file)?;
+pub(crate) async fn import(arguments: &ImportArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let imported = transfer::import(app, &arguments.file).await?;
     let word = if imported.is_new { "imported" } else { "already there" };
     let entries = imported.entries;
     let counted = if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") };

@@ -11,12 +11,12 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Ui, bytes_words, count, parse_bytes, parse_duration, printable};
 
-pub(crate) fn gc(arguments: &GcArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn gc(arguments: &GcArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let retention = retention(arguments)?;
     let app = session::app(shared, ui)?;
-    let mut runs = gc::plan(&app, &retention)?;
+    let mut runs = gc::plan(&app, &retention).await?;
     if !arguments.dry_run {
-        let removed = gc::remove(&app, runs)?;
+        let removed = gc::remove(&app, runs).await?;
         if let Some(error) = removed.not_compacted {
             ui.say(&format!("{}: the database keeps its size for now: {error}", ui.paint.yellow("warning")));
         }

@@ -4,26 +4,26 @@ use escrow_app::Error;
 use escrow_app::documents::{Change, history_change};
 use escrow_app::runs::entries;
 use escrow_model::{WaitKind, rfc3339};
-use escrow_store::{RunRow, Store};
+use escrow_store::{Queries, RunRow};
 use serde_json::{Value, json};
 
 use crate::arguments::Output;
 use crate::exit::Exit;
 use crate::terminal::{Table, Ui, printable};
 
-pub(crate) fn of_run(row: &RunRow, store: &Store, ui: &Ui) -> Result<Exit, Error> {
-    let journal = entries(store, row)?;
+pub(crate) async fn of_run(row: &RunRow, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+    let journal = entries(queries, row).await?;
     let checks = escrow_engine::history(&journal).map_err(|error| {
         Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })?;
-    let of_run = store.transitions("run", row.id.as_str())?;
+    let of_run = queries.transitions("run", row.id.as_str()).await?;
     // Among changes of the same time, the start of the run comes first and its end last.
     let (start, rest) = of_run.split_at(of_run.len().min(1));
     let mut changes: Vec<Change> = start.iter().map(Change::from).collect();
     changes.extend(checks.iter().map(Change::from));
-    for wait in store.waits(&row.id)? {
+    for wait in queries.waits(&row.id).await? {
         if wait.kind != WaitKind::Nested {
-            let told = store.transitions("approval", &wait.id)?;
+            let told = queries.transitions("approval", &wait.id).await?;
             changes.extend(told.iter().map(Change::from));
         }
     }

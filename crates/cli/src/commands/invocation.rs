@@ -8,7 +8,7 @@ use escrow_app::runs::parse_status;
 use escrow_app::{App, Error, documents};
 use escrow_model::rfc3339;
 use escrow_runtime::entropy::now_ms;
-use escrow_store::{InvocationFilter, Store};
+use escrow_store::{InvocationFilter, Queries};
 use serde_json::{Value, json};
 
 use crate::arguments::{
@@ -18,19 +18,23 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Table, Ui, count, parse_duration, printable, status_painted};
 
-pub(crate) fn invocation(arguments: &InvocationArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn invocation(
+    arguments: &InvocationArguments,
+    shared: &Shared,
+    ui: &Ui,
+) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
     match &arguments.action {
-        InvocationAction::Start(start) => self::start(start, &app, ui),
-        InvocationAction::End(end) => end::end(end, &app, ui),
-        InvocationAction::List(list) => self::list(list, &*app.reader()?, ui),
-        InvocationAction::Show(show) => show::show(show, &*app.reader()?, ui),
+        InvocationAction::Start(start) => self::start(start, &app, ui).await,
+        InvocationAction::End(end) => end::end(end, &app, ui).await,
+        InvocationAction::List(list) => self::list(list, &*app.queries()?, ui).await,
+        InvocationAction::Show(show) => show::show(show, &*app.queries()?, ui).await,
     }
 }
 
-fn start(arguments: &InvocationStart, app: &App, ui: &Ui) -> Result<Exit, Error> {
+async fn start(arguments: &InvocationStart, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let InvocationStart { name, skill, prompt, by } = arguments.clone();
-    let row = invocations::start(app, NewInvocation { name, skill, prompt, by })?;
+    let row = invocations::start(app, NewInvocation { name, skill, prompt, by }).await?;
     match ui.output() {
         Output::Human => ui.page(&row.id),
         Output::Json | Output::Jsonl => drop(ui.data(&json!({ "invocation": documents::invocation(&row) }))),
@@ -38,7 +42,7 @@ fn start(arguments: &InvocationStart, app: &App, ui: &Ui) -> Result<Exit, Error>
     Ok(Exit::Completed)
 }
 
-fn list(arguments: &InvocationList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
+async fn list(arguments: &InvocationList, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
     let since = match arguments.since.as_deref() {
         None => None,
         Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
@@ -46,7 +50,7 @@ fn list(arguments: &InvocationList, store: &Store, ui: &Ui) -> Result<Exit, Erro
         })?)),
     };
     let status = arguments.status.as_deref().map(parse_status).transpose()?;
-    let rows = store.invocations(&InvocationFilter { status, since, limit: Some(arguments.limit) })?;
+    let rows = queries.invocations(&InvocationFilter { status, since, limit: Some(arguments.limit) }).await?;
     match ui.output() {
         Output::Json => {
             let documents: Vec<Value> = rows.iter().map(documents::invocation).collect();

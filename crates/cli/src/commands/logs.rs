@@ -14,12 +14,12 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::Ui;
 
-pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
-    let store = app.reader()?;
-    let row = store.run(&arguments.run)?;
+    let queries = app.queries()?;
+    let row = queries.run(&arguments.run).await?;
     let spool = app.state().spool(&row.id);
-    let entries = runs::entries(&store, &row)?;
+    let entries = runs::entries(&*queries, &row).await?;
     let mut documents = Vec::new();
     let mut out = io::stdout().lock();
     let Some(start) = RunStart::of(&entries) else { return Err(unknown_check(arguments, &row)) };

@@ -13,33 +13,33 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Table, Ui, choices, duration_words, printable};
 
-pub(crate) fn approve(arguments: &ApproveArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn approve(arguments: &ApproveArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let decision = Decision::Approve { by: arguments.by.clone(), note: arguments.note.clone() };
-    send(&arguments.id, decision, arguments.no_run, shared, ui)
+    send(&arguments.id, decision, arguments.no_run, shared, ui).await
 }
 
-pub(crate) fn deny(arguments: &ApproveArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn deny(arguments: &ApproveArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let decision = Decision::Deny { by: arguments.by.clone(), note: arguments.note.clone() };
-    send(&arguments.id, decision, arguments.no_run, shared, ui)
+    send(&arguments.id, decision, arguments.no_run, shared, ui).await
 }
 
-pub(crate) fn answer(arguments: &AnswerArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn answer(arguments: &AnswerArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let decision = Decision::Answer { text: arguments.text.clone() };
-    send(&arguments.id, decision, arguments.no_run, shared, ui)
+    send(&arguments.id, decision, arguments.no_run, shared, ui).await
 }
 
-fn send(id: &str, decision: Decision, no_run: bool, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+async fn send(id: &str, decision: Decision, no_run: bool, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
     let then = if no_run { Then::Record } else { Then::Drive };
     let reply = Reply { wait: id.to_owned(), decision, then };
-    match session::drive(&app, messages::reply(&app, reply))? {
+    match session::drive(&app, messages::reply(&app, reply)).await? {
         Delivered::Recorded { wait, run } => {
             ui.say(&format!("recorded for run {run}"));
             ui.data_if_machine(&json!({ "recorded": wait, "run": { "id": run } }));
             Ok(Exit::Completed)
         }
         Delivered::Rested(run) => {
-            let exit = report_driven(&run, &app, ui)?;
+            let exit = report_driven(&run, &app, ui).await?;
             // A run that a person denied ended as asked.
             Ok(if run.status() == RunStatus::Aborted { Exit::Completed } else { exit })
         }
@@ -47,9 +47,9 @@ fn send(id: &str, decision: Decision, no_run: bool, shared: &Shared, ui: &Ui) ->
 }
 
 /// `escrow approvals`: what waits for a person, oldest first.
-pub(crate) fn approvals(shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
-    let store = session::app(shared, ui)?.reader()?;
-    let mut waits = store.open_waits()?;
+pub(crate) async fn approvals(shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let queries = session::app(shared, ui)?.queries()?;
+    let mut waits = queries.open_waits().await?;
     // What a nested run waits for is listed as its own.
     waits.retain(|wait| wait.kind != WaitKind::Nested);
     if ui.output() != Output::Human {

@@ -8,7 +8,7 @@ use escrow_model::outcome::{self, KINDS};
 use escrow_model::{Millis, rfc3339};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::outcome_kinds;
-use escrow_store::{OutcomeFilter, OutcomeRow, Store};
+use escrow_store::{OutcomeFilter, OutcomeRow, Queries};
 use serde_json::{Value, json};
 
 use crate::arguments::{OutcomesAction, OutcomesArguments, OutcomesList, OutcomesWhich, Output, Shared};
@@ -16,20 +16,20 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Table, Ui, parse_duration, printable, show_card};
 
-pub(crate) fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
     match arguments.action {
-        None => list(&arguments.list, &*app.reader()?, ui),
-        Some(OutcomesAction::List(list)) => self::list(&list, &*app.reader()?, ui),
-        Some(OutcomesAction::Show(which)) => show(&which.outcome, &*app.reader()?, ui),
-        Some(OutcomesAction::Add(add)) => add::add(&add, &app, ui),
-        Some(OutcomesAction::Export(export)) => export::export(&export, &*app.reader()?, ui),
+        None => list(&arguments.list, &*app.queries()?, ui).await,
+        Some(OutcomesAction::List(list)) => self::list(&list, &*app.queries()?, ui).await,
+        Some(OutcomesAction::Show(which)) => show(&which.outcome, &*app.queries()?, ui).await,
+        Some(OutcomesAction::Add(add)) => add::add(&add, &app, ui).await,
+        Some(OutcomesAction::Export(export)) => export::export(&export, &*app.queries()?, ui).await,
     }
 }
 
-fn list(arguments: &OutcomesList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
-    let filter = OutcomeFilter { limit: Some(arguments.limit), ..filter(&arguments.which, store)? };
-    let rows = store.outcomes(&filter)?;
+async fn list(arguments: &OutcomesList, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+    let filter = OutcomeFilter { limit: Some(arguments.limit), ..filter(&arguments.which, queries).await? };
+    let rows = queries.outcomes(&filter).await?;
     match ui.output() {
         Output::Human => human(&rows, &filter, ui),
         Output::Json => {
@@ -87,8 +87,8 @@ fn known_kinds() -> Vec<String> {
     KINDS.iter().map(|kind| kind.name.to_owned()).chain(own).collect()
 }
 
-fn show(name: &str, store: &Store, ui: &Ui) -> Result<Exit, Error> {
-    let row = find(name, store)?;
+async fn show(name: &str, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+    let row = find(name, queries).await?;
     let recorded = &row.outcome;
     let digest = outcome::digest(&recorded.outcome.kind, &recorded.outcome.content);
     let card = digest.map(|digest| digest.card);
@@ -113,7 +113,7 @@ fn show(name: &str, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     Ok(Exit::Completed)
 }
 
-fn find(name: &str, store: &Store) -> Result<OutcomeRow, Error> {
+async fn find(name: &str, queries: &dyn Queries) -> Result<OutcomeRow, Error> {
     let unknown = || {
         Error::author("unknown_outcome", format!("no outcome is called `{name}`"))
             .help("`escrow outcomes` lists them")
@@ -122,8 +122,8 @@ fn find(name: &str, store: &Store) -> Result<OutcomeRow, Error> {
         return Err(unknown());
     }
     let mut found = match name {
-        "last" => store.outcomes(&OutcomeFilter { limit: Some(1), ..OutcomeFilter::default() })?,
-        name => store.outcomes_named(name)?,
+        "last" => queries.outcomes(&OutcomeFilter { limit: Some(1), ..OutcomeFilter::default() }).await?,
+        name => queries.outcomes_named(name).await?,
     };
     match (found.pop(), found.is_empty()) {
         (Some(row), true) => Ok(row),
@@ -136,7 +136,7 @@ fn find(name: &str, store: &Store) -> Result<OutcomeRow, Error> {
 }
 
 /// What the arguments ask for.
-fn filter(which: &OutcomesWhich, store: &Store) -> Result<OutcomeFilter, Error> {
+async fn filter(which: &OutcomesWhich, queries: &dyn Queries) -> Result<OutcomeFilter, Error> {
     let since: Option<Millis> = match which.since.as_deref() {
         None => None,
         Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
@@ -151,7 +151,10 @@ fn filter(which: &OutcomesWhich, store: &Store) -> Result<OutcomeFilter, Error> 
             (false, false) => None,
         },
         since,
-        run: which.run.as_deref().map(|name| store.run(name)).transpose()?.map(|row| row.id),
+        run: match &which.run {
+            Some(name) => Some(queries.run(name).await?.id),
+            None => None,
+        },
         invocation: which.invocation.clone(),
         ..OutcomeFilter::default()
     })

@@ -8,7 +8,7 @@ use crate::arguments::OverrideArguments;
 use crate::exit::Exit;
 use crate::terminal::Ui;
 
-pub(crate) fn override_run(arguments: &OverrideArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn override_run(arguments: &OverrideArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let word = StatusOverride {
         run: arguments.run.clone(),
         status: parse_status(&arguments.status)?,
@@ -16,7 +16,7 @@ pub(crate) fn override_run(arguments: &OverrideArguments, app: &App, ui: &Ui) ->
         by: arguments.by.clone(),
         why: arguments.why.clone(),
     };
-    let run = runs::override_status(app, &word)?;
-    report(&run, &*app.reader()?, ui);
+    let run = runs::override_status(app, &word).await?;
+    report(&run, &*app.queries()?, ui).await;
     Ok(Exit::Completed)
 }

@@ -7,7 +7,7 @@ use escrow_app::runs::entries;
 use escrow_app::timeline::RunStart;
 use escrow_engine::{Change, Comparison, compare, redecide};
 use escrow_model::{Entry, Plan, PlanReads, RunStatus};
-use escrow_store::{RunFilter, RunRow, Store};
+use escrow_store::{Queries, RunFilter, RunRow};
 use serde_json::{Map, Value, json};
 
 use super::playbook_file;
@@ -16,16 +16,16 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Ui, show_comparison, show_comparisons};
 
-pub(crate) fn replay(arguments: &ReplayArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn replay(arguments: &ReplayArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let plan = Arc::new(playbook_file::load(&arguments.with, ui)?.plan);
-    let store = session::app(shared, ui)?.reader()?;
+    let queries = session::app(shared, ui)?.queries()?;
     let rows = match (&arguments.run, arguments.last) {
-        (Some(name), _) => vec![store.run(name)?],
-        (None, number) => ended(&store, &plan.name, number.unwrap_or(1))?,
+        (Some(name), _) => vec![queries.run(name).await?],
+        (None, number) => ended(&*queries, &plan.name, number.unwrap_or(1)).await?,
     };
     let mut comparisons = Vec::new();
     for row in &rows {
-        let journal = entries(&store, row)?;
+        let journal = entries(&*queries, row).await?;
         comparisons.push(Replayed {
             missing: unrecorded(&journal, &plan),
             comparison: decide(row, &journal, &plan)?,
@@ -43,9 +43,9 @@ pub(crate) struct Replayed {
 }
 
 /// The newest runs of the playbook that have ended.
-fn ended(store: &Store, playbook: &str, number: u32) -> Result<Vec<RunRow>, Error> {
+async fn ended(queries: &dyn Queries, playbook: &str, number: u32) -> Result<Vec<RunRow>, Error> {
     let filter = RunFilter { playbook: Some(playbook.to_owned()), ..RunFilter::default() };
-    let mut rows = store.runs(&filter)?;
+    let mut rows = queries.runs(&filter).await?;
     rows.retain(|row| row.status.is_terminal());
     rows.truncate(usize::try_from(number).unwrap_or(usize::MAX));
     if rows.is_empty() {

@@ -10,9 +10,9 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::Ui;
 
-pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn resume(arguments: &ResumeArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
-    let Some(run) = &arguments.run else { return resume_all::resume_all(app, ui) };
+    let Some(run) = &arguments.run else { return resume_all::resume_all(app, ui).await };
     let assumed: Vec<Assumed> =
         arguments.assume.iter().map(|text| Assumed::parse(text)).collect::<Result<_, _>>()?;
     let run = session::drive(&app, async {
@@ -23,6 +23,7 @@ pub(crate) fn resume(arguments: &ResumeArguments, shared: &Shared, ui: &Ui) -> R
         } else {
             messages::assume(&app, run, assumed).await
         }
-    })?;
-    report_driven(&run, &app, ui)
+    })
+    .await?;
+    report_driven(&run, &app, ui).await
 }

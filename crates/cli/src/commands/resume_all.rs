@@ -16,10 +16,10 @@ use crate::terminal::{Table, Ui, printable};
 /// One after another, oldest first: the live views of several runs would overwrite each other.
 const HOSTED_MAX: NonZeroUsize = NonZeroUsize::MIN;
 
-pub(super) fn resume_all(app: App, ui: &Ui) -> Result<Exit, Error> {
+pub(super) async fn resume_all(app: App, ui: &Ui) -> Result<Exit, Error> {
     let app = Arc::new(app);
     let driver = Driver::new(Arc::clone(&app), HOSTED_MAX);
-    let resumed = session::drive(&app, runs::resume_all(&driver))?;
+    let resumed = session::drive(&app, runs::resume_all(&driver)).await?;
     let exit = resumed.iter().fold(Exit::Completed, |worst, one| {
         worst.worse(one.outcome.as_ref().map_or_else(|error| Exit::from(error.class()), Exit::of))
     });

@@ -8,7 +8,7 @@ use escrow_app::runs::{self, EventSource, GivenInputs, Order};
 use escrow_app::{App, Error, documents};
 use escrow_engine::Run;
 use escrow_model::Plan;
-use escrow_store::{OutcomeFilter, Store};
+use escrow_store::{OutcomeFilter, Queries};
 use serde_json::{Value, json};
 
 use super::playbook_file;
@@ -18,14 +18,14 @@ use crate::report::{self, Playbook};
 use crate::session;
 use crate::terminal::{Ui, closing, parse_duration};
 
-pub(crate) fn run(arguments: &RunArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn run(arguments: &RunArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let file = arguments.file.clone().unwrap_or_default();
     let plan = Arc::new(playbook_file::load(&file, ui)?.plan);
-    run_plan(arguments, shared, ui, &plan)
+    run_plan(arguments, shared, ui, &plan).await
 }
 
 /// Runs a plan, and says how it ended.
-pub(crate) fn run_plan(
+pub(crate) async fn run_plan(
     arguments: &RunArguments,
     shared: &Shared,
     ui: &Ui,
@@ -41,13 +41,13 @@ pub(crate) fn run_plan(
         ui.say(&format!("warning: {slip}"));
     }
     let app = session::app(shared, ui)?;
-    let run = session::drive(&app, runs::start(&app, order))?;
-    let store = app.reader()?;
-    report(&run, &store, ui);
-    let is_reported = write_reports(arguments, &run, &store, ui)?;
+    let run = session::drive(&app, runs::start(&app, order)).await?;
+    let queries = app.queries()?;
+    report(&run, &*queries, ui).await;
+    let is_reported = write_reports(arguments, &run, &*queries, ui).await?;
     let exit = if is_reported { Exit::of(&run) } else { Exit::WorldFailed };
     // The system takes memory back faster than the destructors do.
-    std::mem::forget((run, store));
+    std::mem::forget((run, queries));
     app.exit();
     Ok(exit)
 }
@@ -106,11 +106,17 @@ pub(crate) fn directory(given: Option<&Path>) -> Result<PathBuf, Error> {
 }
 
 /// False when a report could not be written. The run keeps its status all the same.
-fn write_reports(arguments: &RunArguments, run: &Run, store: &Store, ui: &Ui) -> Result<bool, Error> {
+async fn write_reports(
+    arguments: &RunArguments,
+    run: &Run,
+    queries: &dyn Queries,
+    ui: &Ui,
+) -> Result<bool, Error> {
     if arguments.reports.is_empty() {
         return Ok(true);
     }
-    let entries: Vec<_> = store.entries(&run.options().run, 0)?.into_iter().map(|(_, entry)| entry).collect();
+    let entries = queries.entries(&run.options().run, 0).await?;
+    let entries: Vec<_> = entries.into_iter().map(|(_, entry)| entry).collect();
     let path = arguments.file.as_deref().unwrap_or(Path::new(""));
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let problems = report::write(&arguments.reports, run, &entries, &Playbook { path, text: &text });
@@ -121,25 +127,25 @@ fn write_reports(arguments: &RunArguments, run: &Run, store: &Store, ui: &Ui) ->
 }
 
 /// A run at rest: the closing for people, the document for tools.
-pub(crate) fn report(run: &Run, store: &Store, ui: &Ui) {
+pub(crate) async fn report(run: &Run, queries: &dyn Queries, ui: &Ui) {
     ui.say_lazily(|| closing(run, ui.paint).trim_end().to_owned());
     match ui.output() {
         Output::Human => {}
-        Output::Json => drop(ui.data(&document(run, store))),
-        Output::Jsonl => drop(ui.data(&json!({ "document": document(run, store) }))),
+        Output::Json => drop(ui.data(&document(run, queries).await)),
+        Output::Jsonl => drop(ui.data(&json!({ "document": document(run, queries).await }))),
     }
 }
 
 /// Reports a run that this call drove, and exits as it did.
-pub(crate) fn report_driven(run: &Run, app: &App, ui: &Ui) -> Result<Exit, Error> {
-    report(run, &*app.reader()?, ui);
+pub(crate) async fn report_driven(run: &Run, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    report(run, &*app.queries()?, ui).await;
     Ok(Exit::of(run))
 }
 
 /// The document of a run, with the outcomes that people added: its journal does not have those.
-pub(crate) fn document(run: &Run, store: &Store) -> Value {
+pub(crate) async fn document(run: &Run, queries: &dyn Queries) -> Value {
     let filter = OutcomeFilter { run: Some(run.options().run.clone()), ..OutcomeFilter::default() };
-    match store.outcomes(&filter) {
+    match queries.outcomes(&filter).await {
         Ok(rows) => documents::run_with_outcomes(run, &rows),
         Err(_) => documents::run(run),
     }

@@ -4,7 +4,7 @@ use escrow_app::runs::{is_driven, parse_status, replay};
 use escrow_app::{Error, documents, invocations};
 use escrow_model::{RunStatus, rfc3339};
 use escrow_runtime::entropy::now_ms;
-use escrow_store::{RunFilter, Store};
+use escrow_store::{Queries, RunFilter};
 use serde_json::{Value, json};
 
 use super::run::named_invocation;
@@ -14,19 +14,19 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Table, Ui, duration_words, parse_duration, printable, show_run, status_painted};
 
-pub(crate) fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
     match arguments.action {
-        Some(RunsAction::Show(which)) => show(&which, &*app.reader()?, ui),
-        Some(RunsAction::Override(word)) => override_run::override_run(&word, &app, ui),
-        Some(RunsAction::Export(which)) => export::export(&which, &app, ui),
-        Some(RunsAction::Import(which)) => export::import(&which, &app, ui),
-        Some(RunsAction::List(list)) => self::list(&list, &*app.reader()?, ui),
-        None => list(&arguments.list, &*app.reader()?, ui),
+        Some(RunsAction::Show(which)) => show(&which, &*app.queries()?, ui).await,
+        Some(RunsAction::Override(word)) => override_run::override_run(&word, &app, ui).await,
+        Some(RunsAction::Export(which)) => export::export(&which, &app, ui).await,
+        Some(RunsAction::Import(which)) => export::import(&which, &app, ui).await,
+        Some(RunsAction::List(list)) => self::list(&list, &*app.queries()?, ui).await,
+        None => list(&arguments.list, &*app.queries()?, ui).await,
     }
 }
 
-fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
+async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
     let status = arguments.status.as_deref().map(parse_status).transpose()?;
     let since = match arguments.since.as_deref() {
         None => None,
@@ -38,11 +38,11 @@ fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     let filter = RunFilter {
         status,
         playbook: arguments.playbook.clone(),
-        invocation: invocations::resolve(store, invocation.as_ref())?,
+        invocation: invocations::resolve(queries, invocation.as_ref()).await?,
         since,
         limit: Some(arguments.limit),
     };
-    let rows = store.runs(&filter)?;
+    let rows = queries.runs(&filter).await?;
     if ui.output() != Output::Human {
         let documents: Vec<Value> = rows.iter().map(documents::run_row).collect();
         match ui.output() {
@@ -79,18 +79,18 @@ fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit, Error> {
     Ok(Exit::Completed)
 }
 
-fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit, Error> {
-    let row = store.run(&arguments.run)?;
+async fn show(arguments: &ShowArguments, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+    let row = queries.run(&arguments.run).await?;
     if arguments.history {
-        return history::of_run(&row, store, ui);
+        return history::of_run(&row, queries, ui).await;
     }
-    let run = replay(store, &row)?;
+    let run = replay(queries, &row).await?;
     if ui.output() != Output::Human {
-        ui.data(&super::run::document(&run, store));
+        ui.data(&super::run::document(&run, queries).await);
         return Ok(Exit::Completed);
     }
     let mut text = show_run(&run, ui.page);
-    if row.status == RunStatus::Running && !is_driven(store, &row)? {
+    if row.status == RunStatus::Running && !is_driven(queries, &row).await? {
         text.push_str(&format!(
             "{}  the process that drove this run is gone\n  next: escrow resume {}\n",
             ui.page.yellow("interrupted"),

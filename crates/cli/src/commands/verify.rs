@@ -12,14 +12,14 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::Ui;
 
-pub(crate) fn verify(arguments: &VerifyArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn verify(arguments: &VerifyArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let path = Path::new(&arguments.subject);
     if path.is_file() || arguments.subject.contains(['/', '.']) {
         let file = transfer::verify_file(path)?;
         intact(&file.run, file.entries, file.hash, ui);
         return Ok(Exit::Completed);
     }
-    let (row, verification) = runs::verify(&session::app(shared, ui)?, &arguments.subject)?;
+    let (row, verification) = runs::verify(&session::app(shared, ui)?, &arguments.subject).await?;
     match verification {
         Verification::Intact { entries, hash } => {
             intact(&row.id, entries, hash, ui);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use escrow_app::{Error, driver, runs};
+use escrow_app::{Error, runs};
 
 use super::run::report_driven;
 use crate::arguments::{Shared, WaitArguments};
@@ -10,11 +10,11 @@ use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Ui, parse_duration};
 
-pub(crate) fn wait(arguments: &WaitArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+pub(crate) async fn wait(arguments: &WaitArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let timeout = arguments.timeout.as_deref().map(read_timeout).transpose()?;
     let app = session::app(shared, ui)?;
-    match driver::block_on(runs::wait(&app, &arguments.run, timeout))? {
-        Some(run) => report_driven(&run, &app, ui),
+    match runs::wait(&app, &arguments.run, timeout).await? {
+        Some(run) => report_driven(&run, &app, ui).await,
         None => {
             let given = arguments.timeout.as_deref().unwrap_or_default();
             ui.say(&format!("still running after {given}"));

@@ -4,7 +4,7 @@ use escrow_app::Error;
 use escrow_app::documents::{self, Change};
 use escrow_app::invocations::find;
 use escrow_model::rfc3339;
-use escrow_store::{InvocationRow, OutcomeFilter, OutcomeRow, RunFilter, RunRow, Store};
+use escrow_store::{InvocationRow, OutcomeFilter, OutcomeRow, Queries, RunFilter, RunRow};
 use serde_json::json;
 
 use crate::arguments::{InvocationShow, Output};
@@ -15,23 +15,23 @@ use crate::terminal::{Paint, Table, Ui, count, printable, status_painted};
 /// Runs and outcomes that are shown, newest first; there may be more.
 const SHOWN_MAX: usize = 100;
 
-pub(super) fn show(arguments: &InvocationShow, store: &Store, ui: &Ui) -> Result<Exit, Error> {
-    let row = find(store, &arguments.id)?;
+pub(super) async fn show(arguments: &InvocationShow, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+    let row = find(queries, &arguments.id).await?;
     if arguments.history {
-        let changes = store.transitions("invocation", &row.id)?.iter().map(Change::from).collect();
+        let changes = queries.transitions("invocation", &row.id).await?.iter().map(Change::from).collect();
         history::tell(changes, &json!({ "invocation": { "id": row.id } }), ui);
         return Ok(Exit::Completed);
     }
     let filter =
         RunFilter { invocation: Some(row.id.clone()), limit: Some(SHOWN_MAX), ..RunFilter::default() };
-    let all = store.runs(&filter)?;
+    let all = queries.runs(&filter).await?;
     let filter = OutcomeFilter {
         invocation: Some(row.id.clone()),
         limit: Some(SHOWN_MAX),
         ..OutcomeFilter::default()
     };
-    let outcomes = store.outcomes(&filter)?;
-    let primary = store.primary_outcome(&row.id)?;
+    let outcomes = queries.outcomes(&filter).await?;
+    let primary = queries.primary_outcome(&row.id).await?;
     if ui.output() == Output::Human {
         ui.page(&page(&row, &all, &outcomes, primary.as_ref(), ui.page));
         return Ok(Exit::Completed);

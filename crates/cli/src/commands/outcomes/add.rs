@@ -11,7 +11,7 @@ use crate::commands::run::named_invocation;
 use crate::exit::Exit;
 use crate::terminal::{Ui, printable};
 
-pub(super) fn add(arguments: &AddArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
+pub(super) async fn add(arguments: &AddArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let mut new = NewOutcome {
         name: arguments.name.clone(),
         content: Vec::new(),
@@ -21,7 +21,7 @@ pub(super) fn add(arguments: &AddArguments, app: &App, ui: &Ui) -> Result<Exit, 
     };
     new.check()?;
     new.content = read_stdin()?;
-    let added = outcomes::add(app, new)?;
+    let added = outcomes::add(app, new).await?;
     let recorded = &added.outcome;
     match ui.output() {
         Output::Human => {
