@@ -18,9 +18,17 @@ pub(crate) fn app(shared: &Shared, ui: &Ui) -> Result<App, Error> {
 }
 
 /// Does work that may drive runs. Ctrl-C, SIGTERM and SIGHUP end the runs with all their processes.
-pub(crate) async fn drive<T>(app: &App, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    stop_on_signals(&app.canceller());
-    work.await
+///
+/// The future of a driven run is large, so it is boxed here once and callers stay small.
+pub(crate) fn drive<'a, T>(
+    app: &'a App,
+    work: impl Future<Output = Result<T, Error>> + 'a,
+) -> impl Future<Output = Result<T, Error>> + 'a {
+    let work = Box::pin(work);
+    async move {
+        stop_on_signals(&app.canceller());
+        work.await
+    }
 }
 
 /// Signals that this process was told to ignore, for instance by `nohup`, stay ignored.
