@@ -1,12 +1,50 @@
 //! Every use case of Escrow, written once: the terminal, pages and the scheduler call the same functions.
 //!
-//! **Invariant:** no terminal, no HTTP, no printing. What a use case has to tell is in its return value, or reaches
-//! an observer that the caller brings.
+//! ```text
+//!   caller ──▶ App (state directory, stores, caller, views)
+//!                ├─▶ runs, messages ──▶ runtime: supervisor ──▶ RunView
+//!                ├─▶ transfer, gc, invocations, outcomes, attention, artifacts
+//!                └─▶ Driver: many runs at once, a thread each
+//! ```
+//!
+//! **Invariant:** no terminal, no HTTP, no printing. A use case answers with a typed value or an [`Error`]; what happens
+//! while a run is driven reaches the view that the caller brings. Use cases that drive a run are futures that stay on
+//! one thread: [`driver::block_on`] runs one on the calling thread, [`Driver::spawn`] on a thread of its own.
 
+mod app;
 mod begin;
+mod diagnosed;
+mod error;
 mod nested;
 mod nested_files;
+mod panics;
+mod person_text;
+mod state;
+mod views;
 
+pub mod artifacts;
+pub mod attention;
+pub mod documents;
+pub mod driver;
+pub mod gc;
+pub mod init;
+pub mod inputs;
+pub mod invocations;
+pub mod messages;
+pub mod outcomes;
+pub mod playbooks;
+pub mod runs;
+pub mod telemetry;
+pub mod timeline;
+pub mod transfer;
+pub mod words;
+
+pub use app::{App, Caller, Worlds};
 pub use begin::{BeginError, Begun, StartRequest, begin};
+pub use diagnosed::Diagnosed;
+pub use driver::Driver;
+pub use error::{Class, Error};
 pub use nested::NestedRuns;
 pub use nested_files::{NestedFiles, ProjectFiles, WantedPlaybook};
+pub use state::StateDirectory;
+pub use views::{RunView, Views, no_views};

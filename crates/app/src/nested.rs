@@ -24,6 +24,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::begin::{BeginError, StartRequest, begin};
+use crate::documents;
 use crate::nested_files::{NestedFiles, ProjectFiles, WantedPlaybook};
 
 /// How deep runs may nest.
@@ -348,15 +349,12 @@ fn outcome_of(run: &Run) -> NestOutcome {
     if !status.is_terminal() {
         return NestOutcome::Waits { child: run.options().run.clone(), reason };
     }
-    let document = run.document();
-    let outputs: Map<String, Value> = document["checks"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, check)| (name.clone(), check["output"].clone()))
+    let outputs: Map<String, Value> = run
+        .check_reports()
+        .map(|check| (check.name.to_owned(), run.output_of(check.index).cloned().unwrap_or_default()))
         .collect();
-    let output =
-        json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": run.outcomes() });
+    let outcomes = documents::run_outcomes(run);
+    let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": outcomes });
     let mut answer = Answer::done(output);
     answer.record.insert("run_id".into(), json!(run.options().run));
     if status != RunStatus::Completed {

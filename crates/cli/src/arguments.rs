@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use escrow_app::Error;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 
 pub(crate) use attention::{
     AttentionAction, AttentionArguments, AttentionList, DismissArguments, InvocationAction,
@@ -427,7 +427,7 @@ pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
         let text = error.render().to_string();
         let (message, usage) = text.split_once("\n\nUsage:").unwrap_or((&text, ""));
         let help = usage.lines().next().map_or("see `--help`", str::trim);
-        let failure = Failure::author("usage", message.trim_start_matches("error:").trim()).help(help);
+        let failure = Error::author("usage", message.trim_start_matches("error:").trim()).help(help);
         drop(writeln!(io::stdout().lock(), "{}", failure.document()));
     }
     if good && printed.is_ok() { Exit::Completed.into() } else { Exit::AuthorMustAct.into() }

@@ -26,44 +26,43 @@ mod rules;
 mod run;
 mod runs;
 mod schema;
-mod start;
 mod test;
 mod verify;
 mod wait;
 
 pub(crate) use replay::{Replayed, status_word};
 
-use anyhow::Result;
-
 use crate::arguments::{Arguments, Command};
 use crate::exit::Exit;
 use crate::terminal::Ui;
+use escrow_app::Error;
+use escrow_app::driver::block_on;
 
-pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
+pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
     let shared = &arguments.shared;
     match arguments.command {
-        Command::Run(run) => run::run(&run, shared, ui),
+        Command::Run(run) => block_on(run::run(&run, shared, ui)),
         Command::Check(check) => check::check(&check, ui),
-        Command::Agent(agent) => agent::agent(&agent, shared, ui),
-        Command::Artifacts(artifacts) => artifacts::artifacts(&artifacts, shared, ui),
-        Command::Runs(runs) => runs::runs(runs, shared, ui),
-        Command::Wait(wait) => wait::wait(&wait, shared, ui),
-        Command::Invocation(invocation) => invocation::invocation(&invocation, shared, ui),
-        Command::Attention(attention) => attention::attention(attention, shared, ui),
-        Command::Logs(logs) => logs::logs(&logs, shared, ui),
-        Command::Cancel(cancel) => cancel::cancel(&cancel, shared, ui),
-        Command::Resume(resume) => resume::resume(&resume, shared, ui),
-        Command::Outcomes(outcomes) => outcomes::outcomes(outcomes, shared, ui),
+        Command::Agent(agent) => block_on(agent::agent(&agent, shared, ui)),
+        Command::Artifacts(artifacts) => block_on(artifacts::artifacts(&artifacts, shared, ui)),
+        Command::Runs(runs) => block_on(runs::runs(runs, shared, ui)),
+        Command::Wait(wait) => block_on(wait::wait(&wait, shared, ui)),
+        Command::Invocation(invocation) => block_on(invocation::invocation(&invocation, shared, ui)),
+        Command::Attention(attention) => block_on(attention::attention(attention, shared, ui)),
+        Command::Logs(logs) => block_on(logs::logs(&logs, shared, ui)),
+        Command::Cancel(cancel) => block_on(cancel::cancel(&cancel, shared, ui)),
+        Command::Resume(resume) => block_on(resume::resume(&resume, shared, ui)),
+        Command::Outcomes(outcomes) => block_on(outcomes::outcomes(outcomes, shared, ui)),
         Command::Rules(rules) => rules::rules(&rules, ui),
-        Command::Approvals => messages::approvals(shared, ui),
-        Command::Approve(approve) => messages::approve(&approve, shared, ui),
-        Command::Deny(deny) => messages::deny(&deny, shared, ui),
-        Command::Answer(answer) => messages::answer(&answer, shared, ui),
+        Command::Approvals => block_on(messages::approvals(shared, ui)),
+        Command::Approve(approve) => block_on(messages::approve(&approve, shared, ui)),
+        Command::Deny(deny) => block_on(messages::deny(&deny, shared, ui)),
+        Command::Answer(answer) => block_on(messages::answer(&answer, shared, ui)),
         Command::Eval(eval) => eval::eval(&eval, ui),
-        Command::Verify(verify) => verify::verify(&verify, shared, ui),
-        Command::Explain(explain) => explain::explain(&explain, shared, ui),
-        Command::Replay(replay) => replay::replay(&replay, shared, ui),
-        Command::Gc(gc) => gc::gc(&gc, shared, ui),
+        Command::Verify(verify) => block_on(verify::verify(&verify, shared, ui)),
+        Command::Explain(explain) => block_on(explain::explain(&explain, shared, ui)),
+        Command::Replay(replay) => block_on(replay::replay(&replay, shared, ui)),
+        Command::Gc(gc) => block_on(gc::gc(&gc, shared, ui)),
         Command::Test(test) => test::test(&test, ui),
         Command::Schema(schema) => schema::schema(&schema, shared),
         Command::Init(init) => init::init(&init, shared, ui),

@@ -1,7 +1,9 @@
-//! What the exit code says.
+//! Exit codes, derived from typed values.
 
 use std::process::ExitCode;
 
+use escrow_app::Class;
+use escrow_engine::Run;
 use escrow_model::{ReasonCode, RunStatus};
 
 use crate::commands::lifecycle::LifecycleExit;
@@ -36,7 +38,7 @@ impl Exit {
         }
     }
 
-    /// The one of two that somebody must look at first.
+    /// The more urgent of two.
     pub(crate) fn worse(self, other: Exit) -> Exit {
         let weight = |exit| match exit {
             Exit::Completed => 0,
@@ -52,9 +54,13 @@ impl Exit {
     }
 
     /// Of a run that ended or waits.
-    pub(crate) fn of_run(status: RunStatus, reason: Option<ReasonCode>, only_filtered: bool) -> Exit {
-        match status {
-            RunStatus::Completed if reason == Some(ReasonCode::CompletedNothingRan) && !only_filtered => {
+    pub(crate) fn of(run: &Run) -> Exit {
+        let reason = run.reason().map(|reason| reason.code);
+        match run.status() {
+            // A run that did nothing is as asked when its event or its tags left every check out.
+            RunStatus::Completed
+                if reason == Some(ReasonCode::CompletedNothingRan) && !run.is_filtered_out() =>
+            {
                 Exit::PersonMustAct
             }
             RunStatus::Completed => Exit::Completed,
@@ -64,6 +70,19 @@ impl Exit {
             RunStatus::Aborted | RunStatus::Waiting => Exit::PersonMustAct,
             RunStatus::Cancelled => Exit::Interrupted,
             RunStatus::Running => Exit::WorldFailed,
+        }
+    }
+}
+
+/// Whose turn it is decides the exit code of an error.
+impl From<Class> for Exit {
+    fn from(class: Class) -> Exit {
+        match class {
+            Class::Author => Exit::AuthorMustAct,
+            Class::World => Exit::WorldFailed,
+            Class::Person => Exit::PersonMustAct,
+            Class::Stopped => Exit::Interrupted,
+            Class::Bug => Exit::Bug,
         }
     }
 }

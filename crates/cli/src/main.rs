@@ -4,12 +4,10 @@ mod arguments;
 mod bug;
 mod commands;
 mod exit;
-mod failure;
 mod logging;
 mod pages;
 mod report;
-mod snapshot;
-mod state;
+mod session;
 mod terminal;
 
 use std::process::ExitCode;
@@ -19,7 +17,6 @@ use clap::Parser as _;
 use crate::arguments::Arguments;
 use crate::commands::lifecycle;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::Ui;
 
 fn main() -> ExitCode {
@@ -46,9 +43,8 @@ fn escrow() -> ExitCode {
             }
         },
         Err(error) => {
-            let failure = Failure::from_error(error);
-            failure.tell(&ui);
-            failure.code().into()
+            ui.failed(&error);
+            Exit::from(error.class()).into()
         }
     }
 }

@@ -1,10 +1,9 @@
-//! Reports for other tools: the same run, in the words of JUnit and SARIF.
+//! Writes reports for other tools: JUnit and SARIF.
 //!
-//!   Run + journal ──account──▶ Account ──▶ junit | sarif ──▶ file
+//!   Run + journal ──timeline──▶ RunCases ──▶ junit | sarif ──▶ file
 //!
-//! **Invariant:** a report never changes what a run came to. It is written whole or not at all.
+//! **Invariant:** a report never changes the result of a run. It is written whole or not at all.
 
-mod account;
 mod junit;
 mod sarif;
 
@@ -13,10 +12,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use escrow_app::timeline::RunCases;
 use escrow_engine::Run;
 use escrow_model::Entry;
-
-use account::Account;
 
 /// `junit=FILE` or `sarif=FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,14 +47,14 @@ impl FromStr for Order {
     }
 }
 
-/// Writes every report that was asked for. What could not be written is told, all of it.
+/// Writes every report that was asked for. Returns one problem for each that could not be written.
 pub(crate) fn write(orders: &[Order], run: &Run, entries: &[Entry], playbook: &Playbook<'_>) -> Vec<String> {
-    let account = Account::of(run, entries);
+    let report = RunCases::of(run, entries);
     let mut problems = Vec::new();
     for order in orders {
         let text = match order.format {
-            Format::Junit => junit::render(&account),
-            Format::Sarif => sarif::render(&account, playbook),
+            Format::Junit => junit::render(&report),
+            Format::Sarif => sarif::render(&report, playbook),
         };
         if let Err(error) = replace(&order.path, text.as_bytes()) {
             problems.push(format!("cannot write the report `{}`: {error}", order.path.display()));
@@ -65,7 +63,7 @@ pub(crate) fn write(orders: &[Order], run: &Run, entries: &[Entry], playbook: &P
     problems
 }
 
-/// The file that the checks stand in, so that a finding can point at its line.
+/// The file that defines the checks, so that a finding can point at its line.
 pub(crate) struct Playbook<'a> {
     pub(crate) path: &'a Path,
     pub(crate) text: &'a str,
@@ -90,7 +88,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     });
     let renamed = written.and_then(|()| fs::rename(&temporary, &path));
     if renamed.is_err() {
-        // What is half written helps nobody; that it cannot be removed adds nothing to the error.
+        // The error above is the one to report; a temporary file that cannot be removed adds nothing.
         let _ = fs::remove_file(&temporary);
     }
     renamed

@@ -1,15 +1,12 @@
-//! What people see. Data goes to stdout, ui to stderr, and both are readable without colour.
+//! Paints what people read. Data goes to stdout, ui to stderr, and both are readable without colour.
 
 mod account;
 mod card;
 mod comparison;
-mod fan;
 mod live;
-mod nested;
 mod paint;
 mod summary;
 mod table;
-mod timeline;
 mod ui;
 mod width;
 mod words;

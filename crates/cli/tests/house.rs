@@ -38,7 +38,6 @@ const SPECIALISTS: &[(&str, &[&str])] = &[
     ("minijinja", &["template"]),
     ("regex", &["expr", "contract"]),
     ("clap", &["cli"]),
-    ("anyhow", &["cli"]),
     ("rustix", &["runtime", "cli"]),
     ("nix", &["runtime"]),
     ("ureq", &["runtime"]),

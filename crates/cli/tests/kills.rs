@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use desk::{Desk, is_running};
-use escrow_model::{Ending, Entry, Event, RunId, RunStatus, WaitKind};
+use escrow_model::{Ending, Event, RunId, RunStatus, WaitKind};
 use escrow_store::{Mode, RunFilter, Store, StoredEntry, Verification};
 
 const KILLS: u32 = 200;
@@ -149,9 +149,7 @@ impl Victim {
     }
 
     fn events(&self) -> impl Iterator<Item = Event> {
-        self.known
-            .iter()
-            .map(|stored| serde_json::from_slice::<Entry>(&stored.bytes).expect("an entry").event)
+        self.known.iter().map(|stored| escrow_store::decode_entry(&stored.bytes).expect("an entry").event)
     }
 
     fn trace_now(&self) -> Vec<String> {

@@ -106,7 +106,7 @@ fn every_line_of_jsonl_is_an_entry_and_the_last_is_the_document() {
         done.stdout.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
     let (last, entries) = lines.split_last().expect("lines");
     assert!(last["document"]["run"]["id"].is_string());
-    assert!(entries.iter().all(|line| line["entry"]["v"] == 1), "{entries:?}");
+    assert!(entries.iter().all(|line| line["entry"]["v"] == 2), "{entries:?}");
     assert!(entries[0]["entry"]["event"]["run_started"].is_object());
     assert!(entries.last().expect("an entry")["entry"]["event"]["run_ended"].is_object());
 }

@@ -19,7 +19,7 @@ use escrow_model::{BrokenRule, Rule, RuleCheck};
 use regex::Regex;
 use serde_json::{Number, Value};
 
-pub use compile::{InvalidRule, RULES_MAX};
+pub use compile::InvalidRule;
 
 use path::Path;
 use python::{repr, truncated_repr, type_name};

@@ -9,8 +9,9 @@ use escrow_model::{CheckIndex, ScopePath};
 
 use crate::apply_error::{ApplyError, Counter};
 use crate::location::Location;
+use crate::phase::{Phase, Usage};
 use crate::run::Run;
-use crate::state::{Node, Phase, Usage};
+use crate::state::Node;
 
 /// Adds to a count and takes from it, within its range.
 pub(crate) fn count(counted: &mut u32, more: u32, fewer: u32, which: Counter) -> Result<(), ApplyError> {

@@ -16,10 +16,9 @@ use serde_json::Value;
 
 use crate::apply_error::{ApplyError, PhaseName};
 use crate::location::Location;
+use crate::phase::{Certainty, Phase};
 use crate::run::Run;
-use crate::state::{
-    AnswerHistory, Cell, Certainty, Failure, Node, Phase, RecordedAnswer, Route, RunFailure, Stopping, Wait,
-};
+use crate::state::{AnswerHistory, Cell, Failure, Node, RecordedAnswer, Route, RunFailure, Stopping, Wait};
 use crate::verdict::failure_code;
 
 impl Run {
@@ -235,7 +234,7 @@ impl Run {
             Event::RunOverridden { reason, by, why } => {
                 let status = reason.code.status();
                 expect_status(reason, ReasonCode::overridden(status) == Some(reason.code))?;
-                self.overridden(at, reason, by, why);
+                self.apply_override(at, reason, by, why);
                 Ok(())
             }
         }
@@ -332,7 +331,7 @@ impl Run {
         let cell = self.expect_cell_mut(check, scope)?;
         cell.last_result.verdict = Some(verdict);
         cell.last_result.issues = issues.to_vec();
-        cell.certainty = cell.certainty.unless_unknown();
+        cell.certainty = cell.certainty.once_answered();
         let state = &mut self.state.checks[check.place()];
         match verdict {
             Verdict::Succeeded => {
@@ -471,7 +470,7 @@ impl Run {
         let cell = self.expect_cell_mut(check, &scope)?;
         cell.certainty = match wait.kind {
             WaitKind::UnknownEffect => Certainty::Unknown,
-            WaitKind::Approval | WaitKind::Input | WaitKind::Nested => cell.certainty.unless_unknown(),
+            WaitKind::Approval | WaitKind::Input | WaitKind::Nested => cell.certainty.once_answered(),
         };
         self.state.waits.insert(id.to_owned(), wait);
         // It may have been started because its group had room, which it does not take while it waits.

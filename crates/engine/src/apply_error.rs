@@ -5,7 +5,7 @@ use std::fmt;
 use escrow_model::{ReasonCode, ScopedCheck};
 use thiserror::Error;
 
-use crate::state::Phase;
+use crate::phase::Phase;
 
 /// The event does not belong here: the journal is corrupt, incomplete or another run's.
 ///

@@ -8,10 +8,10 @@ use escrow_model::{
 };
 
 use crate::location::{AttemptKey, Location};
+use crate::phase::{Certainty, Phase};
 use crate::pure;
 use crate::request::digest_of;
 use crate::run::{Effect, Run};
-use crate::state::{Certainty, Phase};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};

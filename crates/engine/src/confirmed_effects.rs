@@ -13,8 +13,9 @@ use std::collections::BTreeSet;
 use escrow_model::{CheckIndex, Criticality, ScopePath};
 use serde_json::Value;
 
+use crate::phase::Phase;
 use crate::run::Run;
-use crate::state::{Activation, Cell, ConfirmedEffect, Node, Phase};
+use crate::state::{Activation, Cell, ConfirmedEffect, Node};
 
 impl Run {
     /// Whether an external check succeeded at this scope.

@@ -9,8 +9,9 @@ use escrow_model::{
 
 use crate::gate::Gate;
 use crate::location::Location;
+use crate::phase::Phase;
 use crate::pure::needs_slot;
-use crate::state::{Activation, Node, Phase};
+use crate::state::{Activation, Node};
 use crate::turn::Deciding;
 use crate::view::View;
 

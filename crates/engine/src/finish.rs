@@ -6,8 +6,9 @@ use escrow_model::{
 };
 
 use crate::location::Location;
+use crate::phase::Phase;
 use crate::run::{Effect, Run};
-use crate::state::{Node, Phase, Stopping};
+use crate::state::{Node, Stopping};
 use crate::turn::Deciding;
 
 impl Deciding<'_> {

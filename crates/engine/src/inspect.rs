@@ -11,8 +11,9 @@ use escrow_model::{
 };
 
 use crate::location::{AttemptKey, Location};
+use crate::phase::Phase;
 use crate::run::{Effect, Run};
-use crate::state::{Node, Phase};
+use crate::state::Node;
 use crate::turn::Deciding;
 
 impl Deciding<'_> {

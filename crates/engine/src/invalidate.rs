@@ -9,8 +9,9 @@ use escrow_model::{CheckIndex, ScopePath};
 use crate::apply_error::ApplyError;
 use crate::graph::shared_depth;
 use crate::location::Location;
+use crate::phase::Phase;
 use crate::run::Run;
-use crate::state::{Activation, Node, Phase};
+use crate::state::{Activation, Node};
 
 impl Run {
     /// Invalidates the target of a route and everything that depends on it, whether it ran or was skipped.

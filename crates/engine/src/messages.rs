@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use crate::apply_error::PhaseName;
 use crate::location::{AttemptKey, Location};
+use crate::phase::Phase;
 use crate::run::{Effect, Input, Run};
-use crate::state::{Node, Phase};
+use crate::state::Node;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 

@@ -17,13 +17,13 @@ pub struct Override {
     pub why: String,
 }
 
-/// An override as the document shows it.
+/// An override that is in force.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Overridden {
-    pub(crate) from: RunStatus,
-    pub(crate) by: String,
-    pub(crate) why: String,
-    pub(crate) at: Millis,
+pub struct Overridden {
+    pub from: RunStatus,
+    pub by: String,
+    pub why: String,
+    pub at: Millis,
 }
 
 /// Why a run cannot be overridden.
@@ -66,7 +66,7 @@ impl Run {
     }
 
     /// Applies `RunOverridden`.
-    pub(crate) fn overridden(&mut self, at: Millis, reason: &Reason, by: &str, why: &str) {
+    pub(crate) fn apply_override(&mut self, at: Millis, reason: &Reason, by: &str, why: &str) {
         let from = self.state.status;
         self.state.overridden = Some(Overridden { from, by: by.to_owned(), why: why.to_owned(), at });
         self.state.status = reason.code.status();

@@ -17,8 +17,8 @@ use escrow_model::{
 use serde_json::{Map, Value};
 
 use crate::location::{AttemptKey, Location};
+use crate::phase::Phase;
 use crate::run::{Effect, Run};
-use crate::state::Phase;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};

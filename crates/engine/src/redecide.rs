@@ -23,8 +23,8 @@ use escrow_model::{
 use serde::Serialize;
 
 use crate::location::{AttemptKey, Location};
+use crate::phase::Phase;
 use crate::run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
-use crate::state::Phase;
 use crate::turn::Deciding;
 use record::{Afterwards, Moment, Record, Recorded, RecordedAsk, RecordedAttempt, Response, Said};
 

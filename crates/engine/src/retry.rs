@@ -4,8 +4,8 @@ use escrow_model::{BackoffMode, CheckIndex, Event, FaultClass, Millis, Recovery,
 use sha2::{Digest, Sha256};
 
 use crate::location::Location;
+use crate::phase::Phase;
 use crate::run::Run;
-use crate::state::Phase;
 use crate::turn::Deciding;
 
 /// No backoff waits longer.

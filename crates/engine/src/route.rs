@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::graph::{scope_toward, shared_depth};
 use crate::location::Location;
+use crate::phase::Phase;
 use crate::pure::changes;
-use crate::state::{Node, Phase, Route};
+use crate::state::{Node, Route};
 use crate::turn::Deciding;
 use crate::view::{BUDGET, View};
 

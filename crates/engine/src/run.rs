@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts, InspectedArtifact,
-    JOURNAL_VERSION, Message, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath,
-    SkipReason, WaitKind, Warning,
+    Message, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath, SkipReason, WaitKind,
+    Warning,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -119,8 +119,6 @@ pub enum ReplayError {
     Empty,
     #[error("the journal does not begin with the start of a run")]
     NoStart,
-    #[error("entry {seq} has version {version}, which this Escrow does not know")]
-    Version { seq: usize, version: u32 },
     #[error("entry {seq} cannot follow the entries before it: {source}")]
     CannotFollow { seq: usize, source: ApplyError },
 }
@@ -154,7 +152,6 @@ impl Run {
         let Event::RunStarted { plan, options, facts } = &entry.event else {
             return Err(ReplayError::NoStart);
         };
-        check_version(0, entry)?;
         let mut run = Run::new(plan, options, facts, entry.at);
         run.apply(entry).map_err(|source| ReplayError::CannotFollow { seq: 0, source })?;
         Ok(run)
@@ -162,7 +159,6 @@ impl Run {
 
     /// Applies the next entry of a journal.
     pub(crate) fn next(&mut self, seq: usize, entry: &Entry) -> Result<(), ReplayError> {
-        check_version(seq, entry)?;
         self.apply(entry).map_err(|source| ReplayError::CannotFollow { seq, source })
     }
 
@@ -364,8 +360,4 @@ impl Run {
             })
             .collect()
     }
-}
-
-fn check_version(seq: usize, entry: &Entry) -> Result<(), ReplayError> {
-    if entry.v == JOURNAL_VERSION { Ok(()) } else { Err(ReplayError::Version { seq, version: entry.v }) }
 }

@@ -5,16 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Delivery, Facts, FaultClass, Issue, Millis, Plan, Reason, ReasonCode,
-    RecordedOutcome, Request, RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict,
-    WaitKind, Warning,
+    Answer, CheckIndex, Delivery, Facts, Issue, Millis, Plan, Reason, ReasonCode, RecordedOutcome,
+    RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
 use crate::by_scope::ByScope;
 use crate::location::Location;
 use crate::overridden::Overridden;
-use crate::pure::needs_slot;
+use crate::phase::{Certainty, Phase};
 
 /// A scope with the `forEach` check that its last index belongs to: the third item of one list is not the
 /// third item of another.
@@ -238,149 +237,12 @@ pub(crate) struct Cell {
     pub(crate) pass_from: u64,
 }
 
-/// Whether it is known what the last attempt did to the world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Certainty {
-    #[default]
-    Known,
-    /// An effect is confirmed for another item in this scope. This item may be the same one with another value.
-    Suspected,
-    /// The last attempt may or may not have taken effect.
-    Unknown,
-}
-
-impl Certainty {
-    /// An unknown effect has become known; a suspicion remains until it is resolved.
-    pub(crate) fn unless_unknown(self) -> Certainty {
-        match self {
-            Certainty::Known | Certainty::Unknown => Certainty::Known,
-            Certainty::Suspected => Certainty::Suspected,
-        }
-    }
-}
-
 /// The result of the last judged attempt. It outlives the item, until a new pass has an item at the same scope.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LastResult {
     pub(crate) runs: u32,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) issues: Vec<Issue>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Phase {
-    #[default]
-    Pending,
-    /// An attempt is open.
-    Running {
-        request: Arc<Request>,
-    },
-    /// The effect of the last attempt is unknown, and the command of `reconcile` looks for it.
-    Reconciling {
-        request: Arc<Request>,
-    },
-    /// Answered; the artifact directory is being inspected. `delivery` is the result.
-    Inspecting {
-        delivery: Option<Delivery>,
-    },
-    /// Answered; the verdict or a wait follows in the same turn.
-    Answered,
-    /// Judged, while its routing is still open.
-    Judged {
-        fault: Option<FaultClass>,
-    },
-    RetryWait {
-        due: Millis,
-    },
-    /// A retry is due, an approval was given, or an unknown effect is to be repeated: past the gates.
-    Due,
-    /// A message is awaited. `request` is that of the attempt that a person or a nested run answers.
-    Waiting {
-        id: String,
-        request: Option<Arc<Request>>,
-    },
-    Settled {
-        skipped: Option<SkipReason>,
-    },
-}
-
-/// What a phase takes up of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
-    /// Something outside is awaited: an answer, a time, a message.
-    pub(crate) busy: bool,
-    /// It counts against the parallelism of the run.
-    pub(crate) slot: bool,
-    /// It counts against the concurrency of its groups.
-    pub(crate) in_flight: bool,
-}
-
-impl Phase {
-    pub(crate) fn usage(&self) -> Usage {
-        let busy = match self {
-            Phase::Running { .. }
-            | Phase::Reconciling { .. }
-            | Phase::Inspecting { .. }
-            | Phase::RetryWait { .. }
-            | Phase::Due
-            | Phase::Waiting { .. } => true,
-            Phase::Pending | Phase::Answered | Phase::Judged { .. } | Phase::Settled { .. } => false,
-        };
-        let slot = match self {
-            Phase::Running { request } => needs_slot(&request.provider),
-            Phase::Reconciling { .. } => true,
-            Phase::Pending
-            | Phase::Inspecting { .. }
-            | Phase::Answered
-            | Phase::Judged { .. }
-            | Phase::RetryWait { .. }
-            | Phase::Due
-            | Phase::Waiting { .. }
-            | Phase::Settled { .. } => false,
-        };
-        Usage { busy, slot, in_flight: self.has_open_attempt() }
-    }
-
-    /// What was asked of a provider, of a person or of `reconcile`, and is not answered yet.
-    pub(crate) fn request(&self) -> Option<&Arc<Request>> {
-        match self {
-            Phase::Running { request } | Phase::Reconciling { request } => Some(request),
-            Phase::Waiting { request, .. } => request.as_ref(),
-            Phase::Pending
-            | Phase::Inspecting { .. }
-            | Phase::Answered
-            | Phase::Judged { .. }
-            | Phase::RetryWait { .. }
-            | Phase::Due
-            | Phase::Settled { .. } => None,
-        }
-    }
-
-    /// Whether an attempt was started and is not answered yet.
-    pub(crate) fn has_open_attempt(&self) -> bool {
-        match self {
-            Phase::Running { .. } => true,
-            Phase::Waiting { request, .. } => request.is_some(),
-            Phase::Pending
-            | Phase::Reconciling { .. }
-            | Phase::Inspecting { .. }
-            | Phase::Answered
-            | Phase::Judged { .. }
-            | Phase::RetryWait { .. }
-            | Phase::Due
-            | Phase::Settled { .. } => false,
-        }
-    }
-
-    /// What the inspected attempt delivered.
-    pub(crate) fn delivery(&self) -> Option<&Delivery> {
-        let Phase::Inspecting { delivery } = self else { return None };
-        delivery.as_ref()
-    }
-
-    pub(crate) fn is_settled(&self) -> bool {
-        matches!(self, Phase::Settled { .. })
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -15,8 +15,9 @@ use serde_json::Value;
 use crate::accounting::count;
 use crate::apply_error::{ApplyError, Counter};
 use crate::location::Location;
+use crate::phase::{Certainty, Phase};
 use crate::run::Run;
-use crate::state::{Cell, Certainty, Derived, Group, Node, Phase};
+use crate::state::{Cell, Derived, Group, Node};
 use crate::verdict::ITEMS_MAX;
 
 impl Run {

@@ -5,7 +5,7 @@
 
 use std::ops::Deref;
 
-use escrow_model::{Entry, Event, JOURNAL_VERSION, Millis};
+use escrow_model::{Entry, Event, Millis};
 
 use crate::run::{Effect, Run, Turn};
 use crate::state::Agenda;
@@ -25,7 +25,7 @@ impl<'run> Deciding<'run> {
 
     /// Applies an event and puts it into the turn.
     pub(crate) fn record(&mut self, event: Event) {
-        let entry = Entry { v: JOURNAL_VERSION, at: self.at, event };
+        let entry = Entry { at: self.at, event };
         self.run.apply(&entry).expect("a run decides only what can follow from its journal");
         self.turn.entries.push(entry);
     }

@@ -5,9 +5,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::location::{AttemptKey, Location};
+use crate::phase::Phase;
 use crate::request::digest_of;
 use crate::run::Run;
-use crate::state::Phase;
 use crate::turn::Deciding;
 
 /// How long an approval may be awaited.

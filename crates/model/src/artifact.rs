@@ -13,12 +13,12 @@ pub use delivery::{Delivery, DeliveryStatus, MissingArtifact, Problem, ProducedA
 pub use namespace::{folder_in_scope, folder_of};
 
 /// Everything a run must or may deliver, merged and validated before it starts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArtifactContract {
     pub expected: Vec<ExpectedArtifact>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedArtifact {
     pub id: String,
     pub location: Location,
@@ -29,18 +29,13 @@ pub struct ExpectedArtifact {
     pub min_size: u64,
     /// The file must have been made or changed during the run.
     pub fresh: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
     /// The outcome kind that the file must parse as.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Whose entry of the same id this one has replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<Source>,
     /// The check that delivers it into a folder of its own; none for what the whole run delivers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
 }
 
@@ -219,17 +214,16 @@ impl fmt::Display for ArtifactPath {
 }
 
 /// One look at where an artifact should be: what was there, or why nothing counts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct InspectedArtifact {
     pub id: String,
     pub files: Vec<SeenFile>,
     /// Set when the place could not be read as a file beneath the directory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
 }
 
 /// Why a place holds nothing that can be looked at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
     pub problem: Problem,
     pub detail: String,
@@ -242,26 +236,21 @@ impl Refused {
 }
 
 /// A file as the inspection found it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SeenFile {
     pub path: String,
     pub size: u64,
     /// Empty in the snapshot taken at the start, where only identity matters.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sha256: String,
     pub inode: u64,
     /// Nanoseconds since the epoch.
     pub changed_ns: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The parsed content, looked at only when a schema or a kind asks for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Value>,
     /// The way to a member of the content that is given twice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeated_key: Option<String>,
     /// It contains a declared secret.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_secret: bool,
 }
 

@@ -14,19 +14,14 @@ use crate::{
     ScopedCheck, SkipReason, Verdict, Warning,
 };
 
-/// The version that new entries carry.
-pub const JOURNAL_VERSION: u32 = 1;
-
 /// An event with its time, as the journal holds it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    pub v: u32,
     pub at: Millis,
     pub event: Event,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     RunStarted {
         plan: Arc<Plan>,
@@ -37,21 +32,17 @@ pub enum Event {
     /// With a scope shorter than the check's fan, the whole group of its items is skipped.
     CheckSkipped {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         reason: SkipReason,
         /// What decided it, in words.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
         detail: String,
         /// In safe mode, what would have been done.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<Box<Request>>,
     },
 
     /// The intent: committed before the provider is called.
     AttemptStarted {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         attempt: u32,
         external: bool,
@@ -61,7 +52,6 @@ pub enum Event {
     /// The provider's answer, before it is judged.
     AttemptAnswered {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         attempt: u32,
         answer: Arc<Answer>,
@@ -71,16 +61,12 @@ pub enum Event {
     /// under `assume_mode: fail`) `attempt` is 0.
     CheckJudged {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         attempt: u32,
         verdict: Verdict,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         issues: Vec<Issue>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         fault: Option<FaultClass>,
         /// A contract was broken: `schema`, `rules`, `guarantee` or `fail_if`.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         violation: bool,
         /// The verdict is settled and dependents may start; otherwise routing comes first, then `CheckSettled`
         /// or a `RoutingDone`.
@@ -95,48 +81,40 @@ pub enum Event {
     /// The verdict is settled although routing is not over: dependents may start.
     CheckSettled {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
     },
 
     RetryScheduled {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         retry: u32,
         at: Millis,
     },
     RetryDue {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
     },
 
     /// A check routes to another. The target and everything that depends on it are invalidated.
     Routed {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         block: RoutingBlock,
         by: RoutedBy,
         to: String,
         to_scope: ScopePath,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         goto_event: Option<String>,
         /// It runs something again that had run there before: it counts against the loop budget.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
     /// A routing block has nothing more to do.
     RoutingDone {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         block: RoutingBlock,
     },
     LoopBudgetExceeded {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         to: String,
         limit: u32,
@@ -145,11 +123,9 @@ pub enum Event {
     /// An issue that no verdict carries: an expression that could not be evaluated, an unknown target.
     IssueRaised {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         issue: Issue,
         /// The run fails for it, with this code.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         fails_run: Option<ReasonCode>,
     },
     WarningRaised {
@@ -158,7 +134,6 @@ pub enum Event {
 
     FaultDetected {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         class: FaultClass,
         code: IssueCode,
@@ -166,50 +141,39 @@ pub enum Event {
     /// What the fault keeps from running.
     FaultIsolated {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
     },
     RecoveryStarted {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         by: Recovery,
     },
     RecoverySucceeded {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
     },
     RecoveryExhausted {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
     },
 
     /// The check waits for a message.
     WaitStarted {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         kind: WaitKind,
         id: String,
         /// SHA-256 of the request that is to be approved or answered.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
         digest: String,
         /// Why the nested run waits, of `WaitKind::Nested`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         nested_reason: Option<ReasonCode>,
-        #[serde(default, skip_serializing_if = "String::is_empty")]
         prompt: String,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         choices: Vec<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at: Option<Millis>,
     },
     /// The effect of an attempt is unknown, and `reconcile` is asked: committed before its command runs.
     ReconcileStarted {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         attempt: u32,
         request: Arc<Request>,
@@ -217,11 +181,9 @@ pub enum Event {
     /// What `reconcile` answered, and what that means. Without a finding the effect stays unknown.
     Reconciled {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         attempt: u32,
         answer: Box<Answer>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         finding: Option<Assumption>,
         /// What decided it, in words.
         detail: String,
@@ -229,7 +191,6 @@ pub enum Event {
     MessageDelivered {
         message: Message,
         /// Why it changed nothing, when it did not.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         refused: Option<String>,
     },
     WaitExpired {
@@ -248,7 +209,6 @@ pub enum Event {
     /// else.
     RunReopened {
         places: Vec<ScopedCheck>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
     /// Nothing runs; a person must act.
@@ -259,7 +219,6 @@ pub enum Event {
     /// What a check had delivered when its provider was done, of what its `artifacts` names.
     CheckInspected {
         check: String,
-        #[serde(default, skip_serializing_if = "ScopePath::is_root")]
         scope: ScopePath,
         attempt: u32,
         delivery: Delivery,

@@ -2,26 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{InspectedArtifact, RunId};
 
 /// The facts that the plan's expressions and templates name, and no others.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// Variables of the environment that are named literally.
-    #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Absent when nothing names it; an error text when it could not be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Result<GitFacts, String>>,
     /// The expected artifacts as they were before the run.
-    #[serde(default)]
     pub before: Vec<InspectedArtifact>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitFacts {
     pub files_changed: Vec<String>,
     pub branch: Option<String>,
@@ -29,38 +25,26 @@ pub struct GitFacts {
 }
 
 /// How this run was asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
     pub run: RunId,
     /// `None`: nothing is filtered by `on`, and `event.name` is `manual`.
-    #[serde(default)]
     pub event: Option<String>,
     /// The event's payload, whose members expressions read beside `event.name`.
-    #[serde(default)]
     pub payload: Map<String, Value>,
-    #[serde(default)]
     pub inputs: Map<String, Value>,
-    #[serde(default)]
     pub only: Vec<String>,
-    #[serde(default)]
     pub tags: Vec<String>,
-    #[serde(default)]
     pub exclude_tags: Vec<String>,
-    #[serde(default)]
     pub safe_mode: bool,
     pub parallelism: u32,
-    #[serde(default)]
     pub timeout_ms: Option<u64>,
-    #[serde(default)]
     pub invocation: Option<String>,
     /// How many playbook runs this one is nested in.
-    #[serde(default)]
     pub depth: u32,
     /// The run that this one is nested in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,
     /// The file that the plan was read from: nested playbooks are looked for beside it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     pub directory: String,
     pub artifacts: String,

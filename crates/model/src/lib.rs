@@ -35,7 +35,7 @@ pub use artifact::{
     folder_in_scope, folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
-pub use event::{Entry, Event, JOURNAL_VERSION, WaitKind};
+pub use event::{Entry, Event, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
 pub use fault::{FaultClass, FaultCode, ProviderFault};
 pub use harmless::{is_harmless, turns_the_order};

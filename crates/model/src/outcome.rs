@@ -12,7 +12,7 @@ mod review;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Millis, OutcomeId, ScopePath, rfc3339};
+use crate::{OutcomeId, ScopePath};
 
 pub use card::{Block, Card, Detail, Finding, Mark, Row, Tone};
 pub use own::{is_kind_name, own_digest};
@@ -77,24 +77,6 @@ pub struct RecordedOutcome {
     /// The file that it was read from, relative to the artifact directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_path: Option<String>,
-}
-
-impl RecordedOutcome {
-    /// As `outcomes --output json` and the document of a run show it.
-    pub fn document(&self, created_at: Millis, run: Option<&str>, invocation: Option<&str>) -> Value {
-        serde_json::json!({
-            "id": self.id,
-            "kind": self.outcome.kind,
-            "name": self.name,
-            "created_at": rfc3339(created_at),
-            "passed": self.outcome.passed,
-            "summary": self.outcome.summary,
-            "content": self.outcome.content,
-            "run_id": run,
-            "invocation_id": invocation,
-            "file_path": self.file_path,
-        })
-    }
 }
 
 /// Summarises an outcome: of a registered kind by its own rules, of any other by the common ones.

@@ -10,28 +10,20 @@ use crate::{
 };
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     pub name: String,
-    #[serde(default)]
     pub inputs: Inputs,
-    #[serde(default)]
     pub env: EnvTemplates,
     /// What must never be written down, and how it is obtained.
-    #[serde(default)]
     pub secrets: Vec<Secret>,
-    #[serde(default)]
     pub artifacts: ArtifactContract,
     /// The own outcome kinds that the plan names, each with its JSON Schema.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub outcome_kinds: IndexMap<String, Value>,
     /// `routing.max_loops`; without it 10, or 8 for critical sources.
-    #[serde(default)]
     pub max_loops: Option<u32>,
-    #[serde(default)]
     pub max_parallelism: Option<u32>,
     pub safety: Safety,
-    #[serde(default)]
     pub timeout_ms: Option<u64>,
     /// In the order of the file.
     pub checks: Vec<Check>,
@@ -70,54 +62,36 @@ impl CheckIndex {
 }
 
 /// One unit of a plan, everything about it resolved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     pub name: String,
-    #[serde(rename = "type")]
     pub provider: ProviderName,
     /// Events that it listens to; empty for all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
 
-    #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Expression>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assume: Vec<Expression>,
-    #[serde(default)]
     pub assume_mode: AssumeMode,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guarantee: Vec<Expression>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_if: Option<Expression>,
     /// The ids of the artifacts that must be there as soon as its provider is done.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
     /// Its provider delivers into a folder of the check's own.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_folder: bool,
     /// The kind of outcome that its output is stored as.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 
     /// All of these, each satisfied by any of its alternatives.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Need>,
     /// These must have settled, however they did.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<CheckIndex>,
-    #[serde(rename = "forEach", default)]
     pub for_each: bool,
     /// The `forEach` checks whose items it runs for, outermost first.
-    #[serde(default)]
     pub fan: Fan,
     /// How many of its items run at once, for a `forEach` check.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
     /// Whether it starts by itself, or waits to be routed to.
     pub starts: bool,
@@ -126,38 +100,26 @@ pub struct Check {
     pub criticality_origin: CriticalityOrigin,
     /// It changes the world: `--safe-mode` skips it.
     pub mutating: bool,
-    #[serde(default)]
     pub continue_on_failure: bool,
-    #[serde(default)]
     pub idempotent: bool,
     /// How to find out whether an unknown effect has happened.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconcile: Option<Reconcile>,
-    #[serde(default)]
     pub requires_approval: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
     /// `retry_on` has `logical`.
-    #[serde(default)]
     pub retry_logical: bool,
     /// `retry_on` has `transient`; it does unless it says otherwise.
     pub retry_transient: bool,
 
-    #[serde(default, skip_serializing_if = "Routing::is_empty")]
     pub on_success: Routing,
-    #[serde(default, skip_serializing_if = "Routing::is_empty")]
     pub on_fail: Routing,
-    #[serde(default, skip_serializing_if = "Routing::is_empty")]
     pub on_finish: Routing,
 
     pub timeout_ms: u64,
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub env: EnvTemplates,
     /// The declared secrets that its provider is given, by name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
     /// The provider's own keys.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub fields: IndexMap<String, Field>,
 }
 
@@ -174,15 +136,12 @@ impl Check {
 
 /// A command that looks whether an effect happened, and how its answer is read. Without an expression it says so
 /// itself: it prints `done`, `failed` or `retry`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Reconcile {
     /// As the `exec` of a command.
     pub exec: Field,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done: Option<Expression>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<Expression>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Expression>,
     pub timeout_ms: u64,
 }
@@ -200,8 +159,7 @@ impl Reconcile {
 }
 
 /// One of these must be satisfied.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     pub any_of: Vec<CheckIndex>,
 }
@@ -269,8 +227,7 @@ pub enum CriticalityOrigin {
 }
 
 /// The value of a provider's key, ready to be rendered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Field {
     Text(Text),
     Texts(Vec<Text>),
@@ -282,8 +239,7 @@ pub enum Field {
 }
 
 /// A value whose strings are templates.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
     Leaf(Value),
     Text(Text),
@@ -295,15 +251,11 @@ pub enum Tree {
 pub type Inputs = IndexMap<String, Input>;
 
 /// A declared input of a playbook.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Input {
-    #[serde(rename = "type")]
     pub kind: InputKind,
-    #[serde(default)]
     pub default: Option<Value>,
-    #[serde(default)]
     pub required: bool,
-    #[serde(default)]
     pub description: String,
 }
 

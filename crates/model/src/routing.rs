@@ -7,19 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::{Block, Check, CheckIndex, Expression};
 
 /// One of `on_success`, `on_fail`, `on_finish`. Order: `run`, `run_js`, retry, transitions, `goto_js`, `goto`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Routing {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub run: Vec<CheckIndex>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_js: Option<Block>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transitions: Vec<Transition>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goto_js: Option<Block>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goto: Option<CheckIndex>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goto_event: Option<String>,
 }
 
@@ -123,22 +117,21 @@ impl fmt::Display for Recovery {
 }
 
 /// The first whose `when` holds is taken; `to: null` stops.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
     pub when: Expression,
     pub to: Option<CheckIndex>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goto_event: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// Retries after the first attempt.
     pub max: u32,
     pub backoff: Backoff,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     pub mode: BackoffMode,
     pub delay_ms: u64,

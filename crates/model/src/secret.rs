@@ -1,9 +1,7 @@
 //! How a secret is obtained. Never what it is: a plan is journaled.
 
-use serde::{Deserialize, Serialize};
-
 /// A declared secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
     /// The environment variable under which a check that asks for it finds it.
     pub name: String,
@@ -21,8 +19,7 @@ impl Secret {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
     /// A variable of the environment that Escrow was started with.
     Env(String),

@@ -11,7 +11,7 @@
 //! run: `escrow_engine` does, and this crate carries it out. Two seams make it testable: [`ProviderWorld`] is the
 //! supervisor's view of the outside, [`Host`] begins the runs that checks nest.
 //!
-//! **Invariant:** commit, then act. Nothing here blocks the thread of a drive; `block_on` does not occur.
+//! **Invariant:** commit, then act. Nothing blocks the thread of a drive: stores, git and secret commands are awaited.
 
 pub mod agents;
 pub mod callbacks;

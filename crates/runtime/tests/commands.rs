@@ -354,7 +354,7 @@ fn a_missing_directory_is_named() {
     let mut room = Room::shell("true");
     room.attempt.directory = room.path().join("gone");
     let message = fault(&room.run()).message.clone();
-    assert!(message.contains("/gone` is not there"), "{message}");
+    assert!(message.contains("/gone` does not exist"), "{message}");
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn outside_a_repository_there_are_no_facts() {
     let problem = facts(folder.path()).unwrap_err();
     assert!(problem.contains("not a git repository"), "{problem}");
     let problem = facts(&folder.path().join("gone")).unwrap_err();
-    assert!(problem.contains("is not there"), "{problem}");
+    assert!(problem.contains("does not exist"), "{problem}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use escrow_model::{
     Criticality, Ending, Entry, Event, Message, Plan, ProviderName, ScopedCheck, Verdict, WaitKind,
 };
 use escrow_store::{MessageId, Verification};
-use escrow_testkit::{Invariants, Options, RandomAnswers, Stage};
+use escrow_testkit::{Invariants, Options, RandomAnswers, Stage, document};
 use serde_json::{Value, json};
 
 use crate::case::Case;
@@ -215,9 +215,9 @@ fn outcome(stage: &Stage<RandomAnswers>) -> Value {
     outcome_of(&stage.run)
 }
 
-/// Where everything stands, without times and without the settings in which things failed.
+/// Where everything stands, without times and without the order in which things failed.
 fn outcome_of(run: &Run) -> Value {
-    let document = run.document();
+    let document = document(run);
     let mut checks = document["checks"].clone();
     for check in checks.as_object_mut().into_iter().flatten().map(|(_, check)| check) {
         if let Some(items) = check["items"].as_array_mut() {

@@ -131,8 +131,7 @@ impl RunJournal {
 }
 
 fn drafts(entries: &[Entry]) -> Result<Vec<Vec<u8>>, StoreError> {
-    let unwritable = |error| StoreError::new(StoreErrorKind::Internal, format!("not JSON: {error}"));
-    entries.iter().map(|entry| serde_json::to_vec(entry).map_err(unwritable)).collect()
+    entries.iter().map(escrow_store::encode_entry).collect()
 }
 
 impl Memory {
@@ -285,6 +284,5 @@ impl StoreBackend for Memory {
 }
 
 pub(crate) fn decode(stored: &StoredEntry) -> Result<Entry, StoreError> {
-    serde_json::from_slice(&stored.bytes)
-        .map_err(|error| StoreError::new(StoreErrorKind::Corrupt, format!("entry {}: {error}", stored.seq)))
+    escrow_store::decode_entry(&stored.bytes)
 }

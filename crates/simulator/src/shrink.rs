@@ -86,7 +86,7 @@ pub(crate) fn report(case: &Case, played: &Played) -> String {
         for (entry, seq) in journal.iter().zip(1..) {
             let line = match &entry.event {
                 Event::RunStarted { .. } => "\"run_started\"".to_owned(),
-                event => serde_json::to_string(event).unwrap_or_default(),
+                event => format!("{event:?}"),
             };
             let _ = writeln!(text, "  {seq:>4} {} {line}", entry.at);
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use escrow_model::{Entry, Event, Facts, JOURNAL_VERSION, Plan, RunId, RunOptions};
+use escrow_model::{Entry, Event, Facts, Plan, RunId, RunOptions};
 use escrow_store::{
     Commit, Committed, Created, Durability, Holder, Lease, Mode, NewRun, RunFilter, Store, Watch,
 };
@@ -112,15 +112,14 @@ struct Tenant<'a> {
 impl Tenant<'_> {
     fn start(store: &Store, number: u64) -> Outcome<Tenant<'_>> {
         let run = RunId::new(1_000, number);
-        let plan: Plan =
-            serde_json::from_value(json!({"name": "measure", "safety": "standard", "checks": []}))?;
-        let options: RunOptions = serde_json::from_value(
-            json!({"run": run, "parallelism": 1, "directory": "/", "artifacts": "/artifacts"}),
+        let plan: Plan = escrow_store::read_plan(
+            json!({"name": "measure", "safety": "standard", "artifacts": {"expected": []}, "checks": []}),
         )?;
+        let options = RunOptions::new(run.clone(), "/", "/artifacts");
         let facts = Arc::new(Facts::default());
         let event = Event::RunStarted { plan: plan.into(), options: options.into(), facts };
         let holder = Holder { pid: 1, host: "here".into(), boot_id: "boot".into(), process_started: 1 };
-        let entries = [Entry { v: JOURNAL_VERSION, at: 1_000, event }];
+        let entries = [Entry { at: 1_000, event }];
         let new = NewRun { run: &run, holder: &holder, entries: &entries, durability: Durability::Grouped };
         match store.create_run(new)? {
             Created::Done { lease, seq } => Ok(Tenant { store, lease, seq }),
@@ -134,7 +133,7 @@ impl Tenant<'_> {
             key: "text".into(),
             value: Some("x".repeat(200).into()),
         };
-        let entries = vec![Entry { v: JOURNAL_VERSION, at: 1_000, event }; count];
+        let entries = vec![Entry { at: 1_000, event }; count];
         let commit = Commit {
             lease: &self.lease,
             expected_seq: self.seq,

@@ -1,10 +1,10 @@
 //! Entries as they are stored: the bytes that were hashed, and their position.
 
-use escrow_model::{Entry, JOURNAL_VERSION, RunId};
-use serde::Deserialize;
+use escrow_model::{Entry, RunId};
 
 use crate::chain::Hash;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::persisted::{self, FORMAT, RecordError};
 
 /// An entry as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,22 +30,16 @@ impl FeedEntry {
     }
 }
 
-/// Reads an entry back, whatever version of Escrow wrote it, as long as this one knows that version.
+/// Reads an entry back, whatever format it has, as long as this Escrow knows that format.
 pub(crate) fn decode(run: &str, seq: u64, bytes: &[u8]) -> Result<Entry, StoreError> {
-    #[derive(Deserialize)]
-    struct Versioned {
-        v: u32,
-    }
-    serde_json::from_slice::<Entry>(bytes).ok().filter(|entry| entry.v == JOURNAL_VERSION).ok_or_else(|| {
-        match serde_json::from_slice::<Versioned>(bytes) {
-            Ok(Versioned { v }) if v != JOURNAL_VERSION => StoreError::new(
-                StoreErrorKind::NewerVersion { found: v, known: JOURNAL_VERSION },
-                format!("entry {seq} of `{run}` has version {v}, this Escrow knows {JOURNAL_VERSION}"),
-            ),
-            Ok(_) | Err(_) => StoreError::new(
-                StoreErrorKind::Corrupt,
-                format!("entry {seq} of `{run}` is not what Escrow writes"),
-            ),
-        }
+    persisted::decode(bytes).map_err(|error| match error {
+        RecordError::Format { found } => StoreError::new(
+            StoreErrorKind::NewerVersion { found: u32::try_from(found).unwrap_or(u32::MAX), known: FORMAT },
+            format!("entry {seq} of `{run}`: {error}"),
+        ),
+        RecordError::Json(_) | RecordError::Restore(_) => StoreError::new(
+            StoreErrorKind::Corrupt,
+            format!("entry {seq} of `{run}` cannot be read: {error}"),
+        ),
     })
 }

@@ -35,6 +35,10 @@ pub enum StoreErrorKind {
         found: u32,
         known: u32,
     },
+    /// Written before the first release, in a form that no release reads.
+    Unreleased {
+        found: u32,
+    },
     /// Written by an older Escrow, and opened only for reading.
     OlderVersion {
         found: u32,
@@ -84,6 +88,9 @@ impl StoreError {
             }
             StoreErrorKind::NotADatabase | StoreErrorKind::Foreign => {
                 "move the file away, or choose another directory with `--state`"
+            }
+            StoreErrorKind::Unreleased { .. } => {
+                "move the file away, or choose another directory with `--state`; the file was not changed"
             }
             StoreErrorKind::NewerVersion { .. } => {
                 "use the newer Escrow that wrote it; the file was not changed"

@@ -14,13 +14,13 @@
 //! the disk itself failed during the sync; repeating it then answers [`Committed::AlreadyDone`] or does it.
 //!
 //! ```
-//! # use escrow_model::{Entry, Event, JOURNAL_VERSION, RunId};
+//! # use escrow_model::{Entry, Event, RunId};
 //! # use escrow_store::{Commit, Committed, Created, Durability, Holder, Mode, NewRun, Store};
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("escrow.db");
 //! # let run = RunId::new(1_700_000_000_000, 42);
 //! # let holder = Holder { pid: 1, host: "here".into(), boot_id: "b".into(), process_started: 1 };
-//! # let entry = |event| Entry { v: JOURNAL_VERSION, at: 1_700_000_000_000, event };
+//! # let entry = |event| Entry { at: 1_700_000_000_000, event };
 //! let store = Store::open(&path, Mode::Write)?;
 //! let new = NewRun { run: &run, holder: &holder, entries: &[], durability: Durability::Grouped };
 //! let Created::Done { lease, seq } = store.create_run(new)? else { panic!("an id is used once") };
@@ -50,6 +50,7 @@ mod journal;
 mod lease;
 mod message;
 mod outcome;
+mod persisted;
 mod queries;
 mod records;
 mod run;
@@ -72,6 +73,7 @@ pub use watch::Watch;
 pub use chain::Hash;
 pub use entry::{FeedEntry, StoredEntry};
 pub use import::Imported;
+pub use persisted::{decode_entry, encode_entry, entry_document, plan_document, read_entry, read_plan};
 pub use verify::{Break, Verification, verify_entries};
 
 pub use attention::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Subject};

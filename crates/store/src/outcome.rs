@@ -13,14 +13,6 @@ pub struct OutcomeRow {
     pub outcome: RecordedOutcome,
 }
 
-impl OutcomeRow {
-    /// As `outcomes --output json` shows it.
-    pub fn document(&self) -> serde_json::Value {
-        let run = self.run_id.as_ref().map(RunId::as_str);
-        self.outcome.document(self.created_at, run, self.invocation_id.as_deref())
-    }
-}
-
 /// Which outcomes to list; the default lists all.
 #[derive(Clone, Debug, Default)]
 pub struct OutcomeFilter {

@@ -6,7 +6,7 @@ use escrow_engine::Run;
 use escrow_model::{Entry, Plan};
 use serde_json::Value;
 
-use crate::{Options, Script, Stage, plan, state, timeline};
+use crate::{Options, Script, Stage, document, plan, state, timeline};
 
 /// A run that was played to its end, or to a wait.
 pub struct Played {
@@ -18,7 +18,7 @@ pub struct Played {
 
 impl Played {
     pub fn document(&self) -> Value {
-        self.run.document()
+        document(&self.run)
     }
 
     /// One check of the document.

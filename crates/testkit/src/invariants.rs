@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Assumption, CheckIndex, Criticality, Ending, Entry, Event, Message, Plan, ScopePath, ScopedCheck,
-    Verdict, WaitKind,
+    Assumption, CheckIndex, CheckStatus, Criticality, Ending, Entry, Event, Message, Plan, ScopePath,
+    ScopedCheck, Verdict, WaitKind,
 };
-use serde_json::Value;
 
 /// Reads a journal from its beginning and panics at the first broken invariant.
 #[derive(Default)]
@@ -186,10 +185,8 @@ impl Invariants {
     }
 
     fn statuses_are_of_last_attempts(&self, plan: &Plan, run: &Run) {
-        let document = run.document();
-        let checks = &document["checks"];
-        for check in &plan.checks {
-            let shown = &checks[&check.name];
+        for shown in run.check_reports() {
+            let check = plan.check(shown.index);
             let of_check: BTreeMap<&ScopePath, &u32> = self
                 .attempts
                 .iter()
@@ -197,18 +194,21 @@ impl Invariants {
                 .map(|(at, attempts)| (&at.scope, attempts))
                 .collect();
             let total: u32 = of_check.values().copied().sum();
-            assert_eq!(shown["runs"], Value::from(total), "runs of {}", check.name);
+            assert_eq!(shown.runs, total, "runs of {}", check.name);
             if !check.fan.is_empty() || !run.status().is_terminal() {
                 continue;
             }
             let location = ScopedCheck::new(&check.name, &ScopePath::root());
             let expected = match self.verdicts.get(&location) {
-                Some(Verdict::Succeeded) => "succeeded",
-                Some(Verdict::Failed) => "failed",
-                None => "skipped",
+                Some(Verdict::Succeeded) => CheckStatus::Succeeded,
+                Some(Verdict::Failed) => CheckStatus::Failed,
+                None => CheckStatus::Skipped,
             };
-            let status = shown["status"].as_str().unwrap_or_default();
-            assert!(status == expected || status == "unknown", "{} is {status}, not {expected}", check.name);
+            let (name, status) = (shown.name, shown.status);
+            assert!(
+                status == expected || status == CheckStatus::Unknown,
+                "{name} is {status:?}, not {expected:?}"
+            );
         }
     }
 }

@@ -9,6 +9,7 @@
 
 mod catalog;
 mod checks;
+mod document;
 mod invariants;
 mod plan;
 mod random_answers;
@@ -20,6 +21,7 @@ mod timeline;
 
 pub use catalog::catalog;
 pub use checks::{Played, check, play, tells};
+pub use document::document;
 pub use invariants::Invariants;
 pub use plan::{NestedPlans, plan, try_plan, try_plan_nesting, yaml};
 pub use random_answers::RandomAnswers;

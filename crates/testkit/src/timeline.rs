@@ -1,7 +1,7 @@
 //! A journal as short lines that read like a timeline, and a run as a table of where its checks stand.
 
 use escrow_engine::Run;
-use escrow_model::{Entry, Event, Issue, Message, ScopePath, Verdict, WaitKind};
+use escrow_model::{CheckStatus, Entry, Event, Issue, Message, SkipReason, Verdict, WaitKind};
 use serde_json::Value;
 
 /// Kinds of lines that are told only to those who ask: a test names one to see all of its kind.
@@ -114,18 +114,16 @@ fn rules(issues: &[Issue]) -> String {
 
 /// Where every check stands at last: `name status xRUNS reason-or-issues`, items below it, then the run.
 pub fn state(run: &Run) -> Vec<String> {
-    let document = run.document();
     let mut lines = Vec::new();
-    for (name, check) in document["checks"].as_object().into_iter().flatten() {
-        lines.push(format!("{name} {}", standing(check)));
-        for item in check["items"].as_array().into_iter().flatten() {
-            let indices = item["scope"].as_array().into_iter().flatten();
-            let scope = ScopePath::new(
-                indices
-                    .filter_map(|step| step["index"].as_u64().and_then(|index| u32::try_from(index).ok()))
-                    .collect(),
-            );
-            lines.push(format!("{name}{scope} {}", standing(item)));
+    for check in run.check_reports() {
+        let mut line = format!("{} {}", check.name, standing(check.status, check.runs, check.skip_reason));
+        for issue in &check.issues {
+            line.push_str(&format!(" {}", issue.code.text()));
+        }
+        lines.push(line);
+        for item in run.item_reports(check.index).filter(|_| check.has_items) {
+            let standing = standing(item.status, item.runs, item.skip_reason);
+            lines.push(format!("{}{} {standing}", check.name, item.scope));
         }
     }
     let reason = run.reason().map_or("running", |reason| reason.code.as_str());
@@ -133,14 +131,7 @@ pub fn state(run: &Run) -> Vec<String> {
     lines
 }
 
-fn standing(check: &Value) -> String {
-    let status = check["status"].as_str().unwrap_or_default();
-    let mut line = format!("{status} x{}", check["runs"]);
-    if let Some(reason) = check["skip_reason"].as_str() {
-        line.push_str(&format!(" {reason}"));
-    }
-    for issue in check["issues"].as_array().into_iter().flatten() {
-        line.push_str(&format!(" {}", issue["rule_id"].as_str().unwrap_or_default()));
-    }
-    line
+fn standing(status: CheckStatus, runs: u32, skip_reason: Option<SkipReason>) -> String {
+    let reason = skip_reason.map(|reason| format!(" {}", reason.as_str())).unwrap_or_default();
+    format!("{} x{runs}{reason}", status.as_str())
 }

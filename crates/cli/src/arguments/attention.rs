@@ -63,7 +63,7 @@ pub(crate) enum InvocationAction {
     Show(InvocationShow),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct InvocationStart {
     /// A name for the invocation
     #[arg(long, value_name = "TEXT")]

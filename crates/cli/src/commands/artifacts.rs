@@ -1,40 +1,49 @@
 //! `escrow artifacts`: what a run promised and delivered, and the delivered bytes themselves.
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
-use anyhow::Result;
+use escrow_app::artifacts::{self, IfChanged};
+use escrow_app::runs::replay;
+use escrow_app::{App, Error};
 use escrow_engine::Run;
 use escrow_model::{ExpectedArtifact, ProducedArtifact, rfc3339};
-use escrow_runtime::inspection::{OpenedFile, open_beneath};
 use serde::Serialize;
 use serde_json::json;
 
-use super::runs::replay;
 use crate::arguments::{ArtifactsArguments, Output, Shared};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::{Table, Ui, bytes_words, printable};
 
-pub(crate) fn artifacts(arguments: &ArtifactsArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
-    let state = StateDirectory::find(shared.state.as_deref())?;
-    let store = state.read()?;
-    let row = store.run(&arguments.run).map_err(Failure::from)?;
-    let run = replay(&store, &row)?;
-    let shelf = Shelf { directory: directory(&run, &state), run: &run };
+pub(crate) async fn artifacts(
+    arguments: &ArtifactsArguments,
+    shared: &Shared,
+    ui: &Ui,
+) -> Result<Exit, Error> {
+    let app = session::app(shared, ui)?;
     match &arguments.get {
-        Some(wanted) => shelf.fetch(wanted, arguments, ui)?,
-        None => shelf.list(ui),
+        Some(wanted) => fetch(wanted, arguments, &app, ui).await?,
+        None => {
+            let queries = app.queries()?;
+            let run = replay(&*queries, &queries.run(&arguments.run).await?).await?;
+            Shelf { directory: artifacts::directory(&run, app.state()), run: &run }.list(ui);
+        }
     }
     Ok(Exit::Completed)
 }
 
-/// Where the files are: for a run that was imported, not where they were when it ran.
-fn directory(run: &Run, state: &StateDirectory) -> PathBuf {
-    let then = PathBuf::from(&run.options().artifacts);
-    if then.is_dir() { then } else { state.artifacts(&run.options().run) }
+async fn fetch(wanted: &str, arguments: &ArtifactsArguments, app: &App, ui: &Ui) -> Result<(), Error> {
+    let if_changed = if arguments.changed { IfChanged::Fetch } else { IfChanged::Refuse };
+    let mut fetched = artifacts::fetch(app, &arguments.run, wanted, if_changed).await?;
+    let Some(to) = &arguments.to else { return fetched.copy_to(&mut io::stdout().lock()) };
+    fetched.save(to)?;
+    let (file, copied) = (&fetched.artifact, &fetched.sha256);
+    ui.say(&format!("{} → {}  {copied}", file.path, to.display()));
+    ui.data_if_machine(
+        &json!({ "artifact": { "id": file.id, "path": file.path, "sha256": copied, "to": to } }),
+    );
+    Ok(())
 }
 
 /// One expected artifact, or one file of it.
@@ -105,7 +114,7 @@ impl Shelf<'_> {
             path: file.path.clone(),
             size: Some(file.size),
             sha256: Some(file.sha256.clone()),
-            now: Some(match self.open(&file.path) {
+            now: Some(match artifacts::open(&self.directory, &file.path) {
                 Ok(mut opened) => match opened.copy(&mut io::sink()) {
                     Ok((_, digest)) if digest == file.sha256 => "unchanged",
                     Ok(_) | Err(_) => "changed",
@@ -124,15 +133,6 @@ impl Shelf<'_> {
                 // A pattern that may match nothing, and did.
                 None => Row::of(expected, "delivered", "no files".to_owned()),
             },
-        }
-    }
-
-    fn open(&self, path: &str) -> Result<OpenedFile, Failure> {
-        let place = || self.directory.join(path).display().to_string();
-        match open_beneath(&self.directory, path) {
-            Ok(Some(file)) => Ok(file),
-            Ok(None) => Err(Failure::world("gone", format!("`{}` no longer exists", place()))),
-            Err(problem) => Err(Failure::world("unreadable", format!("`{}`: {problem}", place()))),
         }
     }
 
@@ -170,78 +170,7 @@ impl Shelf<'_> {
         }
         format!("{}\n{}", self.directory.display(), table.render())
     }
-
-    fn fetch(&self, wanted: &str, arguments: &ArtifactsArguments, ui: &Ui) -> Result<(), Failure> {
-        let file = self.find(wanted)?;
-        let mut opened = self.open(&file.path)?;
-        let (_, digest) = opened.copy(&mut io::sink()).map_err(|error| unreadable(&file.path, &error))?;
-        if digest != file.sha256 && !arguments.changed {
-            let message = format!("`{}` has changed since it was verified", file.path);
-            return Err(Failure::person("changed", message).help("`--changed` fetches it as it is now"));
-        }
-        let copied = match &arguments.to {
-            None => opened.copy(&mut io::stdout().lock()).map(|(_, copied)| copied),
-            Some(to) => save(&mut opened, to),
-        };
-        let copied = copied.map_err(|error| match &arguments.to {
-            Some(to) => Failure::world("unwritable", format!("cannot write `{}`: {error}", to.display())),
-            None => Failure::world("unwritable", format!("cannot write: {error}")),
-        })?;
-        if copied != digest {
-            return Err(Failure::world("changed", format!("`{}` changed while it was fetched", file.path)));
-        }
-        if let Some(to) = &arguments.to {
-            ui.say(&format!("{} → {}  {copied}", file.path, to.display()));
-            ui.data_if_machine(
-                &json!({ "artifact": { "id": file.id, "path": file.path, "sha256": copied, "to": to } }),
-            );
-        }
-        Ok(())
-    }
-
-    /// By id, by path, or by the beginning of a digest.
-    fn find(&self, wanted: &str) -> Result<&ProducedArtifact, Failure> {
-        let is_digest = wanted.len() >= DIGEST_CHARS_MIN && wanted.chars().all(|c| c.is_ascii_hexdigit());
-        let digest = wanted.to_ascii_lowercase();
-        let ways: [&dyn Fn(&ProducedArtifact) -> bool; 3] =
-            [&|file| file.id == wanted, &|file| file.path == wanted, &|file| {
-                is_digest && file.sha256.starts_with(&digest)
-            }];
-        for way in ways {
-            let found: Vec<&ProducedArtifact> = self.produced().filter(|file| way(file)).collect();
-            match found.as_slice() {
-                [] => {}
-                // Two files with one digest hold the same bytes.
-                [first, rest @ ..] if rest.iter().all(|other| other.sha256 == first.sha256) => {
-                    return Ok(first);
-                }
-                [..] => {
-                    let paths: Vec<String> = found.iter().map(|file| format!("`{}`", file.path)).collect();
-                    let message = format!("`{wanted}` matches {} files", found.len());
-                    let help = format!("fetch one by its path: {}", paths.join(", "));
-                    return Err(Failure::author("ambiguous_artifact", message).help(help));
-                }
-            }
-        }
-        Err(self.not_there(wanted))
-    }
-
-    fn not_there(&self, wanted: &str) -> Failure {
-        if let Some(missing) = self.run.delivery().and_then(|delivery| delivery.missing(wanted)) {
-            return Failure::author("not_delivered", format!("it was not delivered: {}", missing.in_words()));
-        }
-        let ids: Vec<String> = self.produced().map(|file| format!("`{}`", file.id)).collect();
-        let help = match ids.as_slice() {
-            [] => "the run delivered nothing".to_owned(),
-            ids => format!("it delivered {}", ids.join(", ")),
-        };
-        let message = format!("run `{}` delivered no artifact `{wanted}`", self.run.options().run);
-        Failure::author("unknown_artifact", message).help(help)
-    }
 }
-
-/// A shorter beginning of a digest may be a word.
-const DIGEST_CHARS_MIN: usize = 8;
 
 impl Row {
     fn of(expected: &ExpectedArtifact, status: &'static str, detail: String) -> Row {
@@ -259,24 +188,4 @@ impl Row {
             now: None,
         }
     }
-}
-
-/// ReferenceResolver its place first, so that a file that is there is replaced whole or not at all.
-fn save(opened: &mut OpenedFile, to: &Path) -> io::Result<String> {
-    let name = to.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let beside = to.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
-    let written = fs::File::create_new(&beside).and_then(|mut file| {
-        let (_, digest) = opened.copy(&mut file)?;
-        file.flush()?;
-        fs::rename(&beside, to)?;
-        Ok(digest)
-    });
-    if written.is_err() {
-        drop(fs::remove_file(&beside));
-    }
-    written
-}
-
-fn unreadable(path: &str, error: &io::Error) -> Failure {
-    Failure::world("unreadable", format!("cannot read `{path}`: {error}"))
 }

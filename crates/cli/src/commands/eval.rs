@@ -4,28 +4,27 @@ use std::fs;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use anyhow::Result;
+use escrow_app::Error;
 use escrow_expr::{Budget, JsonScope, Program, answer_line};
 use serde_json::{Value, json};
 
 use crate::arguments::{EvalArguments, Output};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::Ui;
 
 /// A line of a batch may be this long.
 const LINE_BYTES_MAX: usize = 64 << 20;
 
-pub(crate) fn eval(arguments: &EvalArguments, ui: &Ui) -> Result<Exit> {
+pub(crate) fn eval(arguments: &EvalArguments, ui: &Ui) -> Result<Exit, Error> {
     if arguments.batch {
-        return Ok(batch()?);
+        return batch();
     }
     let source = arguments.expression.as_deref().unwrap_or_default();
     let context = arguments.context.as_deref().map_or_else(|| Ok(json!({})), read_context)?;
     let program = if arguments.block { Program::block(source) } else { Program::expression(source) };
     let program = program.map_err(|error| {
         let pointer = format!("{source}\n{}^", " ".repeat(source[..error.span.start].chars().count()));
-        let failure = Failure::author("syntax", format!("{}\n{pointer}", error.message));
+        let failure = Error::author("syntax", format!("{}\n{pointer}", error.message));
         match error.help {
             Some(help) => failure.help(help),
             None => failure,
@@ -58,22 +57,22 @@ pub(crate) fn eval(arguments: &EvalArguments, ui: &Ui) -> Result<Exit> {
     }
 }
 
-fn read_context(path: &Path) -> Result<Value, Failure> {
+fn read_context(path: &Path) -> Result<Value, Error> {
     let file = path.display();
     let text = fs::read_to_string(path)
-        .map_err(|error| Failure::author("bad_context", format!("cannot read `{file}`: {error}")))?;
+        .map_err(|error| Error::author("bad_context", format!("cannot read `{file}`: {error}")))?;
     let value: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::author("bad_context", format!("`{file}` is not JSON: {error}")))?;
+        .map_err(|error| Error::author("bad_context", format!("`{file}` is not JSON: {error}")))?;
     if value.is_object() {
         Ok(value)
     } else {
-        Err(Failure::author("bad_context", format!("`{file}` is not an object")))
+        Err(Error::author("bad_context", format!("`{file}` is not an object")))
     }
 }
 
 /// One answer per line, in order. A line that cannot be read gets an error and the next one its turn.
-fn batch() -> Result<Exit, Failure> {
-    let broken = |error: io::Error| Failure::world("io", error.to_string());
+fn batch() -> Result<Exit, Error> {
+    let broken = |error: io::Error| Error::world("io", error.to_string());
     let mut input = io::stdin().lock();
     let mut output = io::BufWriter::new(io::stdout().lock());
     let mut line = Vec::new();

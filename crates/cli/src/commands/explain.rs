@@ -1,35 +1,34 @@
 //! `escrow explain`: why a run or a check came to what it came to; or what a code means.
 
-use anyhow::Result;
+use escrow_app::Error;
+use escrow_app::runs::entries;
 use escrow_engine::{ExplainError, Question};
 use escrow_model::ScopePath;
 use serde_json::json;
 
-use super::runs::entries;
 use crate::arguments::{ExplainArguments, Output, Shared};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::pages;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::{Ui, show_account};
 
-pub(crate) fn explain(arguments: &ExplainArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
+pub(crate) async fn explain(arguments: &ExplainArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     if is_code(&arguments.subject) {
         return explain_code(&arguments.subject, ui);
     }
-    let store = StateDirectory::find(shared.state.as_deref())?.read()?;
-    let row = store.run(&arguments.subject).map_err(|error| {
-        let failure = Failure::from(error);
+    let queries = session::app(shared, ui)?.queries()?;
+    let row = queries.run(&arguments.subject).await.map_err(|error| {
+        let failure = Error::from(error);
         failure.help("`escrow runs` lists runs; codes look like `E0102` or `run.failed.missing_artifact`")
     })?;
     let question = arguments.check.as_deref().map(read_question).transpose()?;
-    let journal = entries(&store, &row)?;
+    let journal = entries(&*queries, &row).await?;
     let account = escrow_engine::explain(&journal, question.as_ref()).map_err(|error| match error {
         ExplainError::Replay(error) => {
-            Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
+            Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
         }
         ExplainError::NoSuchCheck(_) | ExplainError::NoSuchItem { .. } => {
-            Failure::author("unknown_check", error.to_string())
+            Error::author("unknown_check", error.to_string())
                 .help(format!("`escrow runs show {}` lists them", row.id))
         }
     })?;
@@ -48,15 +47,14 @@ fn is_code(text: &str) -> bool {
     pages::page(text).is_some() || text.contains('.') || numbered(text)
 }
 
-fn explain_code(code: &str, ui: &Ui) -> Result<Exit> {
+fn explain_code(code: &str, ui: &Ui) -> Result<Exit, Error> {
     let Some(page) = pages::page(code) else {
-        let failure = Failure::author("unknown_code", format!("no page explains `{code}`"));
+        let failure = Error::author("unknown_code", format!("no page explains `{code}`"));
         let near = pages::codes().find(|known| known.contains(code));
         return Err(match near {
             Some(near) => failure.help(format!("did you mean `{near}`?")),
             None => failure.help("codes look like `E0102` or `run.failed.missing_artifact`"),
-        }
-        .into());
+        });
     };
     match ui.output() {
         Output::Human => ui.page(page),
@@ -66,15 +64,14 @@ fn explain_code(code: &str, ui: &Ui) -> Result<Exit> {
 }
 
 /// `review`, `review[2]`, `review[2][0]`.
-fn read_question(text: &str) -> Result<Question, Failure> {
+fn read_question(text: &str) -> Result<Question, Error> {
     let Some((check, items)) = text.split_once('[') else {
         return Ok(Question { check: text.to_owned(), scope: None });
     };
     let indices: Option<Vec<u32>> =
         items.split('[').map(|item| item.strip_suffix(']').and_then(|index| index.parse().ok())).collect();
     let indices = indices.ok_or_else(|| {
-        Failure::author("usage", format!("`{text}` is not a check or an item of one"))
-            .help("write `CHECK[2]`")
+        Error::author("usage", format!("`{text}` is not a check or an item of one")).help("write `CHECK[2]`")
     })?;
     Ok(Question { check: check.to_owned(), scope: Some(ScopePath::new(indices)) })
 }

@@ -4,53 +4,42 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use anyhow::Result;
-use escrow_model::{Event, ScopePath};
+use escrow_app::timeline::{CheckScope, RunStart, Timeline, What};
+use escrow_app::{Error, runs};
+use escrow_store::RunRow;
 use serde_json::{Value, json};
 
 use crate::arguments::{LogsArguments, Output, Shared};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::Ui;
 
-pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
-    let state = StateDirectory::find(shared.state.as_deref())?;
-    let store = state.read()?;
-    let row = store.run(&arguments.run).map_err(Failure::from)?;
-    let spool = state.spool(&row.id);
-    let entries = store.entries(&row.id, 0).map_err(Failure::from)?;
-    let mut known = false;
+pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let app = session::app(shared, ui)?;
+    let queries = app.queries()?;
+    let row = queries.run(&arguments.run).await?;
+    let spool = app.state().spool(&row.id);
+    let entries = runs::entries(&*queries, &row).await?;
     let mut documents = Vec::new();
     let mut out = io::stdout().lock();
-    for (_, entry) in &entries {
-        match &entry.event {
-            Event::RunStarted { plan, .. } => {
-                // `each[2]` is an item of `each`.
-                let is_known = |name: &String| plan.find(name.split('[').next().unwrap_or(name)).is_some();
-                known = arguments.check.as_ref().is_none_or(is_known);
-            }
-            Event::AttemptAnswered { check, scope, attempt, answer }
-                if arguments
-                    .check
-                    .as_ref()
-                    .is_none_or(|name| name == check || *name == format!("{check}{scope}")) =>
-            {
-                let printed = Attempt { check, scope, number: *attempt, answer, spool: &spool };
-                if ui.output() != Output::Human {
-                    documents.extend(printed.documents(arguments));
-                } else if !ui.is_written(printed.write(arguments, &mut out)) {
-                    return Ok(Exit::Completed); // nobody reads any more
-                }
-            }
-            _ => {}
-        }
+    let Some(start) = RunStart::of(&entries) else { return Err(unknown_check(arguments, &row)) };
+    // `each[2]` is an item of `each`.
+    let is_known = |name: &String| start.plan.find(name.split('[').next().unwrap_or(name)).is_some();
+    if !arguments.check.as_ref().is_none_or(is_known) {
+        return Err(unknown_check(arguments, &row));
     }
-    if !known {
-        let name = arguments.check.clone().unwrap_or_default();
-        return Err(
-            Failure::author("unknown_check", format!("run `{}` has no check `{name}`", row.id)).into()
-        );
+    for item in Timeline::new(start.plan).read(&entries) {
+        let What::AttemptAnswered { of, attempt, answer, .. } = item.what else { continue };
+        let is_wanted = |name: &String| name == of.check || *name == of.to_string();
+        if !arguments.check.as_ref().is_none_or(is_wanted) {
+            continue;
+        }
+        let printed = Attempt { of, number: attempt, answer, spool: &spool };
+        if ui.output() != Output::Human {
+            documents.extend(printed.documents(arguments));
+        } else if !ui.is_written(printed.write(arguments, &mut out)) {
+            return Ok(Exit::Completed); // the reader has closed the pipe
+        }
     }
     drop(out);
     match ui.output() {
@@ -67,15 +56,19 @@ pub(crate) fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Resul
     Ok(Exit::Completed)
 }
 
-/// A document holds at most so much of a stream, its end; the file has it all.
+fn unknown_check(arguments: &LogsArguments, row: &RunRow) -> Error {
+    let name = arguments.check.as_deref().unwrap_or_default();
+    Error::author("unknown_check", format!("run `{}` has no check `{name}`", row.id))
+}
+
+/// How much of the end of a stream a document holds. The file has all of it.
 const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
 
 struct Attempt<'a> {
-    check: &'a str,
-    scope: &'a ScopePath,
+    of: CheckScope<'a>,
     number: u32,
     answer: &'a escrow_model::Answer,
-    /// Where an imported run has its files: not where they were when it ran.
+    /// The files of an imported run are here, not where they were when it ran.
     spool: &'a Path,
 }
 
@@ -86,7 +79,7 @@ impl Attempt<'_> {
             // One stream of one check is wanted as it is, for pipes.
             let bare = arguments.check.is_some() && streams.len() == 1;
             if !bare && self.has(stream) {
-                writeln!(out, "── {}{} #{} {stream} ──", self.check, self.scope, self.number)?;
+                writeln!(out, "── {} #{} {stream} ──", self.of, self.number)?;
             }
             self.copy(stream, out)?;
         }
@@ -126,8 +119,8 @@ impl Attempt<'_> {
             };
             (!text.is_empty()).then(|| {
                 json!({
-                    "check": self.check,
-                    "scope": self.scope.to_string(),
+                    "check": self.of.check,
+                    "scope": self.of.scope.to_string(),
                     "attempt": self.number,
                     "stream": stream,
                     "text": text,

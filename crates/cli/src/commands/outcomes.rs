@@ -3,42 +3,40 @@
 mod add;
 mod export;
 
-use anyhow::Result;
+use escrow_app::{Error, documents};
 use escrow_model::outcome::{self, KINDS};
 use escrow_model::{Millis, rfc3339};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::outcome_kinds;
-use escrow_store::{OutcomeFilter, OutcomeRow, Store};
+use escrow_store::{OutcomeFilter, OutcomeRow, Queries};
 use serde_json::{Value, json};
 
 use crate::arguments::{OutcomesAction, OutcomesArguments, OutcomesList, OutcomesWhich, Output, Shared};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::{Table, Ui, parse_duration, printable, show_card};
 
-pub(crate) fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
-    let state = StateDirectory::find(shared.state.as_deref())?;
-    let exit = match arguments.action {
-        None => list(&arguments.list, &*state.read()?, ui),
-        Some(OutcomesAction::List(list)) => self::list(&list, &*state.read()?, ui),
-        Some(OutcomesAction::Show(which)) => show(&which.outcome, &*state.read()?, ui),
-        Some(OutcomesAction::Add(add)) => add::add(&add, &state, ui),
-        Some(OutcomesAction::Export(export)) => export::export(&export, &*state.read()?, ui),
-    };
-    Ok(exit?)
+pub(crate) async fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let app = session::app(shared, ui)?;
+    match arguments.action {
+        None => list(&arguments.list, &*app.queries()?, ui).await,
+        Some(OutcomesAction::List(list)) => self::list(&list, &*app.queries()?, ui).await,
+        Some(OutcomesAction::Show(which)) => show(&which.outcome, &*app.queries()?, ui).await,
+        Some(OutcomesAction::Add(add)) => add::add(&add, &app, ui).await,
+        Some(OutcomesAction::Export(export)) => export::export(&export, &*app.queries()?, ui).await,
+    }
 }
 
-fn list(arguments: &OutcomesList, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
-    let filter = OutcomeFilter { limit: Some(arguments.limit), ..filter(&arguments.which, store)? };
-    let rows = store.outcomes(&filter)?;
+async fn list(arguments: &OutcomesList, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+    let filter = OutcomeFilter { limit: Some(arguments.limit), ..filter(&arguments.which, queries).await? };
+    let rows = queries.outcomes(&filter).await?;
     match ui.output() {
         Output::Human => human(&rows, &filter, ui),
         Output::Json => {
-            let documents: Vec<Value> = rows.iter().map(OutcomeRow::document).collect();
+            let documents: Vec<Value> = rows.iter().map(documents::outcome).collect();
             ui.data(&json!({ "outcomes": documents }));
         }
-        Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "outcome": row.document() })))),
+        Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "outcome": documents::outcome(row) })))),
     }
     Ok(Exit::Completed)
 }
@@ -89,13 +87,13 @@ fn known_kinds() -> Vec<String> {
     KINDS.iter().map(|kind| kind.name.to_owned()).chain(own).collect()
 }
 
-fn show(name: &str, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
-    let row = find(name, store)?;
+async fn show(name: &str, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+    let row = find(name, queries).await?;
     let recorded = &row.outcome;
     let digest = outcome::digest(&recorded.outcome.kind, &recorded.outcome.content);
     let card = digest.map(|digest| digest.card);
     if ui.output() != Output::Human {
-        ui.data(&json!({ "outcome": row.document(), "card": card.ok() }));
+        ui.data(&json!({ "outcome": documents::outcome(&row), "card": card.ok() }));
         return Ok(Exit::Completed);
     }
     let paint = ui.page;
@@ -115,32 +113,34 @@ fn show(name: &str, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Completed)
 }
 
-fn find(name: &str, store: &Store) -> Result<OutcomeRow, Failure> {
+async fn find(name: &str, queries: &dyn Queries) -> Result<OutcomeRow, Error> {
     let unknown = || {
-        Failure::author("unknown_outcome", format!("no outcome is called `{name}`"))
+        Error::author("unknown_outcome", format!("no outcome is called `{name}`"))
             .help("`escrow outcomes` lists them")
     };
     if name.is_empty() {
         return Err(unknown());
     }
     let mut found = match name {
-        "last" => store.outcomes(&OutcomeFilter { limit: Some(1), ..OutcomeFilter::default() })?,
-        name => store.outcomes_named(name)?,
+        "last" => queries.outcomes(&OutcomeFilter { limit: Some(1), ..OutcomeFilter::default() }).await?,
+        name => queries.outcomes_named(name).await?,
     };
     match (found.pop(), found.is_empty()) {
         (Some(row), true) => Ok(row),
         (None, _) => Err(unknown()),
-        (Some(_), false) => Err(Failure::author("ambiguous_outcome", format!("`{name}` is ambiguous"))
-            .help("give more of the id")),
+        (Some(_), false) => {
+            Err(Error::author("ambiguous_outcome", format!("`{name}` is ambiguous"))
+                .help("give more of the id"))
+        }
     }
 }
 
 /// What the arguments ask for.
-fn filter(which: &OutcomesWhich, store: &Store) -> Result<OutcomeFilter, Failure> {
+async fn filter(which: &OutcomesWhich, queries: &dyn Queries) -> Result<OutcomeFilter, Error> {
     let since: Option<Millis> = match which.since.as_deref() {
         None => None,
         Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
-            Failure::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
+            Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
         })?)),
     };
     Ok(OutcomeFilter {
@@ -151,7 +151,10 @@ fn filter(which: &OutcomesWhich, store: &Store) -> Result<OutcomeFilter, Failure
             (false, false) => None,
         },
         since,
-        run: which.run.as_deref().map(|name| store.run(name)).transpose()?.map(|row| row.id),
+        run: match &which.run {
+            Some(name) => Some(queries.run(name).await?.id),
+            None => None,
+        },
         invocation: which.invocation.clone(),
         ..OutcomeFilter::default()
     })

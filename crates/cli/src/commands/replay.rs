@@ -2,30 +2,30 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use escrow_app::Error;
+use escrow_app::runs::entries;
+use escrow_app::timeline::RunStart;
 use escrow_engine::{Change, Comparison, compare, redecide};
-use escrow_model::{Entry, Event, Plan, PlanReads, RunStatus};
-use escrow_store::{RunFilter, RunRow, Store};
+use escrow_model::{Entry, Plan, PlanReads, RunStatus};
+use escrow_store::{Queries, RunFilter, RunRow};
 use serde_json::{Map, Value, json};
 
 use super::playbook_file;
-use super::runs::entries;
 use crate::arguments::{Output, ReplayArguments, Shared};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::{Ui, show_comparison, show_comparisons};
 
-pub(crate) fn replay(arguments: &ReplayArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
+pub(crate) async fn replay(arguments: &ReplayArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let plan = Arc::new(playbook_file::load(&arguments.with, ui)?.plan);
-    let store = StateDirectory::find(shared.state.as_deref())?.read()?;
+    let queries = session::app(shared, ui)?.queries()?;
     let rows = match (&arguments.run, arguments.last) {
-        (Some(name), _) => vec![store.run(name).map_err(Failure::from)?],
-        (None, number) => ended(&store, &plan.name, number.unwrap_or(1))?,
+        (Some(name), _) => vec![queries.run(name).await?],
+        (None, number) => ended(&*queries, &plan.name, number.unwrap_or(1)).await?,
     };
     let mut comparisons = Vec::new();
     for row in &rows {
-        let journal = entries(&store, row)?;
+        let journal = entries(&*queries, row).await?;
         comparisons.push(Replayed {
             missing: unrecorded(&journal, &plan),
             comparison: decide(row, &journal, &plan)?,
@@ -43,30 +43,27 @@ pub(crate) struct Replayed {
 }
 
 /// The newest runs of the playbook that have ended.
-fn ended(store: &Store, playbook: &str, number: u32) -> Result<Vec<RunRow>, Failure> {
+async fn ended(queries: &dyn Queries, playbook: &str, number: u32) -> Result<Vec<RunRow>, Error> {
     let filter = RunFilter { playbook: Some(playbook.to_owned()), ..RunFilter::default() };
-    let mut rows = store.runs(&filter)?;
+    let mut rows = queries.runs(&filter).await?;
     rows.retain(|row| row.status.is_terminal());
     rows.truncate(usize::try_from(number).unwrap_or(usize::MAX));
     if rows.is_empty() {
-        return Err(Failure::author("no_runs", format!("no run of playbook `{playbook}` has ended"))
+        return Err(Error::author("no_runs", format!("no run of playbook `{playbook}` has ended"))
             .help("runs are matched by the `name` in the file; `escrow runs` lists them"));
     }
     Ok(rows)
 }
 
-fn decide(row: &RunRow, journal: &[Entry], plan: &Arc<Plan>) -> Result<Comparison, Failure> {
+fn decide(row: &RunRow, journal: &[Entry], plan: &Arc<Plan>) -> Result<Comparison, Error> {
     redecide(journal, Arc::clone(plan)).and_then(|redecided| compare(journal, &redecided)).map_err(|error| {
-        Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
+        Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })
 }
 
 /// Names of the world that only the new playbook reads: they were not captured, so they are undefined here.
 fn unrecorded(journal: &[Entry], plan: &Plan) -> Vec<String> {
-    let Some(Event::RunStarted { plan: before, options, facts }) = journal.first().map(|entry| &entry.event)
-    else {
-        return Vec::new();
-    };
+    let Some(RunStart { plan: before, options, facts }) = RunStart::of(journal) else { return Vec::new() };
     let (old, new) = (PlanReads::of(before), PlanReads::of(plan));
     let mut missing: Vec<String> = new.env.difference(&old.env).map(|name| format!("env.{name}")).collect();
     if new.wants_git() && facts.git.is_none() && !options.payload.contains_key("filesChanged") {

@@ -1,98 +1,56 @@
-//! `escrow resume --all`: goes on with every run that nobody drives and that something can be done for.
+//! `escrow resume --all`: continues every run that no process drives and that can continue.
 
-use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 
-use escrow_model::{RunId, RunStatus, WaitKind};
-use escrow_runtime::entropy::now_ms;
-use escrow_store::{RunFilter, RunRow, Store};
+use escrow_app::runs::{self, Resumed};
+use escrow_app::{App, Driver, Error, documents};
+use escrow_model::{RunId, RunStatus};
 use serde_json::{Value, json};
 
-use super::resume::{Wish, drive};
-use super::runs::is_driven;
-use super::start::exit_of;
 use crate::arguments::Output;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::{Table, Ui, printable};
 
-/// One after another, oldest first. A run that cannot go on does not keep the others from it.
-pub(super) fn resume_all(state: &StateDirectory, ui: &Ui) -> Result<Exit, Failure> {
-    let abandoned = abandoned(&*state.read()?)?;
-    let mut worst = Exit::Completed;
-    let mut outcomes = Vec::new();
-    for row in abandoned {
-        // A connection each: one run's trouble with the database is not the next one's.
-        let outcome = state.write().and_then(|store| drive(&row, store, state, ui, Wish::GoOn));
-        let exit = outcome.as_ref().map_or_else(Failure::code, exit_of);
-        worst = worst.worse(exit);
-        outcomes.push(Outcome::of(&row, outcome));
-        if exit == Exit::Interrupted {
-            break;
-        }
-    }
+/// One after another, oldest first: the live views of several runs would overwrite each other.
+const HOSTED_MAX: NonZeroUsize = NonZeroUsize::MIN;
+
+pub(super) async fn resume_all(app: App, ui: &Ui) -> Result<Exit, Error> {
+    let app = Arc::new(app);
+    let driver = Driver::new(Arc::clone(&app), HOSTED_MAX);
+    session::stop_on_signals(&app);
+    let resumed = runs::resume_all(&driver).await?;
+    let exit = resumed.iter().fold(Exit::Completed, |worst, one| {
+        worst.worse(one.outcome.as_ref().map_or_else(|error| Exit::from(error.class()), Exit::of))
+    });
+    let outcomes: Vec<Outcome> = resumed.into_iter().map(Outcome::of).collect();
     tell(&outcomes, ui);
-    Ok(worst)
+    Ok(exit)
 }
 
-/// Runs that somebody drove until they were killed; and those that wait, when a message has come for them or
-/// their time is up. A nested run goes on with the one around it.
-fn abandoned(store: &Store) -> Result<Vec<RunRow>, Failure> {
-    let of = |status| store.runs(&RunFilter { status: Some(status), ..RunFilter::default() });
-    let rows: Vec<RunRow> = of(RunStatus::Running)?.into_iter().chain(of(RunStatus::Waiting)?).collect();
-    let waits = store.open_waits()?;
-    let now = now_ms();
-    let mut called: BTreeSet<String> = waits
-        .iter()
-        .filter(|wait| wait.expires_at.is_some_and(|expiry| expiry <= now))
-        .map(|wait| wait.run.to_string())
-        .collect();
-    for row in &rows {
-        if row.status == RunStatus::Running || !store.undelivered(&row.id)?.is_empty() {
-            called.insert(row.id.to_string());
-        }
-    }
-    loop {
-        let before = called.len();
-        let nested = waits.iter().filter(|wait| wait.kind == WaitKind::Nested && called.contains(&wait.id));
-        let around: Vec<String> = nested.map(|wait| wait.run.to_string()).collect();
-        called.extend(around);
-        if called.len() == before {
-            break;
-        }
-    }
-    let mut wanted = Vec::new();
-    for row in rows {
-        if row.depth == 0 && called.contains(row.id.as_str()) && !is_driven(store, &row)? {
-            wanted.push(row);
-        }
-    }
-    wanted.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(wanted)
-}
-
-/// What became of one run.
+/// How one run came to rest, or why it could not continue.
 struct Outcome {
     id: RunId,
     playbook: String,
     status: Option<RunStatus>,
-    /// Its reason, or why it could not go on.
+    /// Its reason, or the error.
     words: String,
     document: Value,
 }
 
 impl Outcome {
-    fn of(row: &RunRow, outcome: Result<escrow_engine::Run, Failure>) -> Outcome {
-        let (id, playbook) = (row.id.clone(), row.playbook.clone());
-        match outcome {
+    fn of(resumed: Resumed) -> Outcome {
+        let (id, playbook) = (resumed.row.id, resumed.row.playbook);
+        match resumed.outcome {
             Ok(run) => {
                 let words = run.reason().map(|reason| reason.code.as_str().to_owned()).unwrap_or_default();
-                let document = run.run_document();
+                let document = documents::run_summary(&run);
                 Outcome { id, playbook, status: Some(run.status()), words, document }
             }
-            Err(failure) => {
-                let words = failure.to_string();
-                let document = json!({ "id": id, "playbook": playbook, "error": words });
+            Err(error) => {
+                let words = error.to_string();
+                let document = documents::resume_failure(&id, &playbook, &words);
                 Outcome { id, playbook, status: None, words, document }
             }
         }

@@ -2,29 +2,28 @@
 
 use std::io::{self, BufRead, BufWriter, IsTerminal, Read, Write};
 
-use anyhow::Result;
+use escrow_app::{Diagnosed, Error};
 use escrow_contract::rules::RuleSet;
 use escrow_model::BrokenRule;
-use escrow_playbook::{read_rules, render};
+use escrow_playbook::read_rules;
 use escrow_runtime::playbook_file::find_rules;
 use serde_json::{Value, json};
 
 use crate::arguments::{Output, RulesAction, RulesArguments, RulesCheck};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::{Ui, count, printable};
 
 /// An item may be this long.
 const ITEM_BYTES_MAX: usize = 64 << 20;
 
-pub(crate) fn rules(arguments: &RulesArguments, ui: &Ui) -> Result<Exit> {
+pub(crate) fn rules(arguments: &RulesArguments, ui: &Ui) -> Result<Exit, Error> {
     match &arguments.action {
         RulesAction::Check(check) => Ok(self::check(check, ui)?),
     }
 }
 
-fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Failure> {
-    let rules = load(&arguments.rules, ui)?;
+fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Error> {
+    let rules = load(&arguments.rules)?;
     if io::stdin().is_terminal() {
         ui.say(&format!("{} read; pass items on stdin to judge them", count(rules.len(), "rule")));
         return Ok(Exit::Completed);
@@ -41,7 +40,7 @@ fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Failure> {
         }
     }
     if items.number == 0 {
-        return Err(Failure::author("no_item", "no item on stdin")
+        return Err(Error::author("no_item", "no item on stdin")
             .help(format!("escrow rules check {} < item.json", arguments.rules)));
     }
     desk.finish();
@@ -49,24 +48,23 @@ fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Failure> {
 }
 
 /// The rules of a file, or everything that is wrong with them.
-fn load(name: &str, ui: &Ui) -> Result<RuleSet, Failure> {
+fn load(name: &str) -> Result<RuleSet, Error> {
     let here = std::env::current_dir().unwrap_or_default();
     let nothing = || {
-        Failure::author("no_such_file", format!("rules file `{name}` not found"))
+        Error::author("no_such_file", format!("rules file `{name}` not found"))
             .help("give a path, or the name of a file in `.escrow/rules/`")
     };
     let found = find_rules(name, None, &here).ok_or_else(nothing)?;
     let text = found
         .text
-        .map_err(|why| Failure::world("unreadable", format!("cannot read `{}`: {why}", found.file)))?;
+        .map_err(|why| Error::world("unreadable", format!("cannot read `{}`: {why}", found.file)))?;
     let file = found.file.strip_prefix(&format!("{}/", here.display())).unwrap_or(&found.file).to_owned();
     let reading = read_rules(&text, &file);
-    let rendered = render(&reading.diagnostics, &text, ui.paint.is_coloured());
     let rules = reading.rules.and_then(|rules| RuleSet::compile(&rules).ok());
     rules.ok_or_else(|| {
         let message =
             format!("`{file}` has {}; nothing was judged", count(reading.diagnostics.len(), "problem"));
-        Failure::diagnosed_as("bad_rules", message, reading.diagnostics, rendered)
+        Error::author("bad_rules", message).diagnosed(Diagnosed::new(reading.diagnostics, text, &[]))
     })
 }
 
@@ -79,7 +77,7 @@ struct Items<R> {
 
 impl<R: BufRead> Items<R> {
     /// The next item, or why it is none; nothing at the end.
-    fn next(&mut self) -> Result<Option<Result<Value, String>>, Failure> {
+    fn next(&mut self) -> Result<Option<Result<Value, String>>, Error> {
         loop {
             self.line.clear();
             if self.more(true)? == 0 {
@@ -99,7 +97,7 @@ impl<R: BufRead> Items<R> {
             parsed => parsed,
         };
         if self.line.len() > ITEM_BYTES_MAX {
-            return Err(Failure::author(
+            return Err(Error::author(
                 "bad_input",
                 format!("item {} is longer than {ITEM_BYTES_MAX} bytes", self.number),
             ));
@@ -108,7 +106,7 @@ impl<R: BufRead> Items<R> {
     }
 
     /// Reads on, to the end of the line or of everything, and never more than an item may have.
-    fn more(&mut self, line: bool) -> Result<usize, Failure> {
+    fn more(&mut self, line: bool) -> Result<usize, Error> {
         let room = (ITEM_BYTES_MAX + 1).saturating_sub(self.line.len());
         let mut limited = self.input.by_ref().take(room as u64);
         let read = if line {
@@ -116,7 +114,7 @@ impl<R: BufRead> Items<R> {
         } else {
             limited.read_to_end(&mut self.line)
         };
-        read.map_err(|error| Failure::world("io", format!("cannot read stdin: {error}")))
+        read.map_err(|error| Error::world("io", format!("cannot read stdin: {error}")))
     }
 }
 

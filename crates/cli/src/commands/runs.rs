@@ -1,51 +1,50 @@
 //! `escrow runs`: what ran, newest first, and one run in full.
 
-use anyhow::Result;
-use escrow_engine::Run;
-use escrow_model::{Entry, RunStatus, rfc3339};
+use escrow_app::runs::{is_driven, parse_status, replay};
+use escrow_app::{Error, documents, invocations};
+use escrow_model::{RunStatus, rfc3339};
 use escrow_runtime::entropy::now_ms;
-use escrow_runtime::holder::liveness;
-use escrow_store::{Liveness, RunFilter, RunRow, Store};
+use escrow_store::{Queries, RunFilter};
 use serde_json::{Value, json};
 
+use super::run::named_invocation;
 use super::{export, history, override_run};
 use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared, ShowArguments};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::{Table, Ui, duration_words, parse_duration, printable, show_run, status_painted};
 
-pub(crate) fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
-    let state = StateDirectory::find(shared.state.as_deref())?;
-    let store = state.read()?;
+pub(crate) async fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let app = session::app(shared, ui)?;
     match arguments.action {
-        Some(RunsAction::Show(which)) => show(&which, &store, ui),
-        Some(RunsAction::Override(word)) => override_run::override_run(&word, &state, ui),
-        Some(RunsAction::Export(which)) => export::export(&which, &state, ui),
-        Some(RunsAction::Import(which)) => export::import(&which, &state, ui),
-        Some(RunsAction::List(list)) => self::list(&list, &store, ui),
-        None => list(&arguments.list, &store, ui),
+        Some(RunsAction::Show(which)) => show(&which, &*app.queries()?, ui).await,
+        Some(RunsAction::Override(word)) => override_run::override_run(&word, &app, ui).await,
+        Some(RunsAction::Export(which)) => export::export(&which, &app, ui).await,
+        Some(RunsAction::Import(which)) => export::import(&which, &app, ui).await,
+        Some(RunsAction::List(list)) => self::list(&list, &*app.queries()?, ui).await,
+        None => list(&arguments.list, &*app.queries()?, ui).await,
     }
 }
 
-fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit> {
+async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
     let status = arguments.status.as_deref().map(parse_status).transpose()?;
     let since = match arguments.since.as_deref() {
         None => None,
         Some(text) => Some(now_ms().saturating_sub(parse_duration(text).ok_or_else(|| {
-            Failure::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
+            Error::author("usage", format!("`--since {text}` is not a duration")).help("write e.g. `7d`")
         })?)),
     };
+    let invocation = arguments.invocation.as_deref().map(named_invocation);
     let filter = RunFilter {
         status,
         playbook: arguments.playbook.clone(),
-        invocation: super::invocation::named(arguments.invocation.as_deref(), store)?,
+        invocation: invocations::resolve(queries, invocation.as_ref()).await?,
         since,
         limit: Some(arguments.limit),
     };
-    let rows = store.runs(&filter).map_err(Failure::from)?;
+    let rows = queries.runs(&filter).await?;
     if ui.output() != Output::Human {
-        let documents: Vec<Value> = rows.iter().map(document).collect();
+        let documents: Vec<Value> = rows.iter().map(documents::run_row).collect();
         match ui.output() {
             Output::Jsonl => documents.iter().all(|run| ui.data(&json!({ "run": run }))),
             Output::Human | Output::Json => ui.data(&json!({ "runs": documents })),
@@ -80,44 +79,18 @@ fn list(arguments: &RunsList, store: &Store, ui: &Ui) -> Result<Exit> {
     Ok(Exit::Completed)
 }
 
-pub(crate) fn parse_status(text: &str) -> Result<RunStatus, Failure> {
-    RunStatus::parse(text).ok_or_else(|| {
-        let known: Vec<&str> = RunStatus::ALL.iter().map(|status| status.as_str()).collect();
-        Failure::author("usage", format!("no status is called `{text}`"))
-            .help(format!("one of {}", known.join(", ")))
-    })
-}
-
-/// The run object of a listing: the same as in the run's own document.
-pub(crate) fn document(row: &RunRow) -> Value {
-    let mut document = json!({
-        "id": row.id,
-        "playbook": row.playbook,
-        "status": row.status,
-        "reason": row.reason,
-        "invocation_id": row.invocation_id,
-        "started_at": rfc3339(row.started_at),
-        "ended_at": row.ended_at.map(rfc3339),
-        "warnings": row.warnings,
-    });
-    if let Some(overridden) = &row.overridden {
-        document["override"] = overridden.clone();
-    }
-    document
-}
-
-fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit> {
-    let row = store.run(&arguments.run).map_err(Failure::from)?;
+async fn show(arguments: &ShowArguments, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+    let row = queries.run(&arguments.run).await?;
     if arguments.history {
-        return history::of_run(&row, store, ui);
+        return history::of_run(&row, queries, ui).await;
     }
-    let run = replay(store, &row)?;
+    let run = replay(queries, &row).await?;
     if ui.output() != Output::Human {
-        ui.data(&super::run::document(&run, store));
+        ui.data(&super::run::document(&run, queries).await);
         return Ok(Exit::Completed);
     }
     let mut text = show_run(&run, ui.page);
-    if row.status == RunStatus::Running && !is_driven(store, &row)? {
+    if row.status == RunStatus::Running && !is_driven(queries, &row).await? {
         text.push_str(&format!(
             "{}  the process that drove this run is gone\n  next: escrow resume {}\n",
             ui.page.yellow("interrupted"),
@@ -126,21 +99,4 @@ fn show(arguments: &ShowArguments, store: &Store, ui: &Ui) -> Result<Exit> {
     }
     ui.page(&text);
     Ok(Exit::Completed)
-}
-
-/// Whether a live process holds the run.
-pub(crate) fn is_driven(store: &Store, row: &RunRow) -> Result<bool, Failure> {
-    Ok(store.holder(&row.id)?.is_some_and(|holder| liveness(&holder) != Liveness::Dead))
-}
-
-/// The whole journal of a run.
-pub(crate) fn entries(store: &Store, row: &RunRow) -> Result<Vec<Entry>, Failure> {
-    Ok(store.entries(&row.id, 0)?.into_iter().map(|(_, entry)| entry).collect())
-}
-
-/// A run as its journal tells it.
-pub(crate) fn replay(store: &Store, row: &RunRow) -> Result<Run, Failure> {
-    Run::replay(&entries(store, row)?).map_err(|error| {
-        Failure::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
-    })
 }

@@ -1,6 +1,6 @@
 //! `escrow schema`: the shape of a playbook, a file of rules or an outcome kind as JSON Schema, for editors.
 
-use anyhow::Result;
+use escrow_app::Error;
 use escrow_model::outcome::{KINDS, Kind};
 use escrow_runtime::catalog::catalog;
 use escrow_runtime::outcome_kinds;
@@ -8,10 +8,9 @@ use serde_json::Value;
 
 use crate::arguments::{Output, SchemaArguments, Shared};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::Ui;
 
-pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exit> {
+pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exit, Error> {
     let schema = match arguments.subject.as_str() {
         "playbook" => escrow_playbook::json_schema(&catalog()),
         "rules" => escrow_playbook::rules_schema(),
@@ -23,7 +22,7 @@ pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exi
     Ok(Exit::Completed)
 }
 
-fn kind_schema(name: &str) -> Result<Value, Failure> {
+fn kind_schema(name: &str) -> Result<Value, Error> {
     if let Some(kind) = Kind::find(name) {
         return Ok((kind.schema)());
     }
@@ -31,12 +30,12 @@ fn kind_schema(name: &str) -> Result<Value, Failure> {
     let folders = outcome_kinds::projects(std::iter::once(here.as_path()));
     match outcome_kinds::find(name, &folders) {
         Some(Ok(schema)) => Ok(schema),
-        Some(Err(why)) => Err(Failure::author("bad_kind", why)),
+        Some(Err(why)) => Err(Error::author("bad_kind", why)),
         None => {
             let own = outcome_kinds::names(&folders);
             let kinds = KINDS.iter().map(|kind| kind.name).chain(own.iter().map(String::as_str));
             let known: Vec<&str> = ["playbook", "rules"].into_iter().chain(kinds).collect();
-            Err(Failure::author("usage", format!("there is no schema called `{name}`"))
+            Err(Error::author("usage", format!("there is no schema called `{name}`"))
                 .help(format!("one of {}", known.join(", "))))
         }
     }

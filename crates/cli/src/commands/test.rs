@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
+use escrow_app::{Diagnosed, Error};
 use escrow_model::{Plan, Secret};
 use escrow_playbook::{Diagnostic, TestCase, TestFile, read_tests};
 use escrow_runtime::rehearsal::{Difference, differences, rehearsal_of};
@@ -13,13 +13,12 @@ use serde_json::{Value, json};
 use super::playbook_file;
 use crate::arguments::{Output, TestArguments};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::{Ui, printable};
 
 /// A name that ends so is a test file, when a folder is searched for them.
 const SUFFIX: &str = ".test.yaml";
 
-pub(crate) fn test(arguments: &TestArguments, ui: &Ui) -> Result<Exit> {
+pub(crate) fn test(arguments: &TestArguments, ui: &Ui) -> Result<Exit, Error> {
     let mut results = Vec::new();
     for file in files(&arguments.files)? {
         results.push(FileResult { outcome: run_file(&file, arguments.filter.as_deref(), ui), file });
@@ -43,7 +42,7 @@ pub(crate) fn test(arguments: &TestArguments, ui: &Ui) -> Result<Exit> {
         return Ok(Exit::AuthorMustAct);
     }
     if passed + failed == 0 {
-        return Err(Failure::author("no_tests", "no test was run").into());
+        return Err(Error::author("no_tests", "no test was run"));
     }
     Ok(if failed > 0 { Exit::WorkFailed } else { Exit::Completed })
 }
@@ -96,7 +95,7 @@ impl FileResult {
 }
 
 /// The files that are named, and those in the folders that are named.
-fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for path in named {
         if !path.is_dir() {
@@ -105,10 +104,10 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         }
         let before = files.len();
         collect(path, &mut files)
-            .map_err(|error| Failure::world("unreadable", format!("`{}`: {error}", path.display())))?;
+            .map_err(|error| Error::world("unreadable", format!("`{}`: {error}", path.display())))?;
         if files.len() == before {
             let message = format!("there is no test in `{}`", path.display());
-            return Err(Failure::author("no_tests", message)
+            return Err(Error::author("no_tests", message)
                 .help(format!("the name of a test file ends in `{SUFFIX}`")));
         }
     }
@@ -185,11 +184,11 @@ impl BadFile {
     }
 
     fn told(file: &str, text: &str, diagnostics: Vec<Diagnostic>, secrets: &[Secret], ui: &Ui) -> BadFile {
-        let (diagnostics, rendered) = playbook_file::told(diagnostics, text, secrets, ui.paint.is_coloured());
-        ui.say(rendered.trim_end());
-        let count = diagnostics.len();
+        let diagnosed = Diagnosed::new(diagnostics, text, secrets);
+        playbook_file::show(&diagnosed, ui);
+        let count = diagnosed.diagnostics().len();
         let problems = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
-        BadFile { message: format!("`{file}` has {problems}"), diagnostics }
+        BadFile { message: format!("`{file}` has {problems}"), diagnostics: diagnosed.diagnostics().to_vec() }
     }
 }
 

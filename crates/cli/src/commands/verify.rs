@@ -2,39 +2,34 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use escrow_app::{Error, runs, transfer};
 use escrow_model::RunId;
 use escrow_store::{Hash, Verification};
 use serde_json::json;
 
-use super::export::read_file;
 use crate::arguments::{Shared, VerifyArguments};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::state::StateDirectory;
+use crate::session;
 use crate::terminal::Ui;
 
-pub(crate) fn verify(arguments: &VerifyArguments, shared: &Shared, ui: &Ui) -> Result<Exit> {
+pub(crate) async fn verify(arguments: &VerifyArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let path = Path::new(&arguments.subject);
     if path.is_file() || arguments.subject.contains(['/', '.']) {
-        let sound = read_file(path)?;
-        intact(&sound.snapshot.run, sound.entries.len() as u64, sound.hash, ui);
+        let file = transfer::verify_file(path)?;
+        intact(&file.run, file.entries, file.hash, ui);
         return Ok(Exit::Completed);
     }
-    let store = StateDirectory::find(shared.state.as_deref())?.read()?;
-    let row = store.run(&arguments.subject).map_err(Failure::from)?;
-    match store.verify(&row.id).map_err(Failure::from)? {
+    let (row, verification) = runs::verify(&session::app(shared, ui)?, &arguments.subject).await?;
+    match verification {
         Verification::Intact { entries, hash } => {
             intact(&row.id, entries, hash, ui);
             Ok(Exit::Completed)
         }
         Verification::Broken { seq, reason } => {
             let message = format!("the journal of `{}` is broken at entry {seq}: {reason}", row.id);
-            Err(Failure::world("broken_journal", message).into())
+            Err(Error::world("broken_journal", message))
         }
-        Verification::NoSuchRun => {
-            Err(Failure::author("unknown_run", format!("there is no run `{}`", row.id)).into())
-        }
+        Verification::NoSuchRun => Err(Error::author("unknown_run", format!("there is no run `{}`", row.id))),
     }
 }
 

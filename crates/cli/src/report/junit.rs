@@ -1,30 +1,29 @@
-//! JUnit XML, as CI systems read it: one test case per check or item, and one for the run when it came to what no
-//! check carries.
+//! JUnit XML for CI systems: one test case per check or item, and one for the run if its reason is not that of a
+//! check.
 
 use std::fmt::Write;
 
+use escrow_app::timeline::{Case, RunCases, Standing};
 use escrow_model::{Issue, ReasonCode, RunStatus, rfc3339};
 
-use super::account::{Account, Case, Standing};
-
-/// Of each stream, the end of it: a report is read by people.
+/// How much of the end of each stream a report shows: people read it.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
-pub(super) fn render(account: &Account) -> String {
+pub(super) fn render(report: &RunCases) -> String {
     let mut cases = String::new();
     let mut tally = Tally::default();
-    for case in &account.cases {
-        check_case(case, account, &mut cases, &mut tally);
+    for case in &report.cases {
+        check_case(case, report, &mut cases, &mut tally);
     }
-    run_case(account, &mut cases, &mut tally);
+    run_case(report, &mut cases, &mut tally);
     let Tally { tests, failures, errors, skipped } = tally;
     let counts = format!(
         r#"tests="{tests}" failures="{failures}" errors="{errors}" skipped="{skipped}" time="{}""#,
-        seconds(account.elapsed_ms())
+        seconds(report.elapsed_ms())
     );
-    let name = attribute(&account.playbook);
-    let timestamp = rfc3339(account.started_at);
-    let run = attribute(&account.run);
+    let name = attribute(&report.playbook);
+    let timestamp = rfc3339(report.started_at);
+    let run = attribute(&report.run);
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="escrow" {counts}>
@@ -46,7 +45,7 @@ struct Tally {
     skipped: usize,
 }
 
-fn check_case(case: &Case, account: &Account, text: &mut String, tally: &mut Tally) {
+fn check_case(case: &Case, report: &RunCases, text: &mut String, tally: &mut Tally) {
     let mut inside = String::new();
     match &case.standing {
         Standing::Succeeded => {}
@@ -85,32 +84,32 @@ fn check_case(case: &Case, account: &Account, text: &mut String, tally: &mut Tal
             }
         }
     }
-    let class = format!("{}.{}", account.playbook, case.check);
+    let class = format!("{}.{}", report.playbook, case.check);
     test_case(text, tally, &case.label(), &class, case.duration_ms, &inside);
 }
 
-/// What no check carries: missing artifacts, the loop budget, a deadline, a denial.
-fn run_case(account: &Account, text: &mut String, tally: &mut Tally) {
-    let code = account.reason.as_ref().map(|reason| reason.code);
+/// Reasons that belong to no check: missing artifacts, the loop budget, a deadline, a denial.
+fn run_case(report: &RunCases, text: &mut String, tally: &mut Tally) {
+    let code = report.reason.as_ref().map(|reason| reason.code);
     let of_the_run = [ReasonCode::FailedLoopBudget, ReasonCode::FailedExpression].map(Some).contains(&code);
-    let carried = account.status == RunStatus::Failed && tally.failures > 0 && !of_the_run;
-    let lacks = account.missing.iter().any(|missing| missing.required);
-    if carried && !lacks || account.status == RunStatus::Completed {
+    let carried = report.status == RunStatus::Failed && tally.failures > 0 && !of_the_run;
+    let lacks = report.missing.iter().any(|missing| missing.required);
+    if carried && !lacks || report.status == RunStatus::Completed {
         return;
     }
-    let (code, summary) = match &account.reason {
+    let (code, summary) = match &report.reason {
         Some(_) if carried => (ReasonCode::FailedMissingArtifact.as_str(), "missing required artifacts"),
         Some(reason) => (reason.code.as_str(), reason.summary.as_str()),
-        None => (account.status.as_str(), ""),
+        None => (report.status.as_str(), ""),
     };
     let mut inside = String::new();
     let mut body = String::new();
-    for missing in account.missing.iter().filter(|missing| missing.required) {
+    for missing in report.missing.iter().filter(|missing| missing.required) {
         let problem = missing.problem.as_str();
         // Writing to a string cannot fail.
         let _ = writeln!(body, "{} ({}): {problem}", missing.id, missing.path);
     }
-    match account.status {
+    match report.status {
         RunStatus::Completed => return,
         RunStatus::Failed => {
             tally.failures += 1;
@@ -125,7 +124,7 @@ fn run_case(account: &Account, text: &mut String, tally: &mut Tally) {
             element(&mut inside, "skipped", &[("message", summary)], "");
         }
     }
-    test_case(text, tally, "run", &account.playbook, account.elapsed_ms(), &inside);
+    test_case(text, tally, "run", &report.playbook, report.elapsed_ms(), &inside);
 }
 
 fn test_case(text: &mut String, tally: &mut Tally, name: &str, class: &str, ms: u64, inside: &str) {

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use escrow_app::timeline::{RunCases, Standing};
 use escrow_model::{RunStatus, Severity, rfc3339};
 use escrow_playbook::check_lines;
 use serde_json::{Value, json};
 
 use super::Playbook;
-use super::account::{Account, Standing};
 
-pub(super) fn render(account: &Account, playbook: &Playbook<'_>) -> String {
+pub(super) fn render(report: &RunCases, playbook: &Playbook<'_>) -> String {
     let mut rules = Rules::default();
     let lines = check_lines(playbook.text);
     let uri = uri(playbook.path);
@@ -21,7 +21,7 @@ pub(super) fn render(account: &Account, playbook: &Playbook<'_>) -> String {
         }])
     };
     let mut results = Vec::new();
-    for case in &account.cases {
+    for case in &report.cases {
         let line = lines.get(&case.check).copied().unwrap_or(1);
         for issue in &case.issues {
             let level = match (&case.standing, issue.severity) {
@@ -37,7 +37,7 @@ pub(super) fn render(account: &Account, playbook: &Playbook<'_>) -> String {
             }));
         }
     }
-    for missing in &account.missing {
+    for missing in &report.missing {
         let rule = format!("artifact/{}", missing.problem.as_str());
         let message = format!("artifact `{}` ({}) was promised and not delivered", missing.id, missing.path);
         results.push(json!({
@@ -57,9 +57,9 @@ pub(super) fn render(account: &Account, playbook: &Playbook<'_>) -> String {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": rules.list,
             } },
-            "automationDetails": { "id": format!("{}/{}", account.playbook, account.run) },
+            "automationDetails": { "id": format!("{}/{}", report.playbook, report.run) },
             "columnKind": "unicodeCodePoints",
-            "invocations": [invocation(account)],
+            "invocations": [invocation(report)],
             "results": results,
         }],
     });
@@ -68,11 +68,11 @@ pub(super) fn render(account: &Account, playbook: &Playbook<'_>) -> String {
     text
 }
 
-fn invocation(account: &Account) -> Value {
-    let successful = account.status == RunStatus::Completed;
+fn invocation(report: &RunCases) -> Value {
+    let successful = report.status == RunStatus::Completed;
     let mut notifications = Vec::new();
-    if let Some(reason) = account.reason.as_ref().filter(|_| !successful) {
-        let waiting = matches!(account.status, RunStatus::Waiting | RunStatus::Running);
+    if let Some(reason) = report.reason.as_ref().filter(|_| !successful) {
+        let waiting = matches!(report.status, RunStatus::Waiting | RunStatus::Running);
         notifications.push(json!({
             "descriptor": { "id": reason.code.as_str() },
             "level": if waiting { "note" } else { "error" },
@@ -81,8 +81,8 @@ fn invocation(account: &Account) -> Value {
     }
     json!({
         "executionSuccessful": successful,
-        "startTimeUtc": rfc3339(account.started_at),
-        "endTimeUtc": rfc3339(account.ended_at),
+        "startTimeUtc": rfc3339(report.started_at),
+        "endTimeUtc": rfc3339(report.ended_at),
         "toolExecutionNotifications": notifications,
     })
 }
@@ -144,7 +144,7 @@ fn describe(id: &str, check: &str) -> String {
     }
 }
 
-/// A path as a relative reference: only what may stand there stands there.
+/// A path as a relative URI reference, percent-encoded.
 fn uri(path: &Path) -> String {
     let current = std::env::current_dir().unwrap_or_default();
     let path = path.strip_prefix(&current).unwrap_or(path);

@@ -1,18 +1,19 @@
-//! A run as it goes on: a line when something settles; on a terminal, what runs now below it.
+//! Paints a run while it is driven: a line when something settles; on a terminal, the running checks below it.
 //!
 //! **Invariant:** a line of the moving part takes one row, or the next redraw would wipe too little.
 
 use std::io::{self, Write};
 
+use escrow_app::RunView;
+use escrow_app::timeline::{Item, Line, Mark, NestedTimelines, Timeline};
 use escrow_engine::Run;
 use escrow_model::{Entry, ScopePath};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::process::Stream;
 use escrow_runtime::supervisor::{NestedNews, Observer};
+use escrow_store::entry_document;
 use serde_json::json;
 
-use super::nested::Nested;
-use super::timeline::{Line, Mark, Timeline};
 use super::ui::Ui;
 use super::width;
 use super::words::{duration_words, message, printable};
@@ -22,40 +23,36 @@ use crate::arguments::Output;
 const RUNNING_LINES_MAX: usize = 8;
 /// A label that is longer than this pushes its line to the right.
 const LABEL_WIDTH_MAX: usize = 32;
-/// A label of what runs now is not cut shorter than this.
+/// The label of a running check is not cut shorter than this.
 const LABEL_WIDTH_MIN: usize = 10;
 
-pub(crate) struct LiveView<'a> {
-    ui: &'a Ui,
+pub(crate) struct LiveView {
+    ui: Ui,
     timeline: Timeline,
-    nested: Nested,
+    nested: NestedTimelines,
     /// Labels are padded to this.
     width: usize,
-    /// How wide each line of the moving part is that stands on the screen.
+    /// The width of each line of the moving part that is on the screen.
     drawn: Vec<usize>,
     header: bool,
 }
 
-impl<'a> LiveView<'a> {
-    pub(crate) fn new(ui: &'a Ui, run: &Run) -> LiveView<'a> {
+impl LiveView {
+    pub(crate) fn new(ui: &Ui, run: &Run) -> LiveView {
         let checks = &run.plan_of().checks;
         // Room for the `[1]` of an item, for each level.
         let width = checks.iter().map(|check| check.name.chars().count() + 3 * check.fan.len()).max();
         LiveView {
-            ui,
+            ui: ui.clone(),
             timeline: Timeline::new(run.plan_of()),
-            nested: Nested::default(),
+            nested: NestedTimelines::default(),
             width: width.unwrap_or(0).min(LABEL_WIDTH_MAX),
             drawn: Vec::new(),
             header: false,
         }
     }
 
-    pub(crate) fn ui(&self) -> &'a Ui {
-        self.ui
-    }
-
-    fn show(&self, line: &Line) -> String {
+    fn paint(&self, line: &Line) -> String {
         let paint = self.ui.paint;
         let Line { mark, label, duration_ms, note } = line;
         let (label, note) = (printable(label), message(note));
@@ -86,7 +83,7 @@ impl<'a> LiveView<'a> {
         }
         let (columns, rows) = width::size().unwrap_or((80, 24));
         let mut text = String::new();
-        // A window that has become narrower has broken the lines that were drawn for a wider one.
+        // A window that has become narrower wraps the lines that were drawn for a wider one.
         let up: usize = self.drawn.drain(..).map(|width| width.div_ceil(columns).max(1)).sum();
         if up > 0 {
             text.push_str(&format!("\x1b[{up}A\x1b[J"));
@@ -108,7 +105,7 @@ impl<'a> LiveView<'a> {
         }
     }
 
-    /// What runs now, in as many rows as there is room for.
+    /// The running checks, in as many rows as fit.
     fn moving(&self, columns: usize, rows: usize) -> Vec<String> {
         let paint = self.ui.paint;
         let mut running = self.timeline.running(now_ms());
@@ -118,7 +115,8 @@ impl<'a> LiveView<'a> {
             .iter()
             .take(room)
             .map(|one| {
-                let behind = format!(" {:>8}  {}", duration_words(one.elapsed_ms), one.note);
+                let progress = one.progress.map(|progress| progress.to_string()).unwrap_or_default();
+                let behind = format!(" {:>8}  {progress}", duration_words(one.elapsed_ms));
                 let text = moving_line(&one.label, behind.trim_end(), self.width, columns.saturating_sub(5));
                 format!("  {} {text}", paint.cyan("●"))
             })
@@ -128,29 +126,35 @@ impl<'a> LiveView<'a> {
         }
         lines
     }
-
-    /// Leaves the screen tidy: every fan-out is summed up, nothing moves any more.
-    pub(crate) fn finish(&mut self) {
-        let rest = self.timeline.rest(now_ms());
-        let lines: Vec<String> = rest.iter().map(|line| self.show(line)).collect();
-        self.timeline.clear();
-        self.nested.clear();
-        self.write(&lines);
-    }
 }
 
-/// A long name gives way to what it has come to, where there is no room for both.
+/// Cuts a long name where there is no room for both the name and its counts.
 fn moving_line(label: &str, behind: &str, width: usize, columns: usize) -> String {
     let room = columns.saturating_sub(width::width(behind)).max(LABEL_WIDTH_MIN);
     let label = width::cut(label, room);
     format!("{label:<width$}{behind}", width = width.min(room))
 }
 
-impl Observer for LiveView<'_> {
+impl RunView for LiveView {
+    fn warning(&mut self, text: &str) {
+        self.ui.say(&format!("warning: {text}"));
+    }
+
+    /// Sums up the fan-outs that are still open and removes the moving part.
+    fn at_rest(&mut self, _run: &Run) {
+        let rest = self.timeline.finish(now_ms());
+        let lines: Vec<String> = rest.iter().flat_map(Item::lines).map(|line| self.paint(&line)).collect();
+        self.timeline.clear();
+        self.nested.clear();
+        self.write(&lines);
+    }
+}
+
+impl Observer for LiveView {
     fn committed(&mut self, run: &Run, entries: &[Entry]) {
         if self.ui.output() == Output::Jsonl {
             for entry in entries {
-                self.ui.data(&json!({ "entry": entry }));
+                self.ui.data(&json!({ "entry": entry_document(entry).unwrap_or_default() }));
             }
         }
         if self.ui.is_quiet() {
@@ -166,8 +170,8 @@ impl Observer for LiveView<'_> {
                 paint.bold(&printable(&run.plan_of().name))
             ));
         }
-        let told = self.timeline.tell(entries);
-        lines.extend(told.iter().map(|line| self.show(line)));
+        let items = self.timeline.read(entries);
+        lines.extend(items.iter().flat_map(Item::lines).map(|line| self.paint(&line)));
         if !lines.is_empty() || self.ui.redraws {
             self.write(&lines);
         }
@@ -182,10 +186,10 @@ impl Observer for LiveView<'_> {
     }
 
     fn nested(&mut self, news: &NestedNews) {
-        let told = self.nested.tell(news);
+        let new = self.nested.lines(news);
         // One step to the right for every run around it.
         let indent = "  ".repeat(news.path.len());
-        let lines: Vec<String> = told.iter().map(|line| format!("{indent}{}", self.show(line))).collect();
+        let lines: Vec<String> = new.iter().map(|line| format!("{indent}{}", self.paint(line))).collect();
         if !lines.is_empty() || self.ui.redraws {
             self.write(&lines);
         }

@@ -3,10 +3,12 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, OnceLock};
 
+use escrow_app::Error;
 use escrow_model::is_harmless;
 use serde_json::Value;
 
 use super::paint::Paint;
+use super::width::terminal_columns;
 use crate::arguments::{Output, Shared};
 
 #[derive(Clone, Debug)]
@@ -71,6 +73,16 @@ impl Ui {
         if let Some(help) = help {
             drop(writeln!(stderr, "  {} {}", self.paint.dim("help:"), harmless(help)));
         }
+    }
+
+    /// Why a verb could not do its work: on stderr for people, and on stdout as well when the output is JSON.
+    pub(crate) fn failed(&self, error: &Error) {
+        if let Some(diagnosed) = error.diagnoses() {
+            let rendered = diagnosed.rendered(terminal_columns(), self.paint.is_coloured());
+            self.say_even_when_quiet(rendered.trim_end());
+        }
+        self.error(&error.to_string(), error.hint());
+        self.data_if_machine(&error.document());
     }
 
     /// A document on stdout. False when nobody reads it any more.

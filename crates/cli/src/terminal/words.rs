@@ -1,16 +1,6 @@
-//! Durations, counts and causes as people say them.
+//! Durations and sizes as people write them, and choices as a shell reads them.
 
-use escrow_model::{SkipReason, is_harmless};
-
-/// `0.8s`, `12.4s`, `2m 05s`, `1h 02m`.
-pub(crate) fn duration_words(ms: u64) -> String {
-    match ms {
-        0..100 => format!("{ms}ms"),
-        100..60_000 => format!("{}.{}s", ms / 1000, ms % 1000 / 100),
-        60_000..3_600_000 => format!("{}m {:02}s", ms / 60_000, ms / 1000 % 60),
-        _ => format!("{}h {:02}m", ms / 3_600_000, ms / 60_000 % 60),
-    }
-}
+pub(crate) use escrow_app::words::{count, duration_words, message, printable};
 
 /// `500ms`, `30s`, `10m`, `2h`, `7d`, or several of them: `1h30m`, as playbooks have it. A bare number is
 /// milliseconds.
@@ -48,26 +38,7 @@ pub(crate) fn bytes_words(bytes: u64) -> String {
     }
 }
 
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
-/// What others wrote must not drive the reader's terminal, nor fill it, nor turn the order of what stands there.
-pub(crate) fn printable(line: &str) -> String {
-    harmless(line, 400)
-}
-
-/// The same of a message, which may have more to say.
-pub(crate) fn message(line: &str) -> String {
-    harmless(line, 4_000)
-}
-
-fn harmless(line: &str, length_max: usize) -> String {
-    let plain = |c: char| if matches!(c, '\n' | '\t') { ' ' } else { c };
-    line.chars().map(plain).filter(|c| is_harmless(*c)).take(length_max).collect()
-}
-
-/// `yes | no`, each as a shell would take it.
+/// `yes | no`, each quoted for a shell.
 pub(crate) fn choices(choices: &[String]) -> String {
     let word = |choice: &String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/@%+=".contains(c);
@@ -78,34 +49,9 @@ pub(crate) fn choices(choices: &[String]) -> String {
     choices.iter().map(word).collect::<Vec<_>>().join(" | ")
 }
 
-/// Why a check did not run, in words; `detail` says more where there is more to say.
-pub(super) fn skip_words(reason: SkipReason, detail: &str) -> String {
-    let words = match reason {
-        SkipReason::IfCondition => "not needed",
-        SkipReason::Assume => "a precondition does not hold",
-        SkipReason::DependencyFailed => "a dependency did not succeed",
-        SkipReason::ForEachEmpty => "there are no items",
-        SkipReason::ContractBlocked => "blocked",
-        SkipReason::SafeMode => "safe mode",
-        SkipReason::Event => "listens to another event",
-        SkipReason::Tags => "left out by tag",
-        SkipReason::Only => "excluded by --only",
-        SkipReason::NotRouted => "nothing routed to it",
-        SkipReason::LoopBudget => "the loop budget is spent",
-        SkipReason::RunEnded => "the run was ending",
-    };
-    if detail.is_empty() { words.to_owned() } else { format!("{words}: {detail}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_read_naturally() {
-        let said: Vec<String> = [7, 812, 12_400, 125_000, 3_725_000].map(duration_words).to_vec();
-        assert_eq!(said, ["7ms", "0.8s", "12.4s", "2m 05s", "1h 02m"]);
-    }
 
     #[test]
     fn sizes_are_read_and_said() {

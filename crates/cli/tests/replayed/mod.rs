@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use escrow_app::documents;
 use escrow_engine::Run;
 use escrow_model::{Entry, Event, Plan, ScopedCheck};
 use escrow_playbook::read_tests;
@@ -52,10 +53,10 @@ pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) -> u64 {
     let entries: Vec<Entry> = lines
         .iter()
         .filter_map(|line| line.get("entry"))
-        .map(|entry| serde_json::from_value(entry.clone()).expect("an entry reads back"))
+        .map(|entry| escrow_store::read_entry(entry.clone()).expect("an entry reads back"))
         .collect();
     let replayed = Run::replay(&entries).expect("a journal that was just written replays");
-    assert_eq!(&replayed.document(), document, "{told}: the journal tells the same");
+    assert_eq!(&documents::run(&replayed), document, "{told}: the journal tells the same");
     let Event::RunStarted { plan, options, facts } = &entries[0].event else { panic!("no start") };
     let mut replies: BTreeMap<ScopedCheck, Vec<Reply>> = BTreeMap::new();
     for entry in &entries {
@@ -143,7 +144,7 @@ fn cut_off(journal: &[Entry]) -> Vec<String> {
 
 /// The document without what a crash may change: times, ids of waits, and how often what was cut off ran.
 fn timeless(run: &Run, cut_off: &[String]) -> Value {
-    let mut document = run.document();
+    let mut document = documents::run(run);
     for key in ["started_at", "ended_at"] {
         document["run"][key] = Value::Null;
     }

@@ -13,7 +13,7 @@ use super::python::repr;
 use super::{CompiledRule, NAMES, RuleSet, Test, Type};
 
 /// The limit on rules in a set.
-pub const RULES_MAX: usize = 10_000;
+const RULES_MAX: usize = 10_000;
 
 /// An error in a rule that its author must correct.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

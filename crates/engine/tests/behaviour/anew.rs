@@ -2,7 +2,7 @@
 
 use escrow_engine::{AttemptKey, Input};
 use escrow_model::{Message, Reason, ReasonCode, RunId, ScopePath};
-use escrow_testkit::{Options, Script, Stage, Step, plan, tells};
+use escrow_testkit::{Options, Script, Stage, Step, document, plan, tells};
 
 #[test]
 fn a_route_to_the_items_of_a_list_that_stays_runs_each_of_them_again() {
@@ -67,7 +67,7 @@ fn a_nested_run_that_waits_is_ended_with_the_run_around_it() {
     assert!(!stage.run.status().is_terminal(), "the nested run has not said yet how it ended");
     stage.play(&[]);
     assert_eq!(stage.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
-    assert_eq!(stage.run.document()["checks"]["sub"]["status"], "failed");
+    assert_eq!(document(&stage.run)["checks"]["sub"]["status"], "failed");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use escrow_engine::{AttemptKey, Input};
 use escrow_model::{Answer, Assumption, Event, Message, ScopePath};
-use escrow_testkit::{Options, Script, Stage, plan, play};
+use escrow_testkit::{Options, Script, Stage, document, plan, play};
 use serde_json::json;
 
 fn stage(text: &str, script: &[&str]) -> Stage<Script> {
@@ -140,8 +140,8 @@ fn an_approval_that_comes_after_the_deadline_sets_nothing_going() {
     stage.now_ms += 11_000;
     stage.message(Message::Approve { id, by: None, note: None });
     assert!(!stage.has_started("a"));
-    assert_eq!(stage.run.document()["run"]["reason"]["code"], "run.timed_out.deadline");
-    assert_eq!(stage.run.document()["checks"]["a"]["skip_reason"], "run_ended");
+    assert_eq!(document(&stage.run)["run"]["reason"]["code"], "run.timed_out.deadline");
+    assert_eq!(document(&stage.run)["checks"]["a"]["skip_reason"], "run_ended");
 }
 
 #[test]
@@ -149,5 +149,5 @@ fn whoever_cancels_after_the_deadline_has_cancelled() {
     let mut stage = stage("@timeout: 10s\na {requires_approval: true}", &[]);
     stage.now_ms += 11_000;
     stage.message(Message::Cancel { by: None, system: false });
-    assert_eq!(stage.run.document()["run"]["reason"]["code"], "run.cancelled.user");
+    assert_eq!(document(&stage.run)["run"]["reason"]["code"], "run.cancelled.user");
 }

@@ -46,7 +46,7 @@ fn text_is_no_outcome() {
         "gate failed x1 contract/outcome_invalid
          run.failed.outcome_invalid",
     );
-    assert_eq!(played.message("gate"), "an outcome is an object (it is text, not JSON)");
+    assert_eq!(played.message("gate"), "an outcome must be an object (this is text, not JSON)");
 }
 
 #[test]
@@ -164,6 +164,6 @@ fn a_recorded_run_can_be_decided_again_with_an_outcome() {
         let again = redecide(&recorded.journal, plan(text)).expect("it can be decided again");
         let run = Run::replay(&again.entries).expect("it replays");
         assert_eq!(run.reason().map(|reason| reason.code.as_str()), Some(reason));
-        assert_eq!(run.outcomes().len(), stored);
+        assert_eq!(run.outcomes().count(), stored);
     }
 }

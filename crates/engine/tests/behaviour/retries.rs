@@ -316,7 +316,7 @@ fn a_fail_if_that_cannot_be_evaluated_on_a_crash_does_not_keep_it_from_being_tri
         &["a: exit 137 then exit 137 then {\"summary\": {\"failed\": 0}}"],
         &Options::default(),
     );
-    assert_eq!(played.run.document()["checks"]["a"]["runs"], 3);
+    assert_eq!(played.document()["checks"]["a"]["runs"], 3);
     assert_eq!(played.reason(), "run.completed.ok");
 }
 

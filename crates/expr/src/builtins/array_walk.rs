@@ -43,7 +43,7 @@ impl<'a> Evaluator<'a> {
     ) -> EvalResult<'a> {
         self.step()?;
         let mut arguments = Arguments::two(item, Value::count(position));
-        // The list is passed only to functions with three parameters, because cloning it costs.
+        // Only functions with three parameters get the list: a third argument takes an allocation.
         if self.wants_three(function) {
             arguments.push(list.clone());
         }

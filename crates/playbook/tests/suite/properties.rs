@@ -26,8 +26,8 @@ fn survive(bytes: &[u8]) {
     }
     if let Some(plan) = &reading.plan {
         report(plan);
-        let stored = serde_json::to_string(plan).expect("a plan can be stored");
-        let restored = serde_json::from_str(&stored).expect("a stored plan can be read");
+        let stored = escrow_store::plan_document(plan).expect("a plan can be stored");
+        let restored = escrow_store::read_plan(stored).expect("a stored plan can be read");
         assert_eq!(plan, &restored);
     }
 }

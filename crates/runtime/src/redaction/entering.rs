@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use escrow_model::{Answer, Ending, Entry, Facts, InspectedArtifact, Message, Plan, Request, RunOptions};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use escrow_store::{entry_document, plan_document, read_entry};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -92,7 +91,7 @@ impl Redactor {
 
     /// Whether the plan has a secret written into it. It cannot be taken out: the plan would do another thing.
     pub fn finds_in_plan(&self, plan: &Plan) -> bool {
-        !self.is_empty && serde_json::to_value(plan).is_ok_and(|plan| self.finds_in(&plan))
+        !self.is_empty && plan_document(plan).is_ok_and(|plan| self.finds_in(&plan))
     }
 
     /// As `finds_in_plan`, of what a run is told and cannot do without.
@@ -115,26 +114,28 @@ impl Redactor {
 
     /// The last look before an entry is written; tells whether it found something.
     pub fn entry(self: &Arc<Redactor>, entry: &mut Entry) -> Result<bool, Inseparable> {
-        self.persisted(entry)
-    }
-
-    pub fn request(self: &Arc<Redactor>, request: &mut Request) -> Result<bool, Inseparable> {
-        self.persisted(request)
-    }
-
-    fn persisted<T: Serialize + DeserializeOwned>(
-        self: &Arc<Redactor>,
-        whole: &mut T,
-    ) -> Result<bool, Inseparable> {
         if self.is_empty {
             return Ok(false);
         }
-        let mut value = serde_json::to_value(&*whole).map_err(|_| Inseparable)?;
-        if !self.finds_in(&value) {
+        let mut document = entry_document(entry).map_err(|_| Inseparable)?;
+        if !self.finds_in(&document) {
             return Ok(false);
         }
-        self.strings(&mut value);
-        *whole = serde_json::from_value(value).map_err(|_| Inseparable)?;
+        self.strings(&mut document);
+        *entry = read_entry(document).map_err(|_| Inseparable)?;
+        Ok(true)
+    }
+
+    pub fn request(self: &Arc<Redactor>, request: &mut Request) -> Result<bool, Inseparable> {
+        if self.is_empty {
+            return Ok(false);
+        }
+        let mut document = serde_json::to_value(&*request).map_err(|_| Inseparable)?;
+        if !self.finds_in(&document) {
+            return Ok(false);
+        }
+        self.strings(&mut document);
+        *request = serde_json::from_value(document).map_err(|_| Inseparable)?;
         Ok(true)
     }
 

@@ -1,8 +1,9 @@
-//! What a rehearsal came to, beside what its test expects.
+//! Compares the result of a rehearsal with what its test expects.
 
 use std::collections::BTreeMap;
 
-use escrow_model::{CheckStatus, Event, RunStatus};
+use escrow_engine::Run;
+use escrow_model::{CheckStatus, Event, RunStatus, SkipReason};
 use escrow_playbook::{CheckRef, ExpectedCheck, TestCase};
 use serde::Serialize;
 use serde_json::Value;
@@ -18,17 +19,17 @@ pub struct Difference {
     pub actual: String,
 }
 
-/// Everything that differs. Empty when the test passes. Problems of the play itself are told before.
+/// Everything that differs; empty when the test passes. Problems of the play itself are reported before.
 pub fn differences(case: &TestCase, played: &Played) -> Vec<Difference> {
-    let document = played.run.document();
-    let places = places(&document);
+    let run = &played.run;
+    let places = places(run);
     let mut found = Vec::new();
     let mut differ = |subject: &str, expected: String, actual: String| {
         found.push(Difference { subject: subject.to_owned(), expected, actual });
     };
-    let reason = played.run.reason();
+    let reason = run.reason();
     if let Some(expected) = &case.expect.run {
-        let status = played.run.status();
+        let status = run.status();
         let code = reason.map_or(status.as_str(), |reason| reason.code.as_str());
         let same =
             if RunStatus::parse(expected).is_some() { expected == status.as_str() } else { expected == code };
@@ -55,7 +56,7 @@ pub fn differences(case: &TestCase, played: &Played) -> Vec<Difference> {
         }
     }
     for (place, expected) in &case.expect.issues {
-        let actual = issues(played, &document, place);
+        let actual = issues(played, place);
         let (mut wanted, mut seen) = (expected.clone(), actual.clone());
         wanted.sort();
         seen.sort();
@@ -64,15 +65,13 @@ pub fn differences(case: &TestCase, played: &Played) -> Vec<Difference> {
         }
     }
     if let Some(expected) = &case.expect.missing {
-        let actual = missing(&document);
+        let actual = missing(run);
         if *expected != actual {
             differ("missing", list(expected), list(&actual));
         }
     }
     if let Some(expected) = &case.expect.warnings {
-        let warnings = document["run"]["warnings"].as_array().into_iter().flatten();
-        let actual: Vec<String> =
-            warnings.map(|warning| warning["code"].as_str().unwrap_or_default().to_owned()).collect();
+        let actual: Vec<String> = run.warnings().iter().map(|warning| warning.code.clone()).collect();
         if *expected != actual {
             differ("warnings", list(expected), list(&actual));
         }
@@ -87,11 +86,11 @@ pub fn differences(case: &TestCase, played: &Played) -> Vec<Difference> {
 }
 
 /// Where a check or an item ended.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Standing {
-    status: String,
-    skip_reason: Option<String>,
-    runs: u64,
+    status: CheckStatus,
+    skip_reason: Option<SkipReason>,
+    runs: u32,
     output: Value,
     message: String,
     /// The check has items, which are listed themselves.
@@ -99,41 +98,41 @@ struct Standing {
 }
 
 impl Standing {
-    fn of(document: &Value) -> Standing {
-        let text = |key: &str| document[key].as_str().map(str::to_owned);
-        Standing {
-            status: text("status").unwrap_or_default(),
-            skip_reason: text("skip_reason"),
-            runs: document["runs"].as_u64().unwrap_or(0),
-            output: document["output"].clone(),
-            message: document["issues"][0]["message"].as_str().unwrap_or_default().to_owned(),
-            has_items: document["items"].as_array().is_some_and(|items| !items.is_empty()),
-        }
-    }
-
     fn words(&self) -> String {
         match &self.skip_reason {
-            Some(reason) => format!("{} ({reason})", self.status),
-            None if !self.message.is_empty() => format!("{} ({})", self.status, self.message),
-            None => self.status.clone(),
+            Some(reason) => format!("{} ({})", self.status.as_str(), reason.as_str()),
+            None if !self.message.is_empty() => format!("{} ({})", self.status.as_str(), self.message),
+            None => self.status.as_str().to_owned(),
         }
     }
 }
 
 /// Every check and every item, as `each` and `each[1]`.
-fn places(document: &Value) -> BTreeMap<String, Standing> {
+fn places(run: &Run) -> BTreeMap<String, Standing> {
     let mut places = BTreeMap::new();
-    for (name, check) in document["checks"].as_object().into_iter().flatten() {
-        places.insert(name.clone(), Standing::of(check));
-        for item in check["items"].as_array().into_iter().flatten() {
-            let indices: String = item["scope"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|step| format!("[{}]", step["index"]))
-                .collect();
-            places.insert(format!("{name}{indices}"), Standing::of(item));
+    for check in run.check_reports() {
+        let mut has_items = false;
+        for item in run.item_reports(check.index).filter(|_| check.has_items) {
+            has_items = true;
+            let standing = Standing {
+                status: item.status,
+                skip_reason: item.skip_reason,
+                runs: item.runs,
+                output: item.output.cloned().unwrap_or_default(),
+                message: String::new(),
+                has_items: false,
+            };
+            places.insert(format!("{}{}", check.name, item.scope), standing);
         }
+        let standing = Standing {
+            status: check.status,
+            skip_reason: check.skip_reason,
+            runs: check.runs,
+            output: run.output_of(check.index).cloned().unwrap_or_default(),
+            message: check.issues.first().map(|issue| issue.message.clone()).unwrap_or_default(),
+            has_items,
+        };
+        places.insert(check.name.to_owned(), standing);
     }
     places
 }
@@ -144,18 +143,19 @@ fn label(place: &CheckRef) -> String {
 
 fn against(expected: &ExpectedCheck, actual: &Standing) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let wanted = expected.status.map(CheckStatus::as_str);
-    let wrong_status = wanted.is_some_and(|status| status != actual.status);
-    let wrong_reason = expected.skip_reason.is_some() && expected.skip_reason != actual.skip_reason;
+    let wrong_status = expected.status.is_some_and(|status| status != actual.status);
+    let wanted_reason = expected.skip_reason.as_deref();
+    let wrong_reason = wanted_reason.is_some() && wanted_reason != actual.skip_reason.map(SkipReason::as_str);
     if wrong_status || wrong_reason {
         let words = match &expected.skip_reason {
             Some(reason) => format!("skipped ({reason})"),
-            None => wanted.unwrap_or_default().to_owned(),
+            None => expected.status.map_or("", CheckStatus::as_str).to_owned(),
         };
         found.push((words, actual.words()));
     }
-    if let Some(runs) = expected.runs.filter(|runs| *runs != actual.runs) {
-        found.push((times(runs), times(actual.runs)));
+    let runs = u64::from(actual.runs);
+    if let Some(wanted) = expected.runs.filter(|wanted| *wanted != runs) {
+        found.push((times(wanted), times(runs)));
     }
     if let Some(output) = expected.output.as_ref().filter(|output| **output != actual.output) {
         found.push((format!("output {output}"), format!("output {}", actual.output)));
@@ -180,10 +180,11 @@ fn routes(played: &Played) -> Vec<String> {
 }
 
 /// Of a check, all of them; of an item, those of its last verdict.
-fn issues(played: &Played, document: &Value, place: &CheckRef) -> Vec<String> {
+fn issues(played: &Played, place: &CheckRef) -> Vec<String> {
     if place.scope.is_root() {
-        let issues = document["checks"][&place.check]["issues"].as_array().into_iter().flatten();
-        return issues.map(|issue| issue["rule_id"].as_str().unwrap_or_default().to_owned()).collect();
+        let check = played.run.plan_of().find(&place.check).map(|index| played.run.check_report(index));
+        let issues = check.into_iter().flat_map(|check| check.issues);
+        return issues.map(|issue| issue.code.text().into_owned()).collect();
     }
     let judged = played.journal.iter().rev().find_map(|entry| match &entry.event {
         Event::CheckJudged { check, scope, issues, .. } if *check == place.check && *scope == place.scope => {
@@ -194,13 +195,14 @@ fn issues(played: &Played, document: &Value, place: &CheckRef) -> Vec<String> {
     judged.unwrap_or_default()
 }
 
-fn missing(document: &Value) -> Vec<String> {
-    let both = ["missing_required", "missing_optional"];
-    let rows = both.iter().flat_map(|key| document["artifacts"][*key].as_array().into_iter().flatten());
-    rows.map(|row| row["id"].as_str().unwrap_or_default().to_owned()).collect()
+fn missing(run: &Run) -> Vec<String> {
+    let delivery = run.delivery().into_iter();
+    let rows =
+        delivery.flat_map(|delivery| delivery.missing_required.iter().chain(&delivery.missing_optional));
+    rows.map(|row| row.id.clone()).collect()
 }
 
-/// What reached its provider although nobody expected it. An expected check speaks for its items.
+/// What reached its provider unexpectedly. Expecting a check covers its items.
 fn unexpected(case: &TestCase, places: &BTreeMap<String, Standing>) -> Vec<String> {
     let expected = |name: &str| case.expect.checks.iter().any(|(place, _)| label(place) == name);
     let check_of = |name: &str| name.split('[').next().unwrap_or(name).to_owned();

@@ -22,12 +22,12 @@ const PAUSE: Duration = Duration::from_millis(200);
 const FLUSH_MAX: Duration = Duration::from_secs(5);
 
 /// One OTLP request.
-pub(super) struct Export {
-    pub(super) target: Target,
-    pub(super) body: String,
+pub struct Export {
+    pub target: Target,
+    pub body: String,
 }
 
-pub(super) struct Sender {
+pub struct Sender {
     queue: SyncSender<Export>,
     done: Receiver<()>,
     undelivered: Arc<Mutex<Undelivered>>,
@@ -50,7 +50,7 @@ impl Undelivered {
 }
 
 impl Sender {
-    pub(super) fn start(timeout: Duration, certificate: Option<&Path>) -> Sender {
+    pub fn start(timeout: Duration, certificate: Option<&Path>) -> Sender {
         let (queue, exports) = sync_channel::<Export>(QUEUE_MAX);
         let (tell, done) = channel();
         let undelivered = Arc::new(Mutex::new(Undelivered::default()));
@@ -73,7 +73,7 @@ impl Sender {
     }
 
     /// Never blocks: a full queue drops the export.
-    pub(super) fn send(&self, export: Export) {
+    pub fn send(&self, export: Export) {
         match self.queue.try_send(export) {
             Ok(()) => {}
             Err(TrySendError::Full(export) | TrySendError::Disconnected(export)) => {
@@ -84,7 +84,7 @@ impl Sender {
     }
 
     /// Waits until everything is sent or the time is up; returns the first problem.
-    pub(super) fn finish(self) -> Option<String> {
+    pub fn finish(self) -> Option<String> {
         let Sender { queue, done, undelivered, flush_timeout } = self;
         drop(queue);
         let late = matches!(done.recv_timeout(flush_timeout), Err(RecvTimeoutError::Timeout));

@@ -6,32 +6,32 @@ use std::time::Duration;
 /// What the environment asks for. Without an endpoint it asks for nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    pub(super) traces: Option<Target>,
-    pub(super) metrics: Option<Target>,
-    pub(super) resource: Vec<(String, String)>,
+    pub traces: Option<Target>,
+    pub metrics: Option<Target>,
+    pub resource: Vec<(String, String)>,
     /// The span that a run is part of.
-    pub(super) parent: Option<Parent>,
-    pub(super) temporality: Temporality,
-    pub(super) timeout: Duration,
-    /// Whom to trust, instead of the usual authorities.
-    pub(super) certificate: Option<PathBuf>,
+    pub parent: Option<Parent>,
+    pub temporality: Temporality,
+    pub timeout: Duration,
+    /// The certificate authorities to trust instead of the usual ones.
+    pub certificate: Option<PathBuf>,
 }
 
 /// One address, with the headers for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Target {
-    pub(super) url: String,
-    pub(super) headers: Vec<(String, String)>,
+pub struct Target {
+    pub url: String,
+    pub headers: Vec<(String, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Parent {
-    pub(super) trace: [u8; 16],
-    pub(super) span: [u8; 8],
+pub struct Parent {
+    pub trace: [u8; 16],
+    pub span: [u8; 8],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Temporality {
+pub enum Temporality {
     Cumulative,
     Delta,
 }

@@ -7,6 +7,7 @@ use crate::chain::Hash;
 use crate::entry::{StoredEntry, decode};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lease::Lease;
+use crate::persisted;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{self, Applied};
 use crate::sqlite::trouble::Trouble;
@@ -157,7 +158,7 @@ impl Draft {
     /// Serialises into `room` first, so that a draft takes no more memory than its bytes.
     pub(crate) fn new(entry: &Entry, room: &mut Vec<u8>) -> Result<Draft, Trouble> {
         room.clear();
-        serde_json::to_writer(&mut *room, entry).map_err(|error| {
+        persisted::write(entry, &mut *room).map_err(|error| {
             Trouble::Known(StoreErrorKind::Internal, format!("an entry cannot be written as JSON: {error}"))
         })?;
         Ok(Draft {

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::message::{MessageId, Sent};
+use crate::persisted;
 use crate::sqlite::clock;
 use crate::sqlite::entries::{self, Head};
 use crate::sqlite::store::Store;
@@ -28,7 +29,7 @@ impl Store {
             let mut messages = Vec::new();
             while let Some(row) = rows.next()? {
                 let id = row.get(0)?;
-                let message = serde_json::from_str(row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?)
+                let message = persisted::decode_message(row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?)
                     .map_err(|error| {
                     Trouble::Known(StoreErrorKind::Corrupt, format!("message {id} cannot be read: {error}"))
                 })?;
@@ -44,7 +45,7 @@ pub(super) fn sending(
     message: &Message,
     from: &str,
 ) -> Result<impl FnMut(&Connection) -> Result<MessageId, Trouble> + Send + use<>, StoreError> {
-    let text = serde_json::to_string(message).map_err(|error| {
+    let text = persisted::encode_message(message).map_err(|error| {
         StoreError::new(StoreErrorKind::Internal, format!("a message cannot be written as JSON: {error}"))
     })?;
     let (run, from) = (run.clone(), from.to_owned());

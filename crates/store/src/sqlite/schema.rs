@@ -11,10 +11,17 @@ use crate::sqlite::{attention, invocations, ledger, outcomes, tables};
 /// Marks a file as Escrow's: "escr" in ASCII.
 const APPLICATION_ID: i32 = 0x6573_6372;
 
-/// One step from each version to the next; the database's `user_version` counts the steps it has taken. When a
-/// projection changes, a step is added for it too, empty if nothing else changes: every step ends in a rebuild.
-const STEPS: &[&str] = &[
-    "
+/// The oldest version that can be opened. Versions below it were never released.
+const BASELINE: u32 = 8;
+
+/// The tables of the baseline, then one step from each version to the next. A step is added for a changed projection
+/// too, empty if nothing else changes: every migration ends in a rebuild.
+const STEPS: &[&[&str]] =
+    &[&[JOURNALS, ledger::TABLES, outcomes::TABLES, invocations::TABLES, attention::TABLES]];
+
+/// `entries.global` has no `AUTOINCREMENT`: the highest number of all times would cost a page in every commit. `remove`
+/// keeps numbers growing.
+const JOURNALS: &str = "
 CREATE TABLE journals (
     id INTEGER PRIMARY KEY,
     run TEXT NOT NULL UNIQUE,
@@ -26,7 +33,7 @@ CREATE TABLE journals (
 ) STRICT;
 
 CREATE TABLE entries (
-    global INTEGER PRIMARY KEY AUTOINCREMENT,
+    global INTEGER PRIMARY KEY,
     journal INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     bytes BLOB NOT NULL,
@@ -43,38 +50,15 @@ CREATE TABLE inbox (
     delivered_seq INTEGER
 ) STRICT;
 CREATE INDEX inbox_undelivered ON inbox (journal, id) WHERE delivered_seq IS NULL;
-",
-    ledger::TABLES,
-    // Keeping the highest number of all times in a table of its own costs a page in every commit; `remove` sees to
-    // it that numbers only grow.
-    "
-ALTER TABLE journals ADD COLUMN projected INTEGER NOT NULL DEFAULT 0;
-CREATE TABLE entries_as_they_come (
-    global INTEGER PRIMARY KEY,
-    journal INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    bytes BLOB NOT NULL,
-    hash BLOB NOT NULL,
-    UNIQUE (journal, seq)
-) STRICT;
-INSERT INTO entries_as_they_come SELECT global, journal, seq, bytes, hash FROM entries ORDER BY global;
-DROP TABLE entries;
-ALTER TABLE entries_as_they_come RENAME TO entries;
-",
-    outcomes::TABLES,
-    invocations::TABLES,
-    attention::TABLES,
-    // These were never queried: the checks of a run are read from its journal.
-    "
-DROP TABLE IF EXISTS checks;
-DROP TABLE IF EXISTS attempts;
-ALTER TABLE journals DROP COLUMN projected;
-",
-];
+";
 
 /// The version that this Escrow reads and writes.
+pub(crate) const VERSION: u32 = newest(STEPS);
+
 #[expect(clippy::cast_possible_truncation, reason = "a handful of steps")]
-pub(crate) const VERSION: u32 = STEPS.len() as u32;
+const fn newest(steps: &[&[&str]]) -> u32 {
+    BASELINE + steps.len() as u32 - 1
+}
 
 /// The version of an open database, 0 for an empty one. Refuses what Escrow did not write, or a newer one did.
 pub(crate) fn version(connection: &Connection) -> Result<u32, Trouble> {
@@ -100,23 +84,37 @@ pub(crate) fn version(connection: &Connection) -> Result<u32, Trouble> {
             format!("the database has version {found}, this Escrow knows versions up to {VERSION}"),
         ));
     }
+    if found < BASELINE {
+        return Err(Trouble::Known(
+            StoreErrorKind::Unreleased { found },
+            format!("the database has version {found}, from before the first release"),
+        ));
+    }
     Ok(found)
 }
 
 /// Takes the steps that are missing, all or none.
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
+    migrate_by(STEPS, connection)
+}
+
+fn migrate_by(steps: &[&[&str]], connection: &mut Connection) -> Result<(), Trouble> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     let found = version(&transaction)?;
-    if found == VERSION {
+    let newest = newest(steps);
+    if found == newest {
         return Ok(());
     }
-    for step in &STEPS[found as usize..] {
-        transaction.execute_batch(step)?;
+    let taken = if found == 0 { 0 } else { (found - BASELINE + 1) as usize };
+    for statements in &steps[taken..] {
+        for statement in *statements {
+            transaction.execute_batch(statement)?;
+        }
     }
     tables::rebuild(&transaction)?;
     transaction
-        .execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION}"))?;
+        .execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={newest}"))?;
     transaction.commit()?;
     Ok(())
 }
@@ -125,24 +123,55 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
 mod tests {
     use sha2::{Digest, Sha256};
 
-    use super::STEPS;
+    use super::*;
     use crate::sqlite::tables::TABLES;
 
-    /// What the tables look like at each version, shortened.
-    const LOOKS: &[&str] =
-        &["19614466", "8a0dbf19", "6b357a26", "6d981640", "came with the next", "2365a6af", "83b2c2f9"];
+    /// A digest of all tables at each version, shortened.
+    const DIGESTS: &[&str] = &["73365526"];
 
     #[test]
-    fn a_changed_table_needs_a_step_and_a_new_look() {
+    fn a_changed_table_needs_a_step_and_a_new_digest() {
         let mut hasher = Sha256::new();
-        STEPS.iter().for_each(|step| hasher.update(step));
+        STEPS.iter().flat_map(|step| step.iter()).for_each(|statement| hasher.update(statement));
         TABLES.iter().for_each(|table| hasher.update(table.create));
-        let look = escrow_model::hex(&hasher.finalize()[..4]);
-        assert_eq!(LOOKS.len(), STEPS.len());
+        let digest = escrow_model::hex(&hasher.finalize()[..4]);
+        assert_eq!(DIGESTS.len(), STEPS.len());
         assert_eq!(
-            LOOKS.last(),
-            Some(&look.as_str()),
-            "add a step, which rebuilds the tables, and this look"
+            DIGESTS.last(),
+            Some(&digest.as_str()),
+            "add a step, which rebuilds the tables, and this digest"
         );
+    }
+
+    #[test]
+    fn an_older_database_takes_only_the_steps_it_lacks() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let count = |connection: &Connection| -> i64 {
+            connection.query_row("SELECT count(*) FROM pages", [], |row| row.get(0)).unwrap()
+        };
+        migrate(&mut connection).unwrap();
+        assert_eq!(version(&connection).unwrap(), BASELINE);
+        let with_a_step: &[&[&str]] =
+            &[STEPS[0], &["CREATE TABLE pages (id INTEGER)", "INSERT INTO pages VALUES (1)"]];
+        migrate_by(with_a_step, &mut connection).unwrap();
+        assert_eq!(count(&connection), 1);
+        let found: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        assert_eq!(found, BASELINE + 1);
+        // This Escrow does not know the step, so for it the database is from the future.
+        assert!(matches!(
+            version(&connection),
+            Err(Trouble::Known(StoreErrorKind::NewerVersion { found: 9, known: 8 }, _))
+        ));
+    }
+
+    #[test]
+    fn a_database_from_before_the_first_release_is_refused() {
+        let connection = Connection::open_in_memory().unwrap();
+        let old = format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version=7");
+        connection.execute_batch(&old).unwrap();
+        assert!(matches!(
+            version(&connection),
+            Err(Trouble::Known(StoreErrorKind::Unreleased { found: 7 }, _))
+        ));
     }
 }

@@ -100,6 +100,7 @@ fn predicate(kind: StoreErrorKind) -> &'static str {
         StoreErrorKind::NotADatabase => "is not a database",
         StoreErrorKind::Foreign => "belongs to another program",
         StoreErrorKind::NewerVersion { .. } => "was written by a newer Escrow",
+        StoreErrorKind::Unreleased { .. } => "was written before the first release",
         StoreErrorKind::OlderVersion { .. } => "was written by an older Escrow",
         StoreErrorKind::Io => "could not be read or written",
         StoreErrorKind::FinalStatus => "refused the commit: a terminal status is final",

@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
+use tracing::debug;
 
 use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
@@ -271,6 +272,7 @@ impl WriteConnection {
             self.roll_back();
             return Err(trouble);
         }
+        debug!(jobs = batch.len(), synced = ?self.synced, "transaction committed");
         Ok(failures)
     }
 

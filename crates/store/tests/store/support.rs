@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Entry, Event, Facts, JOURNAL_VERSION, Outcome, OutcomeId, Plan, ProviderName, Reason, ReasonCode,
-    RecordedOutcome, Request, RunId, RunOptions, ScopePath, Verdict,
+    Answer, Entry, Event, Facts, Outcome, OutcomeId, ProviderName, Reason, ReasonCode, RecordedOutcome,
+    Request, RunId, RunOptions, ScopePath, Verdict,
 };
 use escrow_store::{
     AddedOutcome, Commit, Committed, Created, Durability, Holder, Lease, MessageId, Mode, NewRun,
@@ -129,19 +129,19 @@ pub(crate) fn holder(pid: u32) -> Holder {
 }
 
 pub(crate) fn entry(at: u64, event: Event) -> Entry {
-    Entry { v: JOURNAL_VERSION, at, event }
+    Entry { at, event }
 }
 
 /// A playbook of `lint`, `list` and `post`; the last is external.
 pub(crate) fn started(run: &RunId, invocation: Option<&str>) -> Event {
     let check = |name: &str, criticality: &str| {
         json!({
-            "name": name, "type": "noop", "starts": true, "criticality": criticality,
+            "name": name, "type": "noop", "assume_mode": "skip", "starts": true, "criticality": criticality,
             "criticality_origin": "declared", "mutating": false, "retry_transient": true, "timeout_ms": 1000
         })
     };
-    let plan: Plan = serde_json::from_value(json!({
-        "name": "review", "safety": "standard",
+    let plan = escrow_store::read_plan(json!({
+        "name": "review", "safety": "standard", "artifacts": { "expected": [] },
         "checks": [check("lint", "info"), check("list", "info"), check("post", "external")]
     }))
     .unwrap();

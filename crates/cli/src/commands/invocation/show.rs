@@ -1,48 +1,42 @@
 //! `escrow invocation show`: its runs, its outcomes, and why it stands where it does.
 
+use escrow_app::Error;
+use escrow_app::documents::{self, Change};
+use escrow_app::invocations::find;
 use escrow_model::rfc3339;
-use escrow_store::{InvocationRow, OutcomeFilter, OutcomeRow, RunFilter, RunRow, Store};
-use serde_json::{Value, json};
+use escrow_store::{InvocationRow, OutcomeFilter, OutcomeRow, Queries, RunFilter, RunRow};
+use serde_json::json;
 
-use super::{document, find};
 use crate::arguments::{InvocationShow, Output};
-use crate::commands::{history, runs};
+use crate::commands::history;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::{Paint, Table, Ui, count, printable, status_painted};
 
 /// Runs and outcomes that are shown, newest first; there may be more.
 const SHOWN_MAX: usize = 100;
 
-pub(super) fn show(arguments: &InvocationShow, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
-    let row = find(&arguments.id, store)?;
+pub(super) async fn show(arguments: &InvocationShow, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
+    let row = find(queries, &arguments.id).await?;
     if arguments.history {
-        let changes = store.transitions("invocation", &row.id)?.iter().map(history::transition).collect();
+        let changes = queries.transitions("invocation", &row.id).await?.iter().map(Change::from).collect();
         history::tell(changes, &json!({ "invocation": { "id": row.id } }), ui);
         return Ok(Exit::Completed);
     }
     let filter =
         RunFilter { invocation: Some(row.id.clone()), limit: Some(SHOWN_MAX), ..RunFilter::default() };
-    let all = store.runs(&filter)?;
+    let all = queries.runs(&filter).await?;
     let filter = OutcomeFilter {
         invocation: Some(row.id.clone()),
         limit: Some(SHOWN_MAX),
         ..OutcomeFilter::default()
     };
-    let outcomes = store.outcomes(&filter)?;
-    let primary = store.primary_outcome(&row.id)?;
+    let outcomes = queries.outcomes(&filter).await?;
+    let primary = queries.primary_outcome(&row.id).await?;
     if ui.output() == Output::Human {
         ui.page(&page(&row, &all, &outcomes, primary.as_ref(), ui.page));
         return Ok(Exit::Completed);
     }
-    let runs: Vec<Value> = all.iter().map(runs::document).collect();
-    let outcomes: Vec<Value> = outcomes.iter().map(OutcomeRow::document).collect();
-    ui.data(&json!({
-        "invocation": document(&row),
-        "runs": runs,
-        "outcomes": outcomes,
-        "primary_outcome": primary.as_ref().map(OutcomeRow::document),
-    }));
+    ui.data(&documents::invocation_with(&row, &all, &outcomes, primary.as_ref()));
     Ok(Exit::Completed)
 }
 

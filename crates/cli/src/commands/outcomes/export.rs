@@ -3,22 +3,26 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use escrow_store::{OutcomeFilter, Store};
+use escrow_app::{Error, documents};
+use escrow_store::{OutcomeFilter, Queries};
 
 use super::filter;
 use crate::arguments::OutcomesExport;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::terminal::{Ui, count};
 
 /// How many are read at once.
 const PAGE: usize = 1_000;
 
-pub(super) fn export(arguments: &OutcomesExport, store: &Store, ui: &Ui) -> Result<Exit, Failure> {
-    let asked = filter(&arguments.which, store)?;
+pub(super) async fn export(
+    arguments: &OutcomesExport,
+    queries: &dyn Queries,
+    ui: &Ui,
+) -> Result<Exit, Error> {
+    let asked = filter(&arguments.which, queries).await?;
     let unwritable = |error: io::Error| match &arguments.out {
-        Some(path) => Failure::world("export", format!("cannot write `{}`: {error}", path.display())),
-        None => Failure::world("export", format!("cannot write: {error}")),
+        Some(path) => Error::world("export", format!("cannot write `{}`: {error}", path.display())),
+        None => Error::world("export", format!("cannot write: {error}")),
     };
     let mut output: Box<dyn Write> = match &arguments.out {
         None => Box::new(BufWriter::new(io::stdout().lock())),
@@ -29,9 +33,9 @@ pub(super) fn export(arguments: &OutcomesExport, store: &Store, ui: &Ui) -> Resu
     loop {
         let page =
             OutcomeFilter { after: after.clone(), oldest_first: true, limit: Some(PAGE), ..asked.clone() };
-        let rows = store.outcomes(&page)?;
+        let rows = queries.outcomes(&page).await?;
         for row in &rows {
-            match writeln!(output, "{}", row.document()) {
+            match writeln!(output, "{}", documents::outcome(row)) {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Completed),
                 written => written.map_err(unwritable)?,
             }

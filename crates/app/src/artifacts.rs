@@ -1,0 +1,148 @@
+//! The delivered files of a run: where they are, and their bytes as they were verified.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use escrow_engine::Run;
+use escrow_model::ProducedArtifact;
+use escrow_runtime::inspection::{OpenedFile, open_beneath};
+
+use crate::app::App;
+use crate::error::Error;
+use crate::runs::replay;
+use crate::state::StateDirectory;
+
+/// A shorter beginning of a digest may be a word.
+const DIGEST_CHARS_MIN: usize = 8;
+
+/// Where the files of a run are: for a run that was imported, not where they were when it ran.
+pub fn directory(run: &Run, state: &StateDirectory) -> PathBuf {
+    let then = PathBuf::from(&run.options().artifacts);
+    if then.is_dir() { then } else { state.artifacts(&run.options().run) }
+}
+
+/// Opens a delivered file, through no link that leads out of the directory.
+pub fn open(directory: &Path, path: &str) -> Result<OpenedFile, Error> {
+    let place = || directory.join(path).display().to_string();
+    match open_beneath(directory, path) {
+        Ok(Some(file)) => Ok(file),
+        Ok(None) => Err(Error::world("gone", format!("`{}` no longer exists", place()))),
+        Err(problem) => Err(Error::world("unreadable", format!("`{}`: {problem}", place()))),
+    }
+}
+
+/// Whether a file that changed since it was verified is fetched all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfChanged {
+    Refuse,
+    Fetch,
+}
+
+/// A delivered file, open, with the digest that it has now.
+pub struct FetchedArtifact {
+    pub artifact: ProducedArtifact,
+    pub sha256: String,
+    file: OpenedFile,
+}
+
+/// A delivered file by its id, its path, or the beginning of its digest.
+pub async fn fetch(
+    app: &App,
+    run: &str,
+    wanted: &str,
+    if_changed: IfChanged,
+) -> Result<FetchedArtifact, Error> {
+    let queries = app.queries()?;
+    let run = replay(&*queries, &queries.run(run).await?).await?;
+    let artifact = find(&run, wanted)?.clone();
+    let mut file = open(&directory(&run, app.state()), &artifact.path)?;
+    let (_, sha256) = file
+        .copy(&mut io::sink())
+        .map_err(|error| Error::world("unreadable", format!("cannot read `{}`: {error}", artifact.path)))?;
+    if sha256 != artifact.sha256 && if_changed == IfChanged::Refuse {
+        let message = format!("`{}` has changed since it was verified", artifact.path);
+        return Err(Error::person("changed", message).help("`--changed` fetches it as it is now"));
+    }
+    Ok(FetchedArtifact { artifact, sha256, file })
+}
+
+impl FetchedArtifact {
+    pub fn copy_to(&mut self, to: &mut impl Write) -> Result<(), Error> {
+        let copied = self.file.copy(to);
+        let copied = copied.map_err(|error| Error::world("unwritable", format!("cannot write: {error}")))?;
+        self.is_same(&copied.1)
+    }
+
+    /// Replaces the file whole or not at all.
+    pub fn save(&mut self, to: &Path) -> Result<(), Error> {
+        let saved = save(&mut self.file, to).map_err(|error| {
+            Error::world("unwritable", format!("cannot write `{}`: {error}", to.display()))
+        })?;
+        self.is_same(&saved)
+    }
+
+    fn is_same(&self, copied: &str) -> Result<(), Error> {
+        if copied == self.sha256 {
+            return Ok(());
+        }
+        Err(Error::world("changed", format!("`{}` changed while it was fetched", self.artifact.path)))
+    }
+}
+
+/// Writes a temporary file beside the target, then renames it.
+fn save(file: &mut OpenedFile, to: &Path) -> io::Result<String> {
+    let name = to.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let beside = to.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+    let written = fs::File::create_new(&beside).and_then(|mut target| {
+        let (_, digest) = file.copy(&mut target)?;
+        target.flush()?;
+        fs::rename(&beside, to)?;
+        Ok(digest)
+    });
+    if written.is_err() {
+        drop(fs::remove_file(&beside));
+    }
+    written
+}
+
+fn produced(run: &Run) -> impl Iterator<Item = &ProducedArtifact> {
+    run.delivery().into_iter().flat_map(|delivery| &delivery.produced)
+}
+
+fn find<'a>(run: &'a Run, wanted: &str) -> Result<&'a ProducedArtifact, Error> {
+    let is_digest = wanted.len() >= DIGEST_CHARS_MIN && wanted.chars().all(|c| c.is_ascii_hexdigit());
+    let digest = wanted.to_ascii_lowercase();
+    let ways: [&dyn Fn(&ProducedArtifact) -> bool; 3] =
+        [&|file| file.id == wanted, &|file| file.path == wanted, &|file| {
+            is_digest && file.sha256.starts_with(&digest)
+        }];
+    for way in ways {
+        let found: Vec<&ProducedArtifact> = produced(run).filter(|file| way(file)).collect();
+        match found.as_slice() {
+            [] => {}
+            // Two files with one digest hold the same bytes.
+            [first, rest @ ..] if rest.iter().all(|other| other.sha256 == first.sha256) => return Ok(first),
+            [..] => {
+                let paths: Vec<String> = found.iter().map(|file| format!("`{}`", file.path)).collect();
+                let message = format!("`{wanted}` matches {} files", found.len());
+                let help = format!("fetch one by its path: {}", paths.join(", "));
+                return Err(Error::author("ambiguous_artifact", message).help(help));
+            }
+        }
+    }
+    Err(not_delivered(run, wanted))
+}
+
+fn not_delivered(run: &Run, wanted: &str) -> Error {
+    if let Some(missing) = run.delivery().and_then(|delivery| delivery.missing(wanted)) {
+        return Error::author("not_delivered", format!("it was not delivered: {}", missing.in_words()));
+    }
+    let ids: Vec<String> = produced(run).map(|file| format!("`{}`", file.id)).collect();
+    let help = match ids.as_slice() {
+        [] => "the run delivered nothing".to_owned(),
+        ids => format!("it delivered {}", ids.join(", ")),
+    };
+    let message = format!("run `{}` delivered no artifact `{wanted}`", run.options().run);
+    Error::author("unknown_artifact", message).help(help)
+}

@@ -1,0 +1,70 @@
+//! Dismisses causes that need a person. A dismissed cause returns when it happens again.
+
+use escrow_runtime::entropy::now_ms;
+use escrow_runtime::holder::liveness;
+use escrow_store::{AttentionItem, Dismissing, Queries};
+
+use crate::app::App;
+use crate::error::Error;
+use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
+
+#[derive(Debug)]
+pub struct DismissRequest {
+    /// A fingerprint or a beginning of it, a run, or a wait.
+    pub what: String,
+    pub note: String,
+    pub by: Option<String>,
+}
+
+/// The item, dismissed.
+pub async fn dismiss(app: &App, request: &DismissRequest) -> Result<AttentionItem, Error> {
+    text("--note", &request.note, WHY_LENGTH_MAX)?;
+    if let Some(by) = &request.by {
+        one_line("--by", by, NAME_LENGTH_MAX)?;
+    }
+    let records = app.records()?;
+    let item = find(&*app.queries()?, &request.what).await?;
+    if item.dismissed.is_some() {
+        let message = format!("`{}` is already dismissed and has not recurred", item.fingerprint);
+        return Err(Error::person("dismissed", message));
+    }
+    let by = request.by.clone().or_else(|| app.actor());
+    let dismissing = Dismissing { at: now_ms(), by, note: request.note.trim().to_owned() };
+    let dismissal = records.dismiss(&item, dismissing).await?;
+    Ok(AttentionItem { dismissed: Some(dismissal), ..item })
+}
+
+/// The item of a fingerprint, of a wait, or of a run.
+async fn find(queries: &dyn Queries, what: &str) -> Result<AttentionItem, Error> {
+    let mut items = queries.attention(liveness).await?;
+    let is_wait = |item: &AttentionItem| item.wait.as_ref().is_some_and(|wait| wait.id == what);
+    if what.starts_with("f_") && what.len() > 2 {
+        items.retain(|item| item.fingerprint.starts_with(what));
+    } else if items.iter().any(is_wait) {
+        items.retain(is_wait);
+    } else {
+        let row = queries.run(what).await?;
+        items.retain(|item| match &row.reason {
+            // An item names only its newest runs; an older one is found by its cause.
+            Some(reason) if row.status.is_terminal() => {
+                let subject = reason.evidence.first().map(|one| (one.kind.as_str(), one.id.as_str()));
+                let of_item = item.subject.as_ref().map(|one| (one.kind.as_str(), one.id.as_str()));
+                item.playbook == row.playbook
+                    && item.reason_code.as_deref() == Some(reason.code.as_str())
+                    && of_item == subject
+            }
+            Some(_) | None => item.runs.contains(&row.id),
+        });
+    }
+    match (items.pop(), items.is_empty()) {
+        (Some(item), true) => Ok(item),
+        (None, _) => {
+            Err(Error::author("unknown_item", format!("nothing that needs a person is called `{what}`"))
+                .help("`escrow attention --all` lists everything"))
+        }
+        (Some(_), false) => {
+            Err(Error::author("ambiguous_item", format!("`{what}` is ambiguous"))
+                .help("give the fingerprint"))
+        }
+    }
+}

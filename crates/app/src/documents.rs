@@ -1,0 +1,30 @@
+//! The JSON documents that `--output json`, the API and pages show.
+//!
+//!   Run, rows of the store ──▶ documents ──▶ JSON
+//!
+//! **Invariant:** outside tools match on these shapes; no code of ours reads them back. Decisions, exit codes and
+//! nested runs use the typed values that the documents are made of.
+
+mod attention;
+mod error;
+mod history;
+mod invocation;
+mod outcome;
+mod run;
+mod wait;
+
+pub use attention::{attention, attention_item, next_command};
+pub use error::error;
+pub use history::{Change, ChangeReason, history_change};
+pub use invocation::{invocation, invocation_with};
+pub use outcome::{added_outcome, outcome, run_outcomes};
+pub use run::{resume_failure, run, run_row, run_summary, run_with_outcomes};
+pub use wait::approvals;
+
+use escrow_playbook::{Diagnostic, Report};
+use serde_json::{Value, json};
+
+/// `escrow check`: what a playbook says, and what is doubtful about it.
+pub fn check(report: &Report, warnings: &[Diagnostic]) -> Value {
+    json!({ "report": report, "diagnostics": warnings })
+}

@@ -1,0 +1,42 @@
+//! Invocations: `invocation list` and `invocation show`. `docs/invocations.md` describes every field.
+
+use escrow_model::rfc3339;
+use escrow_store::{InvocationRow, OutcomeRow, RunRow};
+use serde_json::{Value, json};
+
+use super::{outcome, run_row};
+
+pub fn invocation(row: &InvocationRow) -> Value {
+    json!({
+        "id": row.id,
+        "name": row.name,
+        "skill": row.skill,
+        "prompt": row.prompt,
+        "started_by": row.started_by,
+        "status": row.status,
+        "health": row.health,
+        "reason": row.reason,
+        "decisive_run_id": row.decisive_run,
+        "ended_by_hand": row.ended_by_hand,
+        "runs_count": row.runs(),
+        "started_at": rfc3339(row.started_at),
+        "ended_at": row.ended_at.map(rfc3339),
+    })
+}
+
+/// An invocation with its runs and outcomes.
+pub fn invocation_with(
+    row: &InvocationRow,
+    runs: &[RunRow],
+    outcomes: &[OutcomeRow],
+    primary: Option<&OutcomeRow>,
+) -> Value {
+    let runs: Vec<Value> = runs.iter().map(run_row).collect();
+    let outcomes: Vec<Value> = outcomes.iter().map(outcome).collect();
+    json!({
+        "invocation": invocation(row),
+        "runs": runs,
+        "outcomes": outcomes,
+        "primary_outcome": primary.map(outcome),
+    })
+}

@@ -1,0 +1,179 @@
+//! Removes whole runs that have ended, by age, number and size.
+//!
+//! **Invariant:** runs that stay can be verified as before, because every run has its own chain. A run that is not at
+//! its end, and a nested run that an open run may still ask for, always stay.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use escrow_model::{Millis, RunId};
+use escrow_runtime::holder::{liveness, this_process};
+use escrow_store::{LeaseError, Queries, RunFilter, RunRow, StoreError};
+
+use crate::app::App;
+use crate::error::Error;
+use crate::state::StateDirectory;
+
+/// Which runs stay.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Retention {
+    /// Runs that ended before this are removed.
+    pub ended_before: Option<Millis>,
+    /// So many of the newest runs stay, whatever else is asked. Alone, all others are removed.
+    pub keep: Option<usize>,
+    /// The oldest runs are removed until all together take no more than this.
+    pub bytes_max: Option<u64>,
+}
+
+/// A run and its size: journal, artifacts, output.
+#[derive(Clone, Debug)]
+pub struct SizedRun {
+    pub id: RunId,
+    pub playbook: String,
+    pub bytes: u64,
+    /// Absent for a run that must stay.
+    ended_at: Option<Millis>,
+}
+
+/// The runs that `remove` would remove, oldest first.
+pub async fn plan(app: &App, retention: &Retention) -> Result<Vec<SizedRun>, Error> {
+    Ok(retention.choose(&sized(&*app.queries()?, app.state()).await?))
+}
+
+#[derive(Debug)]
+pub struct Removed {
+    pub runs: Vec<SizedRun>,
+    /// Why the database keeps its size for now.
+    pub not_compacted: Option<StoreError>,
+}
+
+/// Removes the runs of a plan, except those that another process has opened again meanwhile.
+///
+/// Files go first, then the journals: a removal that is cut off in between is completed by the next one.
+pub async fn remove(app: &App, plan: Vec<SizedRun>) -> Result<Removed, Error> {
+    if plan.is_empty() {
+        return Ok(Removed { runs: plan, not_compacted: None });
+    }
+    let (queries, journal, records) = (app.queries()?, app.journal()?, app.records()?);
+    let mut removed = Vec::new();
+    for run in plan {
+        match journal.acquire(&run.id, &this_process(), liveness).await {
+            Ok(lease) => {
+                if !queries.run(run.id.as_str()).await?.status.is_terminal() {
+                    journal.release(&lease).await?;
+                    continue;
+                }
+            }
+            Err(LeaseError::Held { .. } | LeaseError::NoSuchRun(_)) => continue,
+            Err(LeaseError::Store(error)) => return Err(error.into()),
+        }
+        for directory in [app.state().artifacts(&run.id), app.state().spool(&run.id)] {
+            match fs::remove_dir_all(&directory) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let message = format!("cannot remove `{}`: {error}", directory.display());
+                    return Err(Error::world("gc", message));
+                }
+            }
+        }
+        removed.push(run);
+    }
+    let ids: Vec<RunId> = removed.iter().map(|run| run.id.clone()).collect();
+    records.remove(&ids).await?;
+    Ok(Removed { runs: removed, not_compacted: records.compact().await.err() })
+}
+
+impl Retention {
+    /// Runs come newest first.
+    fn choose(&self, runs: &[SizedRun]) -> Vec<SizedRun> {
+        let only_keep = self.keep.is_some() && self.ended_before.is_none() && self.bytes_max.is_none();
+        let mut total: u64 = runs.iter().map(|run| run.bytes).sum();
+        let mut chosen = Vec::new();
+        for run in runs.iter().skip(self.keep.unwrap_or(0)).rev() {
+            let Some(ended_at) = run.ended_at else { continue };
+            let too_old = self.ended_before.is_some_and(|before| ended_at < before);
+            let too_much = self.bytes_max.is_some_and(|max| total > max);
+            if only_keep || too_old || too_much {
+                total = total.saturating_sub(run.bytes);
+                chosen.push(run.clone());
+            }
+        }
+        chosen
+    }
+}
+
+/// Every run, newest first.
+async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<SizedRun>, Error> {
+    let journals = queries.sizes().await?;
+    let rows = queries.runs(&RunFilter::default()).await?;
+    // An open run may still ask for the runs that it nested.
+    let open_since = rows
+        .iter()
+        .filter(|row| !row.status.is_terminal())
+        .map(|row| row.started_at)
+        .min()
+        .unwrap_or(u64::MAX);
+    let size = |row: &RunRow| {
+        let journal = journals.get(&row.id).copied().unwrap_or(0);
+        journal + directory_size(&state.artifacts(&row.id)) + directory_size(&state.spool(&row.id))
+    };
+    Ok(rows
+        .into_iter()
+        .map(|row| SizedRun {
+            bytes: size(&row),
+            ended_at: row
+                .ended_at
+                .filter(|_| row.status.is_terminal() && (row.depth == 0 || row.started_at < open_since)),
+            playbook: row.playbook,
+            id: row.id,
+        })
+        .collect())
+}
+
+/// Links are counted, not followed.
+fn directory_size(path: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(path) else { return 0 };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => directory_size(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs from newest to oldest, one per letter, ended at 40, 30, 20, 10; `w` waits.
+    fn check(retention: &Retention, chosen: &str) {
+        let runs: Vec<SizedRun> =
+            [("a", Some(40)), ("b", Some(30)), ("w", None), ("c", Some(20)), ("d", Some(10))]
+                .into_iter()
+                .map(|(name, ended_at)| SizedRun {
+                    id: RunId::from_stored(name),
+                    playbook: String::new(),
+                    ended_at,
+                    bytes: 100,
+                })
+                .collect();
+        let names: String = retention.choose(&runs).iter().map(|run| run.id.as_str().to_owned()).collect();
+        assert_eq!(names, chosen);
+    }
+
+    #[test]
+    fn runs_go_by_age_number_and_size_oldest_first_and_runs_that_wait_stay() {
+        let none = Retention::default();
+        check(&none, "");
+        check(&Retention { keep: Some(1), ..none }, "dcb");
+        check(&Retention { ended_before: Some(25), ..none }, "dc");
+        check(&Retention { ended_before: Some(25), keep: Some(4), ..none }, "d");
+        check(&Retention { bytes_max: Some(300), ..none }, "dc");
+        check(&Retention { bytes_max: Some(0), ..none }, "dcba");
+        check(&Retention { bytes_max: Some(500), ended_before: Some(15), ..none }, "d");
+    }
+}

@@ -1,0 +1,80 @@
+//! Reads the plan that is to be run: from a playbook, or from the profile of an agent.
+
+use std::io;
+use std::path::Path;
+
+use escrow_model::Plan;
+use escrow_playbook::{AgentLookup, suggest_agent};
+use escrow_runtime::{agents, playbook_file};
+
+use crate::diagnosed::Diagnosed;
+use crate::error::Error;
+
+/// A playbook without errors.
+#[derive(Debug)]
+pub struct LoadedPlaybook {
+    pub plan: Plan,
+    pub warnings: Diagnosed,
+}
+
+/// Reads a playbook, or reports every problem in it.
+pub fn load(path: &Path) -> Result<LoadedPlaybook, Error> {
+    let bytes = playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
+    let directory = std::env::current_dir().unwrap_or_default();
+    let reading = playbook_file::read(path, &bytes, &directory);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let diagnosed = Diagnosed::new(reading.diagnostics, text, &reading.secrets);
+    match reading.plan {
+        Some(plan) => Ok(LoadedPlaybook { plan, warnings: diagnosed }),
+        None => {
+            let problems = match (diagnosed.errors(), reading.omitted_errors) {
+                (1, 0) => "1 problem".to_owned(),
+                (errors, 0) => format!("{errors} problems"),
+                (errors, omitted) => format!("{} problems, of which {errors} are shown", errors + omitted),
+            };
+            let message = format!("`{}` has {problems}; nothing was run", path.display());
+            Err(Error::author("bad_playbook", message).diagnosed(diagnosed))
+        }
+    }
+}
+
+/// The playbook of one task for an agent, whose profile is found from `directory` upward.
+pub fn of_agent(name: &str, directory: &Path) -> Result<Plan, Error> {
+    let profile = match agents::find(name, &[directory]) {
+        AgentLookup::Found(profile) => profile,
+        AgentLookup::Unknown { known } => {
+            return Err(Error::author("unknown_agent", format!("unknown agent `{name}`"))
+                .help(suggest_agent(name, &known)));
+        }
+        AgentLookup::Invalid { file, diagnostics } => {
+            let message = format!("`{file}` is not a valid profile; nothing was run");
+            let diagnosed = Diagnosed::new(diagnostics, "", &[]);
+            return Err(Error::author("bad_playbook", message).diagnosed(diagnosed));
+        }
+    };
+    let reading = playbook_file::of_agent(name, directory);
+    reading.plan.ok_or_else(|| {
+        // The generated playbook is no file: its lines would mean nothing to a reader.
+        let code = if profile.command.is_none() { "agent_without_command" } else { "bad_profile" };
+        let first = reading.diagnostics.first();
+        let message =
+            first.map_or_else(|| format!("the agent `{name}` cannot be run"), |one| one.message.clone());
+        let error = Error::author(code, message);
+        match first.and_then(|one| one.help.clone()) {
+            Some(help) => error.help(help),
+            None => error,
+        }
+    })
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    let file = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::author("no_such_file", format!("there is no file `{file}`"))
+            .help("`escrow init` writes a first playbook to start from"),
+        io::ErrorKind::IsADirectory => {
+            Error::author("no_such_file", format!("`{file}` is a directory, not a playbook"))
+        }
+        _ => Error::world("unreadable", format!("cannot read `{file}`: {error}")),
+    }
+}

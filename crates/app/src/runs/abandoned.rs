@@ -1,0 +1,78 @@
+//! Finds runs that no process drives and that can continue, and continues them.
+
+use std::collections::BTreeSet;
+
+use escrow_engine::Run;
+use escrow_model::{RunStatus, WaitKind};
+use escrow_runtime::entropy::now_ms;
+use escrow_store::{RunFilter, RunRow};
+
+use super::is_driven;
+use super::resume::{Purpose, drive};
+use crate::app::App;
+use crate::driver::Driver;
+use crate::error::{Class, Error};
+
+/// Runs whose process is gone; and runs that wait, when a message has come for them or their time is up. Oldest first.
+/// A nested run is continued by the run around it, and is not listed.
+pub async fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
+    let queries = app.queries()?;
+    let of = |status| RunFilter { status: Some(status), ..RunFilter::default() };
+    let mut rows = queries.runs(&of(RunStatus::Running)).await?;
+    rows.extend(queries.runs(&of(RunStatus::Waiting)).await?);
+    let waits = queries.open_waits().await?;
+    let now = now_ms();
+    let mut called: BTreeSet<String> = waits
+        .iter()
+        .filter(|wait| wait.expires_at.is_some_and(|expiry| expiry <= now))
+        .map(|wait| wait.run.to_string())
+        .collect();
+    for row in &rows {
+        if row.status == RunStatus::Running || !queries.undelivered(&row.id).await?.is_empty() {
+            called.insert(row.id.to_string());
+        }
+    }
+    loop {
+        let before = called.len();
+        let nested = waits.iter().filter(|wait| wait.kind == WaitKind::Nested && called.contains(&wait.id));
+        let around: Vec<String> = nested.map(|wait| wait.run.to_string()).collect();
+        called.extend(around);
+        if called.len() == before {
+            break;
+        }
+    }
+    let mut wanted = Vec::new();
+    for row in rows {
+        if row.depth == 0 && called.contains(row.id.as_str()) && !is_driven(&*queries, &row).await? {
+            wanted.push(row);
+        }
+    }
+    wanted.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(wanted)
+}
+
+/// A run that was abandoned, and how it came to rest or why it could not continue.
+#[derive(Debug)]
+pub struct Resumed {
+    pub row: RunRow,
+    pub outcome: Result<Run, Error>,
+}
+
+/// Continues every abandoned run. A run that cannot continue does not hold up the others. Runs whose turn had not come
+/// when the driver was stopped are left out.
+pub async fn resume_all(driver: &Driver) -> Result<Vec<Resumed>, Error> {
+    let mut hosted = Vec::new();
+    for row in abandoned(driver.app()).await? {
+        let own = row.clone();
+        let handle = driver.spawn(move |app| async move { drive(&app, &own, Purpose::Continue).await });
+        hosted.push((row, handle));
+    }
+    let mut all = Vec::new();
+    for (row, handle) in hosted {
+        match handle.join().await {
+            Err(error) if error.class() == Class::Stopped => {}
+            outcome => all.push(Resumed { row, outcome }),
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,32 @@
+//! Cancels a run: by a message to the process that drives it; if none does, here.
+
+use escrow_engine::Run;
+use escrow_model::{Message, RunId};
+use escrow_runtime::holder::liveness;
+use escrow_store::Liveness;
+
+use super::resume::{Purpose, drive_upward};
+use crate::app::App;
+use crate::error::Error;
+
+#[derive(Debug)]
+pub enum Cancelled {
+    /// The process that drives the run will read the message.
+    Asked { run: RunId, pid: u32 },
+    /// The run was ended here, and the runs around it were driven as far as they go.
+    Ended(Box<Run>),
+}
+
+pub async fn cancel(app: &App, run: &str) -> Result<Cancelled, Error> {
+    let row = app.queries()?.run(run).await?;
+    if row.status.is_terminal() {
+        let message = format!("run `{}` has already ended: {}", row.id, row.status.as_str());
+        return Err(Error::person("ended", message));
+    }
+    let message = Message::Cancel { by: app.actor(), system: false };
+    app.journal()?.send(&row.id, &message, app.sender()).await?;
+    match app.queries()?.holder(&row.id).await?.filter(|holder| liveness(holder) != Liveness::Dead) {
+        Some(holder) => Ok(Cancelled::Asked { run: row.id, pid: holder.pid }),
+        None => Ok(Cancelled::Ended(Box::new(drive_upward(app, &row, Purpose::End).await?))),
+    }
+}

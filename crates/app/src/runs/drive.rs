@@ -1,0 +1,137 @@
+//! Drives a run that this process holds until it ends or waits.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use escrow_engine::Run;
+use escrow_model::{RunId, Safety};
+use escrow_runtime::process::GRACE;
+use escrow_runtime::providers::Environment;
+use escrow_runtime::redaction::Inseparable;
+use escrow_runtime::secrets::Secrets;
+use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
+use escrow_runtime::telemetry::Settings;
+use escrow_store::{Journal, Lease};
+use tokio::task::LocalSet;
+
+use crate::app::App;
+use crate::error::Error;
+use crate::nested::NestedRuns;
+use crate::panics::caught;
+use crate::telemetry::{Measured, Telemetry};
+use crate::views::RunView;
+
+/// A run in the journal whose lease is ours.
+pub(crate) struct HeldRun {
+    pub(crate) run: Run,
+    pub(crate) lease: Lease,
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) secrets: Secrets,
+    pub(crate) beginning: Beginning,
+}
+
+impl HeldRun {
+    /// Boxed, because a drive is large and every use case that awaits one would be as large.
+    pub(crate) fn drive_to_rest(self, app: &App) -> Pin<Box<dyn Future<Output = Result<Run, Error>> + '_>> {
+        Box::pin(self.drive_viewed(app))
+    }
+
+    async fn drive_viewed(self, app: &App) -> Result<Run, Error> {
+        let mut view = app.view(&self.run);
+        let outcome = match self.telemetry(&mut *view).await {
+            None => self.drive(app, &mut *view).await,
+            Some(telemetry) => {
+                let mut measured = Measured { observer: &mut *view, telemetry };
+                let outcome = self.drive(app, &mut measured).await;
+                if let Some(why) = measured.telemetry.finish() {
+                    view.warning(&format!("telemetry was not delivered: {why}"));
+                }
+                outcome
+            }
+        };
+        if let Ok(run) = &outcome {
+            view.at_rest(run);
+        }
+        outcome
+    }
+
+    /// Nothing, unless the environment names a collector.
+    async fn telemetry(&self, view: &mut dyn RunView) -> Option<Telemetry> {
+        let settings = match Settings::read(&|name| std::env::var(name).ok()) {
+            Ok(settings) => settings?,
+            Err(why) => {
+                view.warning(&format!("no telemetry: {why}"));
+                return None;
+            }
+        };
+        let mut telemetry = Telemetry::new(settings, &self.run, Arc::clone(self.secrets.redactor()));
+        if !matches!(self.beginning, Beginning::New(_)) {
+            let before = self.journal.entries(&self.run.options().run, 0).await.unwrap_or_default();
+            telemetry.remember(before.iter().map(|(_, entry)| entry));
+        }
+        Some(telemetry)
+    }
+
+    async fn drive(self, app: &App, observer: &mut dyn Observer) -> Result<Run, Error> {
+        let options = self.run.options();
+        let id = options.run.clone();
+        let secrets = self.secrets.withheld().map(str::to_owned).collect();
+        let environment = match self.run.plan_of().safety {
+            Safety::Standard => Environment::Inherit { secrets },
+            Safety::Strict => Environment::Minimal { also: Vec::new(), secrets },
+        };
+        let surroundings = Surroundings {
+            directory: PathBuf::from(&options.directory),
+            artifacts: PathBuf::from(&options.artifacts),
+            spool: app.state().spool(&id),
+            state: app.state().path().to_owned(),
+            environment,
+            secrets: Arc::new(self.secrets),
+            grace: GRACE,
+        };
+        let (lease, world) = (self.lease.clone(), app.world());
+        let journal = self.journal;
+        let drive = Drive {
+            run: self.run,
+            lease: self.lease,
+            journal: Arc::clone(&journal),
+            host: Rc::new(NestedRuns::new(Arc::clone(&journal), Rc::clone(&world))),
+            world,
+            surroundings,
+            observer,
+            interruption: app.stopping(),
+        };
+        let tasks = LocalSet::new();
+        let outcome = tasks.run_until(caught(Box::pin(drive.to_rest(self.beginning)))).await;
+        // Dropping the tasks ends the processes that they watch.
+        drop(tasks);
+        match outcome {
+            Ok(outcome) => outcome.map_err(|error| drive_error(error, &id)),
+            Err(panicked) => {
+                // This process lives on: without this, the run would count as driven.
+                journal.release(&lease).await?;
+                Err(panicked.help(format!("its processes were ended; `escrow resume {id}` resumes the run")))
+            }
+        }
+    }
+}
+
+fn drive_error(error: DriveError, id: &RunId) -> Error {
+    match error {
+        DriveError::Store(error) => Error::from(error)
+            .help(format!("its processes were ended; fix the cause, then `escrow resume {id}`")),
+        DriveError::Fenced(_) => Error::person("fenced", error.to_string()),
+        DriveError::Lost(_) => Error::bug(format!("this is a bug in Escrow: {error}"))
+            .help(format!("its processes were ended; `escrow resume {id}` resumes the run")),
+        DriveError::Inseparable(error) => inseparable(&error),
+        DriveError::Orphans { .. } => Error::world("orphans", error.to_string())
+            .help(format!("nothing was run again; end them, then `escrow resume {id}`")),
+    }
+}
+
+/// A secret that cannot be taken out of an entry without changing its meaning.
+pub(super) fn inseparable(error: &Inseparable) -> Error {
+    Error::author("secret_written_down", error.to_string()).help("do not use a common word as a secret")
+}

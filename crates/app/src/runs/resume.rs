@@ -1,0 +1,127 @@
+//! Continues runs: those whose process is gone, that wait, or that failed. Nothing confirmed is repeated.
+
+use std::path::Path;
+
+use escrow_engine::Run;
+use escrow_model::RunStatus;
+use escrow_runtime::entropy::now_ms;
+use escrow_runtime::holder::{liveness, this_process};
+use escrow_runtime::secrets::Secrets;
+use escrow_runtime::supervisor::Beginning;
+use escrow_store::{Lease, LeaseError, RunRow};
+
+use super::drive::HeldRun;
+use super::{is_driven, replay};
+use crate::app::App;
+use crate::error::Error;
+
+/// Takes over a run that no process drives, and drives it until it ends or waits.
+pub async fn resume(app: &App, run: &str) -> Result<Run, Error> {
+    let row = app.queries()?.run(run).await?;
+    if row.status.is_terminal() {
+        return Err(not_resumable(&row));
+    }
+    drive(app, &row, Purpose::Continue).await
+}
+
+/// Opens the failed checks of a run that has ended, and those that depend on them, in the same journal.
+pub async fn retry_failed(app: &App, run: &str) -> Result<Run, Error> {
+    let row = app.queries()?.run(run).await?;
+    if !row.status.is_terminal() {
+        return Err(not_resumable(&row));
+    }
+    let journal = app.journal()?;
+    let (lease, mut run) = take_over(app, &row).await?;
+    let secrets = secrets_of(app, &run, &lease, Purpose::Continue).await?;
+    match run.retry_failed(now_ms(), app.actor()) {
+        Ok(turn) => {
+            HeldRun { run, lease, journal, secrets, beginning: Beginning::Reopened(turn) }
+                .drive_to_rest(app)
+                .await
+        }
+        Err(why) => {
+            journal.release(&lease).await?;
+            Err(Error::person("ended", format!("run `{}` cannot be reopened: {why}", row.id)))
+        }
+    }
+}
+
+/// Why a run is driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Continue,
+    /// Ending a run starts no check, so its secrets need not be readable.
+    End,
+}
+
+/// The code of the error that another process drives the run.
+pub(crate) const HELD: &str = "held";
+
+pub(crate) fn not_resumable(row: &RunRow) -> Error {
+    let word = row.status.as_str().replace('_', " ");
+    match row.status {
+        RunStatus::Running | RunStatus::Waiting => {
+            Error::person("not_ended", format!("run `{}` has not ended: it is {word}", row.id))
+                .help(format!("`escrow resume {}` resumes it", row.id))
+        }
+        RunStatus::Completed => Error::person("ended", format!("run `{}` has ended: {word}", row.id)),
+        RunStatus::Failed | RunStatus::TimedOut | RunStatus::Aborted | RunStatus::Cancelled => {
+            Error::person("ended", format!("run `{}` has ended: {word}", row.id))
+                .help(format!("`escrow resume {} --failed` runs failed checks again", row.id))
+        }
+    }
+}
+
+/// Takes over a run and drives it until it ends or waits.
+pub(super) async fn drive(app: &App, row: &RunRow, purpose: Purpose) -> Result<Run, Error> {
+    let journal = app.journal()?;
+    let (lease, run) = take_over(app, row).await?;
+    let secrets = secrets_of(app, &run, &lease, purpose).await?;
+    HeldRun { run, lease, journal, secrets, beginning: Beginning::Resumed }.drive_to_rest(app).await
+}
+
+/// Drives a run, and then the runs around it that no other process drives.
+pub(crate) async fn drive_upward(app: &App, row: &RunRow, purpose: Purpose) -> Result<Run, Error> {
+    let mut run = drive(app, row, purpose).await?;
+    let queries = app.queries()?;
+    while let Some(parent) = run.options().parent.clone().filter(|_| run.status().is_terminal()) {
+        let row = queries.run(parent.as_str()).await?;
+        if row.status.is_terminal() || is_driven(&*queries, &row).await? {
+            break;
+        }
+        run = drive(app, &row, Purpose::Continue).await?;
+    }
+    Ok(run)
+}
+
+/// The secrets that checks may ask for. A run whose secrets cannot be read is released.
+async fn secrets_of(app: &App, run: &Run, lease: &Lease, purpose: Purpose) -> Result<Secrets, Error> {
+    let directory = Path::new(&run.options().directory);
+    let read = match purpose {
+        Purpose::End => return Ok(Secrets::at_hand(run.plan_of(), directory)),
+        Purpose::Continue => app.unless_stopped(Box::pin(Secrets::read(run.plan_of(), directory))).await,
+    };
+    let secrets = read.and_then(|read| read.map_err(Error::from));
+    if secrets.is_err() {
+        app.journal()?.release(lease).await?;
+    }
+    secrets
+}
+
+/// Acquires the lease of a run and rebuilds the run. One that cannot be rebuilt is released.
+pub(super) async fn take_over(app: &App, row: &RunRow) -> Result<(Lease, Run), Error> {
+    let journal = app.journal()?;
+    let acquired = journal.acquire(&row.id, &this_process(), liveness).await;
+    let lease = acquired.map_err(|error| match error {
+        LeaseError::Store(error) => error.into(),
+        LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => Error::person(HELD, error.to_string())
+            .help("it continues there; `escrow runs show` shows its status"),
+    })?;
+    match replay(&*app.queries()?, row).await {
+        Ok(run) => Ok((lease, run)),
+        Err(error) => {
+            journal.release(&lease).await?;
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The state directory: `.escrow/` of the nearest ancestor that has one, else of the git root, else of the current
+//! directory.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use escrow_model::RunId;
+use escrow_store::{Mode, Store};
+
+use crate::error::Error;
+
+/// Keeps state out of version control, and the files that people write in it.
+const GITIGNORE: &str = "\
+# Written by escrow. State stays here; what people write is kept.
+*
+!.gitignore
+!config.toml
+!playbooks/
+!playbooks/**
+!agents/
+!agents/**
+!outcomes/
+!outcomes/**
+!chains/
+!chains/**
+";
+
+/// Names every path below the state directory, so that no caller puts them together.
+#[derive(Clone, Debug)]
+pub struct StateDirectory(PathBuf);
+
+impl StateDirectory {
+    /// The given directory, or the one that belongs to the current directory. Creates nothing.
+    pub fn find(given: Option<&Path>) -> Result<StateDirectory, Error> {
+        let current = std::env::current_dir()
+            .map_err(|error| Error::world("directory", format!("no current directory: {error}")))?;
+        if let Some(given) = given {
+            return Ok(StateDirectory(current.join(given)));
+        }
+        let holder = current
+            .ancestors()
+            .find(|ancestor| ancestor.join(".escrow").is_dir())
+            .or_else(|| current.ancestors().find(|ancestor| ancestor.join(".git").exists()))
+            .unwrap_or(&current);
+        Ok(StateDirectory(holder.join(".escrow")))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where a run delivers its artifacts, unless its order names another directory.
+    pub fn artifacts(&self, run: &RunId) -> PathBuf {
+        self.0.join("artifacts").join(run.as_str())
+    }
+
+    /// Where a run's commands stream their output.
+    pub fn spool(&self, run: &RunId) -> PathBuf {
+        self.0.join("spool").join(run.as_str())
+    }
+
+    /// A store that only reads. A state directory that does not exist has no runs.
+    pub fn read(&self) -> Result<Arc<Store>, Error> {
+        Ok(Arc::new(Store::open(&self.database(), Mode::Read)?))
+    }
+
+    /// A store that also writes. Creates the state directory.
+    pub fn write(&self) -> Result<Arc<Store>, Error> {
+        self.create().map_err(|error| {
+            Error::world("state", format!("cannot write to `{}`: {error}", self.0.display()))
+                .help("choose another directory with `--state DIR` or ESCROW_STATE")
+        })?;
+        Ok(Arc::new(Store::open(&self.database(), Mode::Write)?))
+    }
+
+    /// Creates the directory and its `.gitignore`.
+    pub fn create(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.0)?;
+        let ignore = self.0.join(".gitignore");
+        if !ignore.exists() {
+            fs::write(ignore, GITIGNORE)?;
+        }
+        Ok(())
+    }
+
+    fn database(&self) -> PathBuf {
+        self.0.join("escrow.db")
+    }
+}

@@ -1,0 +1,187 @@
+//! The items of a fan-out, counted instead of listed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use escrow_model::{Millis, ScopePath, Verdict};
+
+use crate::words::count;
+
+/// Where the items of one check stand.
+#[derive(Debug, Default)]
+pub(super) struct Fan {
+    items: BTreeMap<ScopePath, Item>,
+    began: Option<Millis>,
+    /// Its end was reported, and nothing has happened since.
+    reported: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Item {
+    Running,
+    Retrying,
+    /// Judged, but its routing may still try it again.
+    Open(Verdict),
+    Succeeded,
+    Failed,
+    Skipped,
+}
+
+/// How far a fan-out is. Displays as `3/10 items, 1 failed, 2 running`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FanProgress {
+    pub succeeded: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    pub running: usize,
+    pub retrying: usize,
+    /// Judged, but not settled.
+    pub open: usize,
+    /// How many items there will be, once the checks that give them have answered.
+    pub total: Option<usize>,
+}
+
+impl Fan {
+    pub(super) fn start(&mut self, scope: &ScopePath, at: Millis) {
+        // The first item of another pass: the end of the last pass was reported.
+        if self.reported {
+            *self = Fan::default();
+        }
+        self.began.get_or_insert(at);
+        self.items.insert(scope.clone(), Item::Running);
+    }
+
+    pub(super) fn judge(&mut self, scope: &ScopePath, verdict: Verdict) {
+        self.items.insert(scope.clone(), Item::Open(verdict));
+    }
+
+    /// The verdict stands.
+    pub(super) fn settle(&mut self, scope: &ScopePath) {
+        if let Some(item) = self.items.get_mut(scope) {
+            *item = item.settled();
+        }
+    }
+
+    pub(super) fn retry(&mut self, scope: &ScopePath) {
+        self.items.insert(scope.clone(), Item::Retrying);
+    }
+
+    pub(super) fn skip(&mut self, scope: &ScopePath) {
+        self.items.entry(scope.clone()).or_insert(Item::Skipped);
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.items.values().any(|item| matches!(item, Item::Running | Item::Retrying | Item::Open(_)))
+    }
+
+    /// Whether all of this many items have settled and the end is not reported yet.
+    pub(super) fn is_complete(&self, total: usize) -> bool {
+        !self.reported && !self.is_running() && total > 0 && self.items.len() >= total
+    }
+
+    pub(super) fn needs_report(&self) -> bool {
+        !self.reported && !self.items.is_empty()
+    }
+
+    /// Marks the end as reported: the verdicts so far stand.
+    pub(super) fn report(&mut self) {
+        self.reported = true;
+        for item in self.items.values_mut() {
+            *item = item.settled();
+        }
+    }
+
+    pub(super) fn elapsed_ms(&self, now: Millis) -> Millis {
+        self.began.map_or(0, |began| now.saturating_sub(began))
+    }
+
+    pub(super) fn progress(&self, total: Option<usize>) -> FanProgress {
+        let mut progress = FanProgress { total, ..FanProgress::default() };
+        for item in self.items.values() {
+            match item {
+                Item::Running => progress.running += 1,
+                Item::Retrying => progress.retrying += 1,
+                Item::Open(_) => progress.open += 1,
+                Item::Succeeded => progress.succeeded += 1,
+                Item::Failed => progress.failed += 1,
+                Item::Skipped => progress.skipped += 1,
+            }
+        }
+        progress
+    }
+}
+
+impl Item {
+    fn settled(self) -> Item {
+        match self {
+            Item::Open(Verdict::Succeeded) => Item::Succeeded,
+            Item::Open(Verdict::Failed) => Item::Failed,
+            Item::Running | Item::Retrying | Item::Succeeded | Item::Failed | Item::Skipped => self,
+        }
+    }
+}
+
+impl FanProgress {
+    fn seen(&self) -> usize {
+        self.succeeded + self.failed + self.skipped + self.running + self.retrying + self.open
+    }
+
+    /// `3 items`, or `2 of 3 items succeeded, 1 failed`.
+    pub fn outcome(&self) -> String {
+        let all = self.seen();
+        if self.succeeded == all {
+            return count(all, "item");
+        }
+        let mut words = format!("{} of {} succeeded", self.succeeded, count(all, "item"));
+        for (number, what) in [(self.failed, "failed"), (self.skipped, "skipped")] {
+            if number > 0 {
+                words.push_str(&format!(", {number} {what}"));
+            }
+        }
+        words
+    }
+}
+
+impl fmt::Display for FanProgress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let done = self.succeeded + self.failed + self.skipped;
+        match self.total.filter(|total| *total >= self.seen()) {
+            Some(total) => write!(formatter, "{done}/{total} items")?,
+            None => write!(formatter, "{done} items")?,
+        }
+        for (number, what) in
+            [(self.failed, "failed"), (self.running, "running"), (self.retrying, "to be retried")]
+        {
+            if number > 0 {
+                write!(formatter, ", {number} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fan_out_is_counted_by_its_items_and_not_by_their_attempts() {
+        let item = |index| ScopePath::new(vec![index]);
+        let mut fan = Fan::default();
+        fan.start(&item(0), 5);
+        fan.start(&item(1), 6);
+        fan.judge(&item(0), Verdict::Failed);
+        fan.retry(&item(0));
+        fan.judge(&item(1), Verdict::Succeeded);
+        fan.settle(&item(1));
+        assert_eq!(fan.progress(Some(3)).to_string(), "1/3 items, 1 to be retried");
+        assert!(!fan.is_complete(3));
+        fan.start(&item(0), 9);
+        fan.judge(&item(0), Verdict::Succeeded);
+        fan.settle(&item(0));
+        fan.skip(&item(2));
+        assert!(fan.is_complete(3));
+        assert_eq!(fan.progress(Some(3)).outcome(), "2 of 3 items succeeded, 1 skipped");
+        assert_eq!(fan.progress(Some(3)).failed, 0);
+    }
+}

@@ -1,0 +1,155 @@
+//! Items as lines of text, without width and colour.
+
+use escrow_model::{Issue, Request, SkipReason, Verdict};
+use serde_json::Value;
+
+use super::item::{Item, Judged, What};
+use crate::words::{count, duration_words, printable, skip_words};
+
+/// One line that is worth showing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub mark: Mark,
+    /// The check or item that the line is about. Empty for a remark.
+    pub label: String,
+    pub duration_ms: Option<u64>,
+    pub note: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    Succeeded,
+    Failed,
+    Retrying,
+    Skipped,
+    Routed,
+    Remark,
+}
+
+impl Item<'_> {
+    /// The lines for an item. Starts and the successes of single items have none: a list of what runs now and the
+    /// counts of a fan-out cover them.
+    pub fn lines(&self) -> Vec<Line> {
+        let remark = |note: String| vec![Line::remark(note)];
+        match &self.what {
+            What::Judged(judged) => judged.line().into_iter().collect(),
+            What::FanSettled { check, progress, duration_ms } => vec![Line {
+                mark: if progress.failed == 0 { Mark::Succeeded } else { Mark::Failed },
+                label: check.clone(),
+                duration_ms: Some(*duration_ms),
+                note: progress.outcome(),
+            }],
+            What::Skipped { of, reason, detail, request } => {
+                // What the command line left out is not news, and items are counted.
+                if !of.scope.is_root() || matches!(reason, SkipReason::Only | SkipReason::Tags) {
+                    return Vec::new();
+                }
+                let note = skip_words(*reason, detail);
+                let skipped = Line { mark: Mark::Skipped, label: of.to_string(), duration_ms: None, note };
+                let would = request.and_then(would_run).map(Line::remark);
+                std::iter::once(skipped).chain(would).collect()
+            }
+            What::RetryScheduled { of, retry } => vec![Line {
+                mark: Mark::Retrying,
+                label: of.to_string(),
+                duration_ms: None,
+                note: retry.words(),
+            }],
+            What::Routed { from, block, to, goto_event } => {
+                let event = goto_event.map_or(String::new(), |event| format!(", as {event}"));
+                vec![Line {
+                    mark: Mark::Routed,
+                    label: to.to_string(),
+                    duration_ms: None,
+                    note: format!("{} of {from}{event}", block.as_str()),
+                }]
+            }
+            What::LoopBudgetExceeded { from, to, limit } => {
+                remark(format!("{from} → {to}: the loop budget of {limit} is spent"))
+            }
+            What::WaitStarted { of, id, prompt, .. } => {
+                remark(format!("{of} waits: {} ({id})", printable(prompt)))
+            }
+            What::ReconcileStarted { of, .. } => {
+                remark(format!("{of} may have taken effect: running `reconcile`"))
+            }
+            What::Reconciled { of, finding, detail } => {
+                let found = finding.map_or("unknown", |finding| finding.as_str());
+                remark(format!("{of} {found}: {}", printable(detail)))
+            }
+            What::MessageRefused { why } => remark(format!("a message was refused: {why}")),
+            What::RunResumed => remark("resumed".into()),
+            What::RunReopened { places } => {
+                let what = match places {
+                    [] => "only the artifacts are verified again".to_owned(),
+                    [one] => format!("{}{} is run again", one.check, one.scope),
+                    several => format!("{} are run again", count(several.len(), "check")),
+                };
+                remark(format!("reopened: {what}, and what depends on it"))
+            }
+            What::DeadlinePassed => remark("the run's time is up".into()),
+            What::IssueRaised { of, issue } => remark(format!("{of} {}", printable(&issue.message))),
+            What::NestedStarted { playbook, run } => remark(format!("runs {} as {run}", printable(playbook))),
+            What::RunStarted { .. }
+            | What::ArtifactsVerified { .. }
+            | What::RunEnded { .. }
+            | What::AttemptStarted { .. }
+            | What::AttemptAnswered { .. }
+            | What::WaitResolved { .. }
+            | What::CancelRequested => Vec::new(),
+        }
+    }
+}
+
+impl Judged<'_> {
+    fn line(&self) -> Option<Line> {
+        let issues = issue_words(self.issues);
+        let (mark, note) = match (self.verdict, self.retry) {
+            (Verdict::Succeeded, _) if !self.of.scope.is_root() => return None,
+            (Verdict::Succeeded, _) => (Mark::Succeeded, issues),
+            (Verdict::Failed, None) => (Mark::Failed, issues),
+            (Verdict::Failed, Some(retry)) => (Mark::Retrying, format!("{issues}: {}", retry.words())),
+        };
+        let duration_ms = Some(self.duration_ms.unwrap_or(0));
+        Some(Line { mark, label: self.of.to_string(), duration_ms, note })
+    }
+}
+
+impl super::Retry {
+    fn words(self) -> String {
+        format!("retry {} in {}", self.number, duration_words(self.delay_ms))
+    }
+}
+
+impl Line {
+    fn remark(note: String) -> Line {
+        Line { mark: Mark::Remark, label: String::new(), duration_ms: None, note }
+    }
+}
+
+/// The first issue in full; the others are counted.
+fn issue_words(issues: &[Issue]) -> String {
+    match issues {
+        [] => String::new(),
+        [only] => printable(&only.message),
+        [first, rest @ ..] => format!("{} (and {} more)", printable(&first.message), rest.len()),
+    }
+}
+
+/// What safe mode prevented, in one line.
+fn would_run(request: &Request) -> Option<String> {
+    let exec = request.fields.get("exec")?;
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let command =
+        match (exec.get("shell").and_then(Value::as_str), exec.get("argv").and_then(Value::as_array)) {
+            (Some(shell), _) => {
+                let values = exec.get("values").and_then(Value::as_object).into_iter().flatten();
+                values.fold(shell.to_owned(), |shell, (name, value)| {
+                    shell.replace(&format!("${{{name}}}"), &text(value))
+                })
+            }
+            (None, Some(words)) => words.iter().map(text).collect::<Vec<_>>().join(" "),
+            (None, None) => return None,
+        };
+    Some(format!("would have run: {}", printable(&command.split_whitespace().collect::<Vec<_>>().join(" "))))
+}

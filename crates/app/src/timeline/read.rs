@@ -1,0 +1,215 @@
+//! The one `match` over events for display.
+
+use std::sync::Arc;
+
+use escrow_model::{Entry, Event, Facts, Message, Millis, Plan, RunOptions, ScopePath};
+use serde_json::Value;
+
+use super::item::{CheckScope, Item, Judged, Resolution, Retry, What};
+use super::{OpenAttempt, Timeline};
+
+/// What a run was started with: the first entry of its journal.
+#[derive(Clone, Copy, Debug)]
+pub struct RunStart<'e> {
+    pub plan: &'e Arc<Plan>,
+    pub options: &'e RunOptions,
+    pub facts: &'e Facts,
+}
+
+impl<'e> RunStart<'e> {
+    /// `None` for an empty journal, and for entries from the middle of one.
+    pub fn of(entries: impl IntoIterator<Item = &'e Entry>) -> Option<RunStart<'e>> {
+        let Event::RunStarted { plan, options, facts } = &entries.into_iter().next()?.event else {
+            return None;
+        };
+        Some(RunStart { plan, options, facts })
+    }
+}
+
+impl Timeline {
+    /// The items of a batch of entries. Batches follow each other in the order of the journal.
+    pub fn read<'e>(&mut self, entries: impl IntoIterator<Item = &'e Entry>) -> Vec<Item<'e>> {
+        let mut items = Vec::new();
+        for entry in entries {
+            self.read_one(entry, &mut items);
+        }
+        items
+    }
+
+    fn read_one<'e>(&mut self, entry: &'e Entry, items: &mut Vec<Item<'e>>) {
+        let at = entry.at;
+        let what = match &entry.event {
+            Event::RunStarted { plan, options, .. } => What::RunStarted { plan, options },
+            Event::RunResumed {} => What::RunResumed,
+            Event::RunReopened { places, .. } => What::RunReopened { places },
+            Event::DeadlinePassed {} => What::DeadlinePassed,
+            Event::ArtifactsVerified { delivery } => What::ArtifactsVerified { delivery },
+            Event::RunEnded { reason } => What::RunEnded { reason },
+
+            Event::AttemptStarted { check, scope, attempt, external, request } => {
+                let of = CheckScope { check, scope };
+                self.start(of, at);
+                let (attempt, external, provider) = (*attempt, *external, request.provider.as_str());
+                What::AttemptStarted { of, attempt, external, provider }
+            }
+            Event::AttemptAnswered { check, scope, attempt, answer } => {
+                let of = CheckScope { check, scope };
+                let duration_ms = self.answer(of, &answer.output, at);
+                What::AttemptAnswered { of, attempt: *attempt, answer, duration_ms }
+            }
+            Event::CheckJudged { check, scope, verdict, issues, settled, .. } => {
+                let of = CheckScope { check, scope };
+                let began = self.attempts.remove(&of.scoped_check()).map(|open| open.began);
+                if !scope.is_root() {
+                    self.fans.entry(check.clone()).or_default().judge(scope, *verdict);
+                }
+                let duration_ms = began.map(|began| at.saturating_sub(began));
+                let judged = Judged { of, verdict: *verdict, issues, duration_ms, retry: None };
+                items.push(Item { at, what: What::Judged(judged) });
+                if *settled {
+                    items.extend(self.settle(of, at));
+                }
+                return;
+            }
+            Event::CheckSettled { check, scope } | Event::RoutingDone { check, scope, .. } => {
+                items.extend(self.settle(CheckScope { check, scope }, at));
+                return;
+            }
+            Event::CheckSkipped { check, scope, reason, detail, request } => {
+                let of = CheckScope { check, scope };
+                let request = request.as_deref();
+                items.push(Item { at, what: What::Skipped { of, reason: *reason, detail, request } });
+                if !scope.is_root() && scope.depth() == self.depth(check) {
+                    self.fans.entry(check.clone()).or_default().skip(scope);
+                    items.extend(self.settled_fan(check, at));
+                }
+                return;
+            }
+            Event::RetryScheduled { check, scope, retry, at: due } => {
+                let of = CheckScope { check, scope };
+                if !scope.is_root() {
+                    self.fans.entry(check.clone()).or_default().retry(scope);
+                }
+                let retry = Retry { number: *retry, delay_ms: due.saturating_sub(at) };
+                match verdict_in(items, of) {
+                    Some(judged) => {
+                        judged.retry = Some(retry);
+                        return;
+                    }
+                    None => What::RetryScheduled { of, retry },
+                }
+            }
+            Event::Routed { check, scope, block, to, to_scope, goto_event, .. } => What::Routed {
+                from: CheckScope { check, scope },
+                block: *block,
+                to: CheckScope { check: to, scope: to_scope },
+                goto_event: goto_event.as_deref(),
+            },
+            Event::LoopBudgetExceeded { check, scope, to, limit } => {
+                What::LoopBudgetExceeded { from: CheckScope { check, scope }, to, limit: *limit }
+            }
+            Event::IssueRaised { check, scope, issue, .. } => {
+                What::IssueRaised { of: CheckScope { check, scope }, issue }
+            }
+
+            Event::WaitStarted { check, scope, kind, id, prompt, .. } => {
+                let of = CheckScope { check, scope };
+                if let Some(open) = self.attempts.get_mut(&of.scoped_check()) {
+                    open.waiting = true;
+                }
+                self.waits.insert(id.clone(), of.scoped_check());
+                What::WaitStarted { of, kind: *kind, id, prompt }
+            }
+            Event::WaitExpired { id } => self.resolve(id, Resolution::Expired),
+            Event::MessageDelivered { refused: Some(why), .. } => What::MessageRefused { why },
+            Event::MessageDelivered { message, refused: None } => match self.deliver(message) {
+                Some(what) => what,
+                None => return,
+            },
+            Event::ReconcileStarted { check, scope, attempt, .. } => {
+                What::ReconcileStarted { of: CheckScope { check, scope }, attempt: *attempt }
+            }
+            Event::Reconciled { check, scope, finding, detail, .. } => {
+                What::Reconciled { of: CheckScope { check, scope }, finding: *finding, detail }
+            }
+
+            // Causes and details of what other items say.
+            Event::RetryDue { .. }
+            | Event::OutcomeStored { .. }
+            | Event::WarningRaised { .. }
+            | Event::FaultDetected { .. }
+            | Event::FaultIsolated { .. }
+            | Event::RecoveryStarted { .. }
+            | Event::RecoverySucceeded { .. }
+            | Event::RecoveryExhausted { .. }
+            | Event::MemoryChanged { .. }
+            | Event::RunWaiting { .. }
+            | Event::CheckInspected { .. }
+            | Event::RunOverridden { .. } => return,
+        };
+        items.push(Item { at, what });
+    }
+
+    fn start(&mut self, of: CheckScope<'_>, at: Millis) {
+        self.attempts.insert(of.scoped_check(), OpenAttempt { began: at, answered: false, waiting: false });
+        if !of.scope.is_root() {
+            self.fans.entry(of.check.to_owned()).or_default().start(of.scope, at);
+        }
+    }
+
+    /// How long the attempt took.
+    fn answer(&mut self, of: CheckScope<'_>, output: &Value, at: Millis) -> u64 {
+        let is_for_each = self.plan.find(of.check).is_some_and(|index| self.plan.check(index).for_each);
+        if let (true, Value::Array(given)) = (is_for_each, output) {
+            self.sizes.entry(of.check.to_owned()).or_default().insert(of.scope.clone(), given.len());
+        }
+        match self.attempts.get_mut(&of.scoped_check()) {
+            Some(open) if !open.answered => {
+                open.answered = true;
+                at.saturating_sub(open.began)
+            }
+            Some(_) | None => 0,
+        }
+    }
+
+    /// The verdict of a check or an item stands.
+    fn settle(&mut self, of: CheckScope<'_>, at: Millis) -> Option<Item<'static>> {
+        self.fans.get_mut(of.check)?.settle(of.scope);
+        self.settled_fan(of.check, at)
+    }
+
+    fn deliver<'e>(&mut self, message: &'e Message) -> Option<What<'e>> {
+        Some(match message {
+            Message::Approve { id, .. } => self.resolve(id, Resolution::Approved),
+            Message::Deny { id, .. } => self.resolve(id, Resolution::Denied),
+            Message::Answer { id, .. } => self.resolve(id, Resolution::Answered),
+            Message::Assume { check, scope, assumption, .. } => {
+                let id = self.wait_at(check, scope)?;
+                self.resolve(&id, Resolution::Assumed(*assumption))
+            }
+            Message::Cancel { .. } => What::CancelRequested,
+        })
+    }
+
+    fn wait_at(&self, check: &str, scope: &ScopePath) -> Option<String> {
+        let mut waits = self.waits.iter();
+        waits.find(|(_, at)| at.check == check && at.scope == *scope).map(|(id, _)| id.clone())
+    }
+
+    fn resolve(&mut self, id: &str, how: Resolution) -> What<'static> {
+        self.waits.remove(id);
+        What::WaitResolved { id: id.to_owned(), how }
+    }
+
+    fn depth(&self, check: &str) -> usize {
+        self.plan.find(check).map_or(0, |index| self.plan.check(index).fan.len())
+    }
+}
+
+/// The verdict of the same batch that led to a retry: one item says both.
+fn verdict_in<'i, 'e>(items: &'i mut [Item<'e>], of: CheckScope<'_>) -> Option<&'i mut Judged<'e>> {
+    items.iter_mut().rev().find_map(|item| {
+        let What::Judged(judged) = &mut item.what else { return None };
+        (judged.of == of).then_some(judged)
+    })
+}

@@ -1,0 +1,63 @@
+//! Durations, counts and causes in words, without width and colour.
+
+use escrow_model::{SkipReason, is_harmless};
+
+/// `0.8s`, `12.4s`, `2m 05s`, `1h 02m`.
+pub fn duration_words(ms: u64) -> String {
+    match ms {
+        0..100 => format!("{ms}ms"),
+        100..60_000 => format!("{}.{}s", ms / 1000, ms % 1000 / 100),
+        60_000..3_600_000 => format!("{}m {:02}s", ms / 60_000, ms / 1000 % 60),
+        _ => format!("{}h {:02}m", ms / 3_600_000, ms / 60_000 % 60),
+    }
+}
+
+/// `1 item`, `3 items`.
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Text from outside on one short line: no control characters, nothing that reorders text.
+pub fn printable(line: &str) -> String {
+    harmless(line, 400)
+}
+
+/// The same for a message, which may be longer.
+pub fn message(line: &str) -> String {
+    harmless(line, 4_000)
+}
+
+fn harmless(line: &str, length_max: usize) -> String {
+    let plain = |c: char| if matches!(c, '\n' | '\t') { ' ' } else { c };
+    line.chars().map(plain).filter(|c| is_harmless(*c)).take(length_max).collect()
+}
+
+/// Why a check did not run. `detail` may be empty.
+pub fn skip_words(reason: SkipReason, detail: &str) -> String {
+    let words = match reason {
+        SkipReason::IfCondition => "not needed",
+        SkipReason::Assume => "a precondition does not hold",
+        SkipReason::DependencyFailed => "a dependency did not succeed",
+        SkipReason::ForEachEmpty => "there are no items",
+        SkipReason::ContractBlocked => "blocked",
+        SkipReason::SafeMode => "safe mode",
+        SkipReason::Event => "listens to another event",
+        SkipReason::Tags => "left out by tag",
+        SkipReason::Only => "excluded by --only",
+        SkipReason::NotRouted => "nothing routed to it",
+        SkipReason::LoopBudget => "the loop budget is spent",
+        SkipReason::RunEnded => "the run was ending",
+    };
+    if detail.is_empty() { words.to_owned() } else { format!("{words}: {detail}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_naturally() {
+        let said: Vec<String> = [7, 812, 12_400, 125_000, 3_725_000].map(duration_words).to_vec();
+        assert_eq!(said, ["7ms", "0.8s", "12.4s", "2m 05s", "1h 02m"]);
+    }
+}

@@ -1,0 +1,38 @@
+//! The app as the terminal uses it: the person of this shell, a live view of each run, and signals that stop runs.
+
+use std::sync::Arc;
+
+use escrow_app::{App, Caller, Error, StateDirectory};
+use escrow_runtime::process::is_ignored_signal;
+
+use crate::arguments::Shared;
+use crate::terminal::{LiveView, Ui};
+
+/// The app over the state directory of this call. Creates nothing.
+pub(crate) fn app(shared: &Shared, ui: &Ui) -> Result<App, Error> {
+    let state = StateDirectory::find(shared.state.as_deref())?;
+    let ui = ui.clone();
+    let views = Arc::new(move |run: &_| Box::new(LiveView::new(&ui, run)) as _);
+    Ok(App::new(state, Caller { program: "cli", person: person() }).with_views(views))
+}
+
+/// From here on, Ctrl-C, SIGTERM and SIGHUP end the runs that the app drives, with all their processes. Signals that
+/// this process was told to ignore, for instance by `nohup`, stay ignored.
+pub(crate) fn stop_on_signals(app: &App) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    for kind in kinds.into_iter().filter(|kind| !is_ignored_signal(kind.as_raw_value())) {
+        if let Ok(mut stream) = signal(kind) {
+            let canceller = app.canceller();
+            tokio::spawn(async move {
+                stream.recv().await;
+                canceller.cancel();
+            });
+        }
+    }
+}
+
+/// The person who acts, as far as the environment tells.
+fn person() -> Option<String> {
+    std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).ok().filter(|name| !name.is_empty())
+}

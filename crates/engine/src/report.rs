@@ -1,0 +1,193 @@
+//! Where the checks of a run stand, as typed values. `app::documents` turns them into JSON.
+//!
+//! Derived from the journal alone, so a replayed run reports the same as a live one.
+
+use escrow_model::{
+    CheckIndex, CheckStatus, Criticality, Issue, Millis, RecordedOutcome, ScopePath, SkipReason, Verdict,
+};
+use serde_json::{Map, Value};
+
+use crate::overridden::Overridden;
+use crate::phase::Phase;
+use crate::run::Run;
+use crate::state::{Cell, Node};
+
+/// Where a check stands, over all its items. Its output and items are questions of their own: both may be large.
+#[derive(Clone, Debug)]
+pub struct CheckReport<'r> {
+    pub index: CheckIndex,
+    pub name: &'r str,
+    pub status: CheckStatus,
+    pub criticality: Criticality,
+    pub runs: u32,
+    /// Of a skipped check.
+    pub skip_reason: Option<SkipReason>,
+    pub issues: Vec<&'r Issue>,
+    /// What the provider recorded about the last attempt. A fan-out has none.
+    pub record: Option<&'r Map<String, Value>>,
+    pub has_items: bool,
+}
+
+/// One item of a fan-out.
+#[derive(Clone, Debug)]
+pub struct ItemReport<'r> {
+    pub scope: &'r ScopePath,
+    pub status: CheckStatus,
+    pub skip_reason: Option<SkipReason>,
+    pub runs: u32,
+    pub output: Option<&'r Value>,
+}
+
+impl Run {
+    /// Every check, in the order of the playbook.
+    pub fn check_reports(&self) -> impl Iterator<Item = CheckReport<'_>> {
+        self.state.plan.indices().map(|index| self.check_report(index))
+    }
+
+    pub fn check_report(&self, check: CheckIndex) -> CheckReport<'_> {
+        let spec = self.state.plan.check(check);
+        let state = &self.state.checks[check.place()];
+        let status = self.check_status(check);
+        let record = match state.nodes.get(&ScopePath::root()) {
+            Some(Node::Leaf(Cell { answer: Some(answer), .. })) => Some(&answer.record),
+            Some(Node::Leaf(_) | Node::Group(_) | Node::SkippedGroup(_) | Node::Unexpanded(_)) | None => None,
+        };
+        CheckReport {
+            index: check,
+            name: &spec.name,
+            status,
+            criticality: spec.criticality,
+            runs: state.runs,
+            skip_reason: self.skip_reason(check, status),
+            issues: self.issues_of(check),
+            record,
+            has_items: !spec.fan.is_empty(),
+        }
+    }
+
+    /// The output of a check. Of a fan-out, the array of its items' outputs.
+    pub fn output_of(&self, check: CheckIndex) -> Option<&Value> {
+        self.outputs_below(check, &ScopePath::root())
+    }
+
+    /// The items of a fan-out that exist so far.
+    pub fn item_reports(&self, check: CheckIndex) -> impl Iterator<Item = ItemReport<'_>> {
+        let nodes = self.state.checks[check.place()].nodes.iter();
+        nodes.filter_map(|(scope, node)| Some((scope, node.cell()?))).map(|(scope, cell)| {
+            let status = self.cell_status(cell);
+            ItemReport {
+                scope,
+                status,
+                skip_reason: (status == CheckStatus::Skipped).then(|| cell.skipped()).flatten(),
+                runs: cell.last_result.runs,
+                output: cell.answer.as_ref().map(|answer| &answer.output),
+            }
+        })
+    }
+
+    /// What the run stored as typed results, newest first, each with its time.
+    pub fn outcomes(&self) -> impl Iterator<Item = (Millis, &RecordedOutcome)> {
+        self.state.outcomes.iter().rev().map(|(at, outcome)| (*at, outcome.as_ref()))
+    }
+
+    /// The override in force, if a person overrode the status.
+    pub fn overridden(&self) -> Option<&Overridden> {
+        self.state.overridden.as_ref()
+    }
+
+    /// Whether the event or the tags left out every check: a run that did nothing is then as asked.
+    pub fn is_filtered_out(&self) -> bool {
+        self.check_reports().all(|check| match check.skip_reason {
+            Some(SkipReason::Event | SkipReason::Tags) => true,
+            Some(
+                SkipReason::IfCondition
+                | SkipReason::Assume
+                | SkipReason::DependencyFailed
+                | SkipReason::ForEachEmpty
+                | SkipReason::ContractBlocked
+                | SkipReason::SafeMode
+                | SkipReason::Only
+                | SkipReason::NotRouted
+                | SkipReason::LoopBudget
+                | SkipReason::RunEnded,
+            )
+            | None => false,
+        })
+    }
+
+    /// Of the last attempt, or `skipped` if there was none; for a fan-out, failed if any item failed.
+    pub fn check_status(&self, check: CheckIndex) -> CheckStatus {
+        let state = &self.state.checks[check.place()];
+        let nodes = state.nodes.values().filter_map(|node| match node {
+            Node::Leaf(cell) => Some(self.cell_status(cell)),
+            Node::SkippedGroup(_) => Some(CheckStatus::Skipped),
+            Node::Unexpanded(_) => Some(CheckStatus::Pending),
+            Node::Group(_) => None,
+        });
+        // Items of an earlier pass count until the next pass has reached them.
+        let earlier = state.last_results.values().map(|result| verdict_status(result.verdict));
+        nodes.chain(earlier).max_by_key(|status| weight(*status)).unwrap_or(CheckStatus::Pending)
+    }
+
+    /// Of one item, or of everything below a scope.
+    pub(crate) fn status_at(&self, check: CheckIndex, scope: &ScopePath) -> CheckStatus {
+        self.cell(check, scope).map_or_else(|| self.check_status(check), |cell| self.cell_status(cell))
+    }
+
+    fn cell_status(&self, cell: &Cell) -> CheckStatus {
+        match &cell.phase {
+            Phase::Pending | Phase::Due => CheckStatus::Pending,
+            Phase::Reconciling { .. } => CheckStatus::Unknown,
+            Phase::Waiting { .. } | Phase::Answered | Phase::Judged { .. } | Phase::Settled { .. }
+                if cell.is_unknown() =>
+            {
+                CheckStatus::Unknown
+            }
+            Phase::Running { .. } | Phase::Inspecting { .. } | Phase::Answered | Phase::RetryWait { .. } => {
+                CheckStatus::Running
+            }
+            Phase::Waiting { .. } => CheckStatus::Waiting,
+            Phase::Judged { .. } | Phase::Settled { .. } => verdict_status(cell.last_result.verdict),
+        }
+    }
+
+    fn skip_reason(&self, check: CheckIndex, status: CheckStatus) -> Option<SkipReason> {
+        if status != CheckStatus::Skipped {
+            return None;
+        }
+        self.state.checks[check.place()].nodes.values().find_map(|node| match node {
+            Node::Leaf(cell) => cell.skipped(),
+            Node::SkippedGroup(reason) => Some(*reason),
+            Node::Group(_) | Node::Unexpanded(_) => None,
+        })
+    }
+
+    fn issues_of(&self, check: CheckIndex) -> Vec<&Issue> {
+        let state = &self.state.checks[check.place()];
+        let cells = state.nodes.values().filter_map(Node::cell).map(|cell| &cell.last_result);
+        let judged = cells.chain(state.last_results.values()).flat_map(|result| &result.issues);
+        let raised = self.state.issues.iter().filter(|(at, _)| at.check == check).map(|(_, issue)| issue);
+        judged.chain(raised).collect()
+    }
+}
+
+fn verdict_status(verdict: Option<Verdict>) -> CheckStatus {
+    match verdict {
+        Some(Verdict::Succeeded) => CheckStatus::Succeeded,
+        Some(Verdict::Failed) => CheckStatus::Failed,
+        None => CheckStatus::Skipped,
+    }
+}
+
+/// Which status represents a fan-out: the highest.
+fn weight(status: CheckStatus) -> u8 {
+    match status {
+        CheckStatus::Skipped => 0,
+        CheckStatus::Succeeded => 1,
+        CheckStatus::Pending => 2,
+        CheckStatus::Failed => 3,
+        CheckStatus::Waiting => 4,
+        CheckStatus::Running => 5,
+        CheckStatus::Unknown => 6,
+    }
+}

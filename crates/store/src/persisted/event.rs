@@ -1,0 +1,120 @@
+//! The persisted shape of journal entries.
+
+use std::sync::Arc;
+
+use escrow_model::{
+    Answer, Assumption, Delivery, Event, Facts, FaultClass, Issue, IssueCode, Message, Plan, Reason,
+    ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunOptions, ScopePath,
+    ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
+};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::persist::{Persist, RestoreError, Written, persisted_as_is, record, record_enum};
+
+persisted_as_is!(
+    Assumption,
+    FaultClass,
+    IssueCode,
+    ReasonCode,
+    Recovery,
+    RoutedBy,
+    RoutingBlock,
+    Severity,
+    SkipReason,
+    Verdict,
+    WaitKind,
+);
+
+record_enum!(EventRecord for Event {
+    RunStarted { plan: Arc<Plan>, options: Arc<RunOptions>, facts: Arc<Facts> },
+    CheckSkipped {
+        check: String,
+        scope: ScopePath = default,
+        reason: SkipReason,
+        detail: String = default,
+        request: Option<Box<Request>> = default,
+    },
+    AttemptStarted {
+        check: String,
+        scope: ScopePath = default,
+        attempt: u32,
+        external: bool,
+        request: Arc<Request>,
+    },
+    AttemptAnswered { check: String, scope: ScopePath = default, attempt: u32, answer: Arc<Answer> },
+    CheckJudged {
+        check: String,
+        scope: ScopePath = default,
+        attempt: u32,
+        verdict: Verdict,
+        issues: Vec<Issue> = default,
+        fault: Option<FaultClass> = default,
+        violation: bool = default,
+        settled: bool,
+    },
+    OutcomeStored { outcome: Box<RecordedOutcome> },
+    CheckSettled { check: String, scope: ScopePath = default },
+    RetryScheduled { check: String, scope: ScopePath = default, retry: u32, at: u64 },
+    RetryDue { check: String, scope: ScopePath = default },
+    Routed {
+        check: String,
+        scope: ScopePath = default,
+        block: RoutingBlock,
+        by: RoutedBy,
+        to: String,
+        to_scope: ScopePath = default,
+        goto_event: Option<String> = default,
+        again: bool = default,
+    },
+    RoutingDone { check: String, scope: ScopePath = default, block: RoutingBlock },
+    LoopBudgetExceeded { check: String, scope: ScopePath = default, to: String, limit: u32 },
+    IssueRaised {
+        check: String,
+        scope: ScopePath = default,
+        issue: Issue,
+        fails_run: Option<ReasonCode> = default,
+    },
+    WarningRaised { warning: Warning },
+    FaultDetected { check: String, scope: ScopePath = default, class: FaultClass, code: IssueCode },
+    FaultIsolated { check: String, scope: ScopePath = default },
+    RecoveryStarted { check: String, scope: ScopePath = default, by: Recovery },
+    RecoverySucceeded { check: String, scope: ScopePath = default },
+    RecoveryExhausted { check: String, scope: ScopePath = default },
+    WaitStarted {
+        check: String,
+        scope: ScopePath = default,
+        kind: WaitKind,
+        id: String,
+        digest: String = default,
+        nested_reason: Option<ReasonCode> = default,
+        prompt: String = default,
+        choices: Vec<String> = default,
+        expires_at: Option<u64> = default,
+    },
+    ReconcileStarted { check: String, scope: ScopePath = default, attempt: u32, request: Arc<Request> },
+    Reconciled {
+        check: String,
+        scope: ScopePath = default,
+        attempt: u32,
+        answer: Box<Answer>,
+        finding: Option<Assumption> = default,
+        detail: String,
+    },
+    MessageDelivered { message: Message, refused: Option<String> = default },
+    WaitExpired { id: String },
+    MemoryChanged { namespace: String, key: String, value: Option<Value> },
+    RunResumed {},
+    RunReopened { places: Vec<ScopedCheck>, by: Option<String> = default },
+    RunWaiting { reason: Reason },
+    DeadlinePassed {},
+    CheckInspected { check: String, scope: ScopePath = default, attempt: u32, delivery: Delivery },
+    ArtifactsVerified { delivery: Delivery },
+    RunEnded { reason: Reason },
+    RunOverridden { reason: Reason, by: String, why: String },
+});
+
+record!(ScopedCheckRecord for ScopedCheck {
+    check: String,
+    scope: ScopePath = default,
+});

@@ -1,0 +1,188 @@
+//! The persisted shape of a plan: the snapshot of the playbook with which every journal begins.
+
+use escrow_model::{
+    ArtifactContract, AssumeMode, Backoff, BackoffMode, Block, Check, CheckIndex, Criticality,
+    CriticalityOrigin, ExpectedArtifact, Expression, Field, Input, InputKind, Need, Plan, ProviderName,
+    Reconcile, Retry, Routing, Rule, RuleCheck, Safety, Secret, SecretSource, Shell, Text, Transition, Tree,
+};
+use indexmap::IndexMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::persist::{Absent, Persist, RestoreError, Written, persisted_as_is, record, record_choice};
+
+persisted_as_is!(
+    AssumeMode,
+    BackoffMode,
+    CheckIndex,
+    Criticality,
+    CriticalityOrigin,
+    InputKind,
+    ProviderName,
+    RuleCheck,
+    Safety,
+);
+
+record!(PlanRecord for Plan {
+    name: String,
+    inputs: IndexMap<String, Input> = default,
+    env: IndexMap<String, Text> = default,
+    secrets: Vec<Secret> = default,
+    artifacts: ArtifactContract,
+    outcome_kinds: IndexMap<String, Value> = default,
+    max_loops: Option<u32> = default,
+    max_parallelism: Option<u32> = default,
+    safety: Safety,
+    timeout_ms: Option<u64> = default,
+    checks: Vec<Check>,
+});
+
+record!(CheckRecord for Check {
+    name: String,
+    provider as "type": ProviderName,
+    on: Vec<String> = default,
+    tags: Vec<String> = default,
+    condition as "if": Option<Expression> = default,
+    assume: Vec<Expression> = default,
+    assume_mode: AssumeMode,
+    guarantee: Vec<Expression> = default,
+    schema: Option<Value> = default,
+    rules: Vec<Rule> = default,
+    fail_if: Option<Expression> = default,
+    artifacts: Vec<String> = default,
+    own_folder: bool = default,
+    outcome: Option<String> = default,
+    needs: Vec<Need> = default,
+    after: Vec<CheckIndex> = default,
+    for_each as "forEach": bool = default,
+    fan: Vec<CheckIndex> = default,
+    concurrency: Option<u32> = default,
+    starts: bool,
+    criticality: Criticality,
+    criticality_origin: CriticalityOrigin,
+    mutating: bool,
+    continue_on_failure: bool = default,
+    idempotent: bool = default,
+    reconcile: Option<Reconcile> = default,
+    requires_approval: bool = default,
+    retry: Option<Retry> = default,
+    retry_logical: bool = default,
+    retry_transient: bool,
+    on_success: Routing = default,
+    on_fail: Routing = default,
+    on_finish: Routing = default,
+    timeout_ms: u64,
+    env: IndexMap<String, Text> = default,
+    secrets: Vec<String> = default,
+    fields: IndexMap<String, Field> = default,
+});
+
+record!(InputRecord for Input {
+    kind as "type": InputKind,
+    default: Option<Value> = default,
+    required: bool = default,
+    description: String = default,
+});
+
+record!(ReconcileRecord for Reconcile {
+    exec: Field,
+    done: Option<Expression> = default,
+    failed: Option<Expression> = default,
+    retry: Option<Expression> = default,
+    timeout_ms: u64,
+});
+
+record!(NeedRecord for Need {
+    any_of: Vec<CheckIndex>,
+});
+
+record!(RuleRecord for Rule {
+    rule_id: String,
+    field: String,
+    check: RuleCheck,
+    params: Map<String, Value> = default,
+    message: Option<String> = default,
+    enabled: bool,
+});
+
+record!(SecretRecord for Secret {
+    name: String,
+    from: SecretSource,
+});
+
+record_choice!(SecretSourceRecord for SecretSource {
+    Env(String),
+    File(String),
+    Command(Vec<String>),
+});
+
+record_choice!(FieldRecord for Field {
+    Text(Text),
+    Texts(Vec<Text>),
+    Tree(Tree),
+    Shell(Shell),
+    Argv(Vec<Text>),
+    Block(Block),
+    Plain(Value),
+});
+
+record_choice!(TreeRecord for Tree {
+    Leaf(Value),
+    Text(Text),
+    List(Vec<Tree>),
+    Map(IndexMap<String, Tree>),
+});
+
+record!(#[derive(Default)] RoutingRecord for Routing {
+    run: Vec<CheckIndex> = default,
+    run_js: Option<Block> = default,
+    transitions: Vec<Transition> = default,
+    goto_js: Option<Block> = default,
+    goto: Option<CheckIndex> = default,
+    goto_event: Option<String> = default,
+});
+
+impl Absent for Routing {
+    fn is_absent(&self) -> bool {
+        *self == Routing::default()
+    }
+}
+
+record!(TransitionRecord for Transition {
+    when: Expression,
+    to: Option<CheckIndex>,
+    goto_event: Option<String> = default,
+});
+
+record!(RetryRecord for Retry {
+    max: u32,
+    backoff: Backoff,
+});
+
+record!(BackoffRecord for Backoff {
+    mode: BackoffMode,
+    delay_ms: u64,
+});
+
+record!(ArtifactContractRecord for ArtifactContract {
+    expected: Vec<ExpectedArtifact>,
+});
+
+/// Sources are stored as the text that a person wrote, and compiled again when they are read.
+macro_rules! source {
+    ($($type:ty),+) => {$(
+        impl Persist for $type {
+            type Record = String;
+
+            fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.source().serialize(serializer)
+            }
+
+            fn restore(text: String) -> Result<$type, RestoreError> {
+                <$type>::try_from(text).map_err(|error| RestoreError(error.to_string()))
+            }
+        }
+    )+};
+}
+
+source!(Expression, Block, Text, Shell);
