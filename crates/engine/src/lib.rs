@@ -26,6 +26,7 @@ mod messages;
 mod outcome;
 mod overridden;
 mod phase;
+pub mod play;
 mod pure;
 mod reconcile;
 mod redecide;

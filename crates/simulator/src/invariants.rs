@@ -195,7 +195,7 @@ fn oracle(case: &Case, options: &Options, run: &Run) -> Result<(), String> {
     let mut stage = Stage::start(&case.plans.top, options, case.answers.clone());
     for _ in 0..ANSWERS_MAX {
         stage.play(&[]);
-        let Some(wait) = stage.run.waits().into_iter().next() else { break };
+        let Some(wait) = stage.drive.run.waits().into_iter().next() else { break };
         stage.message(match wait.kind {
             WaitKind::UnknownEffect => return Ok(()),
             WaitKind::Input => Message::Answer { id: wait.id, text: "yes".into(), by: None },
@@ -212,7 +212,7 @@ fn oracle(case: &Case, options: &Options, run: &Run) -> Result<(), String> {
 const ANSWERS_MAX: u32 = 100;
 
 fn outcome(stage: &Stage<RandomAnswers>) -> Value {
-    outcome_of(&stage.run)
+    outcome_of(&stage.drive.run)
 }
 
 /// Where everything stands, without times and without the order in which things failed.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use escrow_engine::play::{AnswerSource as _, ProviderCall, Reply};
 use escrow_model::{
     Answer, ExpectedArtifact, FaultCode, InspectedArtifact, ProviderFault, ProviderSpec, Request, RunId,
 };
 use escrow_runtime::providers::{Attempt, Performance, Provider};
-use escrow_testkit::{AnswerSource as _, ProviderCall, RandomAnswers, Reply, Rng, sightings};
+use escrow_testkit::{RandomAnswers, Rng, sightings};
 
 use crate::case::AnswerFaults;
 use crate::ledger::{Attempted, Ledger};
@@ -91,14 +92,16 @@ impl SimulatedProvider {
     /// `reconcile` only finds out, and changes nothing.
     fn look_for(&self, request: &Request, attempt: &Attempt) -> Answer {
         let (check, scope) = (attempt.check.as_str(), &attempt.scope);
-        let call = ProviderCall { check, scope, attempt: attempt.number, request, reconcile: true };
+        let call =
+            ProviderCall { check, scope, attempt: attempt.number, request, reconcile: true, journal: &[] };
         let unheard = || Answer::fault(ProviderFault::transient(FaultCode::Signal, "silent"));
         (self.answers.reply)(&attempt.run, &call).answer.unwrap_or_else(unheard)
     }
 
     async fn work(&self, request: &Request, attempt: &Attempt, attempted: &Attempted) -> Answer {
         let (check, scope) = (attempt.check.as_str(), &attempt.scope);
-        let call = ProviderCall { check, scope, attempt: attempt.number, request, reconcile: false };
+        let call =
+            ProviderCall { check, scope, attempt: attempt.number, request, reconcile: false, journal: &[] };
         let reply = (self.answers.reply)(&attempt.run, &call);
         let mut rng = Rng::new(self.answers.seed ^ fingerprint(attempted));
         let ignores_stop = rng.chance(self.answer_faults.ignores_stop);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use escrow_engine::Run;
+use escrow_engine::play::{ProviderCall, Reply};
 use escrow_model::{
     Answer, Assumption, ExpectedArtifact, Facts, FaultCode, InspectedArtifact, Message, Plan, ProviderFault,
     RunId, RunOptions, ScopedCheck, WaitKind,
@@ -12,7 +13,7 @@ use escrow_model::{
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning};
 use escrow_store::{Created, Durability, Journal, Liveness, NewRun};
-use escrow_testkit::{NestedPlans, ProviderCall, Reply};
+use escrow_testkit::NestedPlans;
 
 use crate::case::AnswerFaults;
 use crate::clock::Clock;

@@ -56,9 +56,9 @@ fn driven(name: &str, text: &str, world: &[&str]) {
     stage.play(&[]);
     let spent = started.elapsed();
     let started = Instant::now();
-    let replayed = Run::replay(&stage.journal).expect("it replays");
-    assert!(replayed == stage.run);
-    report(name, stage.journal.len(), spent, started.elapsed());
+    let replayed = Run::replay(&stage.drive.journal).expect("it replays");
+    assert!(replayed == stage.drive.run);
+    report(name, stage.drive.journal.len(), spent, started.elapsed());
 }
 
 #[allow(

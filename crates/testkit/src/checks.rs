@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use escrow_engine::Run;
+use escrow_engine::play::VirtualDrive;
 use escrow_model::{Entry, Plan};
 use serde_json::Value;
 
@@ -68,7 +69,8 @@ fn once(plan: &Arc<Plan>, script: &[&str], options: &Options) -> Played {
     let steps = script.steps.clone();
     let mut stage = Stage::start(plan, options, script);
     stage.play(&steps);
-    Played { run: stage.run, journal: stage.journal, now_ms: stage.now_ms, turns: stage.turns }
+    let VirtualDrive { run, journal, now_ms, commits, .. } = stage.drive;
+    Played { run, journal, now_ms, turns: commits.len() as u64 }
 }
 
 #[track_caller]

@@ -27,6 +27,6 @@ pub use plan::{NestedPlans, plan, try_plan, try_plan_nesting, yaml};
 pub use random_answers::RandomAnswers;
 pub use random_plan::{PlanFeatures, random_plan, random_plan_nesting};
 pub use rng::Rng;
-pub use script::{AnswerSource, ProviderCall, Reply, Script, Step};
+pub use script::{Script, Step};
 pub use stage::{Options, Stage, sightings};
 pub use timeline::{state, timeline};

@@ -1,9 +1,10 @@
 //! Provider answers that follow from a seed.
 
-use escrow_model::{Answer, FaultCode, ProviderFault};
+use escrow_engine::play::{AnswerSource, ProviderCall, Reply};
+use escrow_model::{Answer, ExpectedArtifact, FaultCode, InspectedArtifact, ProviderFault};
 use serde_json::json;
 
-use crate::{AnswerSource, ProviderCall, Reply, Rng};
+use crate::{Rng, sightings};
 
 /// Answers by chance. An answer depends on the call alone, so a repeated call gets the same reply.
 #[derive(Clone, Debug)]
@@ -57,8 +58,14 @@ impl AnswerSource for RandomAnswers {
         Reply { answer: Some(answer), after_ms }
     }
 
+    fn inspect(&mut self, expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact> {
+        sightings(&self.files(), expected)
+    }
+}
+
+impl RandomAnswers {
     /// Two artifacts, `must` and `file`, each present or missing.
-    fn files(&self) -> Vec<(String, u64)> {
+    pub fn files(&self) -> Vec<(String, u64)> {
         let mut rng = Rng::new(self.seed ^ 0x00f1_1e5e);
         let mut there = |id: &str| rng.chance(70).then(|| (id.to_owned(), 5));
         [there("must"), there("file")].into_iter().flatten().collect()

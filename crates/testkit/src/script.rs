@@ -1,11 +1,11 @@
-//! What the world does, line by line.
+//! The answers of providers and the messages of people, line by line.
 //!
 //!   gate: {"ok": false}            the check answers with this output
 //!   gate: 1 then exit 2 then 3     several answers in turn; the last one repeats
 //!   post?: "done"                  what `reconcile` finds out about its attempts
 //!   each[2]: exit 1                one item; other items answer as `each:` says, or with null
 //!   a: exit 3 | exit 3 {"n": 1}    a fault, with an output beside it when one is given
-//!   a: timeout | signal | lost     faults after which nobody knows whether an effect happened
+//!   a: timeout | signal | lost     faults after which the effect is unknown
 //!   a: http 503                    a definite answer of a server: transient from 500, 408, 425 and 429
 //!   a: broken                      a logical fault of the provider itself
 //!   a: never                       answers only when it is stopped
@@ -17,36 +17,11 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Answer, FaultCode, ProviderFault, Request, ScopePath};
+use escrow_engine::play::{AnswerSource, ProviderCall, Reply};
+use escrow_model::{Answer, ExpectedArtifact, FaultCode, InspectedArtifact, ProviderFault};
 use serde_json::{Value, json};
 
-/// A request that the world is to answer.
-#[derive(Clone, Debug)]
-pub struct ProviderCall<'a> {
-    pub check: &'a str,
-    pub scope: &'a ScopePath,
-    pub attempt: u32,
-    pub request: &'a Request,
-    /// `reconcile` asks whether the attempt took effect.
-    pub reconcile: bool,
-}
-
-/// An answer and the time it takes. `None`: it never comes, unless the attempt is stopped.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
-    pub answer: Option<Answer>,
-    pub after_ms: u64,
-}
-
-/// Answers requests. The same ask must get the same reply, or crashes could not be compared.
-pub trait AnswerSource {
-    fn reply(&mut self, call: &ProviderCall<'_>) -> Reply;
-
-    /// Files that are there when somebody looks, by artifact id, with their sizes.
-    fn files(&self) -> Vec<(String, u64)> {
-        Vec::new()
-    }
-}
+use crate::sightings;
 
 /// Something that happens to a run from outside its providers.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +38,7 @@ pub enum Step {
     Reopen,
 }
 
-/// A world as its test wrote it.
+/// Answers and steps as a test wrote them.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     answers: BTreeMap<String, Vec<Reply>>,
@@ -124,8 +99,8 @@ impl AnswerSource for Script {
         replies.get(place).or(replies.last()).expect("a line gives an answer").clone()
     }
 
-    fn files(&self) -> Vec<(String, u64)> {
-        self.files.clone()
+    fn inspect(&mut self, expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact> {
+        sightings(&self.files, expected)
     }
 }
 

@@ -1,20 +1,20 @@
-//! Drives a run as the supervisor would, with a scripted world and a clock that is wound by hand.
-//!
-//! **Invariant:** deterministic. Answers arrive by the time they take, then in the order of their start.
+//! Plays a run by steps in virtual time, and compares it with its replay after every turn.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use escrow_engine::{AttemptKey, Effect, Input, Run, Turn};
+use escrow_engine::play::{AnswerSource, VirtualDrive};
+use escrow_engine::{Input, Run};
 use escrow_model::{
-    Answer, Assumption, Entry, Event, ExpectedArtifact, Facts, FaultCode, InspectedArtifact, Message, Millis,
-    Plan, ProviderFault, Request, RunId, RunOptions, RunStatus, ScopePath, ScopedCheck, SeenFile,
+    Assumption, Entry, Event, ExpectedArtifact, Facts, InspectedArtifact, Message, Millis, Plan, RunId,
+    RunOptions, RunStatus, ScopePath, ScopedCheck, SeenFile,
 };
 
-use crate::{AnswerSource, ProviderCall, Step};
+use crate::Step;
 
 /// The clock starts here, so that a time of zero is never mistaken for one that was set.
 const START_MS: Millis = 1_000_000;
+
+const REPLAYS: &str = "a journal that was just written replays";
 
 /// How a run is asked for.
 #[derive(Clone, Debug)]
@@ -38,74 +38,34 @@ impl Default for Options {
     }
 }
 
-/// An effect under way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Running {
-    attempt: AttemptKey,
-    kind: EffectKind,
-}
-
-/// What the effect_runner is sent for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EffectKind {
-    Attempt,
-    Reconcile,
-}
-
-/// A run in its scripted world.
-pub struct Stage<W> {
-    pub run: Run,
-    pub journal: Vec<Entry>,
-    /// Where each committed batch ends: a crash may happen at each of them.
-    pub commits: Vec<usize>,
-    pub world: W,
-    pub now_ms: Millis,
-    pub turns: u64,
-    /// Knows the journal and nothing else: what a replay after each turn would give.
+/// A run with its source of answers.
+pub struct Stage<A> {
+    pub drive: VirtualDrive,
+    pub answers: A,
+    /// Follows the journal and nothing else: what a replay after each turn would give.
     shadow: Option<Run>,
-    /// What is to be looked at.
-    looks: VecDeque<(Vec<ExpectedArtifact>, Option<AttemptKey>)>,
-    /// Answers under way, by time and then by the place of their intent in the journal.
-    coming: BTreeMap<(Millis, usize), (Running, Answer)>,
-    /// Attempts that answer only when they are stopped.
-    silent: Vec<Running>,
 }
 
-impl<W: AnswerSource> Stage<W> {
-    pub fn start(plan: &Arc<Plan>, options: &Options, world: W) -> Stage<W> {
-        let run_options = options.run.clone();
+impl<A: AnswerSource> Stage<A> {
+    pub fn start(plan: &Arc<Plan>, options: &Options, mut answers: A) -> Stage<A> {
+        let run_options = Arc::new(options.run.clone());
         let facts = Arc::new(options.facts.clone());
-        let (run, turn) = Run::start(Arc::clone(plan), Arc::new(run_options), facts, START_MS);
+        let begun = Run::start(Arc::clone(plan), run_options, facts, START_MS);
         let shadow =
-            options.compare_replay.then(|| Run::replay(&turn.entries[..1]).expect("it begins a run"));
-        let mut stage = Stage::with(run, Vec::new(), world, shadow);
-        stage.act(turn);
+            options.compare_replay.then(|| Run::replay(&begun.1.entries[..1]).expect("it begins a run"));
+        let drive = VirtualDrive::begin(begun, START_MS, &mut answers);
+        let mut stage = Stage { drive, answers, shadow };
+        stage.check_turn();
         stage
     }
 
-    /// A new driver takes a run over from its journal alone, as it was after the given number of entries.
-    pub fn resume(journal: &[Entry], world: W, compare_replay: bool) -> Stage<W> {
-        let run = Run::replay(journal).expect("a journal that was just written replays");
-        let shadow = compare_replay.then(|| run.clone());
-        let mut stage = Stage::with(run, journal.to_vec(), world, shadow);
-        stage.now_ms = journal.last().map_or(START_MS, |entry| entry.at);
-        stage.input(Input::Resume);
+    /// A new driver takes a run over from its journal alone.
+    pub fn resume(journal: &[Entry], mut answers: A, compare_replay: bool) -> Stage<A> {
+        let shadow = compare_replay.then(|| Run::replay(journal).expect(REPLAYS));
+        let drive = VirtualDrive::resume(journal, &mut answers).expect(REPLAYS);
+        let mut stage = Stage { drive, answers, shadow };
+        stage.check_turn();
         stage
-    }
-
-    fn with(run: Run, journal: Vec<Entry>, world: W, shadow: Option<Run>) -> Stage<W> {
-        Stage {
-            run,
-            journal,
-            commits: Vec::new(),
-            world,
-            now_ms: START_MS,
-            turns: 0,
-            shadow,
-            looks: VecDeque::new(),
-            coming: BTreeMap::new(),
-            silent: Vec::new(),
-        }
     }
 
     /// Plays until the run ends, or waits and nothing more is scripted.
@@ -118,7 +78,7 @@ impl<W: AnswerSource> Stage<W> {
                 None => break,
             }
         }
-        while self.run.status() == RunStatus::Running && self.advance(Millis::MAX) {}
+        while self.drive.run.status() == RunStatus::Running && self.advance(Millis::MAX) {}
     }
 
     /// Lets everything happen that is due, and then this.
@@ -129,40 +89,16 @@ impl<W: AnswerSource> Stage<W> {
 
     /// Delivers everything that is due now.
     fn quieten(&mut self) {
-        while self.advance(self.now_ms) {}
+        while self.advance(self.drive.now_ms) {}
     }
 
-    /// Lets the next thing happen that is due by then. False when there is none.
+    /// Lets the next thing happen that is due by then. False when nothing is.
     pub fn advance(&mut self, until: Millis) -> bool {
-        if self.run.status().is_terminal() {
-            return false;
+        let happened = self.drive.advance(until, &mut self.answers);
+        if happened {
+            self.check_turn();
         }
-        if let Some((expected, attempt)) = self.looks.pop_front() {
-            let seen = sightings(&self.world.files(), &expected);
-            self.input(match attempt {
-                None => Input::Seen(seen),
-                Some(attempt) => Input::SeenAt { attempt, seen },
-            });
-            return true;
-        }
-        let wake = self.run.wake_at().filter(|wake| *wake <= until);
-        if let Some(((due, number), _)) = self.coming.first_key_value()
-            && *due <= until
-            && wake.is_none_or(|wake| *due <= wake)
-        {
-            let key = (*due, *number);
-            self.now_ms = self.now_ms.max(*due);
-            let (Running { attempt, kind }, answer) = self.coming.remove(&key).expect("it was just seen");
-            self.input(match kind {
-                EffectKind::Attempt => Input::Answered { attempt, answer },
-                EffectKind::Reconcile => Input::Reconciled { attempt, answer },
-            });
-            return true;
-        }
-        let Some(wake) = wake else { return false };
-        self.now_ms = self.now_ms.max(wake);
-        self.input(Input::Wake);
-        true
+        happened
     }
 
     fn step(&mut self, step: &Step) {
@@ -192,28 +128,27 @@ impl<W: AnswerSource> Stage<W> {
             Step::Cancel => self.message(Message::Cancel { by: None, system: false }),
             Step::Interrupt => self.message(Message::Cancel { by: None, system: true }),
             Step::WaitMs(time) => {
-                let until = self.now_ms + time;
+                let until = self.drive.now_ms + time;
                 while self.advance(until) {}
-                self.now_ms = until;
+                self.drive.now_ms = until;
             }
             Step::Crash => self.crash(),
             Step::Reopen => assert!(self.reopen(), "it can be opened again"),
         }
     }
 
-    /// Loses everything but the journal, and goes on from it.
+    /// Loses everything but the journal, and takes the run over from it.
     pub fn crash(&mut self) {
-        self.run = Run::replay(&self.journal).expect("a journal that was just written replays");
-        self.coming.clear();
-        self.silent.clear();
-        self.looks.clear();
-        self.input(Input::Resume);
+        self.drive.crash(&mut self.answers).expect(REPLAYS);
+        self.check_turn();
     }
 
-    /// Opens again what failed. False when there is nothing of the kind.
+    /// Retries what failed. False when nothing can be retried.
     pub fn reopen(&mut self) -> bool {
-        let Ok(turn) = self.run.retry_failed(self.now_ms, None) else { return false };
-        self.act(turn);
+        let now = self.drive.now_ms;
+        let Ok(turn) = self.drive.run.retry_failed(now, None) else { return false };
+        self.drive.act(turn, &mut self.answers);
+        self.check_turn();
         true
     }
 
@@ -222,99 +157,27 @@ impl<W: AnswerSource> Stage<W> {
     }
 
     pub fn input(&mut self, input: Input) {
-        let turn = self.run.handle(self.now_ms, input);
-        self.act(turn);
+        self.drive.handle(input, &mut self.answers);
+        self.check_turn();
     }
 
-    fn compare_with_replay(&mut self) {
+    fn check_turn(&mut self) {
+        let VirtualDrive { run, journal, commits, .. } = &self.drive;
+        assert_eq!(run.entries(), journal.len() as u64, "every entry of a run is in its journal");
         let Some(shadow) = &mut self.shadow else { return };
         let seen = usize::try_from(shadow.entries()).expect("it fits");
-        for entry in &self.journal[seen..] {
+        for entry in &journal[seen..] {
             shadow.follow(entry).expect("what a run decides can follow");
             if let Some(broken) = shadow.broken_invariant() {
                 panic!("after {:?}: {broken}", entry.event);
             }
         }
-        assert!(*shadow == self.run, "a replay rebuilds the run after turn {}", self.turns);
-    }
-
-    fn act(&mut self, turn: Turn) {
-        self.turns += 1;
-        self.journal.extend(turn.entries);
-        self.commits.push(self.journal.len());
-        assert_eq!(self.run.entries(), self.journal.len() as u64, "every entry of a run is in its journal");
-        self.compare_with_replay();
-        for effect in turn.effects {
-            self.perform(effect);
-        }
-    }
-
-    fn perform(&mut self, effect: Effect) {
-        match effect {
-            Effect::Perform { attempt, request } => {
-                self.ask(Running { attempt, kind: EffectKind::Attempt }, &request);
-            }
-            Effect::Reconcile { attempt, request } => {
-                self.ask(Running { attempt, kind: EffectKind::Reconcile }, &request);
-            }
-            Effect::Stop { attempt } => {
-                let mut coming = self.coming.values().map(|(one, _)| one).chain(&self.silent);
-                let Some(running) = coming.find(|one| one.attempt == attempt).cloned() else { return };
-                self.silent.retain(|one| *one != running);
-                self.coming.retain(|_, (one, _)| *one != running);
-                let fault =
-                    ProviderFault::transient(FaultCode::Cancelled, "it was stopped").with_unknown_effect();
-                self.deliver(running, Answer::fault(fault), 0);
-            }
-            Effect::Inspect { expected, attempt } => self.looks.push_back((expected, attempt)),
-        }
-    }
-
-    fn ask(&mut self, running: Running, request: &Request) {
-        let plan = Arc::clone(self.run.plan_of());
-        let Running { attempt, kind } = &running;
-        let call = ProviderCall {
-            check: &plan.check(attempt.check).name,
-            scope: &attempt.scope,
-            attempt: attempt.number,
-            request,
-            reconcile: *kind == EffectKind::Reconcile,
-        };
-        let reply = self.world.reply(&call);
-        match reply.answer {
-            Some(answer) => self.deliver(running, answer, reply.after_ms),
-            None => self.silent.push(running),
-        }
-    }
-
-    fn deliver(&mut self, running: Running, answer: Answer, after_ms: u64) {
-        let intent = self.intent_of(&running);
-        self.coming.insert((self.now_ms + after_ms, intent), (running, answer));
-    }
-
-    /// Where the journal has the intent, so that the order of answers outlives a crash.
-    fn intent_of(&self, Running { attempt: key, kind }: &Running) -> usize {
-        let name = &self.run.plan_of().check(key.check).name;
-        let is_intent = |entry: &Entry| match &entry.event {
-            Event::AttemptStarted { check, scope, attempt, .. } if *kind == EffectKind::Attempt => {
-                *attempt == key.number && *scope == key.scope && check == name
-            }
-            Event::ReconcileStarted { check, scope, attempt, .. } if *kind == EffectKind::Reconcile => {
-                *attempt == key.number && *scope == key.scope && check == name
-            }
-            _ => false,
-        };
-        self.journal.iter().rposition(is_intent).expect("nothing is performed before its intent is committed")
-    }
-
-    /// What runs now.
-    pub fn running(&self) -> usize {
-        self.coming.len() + self.silent.len()
+        assert!(shadow == run, "a replay rebuilds the run after turn {}", commits.len());
     }
 
     fn wait_of(&self, place: &str) -> String {
         let ScopedCheck { check, scope } = parse_place(place);
-        let waits = self.run.waits();
+        let waits = self.drive.run.waits();
         let wait = waits.iter().find(|wait| wait.check == check && wait.scope == scope);
         // A message for something that does not wait is refused, and tests may want that.
         wait.map_or_else(|| place.to_owned(), |wait| wait.id.clone())
@@ -322,13 +185,14 @@ impl<W: AnswerSource> Stage<W> {
 
     /// Whether an attempt of this check was started.
     pub fn has_started(&self, name: &str) -> bool {
-        self.journal
+        self.drive
+            .journal
             .iter()
             .any(|entry| matches!(&entry.event, Event::AttemptStarted { check, .. } if check == name))
     }
 }
 
-/// What somebody sees who looks for artifacts where these files are.
+/// What an inspection finds when the artifact directory has these files, given by artifact id with their sizes.
 pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact> {
     expected
         .iter()

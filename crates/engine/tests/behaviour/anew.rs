@@ -52,10 +52,10 @@ fn nested() -> Stage<Script> {
 #[test]
 fn a_new_driver_looks_after_nested_runs_that_waited() {
     let mut stage = nested();
-    assert_eq!(stage.run.waits().len(), 2);
-    let before = stage.running();
+    assert_eq!(stage.drive.run.waits().len(), 2);
+    let before = stage.drive.pending();
     stage.crash();
-    assert_eq!(stage.running(), before, "the nested run is looked at, and nothing else");
+    assert_eq!(stage.drive.pending(), before, "the nested run is looked at, and nothing else");
     assert_eq!(before, 1);
 }
 
@@ -64,10 +64,10 @@ fn a_new_driver_looks_after_nested_runs_that_waited() {
 fn a_nested_run_that_waits_is_ended_with_the_run_around_it() {
     let mut stage = nested();
     stage.message(Message::Cancel { by: None, system: false });
-    assert!(!stage.run.status().is_terminal(), "the nested run has not said yet how it ended");
+    assert!(!stage.drive.run.status().is_terminal(), "the nested run has not said yet how it ended");
     stage.play(&[]);
-    assert_eq!(stage.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
-    assert_eq!(document(&stage.run)["checks"]["sub"]["status"], "failed");
+    assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
+    assert_eq!(document(&stage.drive.run)["checks"]["sub"]["status"], "failed");
 }
 
 #[test]
@@ -75,21 +75,21 @@ fn a_crash_while_a_nested_run_is_ended_changes_nothing() {
     let mut stage = nested();
     stage.message(Message::Cancel { by: None, system: false });
     stage.crash();
-    assert_eq!(stage.running(), 1, "the nested run is told again");
+    assert_eq!(stage.drive.pending(), 1, "the nested run is told again");
     stage.play(&[]);
-    assert_eq!(stage.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
+    assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
 }
 
 #[test]
 fn a_nested_run_that_another_process_holds_is_not_waited_for() {
     let mut stage = nested();
-    let check = stage.run.plan_of().find("sub").expect("it is in the plan");
+    let check = stage.drive.run.plan_of().find("sub").expect("it is in the plan");
     stage.message(Message::Cancel { by: None, system: false });
     let reason =
         Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
     let attempt = AttemptKey { check, scope: ScopePath::root(), number: 1 };
     stage.input(Input::NestedWaits { attempt, child: RunId::new(1, 2), reason });
-    assert_eq!(stage.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
+    assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
 }
 
 /// The retry was counted as something under way, so the run neither waited nor continued.
@@ -106,5 +106,5 @@ fn a_retry_behind_an_item_that_waits_for_its_nested_run_lets_the_run_wait() {
         Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
     let attempt = AttemptKey { check, scope: ScopePath::new(vec![1]), number: 1 };
     stage.input(Input::NestedWaits { attempt, child: RunId::new(1, 2), reason });
-    assert_eq!(stage.run.reason().map(|reason| reason.code), Some(ReasonCode::WaitingApproval));
+    assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::WaitingApproval));
 }

@@ -15,11 +15,11 @@ fn stage(text: &str, script: &[&str]) -> Stage<Script> {
 
 /// Hands an answer in, and tells whether the journal took notice.
 fn is_noticed(stage: &mut Stage<Script>, check: &str, number: u32) -> bool {
-    let entries = stage.journal.len();
-    let check = stage.run.plan_of().find(check).expect("it is in the plan");
+    let entries = stage.drive.journal.len();
+    let check = stage.drive.run.plan_of().find(check).expect("it is in the plan");
     let attempt = AttemptKey { check, scope: ScopePath::root(), number };
     stage.input(Input::Answered { attempt, answer: Answer::done(json!("again")) });
-    stage.journal.len() > entries
+    stage.drive.journal.len() > entries
 }
 
 #[test]
@@ -87,19 +87,19 @@ fn what_a_person_assumes_is_said_of_the_attempt_that_was_cut_off() {
 #[test]
 fn whoever_wakes_up_too_early_changes_nothing() {
     let mut stage = stage("a {on_fail: {retry: {max: 1}}}", &["a: exit 1 then 1", "wait 10ms"]);
-    let entries = stage.journal.len();
+    let entries = stage.drive.journal.len();
     stage.input(Input::Wake);
-    assert_eq!(stage.journal.len(), entries);
+    assert_eq!(stage.drive.journal.len(), entries);
     stage.play(&[]);
-    assert!(stage.run.status().is_terminal());
+    assert!(stage.drive.run.status().is_terminal());
 }
 
 #[test]
 fn a_message_to_a_run_that_has_ended_changes_nothing() {
     let mut stage = stage("a", &[]);
-    let entries = stage.journal.len();
+    let entries = stage.drive.journal.len();
     stage.message(Message::Cancel { by: None, system: false });
-    assert_eq!(stage.journal.len(), entries);
+    assert_eq!(stage.drive.journal.len(), entries);
 }
 
 /// The run stops for the denial, and what waited has been put away. A simulated run counted it twice.
@@ -108,8 +108,8 @@ fn nobody_is_asked_about_an_effect_once_the_run_is_stopping() {
     let text = "list forEach; post<list external; gate {requires_approval: true}; slow";
     let script = Script::parse(&["list: [0, 1]", "post: lost", "slow: never"]);
     let mut stage = Stage::start(&plan(text), &Options::default(), script);
-    while stage.advance(stage.now_ms) {}
-    let gate = stage.run.waits().into_iter().find(|wait| wait.check == "gate").expect("it waits");
+    while stage.advance(stage.drive.now_ms) {}
+    let gate = stage.drive.run.waits().into_iter().find(|wait| wait.check == "gate").expect("it waits");
     let assume = |index: u32, assumption| Message::Assume {
         check: "post".into(),
         scope: ScopePath::new(vec![index]),
@@ -118,36 +118,36 @@ fn nobody_is_asked_about_an_effect_once_the_run_is_stopping() {
     };
     let refused = |stage: &Stage<Script>| {
         matches!(
-            stage.journal.last().map(|entry| &entry.event),
+            stage.drive.journal.last().map(|entry| &entry.event),
             Some(Event::MessageDelivered { refused: Some(_), .. })
         )
     };
     stage.message(Message::Deny { id: gate.id, by: None, note: None });
-    assert!(!stage.run.status().is_terminal(), "something still runs");
+    assert!(!stage.drive.run.status().is_terminal(), "something still runs");
     for assumption in [Assumption::Done, Assumption::Failed, Assumption::Retry] {
         stage.message(assume(0, assumption));
         assert!(refused(&stage), "{assumption:?}");
     }
     stage.play(&[]);
-    assert_eq!(stage.run.reason().expect("it ended").code.as_str(), "run.aborted.denied");
+    assert_eq!(stage.drive.run.reason().expect("it ended").code.as_str(), "run.aborted.denied");
 }
 
 /// Nobody drove the run when its time was up, and the approval was there first.
 #[test]
 fn an_approval_that_comes_after_the_deadline_sets_nothing_going() {
     let mut stage = stage("@timeout: 10s\na external {requires_approval: true}", &[]);
-    let id = stage.run.waits().first().expect("it waits").id.clone();
-    stage.now_ms += 11_000;
+    let id = stage.drive.run.waits().first().expect("it waits").id.clone();
+    stage.drive.now_ms += 11_000;
     stage.message(Message::Approve { id, by: None, note: None });
     assert!(!stage.has_started("a"));
-    assert_eq!(document(&stage.run)["run"]["reason"]["code"], "run.timed_out.deadline");
-    assert_eq!(document(&stage.run)["checks"]["a"]["skip_reason"], "run_ended");
+    assert_eq!(document(&stage.drive.run)["run"]["reason"]["code"], "run.timed_out.deadline");
+    assert_eq!(document(&stage.drive.run)["checks"]["a"]["skip_reason"], "run_ended");
 }
 
 #[test]
 fn whoever_cancels_after_the_deadline_has_cancelled() {
     let mut stage = stage("@timeout: 10s\na {requires_approval: true}", &[]);
-    stage.now_ms += 11_000;
+    stage.drive.now_ms += 11_000;
     stage.message(Message::Cancel { by: None, system: false });
-    assert_eq!(document(&stage.run)["run"]["reason"]["code"], "run.cancelled.user");
+    assert_eq!(document(&stage.drive.run)["run"]["reason"]["code"], "run.cancelled.user");
 }

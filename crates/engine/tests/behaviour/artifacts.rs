@@ -218,10 +218,10 @@ fn a_look_that_a_crash_cut_off_is_taken_again() {
     let whole = play(&with("a {artifacts: review}; b<a"), &[r#"seen {"review": 10}"#], &Options::default());
     let mut stage = Stage::start(&plan, &Options::default(), script.clone());
     stage.play(&[]);
-    for commit in stage.commits.clone() {
-        let mut again = Stage::resume(&stage.journal[..commit], script.clone(), true);
+    for commit in stage.drive.commits.clone() {
+        let mut again = Stage::resume(&stage.drive.journal[..commit], script.clone(), true);
         again.play(&[]);
-        assert_eq!(again.run.status(), whole.run.status(), "broken off after entry {commit}");
-        assert_eq!(document(&again.run)["artifacts"]["status"], "passed");
+        assert_eq!(again.drive.run.status(), whole.run.status(), "broken off after entry {commit}");
+        assert_eq!(document(&again.drive.run)["artifacts"]["status"], "passed");
     }
 }

@@ -156,7 +156,7 @@ fn after(text: &str, world: &[&str]) -> String {
     }
     let mut stage = Stage::start(&Arc::new(plan), &Options::default(), Script::parse(world));
     stage.play(&[]);
-    timeline(&stage.journal, "").join(", ")
+    timeline(&stage.drive.journal, "").join(", ")
 }
 
 #[test]

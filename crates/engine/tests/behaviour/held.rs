@@ -91,6 +91,7 @@ fn an_item_that_asks_a_person_leaves_its_room_to_the_next() {
         stage.play_one(step);
     }
     let started: Vec<String> = stage
+        .drive
         .journal
         .iter()
         .filter_map(|entry| match &entry.event {
@@ -99,5 +100,5 @@ fn an_item_that_asks_a_person_leaves_its_room_to_the_next() {
         })
         .collect();
     assert_eq!(started, ["[0]", "[2]"]);
-    assert_eq!(stage.run.status(), RunStatus::Waiting, "only a person can go on");
+    assert_eq!(stage.drive.run.status(), RunStatus::Waiting, "only a person can go on");
 }

@@ -183,20 +183,21 @@ fn a_crash_at_any_commit_after_it_was_opened_again_changes_nothing() {
     let plan = plan(BEHIND_LINT);
     let mut stage = Stage::start(&plan, &Options::default(), script());
     stage.play(&[Step::Reopen]);
-    let whole = state(&stage.run);
+    let whole = state(&stage.drive.run);
     let reopened = stage
+        .drive
         .journal
         .iter()
         .position(|entry| matches!(entry.event, Event::RunReopened { .. }))
         .expect("it was opened again");
-    for commit in stage.commits.iter().filter(|commit| **commit > reopened) {
-        let mut resumed = Stage::resume(&stage.journal[..*commit], script(), true);
+    for commit in stage.drive.commits.iter().filter(|commit| **commit > reopened) {
+        let mut resumed = Stage::resume(&stage.drive.journal[..*commit], script(), true);
         resumed.play(&[]);
-        if resumed.run.waits().is_empty() {
-            assert_eq!(state(&resumed.run), whole, "after entry {commit}");
+        if resumed.drive.run.waits().is_empty() {
+            assert_eq!(state(&resumed.drive.run), whole, "after entry {commit}");
         } else {
             // Only the effect that was under way is unknown.
-            assert_eq!(resumed.run.waits()[0].scope.to_string(), "[2]", "after entry {commit}");
+            assert_eq!(resumed.drive.run.waits()[0].scope.to_string(), "[2]", "after entry {commit}");
         }
     }
 }

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 const CASES: u64 = 100_000;
 /// Far more than any of these small plans needs.
-const TURNS_MAX: u64 = 5_000;
+const TURNS_MAX: usize = 5_000;
 const MESSAGES_MAX: u64 = 60;
 /// How often each plan is played. The first time it is also compared with its replay after every turn.
 const PLAYS: u64 = 8;
@@ -57,11 +57,11 @@ fn random_answers(seed: u64, unknown: bool) -> RandomAnswers {
 fn finish(stage: &mut Stage<RandomAnswers>, rng: &mut Rng) {
     for _ in 0..MESSAGES_MAX {
         stage.play(&[]);
-        assert!(stage.turns < TURNS_MAX, "the run does not settle");
-        if stage.run.status() != RunStatus::Waiting {
+        assert!(stage.drive.commits.len() < TURNS_MAX, "the run does not settle");
+        if stage.drive.run.status() != RunStatus::Waiting {
             break;
         }
-        let wait = stage.run.waits().into_iter().next().expect("a run that waits says for what");
+        let wait = stage.drive.run.waits().into_iter().next().expect("a run that waits says for what");
         let (by, note) = (None, None);
         let message = match wait.kind {
             WaitKind::Approval if rng.chance(90) => Message::Approve { id: wait.id, by, note },
@@ -75,7 +75,7 @@ fn finish(stage: &mut Stage<RandomAnswers>, rng: &mut Rng) {
         };
         stage.message(message);
     }
-    let status = stage.run.status();
+    let status = stage.drive.run.status();
     assert!(status.is_terminal(), "the run is {status:?} for ever");
 }
 
@@ -89,9 +89,9 @@ fn one_case(seed: u64, features: PlanFeatures) {
             let options = Options { compare_replay: number == 0, ..options() };
             let mut stage = Stage::start(&plan, &options, answers.clone());
             finish(&mut stage, &mut rng.clone());
-            Invariants::check(&plan, 3, &stage.journal, &stage.run);
-            let replayed = Run::replay(&stage.journal).expect("a journal replays");
-            assert!(replayed == stage.run, "a replay rebuilds the run");
+            Invariants::check(&plan, 3, &stage.drive.journal, &stage.drive.run);
+            let replayed = Run::replay(&stage.drive.journal).expect("a journal replays");
+            assert!(replayed == stage.drive.run, "a replay rebuilds the run");
         }));
         if let Err(problem) = outcome {
             eprintln!("{text}{answers:?}");
@@ -124,7 +124,7 @@ fn the_same_inputs_write_the_same_journal() {
         let journal = || {
             let mut stage = Stage::start(&plan, &options(), random_answers(seed, true));
             finish(&mut stage, &mut Rng::new(seed));
-            stage.journal
+            stage.drive.journal
         };
         assert!(journal() == journal(), "{text}");
     });
@@ -141,22 +141,22 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
         for _ in 0..rng.below(12) {
             stage.advance(u64::MAX);
         }
-        if stage.run.status().is_terminal() {
+        if stage.drive.run.status().is_terminal() {
             return;
         }
         stage.message(Message::Cancel { by: None, system: false });
-        let before = stage.journal.len();
+        let before = stage.drive.journal.len();
         stage.play(&[]);
-        let started = stage.journal[before..]
+        let started = stage.drive.journal[before..]
             .iter()
             .any(|entry| matches!(entry.event, Event::AttemptStarted { .. } | Event::Routed { .. }));
         assert!(!started, "{text}");
         // One that was ending by itself, and only looked at its artifacts, ends as it was going to.
-        let was_ending = stage.journal[..before]
+        let was_ending = stage.drive.journal[..before]
             .iter()
             .any(|entry| matches!(entry.event, Event::MessageDelivered { refused: Some(_), .. }));
-        assert!(was_ending || stage.run.status() == RunStatus::Cancelled, "{text}");
-        assert_eq!(stage.running(), 0, "{text}");
+        assert!(was_ending || stage.drive.run.status() == RunStatus::Cancelled, "{text}");
+        assert_eq!(stage.drive.pending(), 0, "{text}");
     });
 }
 
@@ -188,9 +188,9 @@ fn a_damaged_journal_is_refused_or_gives_a_sound_run() {
         let Ok(plan) = try_plan(&text) else { return };
         let mut stage = Stage::start(&plan, &options(), random_answers(seed, true));
         finish(&mut stage, &mut rng);
-        let mut cut = usize::try_from(rng.below(stage.journal.len() as u64)).expect("it fits");
+        let mut cut = usize::try_from(rng.below(stage.drive.journal.len() as u64)).expect("it fits");
         cut = cut.max(1);
-        for journal in [&stage.journal[..], &stage.journal[..cut]] {
+        for journal in [&stage.drive.journal[..], &stage.drive.journal[..cut]] {
             for _ in 0..8 {
                 let Ok(run) = Run::replay(&damaged(journal, &mut rng)) else { continue };
                 assert_eq!(run.broken_invariant(), None, "{text}");
@@ -211,13 +211,13 @@ fn a_crash_after_any_commit_changes_nothing_in_the_end() {
         let world = || RandomAnswers { uneven: false, ..random_answers(seed, false) };
         let mut stage = Stage::start(&plan, &options(), world());
         finish(&mut stage, &mut Rng::new(seed));
-        let expected = timeless(document(&stage.run));
-        for commit in &stage.commits {
-            let mut resumed = Stage::resume(&stage.journal[..*commit], world(), false);
-            if !resumed.run.status().is_terminal() {
+        let expected = timeless(document(&stage.drive.run));
+        for commit in &stage.drive.commits {
+            let mut resumed = Stage::resume(&stage.drive.journal[..*commit], world(), false);
+            if !resumed.drive.run.status().is_terminal() {
                 finish(&mut resumed, &mut Rng::new(seed));
             }
-            let document = timeless(document(&resumed.run));
+            let document = timeless(document(&resumed.drive.run));
             assert!(document == expected, "{text}after entry {commit}:\n{document:#}\n{expected:#}");
         }
     });
@@ -233,22 +233,22 @@ fn a_run_that_is_opened_again_repeats_no_confirmed_effect() {
         let mut stage = Stage::start(&plan, &options(), random_answers(seed, true));
         let mut rng = Rng::new(seed);
         finish(&mut stage, &mut rng);
-        let ended = stage.journal.len();
+        let ended = stage.drive.journal.len();
         if !stage.reopen() {
             return;
         }
         finish(&mut stage, &mut rng);
-        assert!(Run::replay(&stage.journal).expect("a journal replays") == stage.run, "{text}");
-        let confirmed = confirmed(&plan, &stage.journal[..ended]);
-        for entry in &stage.journal[ended..] {
+        assert!(Run::replay(&stage.drive.journal).expect("a journal replays") == stage.drive.run, "{text}");
+        let confirmed = confirmed(&plan, &stage.drive.journal[..ended]);
+        for entry in &stage.drive.journal[ended..] {
             if let Event::AttemptStarted { check, scope, .. } = &entry.event {
                 let again = confirmed.contains(&(check.clone(), scope.clone()));
                 assert!(!again, "{text}`{check}{scope}` was confirmed and is attempted again");
             }
         }
-        let again = redecide(&stage.journal, plan).expect("a journal replays");
-        let differs = first_difference(&stage.journal, &again.entries);
-        assert!(again.entries == stage.journal, "{text}{differs}");
+        let again = redecide(&stage.drive.journal, plan).expect("a journal replays");
+        let differs = first_difference(&stage.drive.journal, &again.entries);
+        assert!(again.entries == stage.drive.journal, "{text}{differs}");
     });
 }
 
@@ -286,13 +286,13 @@ fn deciding_a_recorded_run_again_under_the_same_plan_gives_the_same_journal() {
             stage.message(Message::Cancel { by: None, system: false });
         }
         finish(&mut stage, &mut rng);
-        let again = redecide(&stage.journal, plan).expect("a journal replays");
+        let again = redecide(&stage.drive.journal, plan).expect("a journal replays");
         assert!(again.unknown.is_empty(), "{text}everything was recorded: {:?}", again.unknown);
         assert!(again.assumed.is_empty(), "{text}everything was asked like this: {:?}", again.assumed);
-        let compared = compare(&stage.journal, &again).expect("a journal replays");
+        let compared = compare(&stage.drive.journal, &again).expect("a journal replays");
         assert_eq!(compared.change, Change::Same, "{text}{:?}", compared.differences);
-        let differs = first_difference(&stage.journal, &again.entries);
-        assert!(again.entries == stage.journal, "{text}{differs}");
+        let differs = first_difference(&stage.drive.journal, &again.entries);
+        assert!(again.entries == stage.drive.journal, "{text}{differs}");
     });
 }
 
@@ -307,11 +307,11 @@ fn deciding_a_recorded_run_again_under_another_plan_ends_and_makes_nothing_up() 
         let (Ok(plan), Ok(other_plan)) = (try_plan(&text), try_plan(&other)) else { return };
         let mut stage = Stage::start(&plan, &options(), random_answers(seed, true));
         finish(&mut stage, &mut Rng::new(seed));
-        let again = redecide(&stage.journal, Arc::clone(&other_plan)).expect("a journal replays");
+        let again = redecide(&stage.drive.journal, Arc::clone(&other_plan)).expect("a journal replays");
         assert!(again.entries.len() < 100_000, "{text}{other}it does not end");
         let replayed = Run::replay(&again.entries).expect("what would have been is a journal");
         assert!(replayed == again.run, "{text}{other}");
-        let recorded = answers(&stage.journal);
+        let recorded = answers(&stage.drive.journal);
         for (place, answer) in answers(&again.entries) {
             let made_here = plan_provider(&other_plan, &place.0) == "noop" || answer == "cancelled";
             assert!(made_here || recorded.get(&place) == Some(&answer), "{text}{other}{place:?} is made up");
@@ -319,7 +319,7 @@ fn deciding_a_recorded_run_again_under_another_plan_ends_and_makes_nothing_up() 
         let open = !again.run.status().is_terminal();
         let waits = again.run.status() == RunStatus::Waiting;
         assert!(!open || waits || !again.unknown.is_empty(), "{text}{other}it says why it does not end");
-        compare(&stage.journal, &again).expect("two journals compare");
+        compare(&stage.drive.journal, &again).expect("two journals compare");
     });
 }
 
