@@ -8,6 +8,10 @@
 //!
 //! **Invariant:** what was never recorded is not invented. A check whose attempt has no recorded answer stays
 //! pending, and the run is then not decidable here.
+//!
+//! The driver is not [`crate::play`]: its queue follows the order of the recorded entries and not of this run's
+//! intents, messages and expiries come from the record too, and a recorded delivery is applied as it was judged, because
+//! the files themselves are gone.
 
 mod compare;
 mod delivery;
