@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::arguments::Output;
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Table, Ui, printable};
+use crate::terminal::{TextTable, Ui, printable};
 
 /// One after another, oldest first: the live views of several runs would overwrite each other.
 const HOSTED_MAX: NonZeroUsize = NonZeroUsize::MIN;
@@ -64,7 +64,7 @@ fn tell(outcomes: &[Outcome], ui: &Ui) {
         Output::Human if outcomes.is_empty() => ui.page("nothing to resume"),
         Output::Human => {
             let page = ui.page;
-            let mut table = Table::new();
+            let mut table = TextTable::new();
             for outcome in outcomes {
                 let status = outcome.status.map_or("error".to_owned(), |s| s.as_str().replace('_', " "));
                 let painted = match outcome.status {
