@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use escrow_app::{App, Caller, Error, StateDirectory};
-use escrow_runtime::cancellation::Canceller;
 use escrow_runtime::process::is_ignored_signal;
 
 use crate::arguments::Shared;
@@ -17,27 +16,14 @@ pub(crate) fn app(shared: &Shared, ui: &Ui) -> Result<App, Error> {
     Ok(App::new(state, Caller { program: "cli", person: person() }).with_views(views))
 }
 
-/// Does work that may drive runs. Ctrl-C, SIGTERM and SIGHUP end the runs with all their processes.
-///
-/// The future of a driven run is large, so it is boxed here once and callers stay small.
-pub(crate) fn drive<'a, T>(
-    app: &'a App,
-    work: impl Future<Output = Result<T, Error>> + 'a,
-) -> impl Future<Output = Result<T, Error>> + 'a {
-    let work = Box::pin(work);
-    async move {
-        stop_on_signals(&app.canceller());
-        work.await
-    }
-}
-
-/// Signals that this process was told to ignore, for instance by `nohup`, stay ignored.
-fn stop_on_signals(canceller: &Canceller) {
+/// From here on, Ctrl-C, SIGTERM and SIGHUP end the runs that the app drives, with all their processes. Signals that
+/// this process was told to ignore, for instance by `nohup`, stay ignored.
+pub(crate) fn stop_on_signals(app: &App) {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     for kind in kinds.into_iter().filter(|kind| !is_ignored_signal(kind.as_raw_value())) {
         if let Ok(mut stream) = signal(kind) {
-            let canceller = canceller.clone();
+            let canceller = app.canceller();
             tokio::spawn(async move {
                 stream.recv().await;
                 canceller.cancel();

@@ -66,7 +66,7 @@ fn an_exported_run_is_the_same_run_elsewhere() {
 fn a_tampered_entry_is_named() {
     let (desk, export) = exported();
     let mut changed = export.clone();
-    let bytes = changed["entries"][3]["bytes"].as_str().expect("text").replace("\"v\":2", "\"v\": 2");
+    let bytes = changed["entries"][3]["bytes"].as_str().expect("text").replace("{\"v\":", "{\"v\": ");
     changed["entries"][3]["bytes"] = json!(bytes);
     refused(&desk, &changed.to_string(), "broken at entry 4: the hash does not match");
 

@@ -1,6 +1,7 @@
 //! Drives a run that this process holds until it ends or waits.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -32,7 +33,12 @@ pub(crate) struct HeldRun {
 }
 
 impl HeldRun {
-    pub(crate) async fn drive_to_rest(self, app: &App) -> Result<Run, Error> {
+    /// Boxed, because a drive is large and every use case that awaits one would be as large.
+    pub(crate) fn drive_to_rest(self, app: &App) -> Pin<Box<dyn Future<Output = Result<Run, Error>> + '_>> {
+        Box::pin(self.drive_viewed(app))
+    }
+
+    async fn drive_viewed(self, app: &App) -> Result<Run, Error> {
         let mut view = app.view(&self.run);
         let outcome = match self.telemetry(&mut *view).await {
             None => self.drive(app, &mut *view).await,

@@ -99,7 +99,7 @@ async fn secrets_of(app: &App, run: &Run, lease: &Lease, purpose: Purpose) -> Re
     let directory = Path::new(&run.options().directory);
     let read = match purpose {
         Purpose::End => return Ok(Secrets::at_hand(run.plan_of(), directory)),
-        Purpose::Continue => app.unless_stopped(Secrets::read(run.plan_of(), directory)).await,
+        Purpose::Continue => app.unless_stopped(Box::pin(Secrets::read(run.plan_of(), directory))).await,
     };
     let secrets = read.and_then(|read| read.map_err(Error::from));
     if secrets.is_err() {

@@ -108,7 +108,7 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
     let artifacts = order.artifacts.unwrap_or_else(|| app.state().artifacts(&id));
     let artifacts = std::path::absolute(&artifacts)
         .map_err(|error| Error::world("artifacts", format!("`{}`: {error}", artifacts.display())))?;
-    let secrets = app.unless_stopped(Secrets::read(&plan, &order.directory)).await??;
+    let secrets = app.unless_stopped(Box::pin(Secrets::read(&plan, &order.directory))).await??;
     let journal = app.journal()?;
     let artifacts = create_canonical(&artifacts)?;
     let options = RunOptions {

@@ -12,7 +12,8 @@ use crate::terminal::Ui;
 
 pub(crate) async fn cancel(arguments: &CancelArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
-    match session::drive(&app, runs::cancel(&app, &arguments.run)).await? {
+    session::stop_on_signals(&app);
+    match runs::cancel(&app, &arguments.run).await? {
         Cancelled::Asked { run, pid } => {
             ui.say(&format!("asked process {pid} to end run {run}"));
             ui.data_if_machine(&json!({ "run": { "id": run }, "asked": pid }));

@@ -32,7 +32,8 @@ async fn send(id: &str, decision: Decision, no_run: bool, shared: &Shared, ui: &
     let app = session::app(shared, ui)?;
     let then = if no_run { Then::Record } else { Then::Drive };
     let reply = Reply { wait: id.to_owned(), decision, then };
-    match session::drive(&app, messages::reply(&app, reply)).await? {
+    session::stop_on_signals(&app);
+    match messages::reply(&app, reply).await? {
         Delivered::Recorded { wait, run } => {
             ui.say(&format!("recorded for run {run}"));
             ui.data_if_machine(&json!({ "recorded": wait, "run": { "id": run } }));

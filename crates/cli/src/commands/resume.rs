@@ -15,15 +15,13 @@ pub(crate) async fn resume(arguments: &ResumeArguments, shared: &Shared, ui: &Ui
     let Some(run) = &arguments.run else { return resume_all::resume_all(app, ui).await };
     let assumed: Vec<Assumed> =
         arguments.assume.iter().map(|text| Assumed::parse(text)).collect::<Result<_, _>>()?;
-    let run = session::drive(&app, async {
-        if arguments.failed {
-            runs::retry_failed(&app, run).await
-        } else if assumed.is_empty() {
-            runs::resume(&app, run).await
-        } else {
-            messages::assume(&app, run, assumed).await
-        }
-    })
-    .await?;
+    session::stop_on_signals(&app);
+    let run = if arguments.failed {
+        runs::retry_failed(&app, run).await?
+    } else if assumed.is_empty() {
+        runs::resume(&app, run).await?
+    } else {
+        messages::assume(&app, run, assumed).await?
+    };
     report_driven(&run, &app, ui).await
 }

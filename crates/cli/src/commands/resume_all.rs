@@ -19,7 +19,8 @@ const HOSTED_MAX: NonZeroUsize = NonZeroUsize::MIN;
 pub(super) async fn resume_all(app: App, ui: &Ui) -> Result<Exit, Error> {
     let app = Arc::new(app);
     let driver = Driver::new(Arc::clone(&app), HOSTED_MAX);
-    let resumed = session::drive(&app, runs::resume_all(&driver)).await?;
+    session::stop_on_signals(&app);
+    let resumed = runs::resume_all(&driver).await?;
     let exit = resumed.iter().fold(Exit::Completed, |worst, one| {
         worst.worse(one.outcome.as_ref().map_or_else(|error| Exit::from(error.class()), Exit::of))
     });

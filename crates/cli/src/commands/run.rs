@@ -41,7 +41,8 @@ pub(crate) async fn run_plan(
         ui.say(&format!("warning: {slip}"));
     }
     let app = session::app(shared, ui)?;
-    let run = session::drive(&app, runs::start(&app, order)).await?;
+    session::stop_on_signals(&app);
+    let run = runs::start(&app, order).await?;
     let queries = app.queries()?;
     report(&run, &*queries, ui).await;
     let is_reported = write_reports(arguments, &run, &*queries, ui).await?;
