@@ -4,7 +4,6 @@
 //! parent over finds the same nested run and resumes it or takes its result: nothing runs twice. When a failed parent
 //! is reopened, so is the nested run that failed in it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,17 +15,17 @@ use escrow_model::{
 };
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
-use escrow_runtime::playbook_file;
 use escrow_runtime::process::Stream;
 use escrow_runtime::provider_world::{LocalFuture, ProviderWorld};
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{Beginning, Drive, DriveError, NestedNews, Observer, Surroundings};
-use escrow_store::{Holder, Journal, Lease, LeaseError};
+use escrow_store::{Holder, Journal, Lease, LeaseError, StoreError};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::begin::{BeginError, StartRequest, begin};
 use crate::documents;
+use crate::nested_files::{NestedFiles, ProjectFiles, WantedPlaybook};
 
 /// How deep runs may nest.
 const DEPTH_MAX: u32 = 8;
@@ -36,11 +35,17 @@ const DEPTH_MAX: u32 = 8;
 pub struct NestedRuns {
     journal: Arc<dyn Journal>,
     world: Rc<dyn ProviderWorld>,
+    files: Rc<dyn NestedFiles>,
 }
 
 impl NestedRuns {
     pub fn new(journal: Arc<dyn Journal>, world: Rc<dyn ProviderWorld>) -> NestedRuns {
-        NestedRuns { journal, world }
+        NestedRuns { journal, world, files: Rc::new(ProjectFiles) }
+    }
+
+    /// Takes the nested playbooks from somewhere else than the project's files.
+    pub fn with_files(self, files: Rc<dyn NestedFiles>) -> NestedRuns {
+        NestedRuns { files, ..self }
     }
 }
 
@@ -49,10 +54,42 @@ impl Host for NestedRuns {
         let nesting = Nesting { runs: self.clone(), request };
         Box::pin(async move {
             match nesting.drive_to_rest().await {
-                Ok(run) => outcome_of(&run),
-                Err(fault) => NestOutcome::Answered(Box::new(Answer::fault(fault))),
+                Ok(Rested::At(run)) => outcome_of(&run),
+                Ok(Rested::Elsewhere(child)) => {
+                    NestOutcome::Waits { child, reason: driven_by_another_process() }
+                }
+                Err(NestError::Fault(fault)) => NestOutcome::Answered(Box::new(Answer::fault(fault))),
+                Err(NestError::Drive(error)) => NestOutcome::Broken(error),
             }
         })
+    }
+}
+
+/// Where the drive of a nested run ended.
+enum Rested {
+    At(Box<Run>),
+    /// Another process has taken the run over, and drives it.
+    Elsewhere(RunId),
+}
+
+/// Why a nested run gives no result.
+enum NestError {
+    /// The check fails: the nested run could not be begun.
+    Fault(ProviderFault),
+    /// This process cannot drive the run. The run itself is unharmed and may have had effects, so a fault, which a
+    /// parent may retry with a new run, would repeat them.
+    Drive(DriveError),
+}
+
+impl From<ProviderFault> for NestError {
+    fn from(fault: ProviderFault) -> NestError {
+        NestError::Fault(fault)
+    }
+}
+
+impl From<StoreError> for NestError {
+    fn from(error: StoreError) -> NestError {
+        NestError::Drive(DriveError::Store(error))
     }
 }
 
@@ -76,12 +113,13 @@ struct Nesting {
 }
 
 impl Nesting {
-    async fn drive_to_rest(self) -> Result<Run, ProviderFault> {
+    async fn drive_to_rest(self) -> Result<Rested, NestError> {
         let Taken { run, lease, secrets, beginning } = match self.take().await? {
             Found::Taken(taken) => *taken,
-            Found::Resting(run) => return Ok(*run),
+            Found::Resting(run) => return Ok(Rested::At(run)),
         };
-        let NestedRuns { journal, world } = self.runs.clone();
+        let child = run.options().run.clone();
+        let NestedRuns { journal, world, .. } = self.runs.clone();
         let NestRequest { check, scope, surroundings, cancellation, news, .. } = self.request;
         // A cancellation that came earlier was sent to the run as a message.
         let interruption = if cancellation.is_cancelled() { Cancellation::never() } else { cancellation };
@@ -103,17 +141,15 @@ impl Nesting {
             interruption,
         };
         // Boxed: the future of a drive contains those of its nested runs.
-        Box::pin(drive.to_rest(beginning)).await.map_err(|error| match &error {
-            DriveError::Fenced(id) => failed(&format!("another process has taken over nested run `{id}`")),
-            DriveError::Store(_)
-            | DriveError::Inseparable(_)
-            | DriveError::Orphans { .. }
-            | DriveError::Lost(_) => failed(&error),
-        })
+        match Box::pin(drive.to_rest(beginning)).await {
+            Ok(run) => Ok(Rested::At(Box::new(run))),
+            Err(DriveError::Fenced(id)) if id == child => Ok(Rested::Elsewhere(id)),
+            Err(error) => Err(NestError::Drive(error)),
+        }
     }
 
     /// Finds or begins the nested run of this attempt, and takes its lease.
-    async fn take(&self) -> Result<Found, ProviderFault> {
+    async fn take(&self) -> Result<Found, NestError> {
         let (id, known) = self.find().await?;
         match known {
             Some(run) if self.is_to_be_reopened(&run) => self.reopen(&id, run).await,
@@ -121,13 +157,13 @@ impl Nesting {
             Some(run) => self.resume(&id, run).await,
             None if self.request.cancellation.is_cancelled() => {
                 let message = "the run ended before the nested one began";
-                Err(ProviderFault::transient(FaultCode::Cancelled, message))
+                Err(ProviderFault::transient(FaultCode::Cancelled, message).into())
             }
             None => self.begin(&id).await.map(|taken| Found::Taken(Box::new(taken))),
         }
     }
 
-    async fn reopen(&self, id: &RunId, run: Run) -> Result<Found, ProviderFault> {
+    async fn reopen(&self, id: &RunId, run: Run) -> Result<Found, NestError> {
         let Some(lease) = self.acquire(id).await? else { return Ok(Found::Resting(Box::new(run))) };
         // Another process may have reopened it before this one held it.
         let mut run = self.known(id).await?.unwrap_or(run);
@@ -139,18 +175,17 @@ impl Nesting {
             }
             // What a person denied stays denied.
             Err(_) => {
-                self.runs.journal.release(&lease).await.map_err(|error| failed(&error))?;
+                self.runs.journal.release(&lease).await?;
                 Ok(Found::Resting(Box::new(run)))
             }
         }
     }
 
-    async fn resume(&self, id: &RunId, run: Run) -> Result<Found, ProviderFault> {
+    async fn resume(&self, id: &RunId, run: Run) -> Result<Found, NestError> {
         if self.request.cancellation.is_cancelled() {
             // By a message, because another process may hold the run; its holder reads the inbox.
             let message = Message::Cancel { by: None, system: true };
-            let sent = self.runs.journal.send(id, &message, self.request.parent.run.as_str()).await;
-            sent.map_err(|error| failed(&error))?;
+            self.runs.journal.send(id, &message, self.request.parent.run.as_str()).await?;
         }
         // Another process drives it, perhaps after an approval: for this one it waits.
         let Some(lease) = self.acquire(id).await? else { return Ok(Found::Resting(Box::new(run))) };
@@ -159,18 +194,19 @@ impl Nesting {
     }
 
     /// `None` when another process holds the run.
-    async fn acquire(&self, id: &RunId) -> Result<Option<Lease>, ProviderFault> {
+    async fn acquire(&self, id: &RunId) -> Result<Option<Lease>, NestError> {
         let world = &self.runs.world;
         let judge = |holder: &Holder| world.liveness(holder);
         match self.runs.journal.acquire(id, &world.holder(), judge).await {
             Ok(lease) => Ok(Some(lease)),
             Err(LeaseError::Held { .. }) => Ok(None),
-            Err(error) => Err(failed(&error)),
+            Err(LeaseError::Store(error)) => Err(error.into()),
+            Err(error @ LeaseError::NoSuchRun(_)) => Err(failed(&error).into()),
         }
     }
 
     /// The run of this attempt, if it was begun; else the one that failed before, if it has the same inputs.
-    async fn find(&self) -> Result<(RunId, Option<Run>), ProviderFault> {
+    async fn find(&self) -> Result<(RunId, Option<Run>), NestError> {
         let id = self.child_id();
         if let Some(run) = self.known(&id).await? {
             return Ok((id, Some(run)));
@@ -202,27 +238,31 @@ impl Nesting {
     }
 
     /// The nested run as its journal has it, if it was begun.
-    async fn known(&self, id: &RunId) -> Result<Option<Run>, ProviderFault> {
-        let entries = self.runs.journal.entries(id, 0).await.map_err(|error| failed(&error))?;
+    async fn known(&self, id: &RunId) -> Result<Option<Run>, NestError> {
+        let entries = self.runs.journal.entries(id, 0).await?;
         if entries.is_empty() {
             return Ok(None);
         }
         let replayed = Run::replay(entries.iter().map(|(_, entry)| entry));
-        replayed.map(Some).map_err(|error| failed(&error))
+        Ok(Some(replayed.map_err(|error| failed(&error))?))
     }
 
-    async fn begin(&self, id: &RunId) -> Result<Taken, ProviderFault> {
+    async fn begin(&self, id: &RunId) -> Result<Taken, NestError> {
         let NestRequest { parent, check, scope, request, surroundings, .. } = &self.request;
         if parent.depth + 1 > DEPTH_MAX {
             let message = format!("playbooks nest deeper than {DEPTH_MAX} runs");
-            return Err(ProviderFault::logical(FaultCode::own("too_deep"), message));
+            return Err(ProviderFault::logical(FaultCode::own("too_deep"), message).into());
         }
         let name = request.fields.get("playbook").and_then(Value::as_str).unwrap_or_default();
-        let (file, plan) = self.read(name)?;
+        let (file, plan) = self.runs.files.find(&WantedPlaybook {
+            name,
+            beside: parent.file.as_deref().and_then(|file| Path::new(file).parent()),
+            directory: &surroundings.directory,
+        })?;
         let inputs = inputs(&plan, request.fields.get("with"))?;
         let artifacts = surroundings.artifacts.join(folder_in_scope(check, scope));
-        fs::create_dir_all(&artifacts)
-            .map_err(|error| failed(&format!("cannot create `{}`: {error}", artifacts.display())))?;
+        let created = self.runs.files.create_directory(&artifacts);
+        created.map_err(|error| failed(&format!("cannot create `{}`: {error}", artifacts.display())))?;
         let secrets = self.secrets(&plan).await?;
         let options = RunOptions {
             run: id.clone(),
@@ -247,10 +287,14 @@ impl Nesting {
                 beginning: Beginning::New(begun.first_turn),
             }),
             Err(error @ (BeginError::SecretInPlan | BeginError::SecretInOptions)) => {
-                Err(ProviderFault::logical(FaultCode::own("secret_written_down"), error.to_string()))
+                Err(ProviderFault::logical(FaultCode::own("secret_written_down"), error.to_string()).into())
             }
-            Err(BeginError::AlreadyExists(id)) => Err(failed(&format!("nested run `{id}` exists already"))),
-            Err(error @ (BeginError::Inseparable(_) | BeginError::Store(_))) => Err(failed(&error)),
+            Err(BeginError::AlreadyExists(id)) => {
+                Err(failed(&format!("nested run `{id}` exists already")).into())
+            }
+            Err(error @ BeginError::Inseparable(_)) => Err(failed(&error).into()),
+            // The run may have been created all the same.
+            Err(BeginError::Store(error)) => Err(error.into()),
         }
     }
 
@@ -265,35 +309,14 @@ impl Nesting {
     }
 
     /// A run that cannot be driven is not kept from others.
-    async fn secrets_or_release(&self, plan: &Plan, lease: &Lease) -> Result<Secrets, ProviderFault> {
+    async fn secrets_or_release(&self, plan: &Plan, lease: &Lease) -> Result<Secrets, NestError> {
         match self.secrets(plan).await {
             Ok(secrets) => Ok(secrets),
             Err(fault) => {
-                self.runs.journal.release(lease).await.map_err(|error| failed(&error))?;
-                Err(fault)
+                self.runs.journal.release(lease).await?;
+                Err(fault.into())
             }
         }
-    }
-
-    /// Searches the folder of the playbook that names it, then where commands run, then the project's playbooks.
-    fn read(&self, name: &str) -> Result<(PathBuf, Plan), ProviderFault> {
-        let directory = &self.request.surroundings.directory;
-        let beside = self.request.parent.file.as_deref().and_then(|file| Path::new(file).parent());
-        let (path, bytes) = playbook_file::find(name, beside, directory).ok_or_else(|| {
-            ProviderFault::logical(
-                FaultCode::own("bad_playbook"),
-                format!("there is no playbook `{name}` to nest"),
-            )
-        })?;
-        let reading = playbook_file::read(&path, &bytes, directory);
-        let plan = reading.plan.ok_or_else(|| {
-            let what = playbook_file::first_problem(&reading.diagnostics).unwrap_or_default();
-            ProviderFault::logical(
-                FaultCode::own("bad_playbook"),
-                format!("`{}` cannot be run: {what}", path.display()),
-            )
-        })?;
-        Ok((path, plan))
     }
 }
 
@@ -321,11 +344,7 @@ fn inputs(plan: &Plan, with: Option<&Value>) -> Result<Map<String, Value>, Provi
 }
 
 fn outcome_of(run: &Run) -> NestOutcome {
-    let reason = run.reason().cloned().unwrap_or(Reason {
-        code: ReasonCode::WaitingInput,
-        summary: "another process drives the nested run".into(),
-        evidence: Vec::new(),
-    });
+    let reason = run.reason().cloned().unwrap_or_else(driven_by_another_process);
     let status = run.status();
     if !status.is_terminal() {
         return NestOutcome::Waits { child: run.options().run.clone(), reason };
@@ -355,6 +374,14 @@ fn outcome_of(run: &Run) -> NestOutcome {
         });
     }
     NestOutcome::Answered(Box::new(answer))
+}
+
+fn driven_by_another_process() -> Reason {
+    Reason {
+        code: ReasonCode::WaitingInput,
+        summary: "another process drives the nested run".into(),
+        evidence: Vec::new(),
+    }
 }
 
 fn failed(error: &impl ToString) -> ProviderFault {

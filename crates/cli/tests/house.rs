@@ -26,7 +26,7 @@ const WALLS: &[(&str, &[&str])] = &[
         ],
     ),
     ("testkit", &["expr", "template", "model", "contract", "playbook", "engine", "store"]),
-    ("simulator", &["model", "engine", "store", "runtime", "testkit"]),
+    ("simulator", &["model", "engine", "store", "runtime", "app", "testkit"]),
 ];
 
 /// Outside crates that belong into these rooms and no others.

@@ -52,8 +52,9 @@ impl Deciding<'_> {
             // What is left are nested runs that are being ended.
             return;
         }
-        let waiting = u32::try_from(self.state.waits.len()).unwrap_or(u32::MAX);
-        if self.state.busy > waiting {
+        // An item that is due and parked waits for the capacity of another item, not for a time or an answer.
+        let waiting = self.state.waits.len() + self.parked_and_due();
+        if usize::try_from(self.state.busy).unwrap_or(usize::MAX) > waiting {
             return;
         }
         let Some((id, wait)) = self.state.waits.iter().min_by_key(|(_, wait)| rank(wait.kind)) else {
@@ -79,6 +80,15 @@ impl Deciding<'_> {
         if self.state.reason.as_ref() != Some(&reason) {
             self.record(Event::RunWaiting { reason });
         }
+    }
+
+    fn parked_and_due(&self) -> usize {
+        let parked = self.state.agenda.0.parked.values().flatten();
+        let is_due = |location: &&Location| {
+            let cell = self.cell(location.check, &location.scope);
+            cell.is_some_and(|cell| matches!(cell.phase, Phase::Due))
+        };
+        parked.filter(is_due).count()
     }
 
     /// Skips checks that no route led to. If there are none, skips what can no longer be decided otherwise.

@@ -12,7 +12,7 @@ use escrow_model::{
 
 use crate::cancellation::Cancellation;
 use crate::provider_world::LocalFuture;
-use crate::supervisor::{NestedNews, Surroundings};
+use crate::supervisor::{DriveError, NestedNews, Surroundings};
 
 pub const PLAYBOOK: ProviderSpec = ProviderSpec {
     name: "playbook",
@@ -64,7 +64,13 @@ pub type NewsSink = Box<dyn Fn(NestedNews)>;
 #[derive(Debug)]
 pub enum NestOutcome {
     Answered(Box<Answer>),
-    Waits { child: RunId, reason: Reason },
+    Waits {
+        child: RunId,
+        reason: Reason,
+    },
+    /// This process cannot drive the nested run any further, for example because its disk is full. That says nothing
+    /// about the nested run, so it is no answer: the drive of the parent ends as well, and a later one resumes both.
+    Broken(DriveError),
 }
 
 /// Refuses every nested run: for simulations and tests, whose playbooks nest none.

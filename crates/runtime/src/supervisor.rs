@@ -3,8 +3,8 @@
 //!   Input ──▶ Run::handle ──▶ commit ──▶ effects ──▶ EffectRunner ──▶ Input
 //!
 //! **Invariant:** an effect is performed only after the entries that decided it are committed. A commit that
-//! fails ends the drive: the journal is right and this process is not, so everything it started is ended. Nothing here
-//! blocks its thread: other runs may be driven on it.
+//! fails ends the drive: the journal is right and this process is not, so everything it started is ended. The same
+//! holds for a commit of a nested run. Nothing here blocks its thread: other runs may be driven on it.
 
 mod commit;
 mod effect_runner;
@@ -94,8 +94,15 @@ pub enum DriveError {
 /// What the effect runner reports to the loop.
 pub(crate) enum Report {
     Input(Input),
-    Output { check: String, scope: ScopePath, stream: Stream, bytes: Vec<u8> },
+    Output {
+        check: String,
+        scope: ScopePath,
+        stream: Stream,
+        bytes: Vec<u8>,
+    },
     Nested(NestedNews),
+    /// A nested run can no longer be driven by this process.
+    Broken(DriveError),
 }
 
 /// How a drive begins.
@@ -216,7 +223,7 @@ impl Drive<'_> {
             tokio::select! {
                 biased;
                 report = reports.recv() => if let Some(report) = report {
-                    self.take(report, &mut inputs);
+                    self.take(report, &mut inputs)?;
                 },
                 () = self.interruption.cancelled(), if !interrupted => {
                     interrupted = true;
@@ -239,7 +246,7 @@ impl Drive<'_> {
             }
             // Reports that have arrived meanwhile share the commit.
             while let Ok(report) = reports.try_recv() {
-                self.take(report, &mut inputs);
+                self.take(report, &mut inputs)?;
             }
             if inputs.is_empty() {
                 continue;
@@ -279,14 +286,16 @@ impl Drive<'_> {
         }
     }
 
-    fn take(&mut self, report: Report, inputs: &mut Vec<Input>) {
+    fn take(&mut self, report: Report, inputs: &mut Vec<Input>) -> Result<(), DriveError> {
         match report {
             Report::Input(input) => inputs.push(input),
             Report::Output { check, scope, stream, bytes } => {
                 self.observer.output(&check, &scope, stream, &bytes);
             }
             Report::Nested(news) => self.observer.nested(&news),
+            Report::Broken(error) => return Err(error),
         }
+        Ok(())
     }
 
     async fn act(

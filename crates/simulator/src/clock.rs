@@ -30,7 +30,7 @@ impl Clock {
     }
 
     /// When so much time has really passed, whatever the clock shows.
-    pub(crate) fn moment(&self, after_ms: u64) -> Instant {
+    pub(crate) fn incident(&self, after_ms: u64) -> Instant {
         self.started + Duration::from_millis(after_ms)
     }
 }

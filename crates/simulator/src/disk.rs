@@ -1,6 +1,6 @@
-//! A journal that fails as disks and machines do, as often as a case wants.
+//! A journal that fails like a disk or a machine, as often as a case wants.
 //!
-//! What it writes is written; its answer may be late, wrong, or never come, because the process that asked is gone.
+//! What it writes is written. Its answer may be late or wrong, or never come because the process has died.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,16 +10,16 @@ use escrow_store::{
     Commit, Committed, Created, Holder, Journal, Lease, LeaseState, MessageId, NewRun, Sent, StoreError,
     StoreErrorKind, StoreFuture,
 };
-use escrow_testkit::Dice;
+use escrow_testkit::Rng;
 use tokio::sync::Notify;
 
-use crate::at_once::at_once;
+use crate::block_on::block_on;
 use crate::ledger::Ledger;
-use crate::memory::Backing;
+use crate::memory::StoreBackend;
 
-/// How a commit may go wrong.
+/// How a commit may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trouble {
+pub(crate) enum DiskFault {
     /// The process dies before anything is written.
     CrashBefore,
     /// The process dies before it hears that all is written.
@@ -33,7 +33,7 @@ enum Trouble {
 }
 
 pub(crate) struct Disk {
-    backing: Arc<dyn Backing>,
+    backend: Arc<dyn StoreBackend>,
     ledger: Arc<Ledger>,
     /// Resolves when the process that uses this disk has died.
     crashed: Notify,
@@ -41,33 +41,33 @@ pub(crate) struct Disk {
 }
 
 struct State {
-    dice: Dice,
-    /// How many more things may go wrong.
-    troubles: u32,
-    /// How many commits of a hundred go wrong.
+    rng: Rng,
+    /// How many more operations may fail.
+    disk_faults: u32,
+    /// How many commits of a hundred fail.
     percent: u64,
     failed: bool,
-    /// The commit at which the process is killed, and whether it is written before.
-    kill_at: Option<(u64, bool)>,
+    /// A fault at the commit of this number, counted from 1.
+    fault_at: Option<(u64, DiskFault)>,
     commits: u64,
 }
 
 impl Disk {
-    pub(crate) fn new(backing: Arc<dyn Backing>, ledger: Arc<Ledger>, seed: u64, troubles: u32) -> Disk {
-        let dice = Dice::new(seed);
-        let state = State { dice, troubles, percent: 12, failed: false, kill_at: None, commits: 0 };
-        Disk { backing, ledger, crashed: Notify::new(), state: Arc::new(Mutex::new(state)) }
+    pub(crate) fn new(
+        backend: Arc<dyn StoreBackend>,
+        ledger: Arc<Ledger>,
+        seed: u64,
+        disk_faults: u32,
+    ) -> Disk {
+        let rng = Rng::new(seed);
+        let state = State { rng, disk_faults, percent: 12, failed: false, fault_at: None, commits: 0 };
+        Disk { backend, ledger, crashed: Notify::new(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// A disk on which nothing goes wrong, but for one kill.
-    pub(crate) fn that_kills(
-        backing: Arc<dyn Backing>,
-        ledger: Arc<Ledger>,
-        kill_at: Option<(u64, bool)>,
-    ) -> Disk {
-        let disk = Disk::new(backing, ledger, 0, 0);
-        disk.with(|state| state.kill_at = kill_at);
-        disk
+    /// The same disk, with one fault at the commit of this number.
+    pub(crate) fn with_fault_at(self, fault_at: Option<(u64, DiskFault)>) -> Disk {
+        self.with(|state| state.fault_at = fault_at);
+        self
     }
 
     pub(crate) fn commits(&self) -> u64 {
@@ -75,81 +75,82 @@ impl Disk {
     }
 
     /// The same disk, for another process.
-    pub(crate) fn anew(&self) -> Disk {
-        let (backing, ledger) = (Arc::clone(&self.backing), Arc::clone(&self.ledger));
-        Disk { backing, ledger, crashed: Notify::new(), state: Arc::clone(&self.state) }
+    pub(crate) fn for_another_process(&self) -> Disk {
+        let (backend, ledger) = (Arc::clone(&self.backend), Arc::clone(&self.ledger));
+        Disk { backend, ledger, crashed: Notify::new(), state: Arc::clone(&self.state) }
     }
 
     fn with<T>(&self, ask: impl FnOnce(&mut State) -> T) -> T {
         ask(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Nothing goes wrong any more.
-    pub(crate) fn calm(&self) {
-        self.with(|state| state.troubles = 0);
+    /// From now on no operation fails.
+    pub(crate) fn stop_faults(&self) {
+        self.with(|state| state.disk_faults = 0);
     }
 
     pub(crate) async fn crashed(&self) {
         self.crashed.notified().await;
     }
 
-    /// Whether any operation failed since the last time somebody asked.
+    /// Whether any operation failed since the last call.
     pub(crate) fn take_failed(&self) -> bool {
         self.with(|state| std::mem::take(&mut state.failed))
     }
 
-    fn commit_trouble(&self) -> Option<Trouble> {
+    fn commit_fault(&self) -> Option<DiskFault> {
         self.with(|state| {
             state.commits += 1;
-            if let Some((_, after)) = state.kill_at.take_if(|(at, _)| *at == state.commits) {
-                return Some(if after { Trouble::CrashAfter } else { Trouble::CrashBefore });
+            if let Some((_, fault)) = state.fault_at.take_if(|(at, _)| *at == state.commits) {
+                return Some(fault);
             }
-            if state.troubles == 0 || !state.dice.chance(state.percent) {
+            if state.disk_faults == 0 || !state.rng.chance(state.percent) {
                 return None;
             }
-            state.troubles -= 1;
-            Some(match state.dice.below(8) {
-                0 | 1 => Trouble::CrashBefore,
-                2 | 3 => Trouble::CrashAfter,
-                4 => Trouble::Full,
-                5 => Trouble::Failed,
-                6 => Trouble::FailedAfter,
-                _ => Trouble::Slow(1 + state.dice.below(3_000)),
+            state.disk_faults -= 1;
+            Some(match state.rng.below(8) {
+                0 | 1 => DiskFault::CrashBefore,
+                2 | 3 => DiskFault::CrashAfter,
+                4 => DiskFault::Full,
+                5 => DiskFault::Failed,
+                6 => DiskFault::FailedAfter,
+                _ => DiskFault::Slow(1 + state.rng.below(3_000)),
             })
         })
     }
 
-    /// Other operations fail now and then.
-    fn stumble(&self, what: &str) -> Result<(), StoreError> {
-        let stumbles = self.with(|state| {
-            let stumbles = state.troubles > 0 && state.dice.chance(1);
-            state.troubles -= u32::from(stumbles);
-            state.failed |= stumbles;
-            stumbles
+    /// Operations other than commits fail now and then.
+    fn fail_by_chance(&self, what: &str) -> Result<(), StoreError> {
+        let fails = self.with(|state| {
+            let fails = state.disk_faults > 0 && state.rng.chance(1);
+            state.disk_faults -= u32::from(fails);
+            state.failed |= fails;
+            fails
         });
-        if stumbles {
-            self.ledger.tell(format!("disk: {what} fails"));
+        if fails {
+            self.ledger.log(format!("disk: {what} fails"));
             return Err(broken(StoreErrorKind::Locked));
         }
         Ok(())
     }
 
     fn write(&self, commit: Commit<'_>) -> Result<Committed, StoreError> {
-        let result = at_once(self.backing.commit(commit));
+        let result = block_on(self.backend.commit(commit));
         match &result {
             Ok(Committed::Done { .. }) => {
-                self.ledger.written(commit.lease.token(), commit.entries, commit.delivered);
+                let lease = commit.lease;
+                self.ledger.written(lease.run(), lease.token(), commit.entries, commit.delivered);
             }
             Ok(Committed::AlreadyDone { .. }) => {
                 self.ledger.problem("a supervisor repeats a commit");
             }
-            Ok(Committed::Fenced) => self.ledger.tell("disk: fenced"),
+            Ok(Committed::Fenced) => self.ledger.log("disk: fenced"),
             Err(error) => self.ledger.problem(format!("the journal refuses a commit: {error}")),
         }
         result
     }
 
-    /// The process that asked is gone, so its answer never comes.
+    /// The process dies, so the answer never comes.
     async fn dies<T>(&self) -> T {
         self.crashed.notify_one();
         std::future::pending().await
@@ -168,11 +169,11 @@ fn broken(kind: StoreErrorKind) -> StoreError {
 impl Journal for Disk {
     fn create_run<'a>(&'a self, new: NewRun<'a>) -> StoreFuture<'a, Result<Created, StoreError>> {
         Box::pin(async move {
-            self.stumble("creating the run")?;
-            let created = at_once(self.backing.create_run(new))?;
+            self.fail_by_chance("creating the run")?;
+            let created = block_on(self.backend.create_run(new))?;
             if let Created::Done { lease, .. } = &created {
-                self.ledger.held_by(lease.token());
-                self.ledger.written(lease.token(), new.entries, &[]);
+                self.ledger.held_by(new.run, lease.token());
+                self.ledger.written(new.run, lease.token(), new.entries, &[]);
             }
             Ok(created)
         })
@@ -180,24 +181,28 @@ impl Journal for Disk {
 
     fn commit<'a>(&'a self, commit: Commit<'a>) -> StoreFuture<'a, Result<Committed, StoreError>> {
         Box::pin(async move {
-            let trouble = self.commit_trouble();
-            if let Some(trouble) = trouble {
-                self.ledger.tell(format!("disk: {trouble:?} after entry {}", commit.expected_seq));
+            let fault = self.commit_fault();
+            if let Some(fault) = fault {
+                self.ledger.log(format!(
+                    "disk: {fault:?} after entry {} of {}",
+                    commit.expected_seq,
+                    commit.lease.run()
+                ));
             }
-            match trouble {
+            match fault {
                 None => self.write(commit),
-                Some(Trouble::CrashBefore) => self.dies().await,
-                Some(Trouble::CrashAfter) => {
+                Some(DiskFault::CrashBefore) => self.dies().await,
+                Some(DiskFault::CrashAfter) => {
                     drop(self.write(commit));
                     self.dies().await
                 }
-                Some(Trouble::Full) => self.fails(StoreErrorKind::DiskFull),
-                Some(Trouble::Failed) => self.fails(StoreErrorKind::Io),
-                Some(Trouble::FailedAfter) => {
+                Some(DiskFault::Full) => self.fails(StoreErrorKind::DiskFull),
+                Some(DiskFault::Failed) => self.fails(StoreErrorKind::Io),
+                Some(DiskFault::FailedAfter) => {
                     drop(self.write(commit));
                     self.fails(StoreErrorKind::Io)
                 }
-                Some(Trouble::Slow(ms)) => {
+                Some(DiskFault::Slow(ms)) => {
                     let result = self.write(commit);
                     tokio::time::sleep(Duration::from_millis(ms)).await;
                     result
@@ -208,8 +213,8 @@ impl Journal for Disk {
 
     fn lease_of<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<LeaseState>, StoreError>> {
         Box::pin(async move {
-            self.stumble("taking the run")?;
-            at_once(self.backing.lease_of(run))
+            self.fail_by_chance("taking the run")?;
+            block_on(self.backend.lease_of(run))
         })
     }
 
@@ -220,9 +225,9 @@ impl Journal for Disk {
         seen: &'a LeaseState,
     ) -> StoreFuture<'a, Result<Option<Lease>, StoreError>> {
         Box::pin(async move {
-            let lease = at_once(self.backing.take_lease(run, holder, seen))?;
+            let lease = block_on(self.backend.take_lease(run, holder, seen))?;
             if let Some(lease) = &lease {
-                self.ledger.held_by(lease.token());
+                self.ledger.held_by(run, lease.token());
             }
             Ok(lease)
         })
@@ -230,15 +235,15 @@ impl Journal for Disk {
 
     fn renew<'a>(&'a self, leases: &'a [Lease]) -> StoreFuture<'a, Result<Vec<RunId>, StoreError>> {
         Box::pin(async move {
-            self.stumble("renewing the lease")?;
-            at_once(self.backing.renew(leases))
+            self.fail_by_chance("renewing the lease")?;
+            block_on(self.backend.renew(leases))
         })
     }
 
     fn release<'a>(&'a self, lease: &'a Lease) -> StoreFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            self.stumble("releasing the run")?;
-            at_once(self.backing.release(lease))
+            self.fail_by_chance("releasing the run")?;
+            block_on(self.backend.release(lease))
         })
     }
 
@@ -248,8 +253,8 @@ impl Journal for Disk {
         from_seq: u64,
     ) -> StoreFuture<'a, Result<Vec<(u64, Entry)>, StoreError>> {
         Box::pin(async move {
-            self.stumble("reading the journal")?;
-            at_once(self.backing.entries(run, from_seq))
+            self.fail_by_chance("reading the journal")?;
+            block_on(self.backend.entries(run, from_seq))
         })
     }
 
@@ -260,19 +265,19 @@ impl Journal for Disk {
         from: &'a str,
     ) -> StoreFuture<'a, Result<MessageId, StoreError>> {
         Box::pin(async move {
-            self.stumble("sending a message")?;
-            at_once(self.backing.send(run, message, from))
+            self.fail_by_chance("sending a message")?;
+            block_on(self.backend.send(run, message, from))
         })
     }
 
     fn undelivered<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<Sent>, StoreError>> {
         Box::pin(async move {
-            self.stumble("reading the inbox")?;
-            at_once(self.backing.undelivered(run))
+            self.fail_by_chance("reading the inbox")?;
+            block_on(self.backend.undelivered(run))
         })
     }
 
     fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move { at_once(self.backing.version()) })
+        Box::pin(async move { block_on(self.backend.version()) })
     }
 }

@@ -1,190 +1,258 @@
-//! What really happened in the simulated world, beside what the journal says of it.
+//! What really happened in the simulated world, next to what the journals say.
 //!
-//! Whatever breaks a promise at the moment it happens is noted here: an effect without its committed intent, one
-//! that was confirmed and happens again, a commit by someone who no longer holds the run.
+//! A promise that is broken is recorded the moment it breaks: an effect without its committed intent, a confirmed
+//! effect that happens again, a commit by a process that no longer holds the run, a nested result that reaches the
+//! parent changed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use escrow_model::{Criticality, Entry, Event, Plan, ScopePath};
+use escrow_model::{Answer, Criticality, Entry, Event, Plan, ProviderName, Reason, RunId, ScopePath};
 use escrow_store::MessageId;
+use serde_json::json;
 
-/// One attempt of one check in one scope.
-pub(crate) type Attempted = (String, ScopePath, u32);
+/// One attempt of one check in one scope of one run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Attempted {
+    pub(crate) run: RunId,
+    pub(crate) check: String,
+    pub(crate) scope: ScopePath,
+    pub(crate) number: u32,
+}
 
-pub(crate) struct Ledger {
-    plan: Arc<Plan>,
-    book: Mutex<Book>,
+impl fmt::Display for Attempted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Attempted { run, check, scope, number } = self;
+        write!(formatter, "{check}{scope} #{number} of {run}")
+    }
 }
 
 #[derive(Default)]
-struct Book {
+pub(crate) struct Ledger {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    runs: BTreeMap<RunId, RunRecord>,
     /// Committed intents; true once their answer is committed too.
     intents: BTreeMap<Attempted, bool>,
-    /// By the life of Escrow that performs them; true once the effect has happened.
+    /// By the process that performs them; true once the effect has happened.
     in_flight: BTreeMap<(u32, Attempted), bool>,
     happened: BTreeMap<Attempted, u32>,
-    /// Lives whose processes have been ended.
-    ended: BTreeSet<u32>,
-    waits: Vec<String>,
-    /// Messages that a commit delivered; true when the run ended with it or had ended before.
-    delivered: BTreeMap<MessageId, bool>,
-    has_ended: bool,
-    holder: Option<Vec<u8>>,
-    entries: u64,
+    /// Everything that earlier processes than this one started has been ended.
+    ended_before: u32,
+    /// What processes up to this one started for a run has been ended.
+    orphans_ended: BTreeSet<(RunId, u32)>,
     problems: Vec<String>,
-    story: Vec<String>,
+    log: Vec<String>,
+}
+
+/// What the journal of one run says.
+#[derive(Clone, Default)]
+pub(crate) struct RunRecord {
+    pub(crate) plan: Option<Arc<Plan>>,
+    pub(crate) parent: Option<RunId>,
+    pub(crate) entries: u64,
+    /// Ids of all waits, open and resolved.
+    pub(crate) waits: Vec<String>,
+    /// Messages that a commit delivered; true when the run ended with it or had ended before.
+    pub(crate) delivered: BTreeMap<MessageId, bool>,
+    /// How it ended, until it is reopened.
+    pub(crate) ended: Option<Reason>,
+    holder: Option<Vec<u8>>,
+}
+
+impl RunRecord {
+    fn may_repeat(&self, check: &str) -> bool {
+        let Some(plan) = &self.plan else { return false };
+        plan.find(check).is_some_and(|index| {
+            let spec = plan.check(index);
+            spec.idempotent || spec.criticality != Criticality::External
+        })
+    }
 }
 
 impl Ledger {
-    pub(crate) fn new(plan: &Arc<Plan>) -> Ledger {
-        Ledger { plan: Arc::clone(plan), book: Mutex::default() }
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Adds a line to the report of a failing case.
+    pub(crate) fn log(&self, line: impl Into<String>) {
+        self.state().log.push(line.into());
     }
 
-    /// Something worth telling when the case fails.
-    pub(crate) fn tell(&self, what: impl Into<String>) {
-        self.book().story.push(what.into());
-    }
-
-    pub(crate) fn problem(&self, what: impl Into<String>) {
-        let what = what.into();
-        let mut book = self.book();
-        book.story.push(format!("PROBLEM {what}"));
-        book.problems.push(what);
+    pub(crate) fn problem(&self, problem: impl Into<String>) {
+        self.state().problem(problem.into());
     }
 
     pub(crate) fn problems(&self) -> Vec<String> {
-        self.book().problems.clone()
+        self.state().problems.clone()
     }
 
-    pub(crate) fn story(&self) -> Vec<String> {
-        self.book().story.clone()
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.state().log.clone()
     }
 
-    /// Somebody took the run: from now on nobody else may write.
-    pub(crate) fn held_by(&self, token: &[u8]) {
-        self.book().holder = Some(token.to_vec());
+    /// Every run that was created, in the order of their ids.
+    pub(crate) fn runs(&self) -> Vec<RunId> {
+        self.state().runs.keys().cloned().collect()
     }
 
-    /// Entries are on the disk, whether or not anybody is told.
-    pub(crate) fn written(&self, token: &[u8], entries: &[Entry], delivered: &[MessageId]) {
-        let mut book = self.book();
-        if book.holder.as_deref() != Some(token) {
-            book.problems.push("a fenced holder has written".into());
+    pub(crate) fn run(&self, run: &RunId) -> RunRecord {
+        self.state().runs.get(run).cloned().unwrap_or_default()
+    }
+
+    /// A process took the run: from now on no other may write.
+    pub(crate) fn held_by(&self, run: &RunId, token: &[u8]) {
+        self.state().runs.entry(run.clone()).or_default().holder = Some(token.to_vec());
+    }
+
+    /// Entries are on the disk, whether or not the process learns of it.
+    pub(crate) fn written(&self, run: &RunId, token: &[u8], entries: &[Entry], delivered: &[MessageId]) {
+        let mut state = self.state();
+        let record = state.runs.entry(run.clone()).or_default();
+        record.entries += entries.len() as u64;
+        if record.holder.as_deref() != Some(token) {
+            state.problem(format!("a fenced holder has written to {run}"));
         }
-        book.entries += entries.len() as u64;
         for entry in entries {
-            book.entry(&entry.event);
+            state.entry(run, &entry.event);
         }
         for message in delivered {
-            let has_ended = book.has_ended;
-            if book.delivered.insert(*message, has_ended).is_some() {
-                book.problems.push(format!("{message:?} is delivered twice"));
+            let record = state.runs.entry(run.clone()).or_default();
+            let has_ended = record.ended.is_some();
+            if record.delivered.insert(*message, has_ended).is_some() {
+                state.problem(format!("{message:?} is delivered twice"));
             }
         }
-    }
-
-    /// How many entries the journal has.
-    pub(crate) fn entries(&self) -> u64 {
-        self.book().entries
-    }
-
-    pub(crate) fn delivered(&self) -> BTreeMap<MessageId, bool> {
-        self.book().delivered.clone()
-    }
-
-    /// Ids of everything that ever waited.
-    pub(crate) fn waits(&self) -> Vec<String> {
-        self.book().waits.clone()
-    }
-
-    fn may_repeat(&self, check: &str) -> bool {
-        self.plan.find(check).is_some_and(|index| {
-            let spec = self.plan.check(index);
-            spec.idempotent || spec.criticality != Criticality::External
-        })
     }
 
     /// A provider is called.
     pub(crate) fn begins(&self, life: u32, attempted: &Attempted) {
-        let mut book = self.book();
-        if !book.intents.contains_key(attempted) {
-            book.problems.push(format!("{attempted:?} is performed before its intent is committed"));
+        let mut state = self.state();
+        if !state.intents.contains_key(attempted) {
+            state.problem(format!("{attempted} is performed before its intent is committed"));
         }
-        book.story.push(format!("life {life}: {} begins", named(attempted)));
-        book.in_flight.insert((life, attempted.clone()), false);
+        state.log.push(format!("process {life}: {attempted} begins"));
+        state.in_flight.insert((life, attempted.clone()), false);
     }
 
-    /// The effect of an attempt happens; nothing does when the process of its life has been ended.
+    /// The effect of an attempt happens, unless the process that performs it has been ended.
     pub(crate) fn happens(&self, life: u32, attempted: &Attempted) {
-        let may_repeat = self.may_repeat(&attempted.0);
-        let mut book = self.book();
+        let mut state = self.state();
         let key = (life, attempted.clone());
-        if book.ended.contains(&life) || book.in_flight.get(&key) == Some(&true) {
+        if state.is_ended(life, &attempted.run) || state.in_flight.get(&key) == Some(&true) {
             return;
         }
-        match book.intents.get(attempted) {
-            None => book.problems.push(format!("{attempted:?} has an effect and no committed intent")),
-            Some(true) => book.problems.push(format!("{attempted:?} was answered, and is done again")),
+        match state.intents.get(attempted) {
+            None => state.problem(format!("{attempted} has an effect and no committed intent")),
+            Some(true) => state.problem(format!("{attempted} was answered, and is done again")),
             Some(false) => {}
         }
-        book.in_flight.insert(key, true);
-        book.story.push(format!("life {life}: {} happens", named(attempted)));
-        let times = book.happened.entry(attempted.clone()).or_default();
+        state.in_flight.insert(key, true);
+        state.log.push(format!("process {life}: {attempted} happens"));
+        let times = state.happened.entry(attempted.clone()).or_default();
         *times += 1;
-        if *times > 1 && !may_repeat {
-            book.problems.push(format!("the effect of {attempted:?} happens twice"));
+        let repeated = *times > 1;
+        let may_repeat = state.runs.get(&attempted.run).is_some_and(|run| run.may_repeat(&attempted.check));
+        if repeated && !may_repeat {
+            state.problem(format!("the effect of {attempted} happens twice"));
         }
     }
 
-    /// A provider is done, one way or another.
+    /// A provider has answered.
     pub(crate) fn is_over(&self, life: u32, attempted: &Attempted) {
-        self.book().in_flight.remove(&(life, attempted.clone()));
+        self.state().in_flight.remove(&(life, attempted.clone()));
     }
 
-    /// What a life has under way and has not done yet.
-    pub(crate) fn pending(&self, lives: impl Fn(u32) -> bool) -> Vec<(u32, Attempted)> {
-        let book = self.book();
-        let pending = book.in_flight.iter().filter(|((life, _), done)| lives(*life) && !**done);
+    /// Effects of a run that processes before this one started and that have not happened yet.
+    pub(crate) fn pending(&self, run: &RunId, before: u32) -> Vec<(u32, Attempted)> {
+        let state = self.state();
+        let pending = state
+            .in_flight
+            .iter()
+            .filter(|((life, attempted), done)| *life < before && attempted.run == *run && !**done);
         pending.map(|(key, _)| key.clone()).collect()
     }
 
-    /// Whoever takes a run over ends what earlier lives left running.
-    pub(crate) fn end_others(&self, life: u32) {
-        let mut book = self.book();
-        book.ended.extend(0..life);
-        book.in_flight.retain(|(other, _), _| *other >= life);
+    /// A process that takes a run over ends what earlier processes left running for it.
+    pub(crate) fn end_orphans(&self, run: &RunId, before: u32) {
+        let mut state = self.state();
+        state.orphans_ended.extend((0..before).map(|life| (run.clone(), life)));
+        state.in_flight.retain(|(life, attempted), _| *life >= before || attempted.run != *run);
     }
 
-    pub(crate) fn is_ended(&self, life: u32) -> bool {
-        self.book().ended.contains(&life)
+    /// A process that leaves in good order ends everything it started first.
+    pub(crate) fn end_all(&self, before: u32) {
+        let mut state = self.state();
+        state.ended_before = state.ended_before.max(before);
+        state.in_flight.retain(|(life, _), _| *life >= before);
+    }
+
+    pub(crate) fn is_ended(&self, life: u32, run: &RunId) -> bool {
+        self.state().is_ended(life, run)
     }
 }
 
-impl Book {
-    fn entry(&mut self, event: &Event) {
+impl State {
+    fn problem(&mut self, problem: String) {
+        self.log.push(format!("PROBLEM {problem}"));
+        self.problems.push(problem);
+    }
+
+    fn is_ended(&self, life: u32, run: &RunId) -> bool {
+        life < self.ended_before || self.orphans_ended.contains(&(run.clone(), life))
+    }
+
+    fn entry(&mut self, run: &RunId, event: &Event) {
+        let record = self.runs.entry(run.clone()).or_default();
         match event {
-            Event::AttemptStarted { check, scope, attempt, .. } => {
-                self.intents.insert((check.clone(), scope.clone(), *attempt), false);
+            Event::RunStarted { plan, options, .. } => {
+                record.plan = Some(Arc::clone(plan));
+                record.parent.clone_from(&options.parent);
             }
-            Event::AttemptAnswered { check, scope, attempt, .. } => {
-                let attempted = (check.clone(), scope.clone(), *attempt);
+            Event::AttemptStarted { check, scope, attempt, .. } => {
+                self.intents.insert(attempted(run, check, scope, *attempt), false);
+            }
+            Event::AttemptAnswered { check, scope, attempt, answer, .. } => {
+                let attempted = attempted(run, check, scope, *attempt);
+                let plan = record.plan.clone();
                 if self.intents.insert(attempted.clone(), true) == Some(true) {
-                    self.problems.push(format!("{attempted:?} is answered twice"));
+                    self.problem(format!("{attempted} is answered twice"));
+                }
+                let spec = plan.as_ref().and_then(|plan| Some(plan.check(plan.find(check)?)));
+                if spec.is_some_and(|spec| spec.provider == ProviderName::NESTED) {
+                    self.result_is_unchanged(&attempted, answer);
                 }
             }
-            Event::WaitStarted { id, .. } => self.waits.push(id.clone()),
-            Event::RunEnded { .. } => self.has_ended = true,
-            Event::RunReopened { .. } => self.has_ended = false,
+            Event::WaitStarted { id, .. } => record.waits.push(id.clone()),
+            Event::RunEnded { reason } => {
+                record.ended = Some(reason.clone());
+                self.log.push(format!("{run} ends: {}", reason.code.as_str()));
+            }
+            Event::RunReopened { .. } => record.ended = None,
             _ => {}
+        }
+    }
+
+    /// An answer that names a nested run repeats its status and reason.
+    fn result_is_unchanged(&mut self, attempted: &Attempted, answer: &Answer) {
+        let Some(child) = answer.record.get("run_id").and_then(|id| id.as_str()) else { return };
+        let child = self.runs.get(&RunId::from_stored(child));
+        let Some(reason) = child.and_then(|child| child.ended.clone()) else {
+            return self.problem(format!("{attempted} is answered by a nested run that has not ended"));
+        };
+        let expected = (json!(reason.code.status()), json!(reason));
+        let found = (answer.output["status"].clone(), answer.output["reason"].clone());
+        if expected != found {
+            self.problem(format!("{attempted} is answered {found:?}, its nested run ended {expected:?}"));
         }
     }
 }
 
-fn named((check, scope, attempt): &Attempted) -> String {
-    format!("{check}{scope} #{attempt}")
+fn attempted(run: &RunId, check: &str, scope: &ScopePath, number: u32) -> Attempted {
+    Attempted { run: run.clone(), check: check.to_owned(), scope: scope.clone(), number }
 }

@@ -1,32 +1,40 @@
-//! Drives the real engine, the real supervisor and a real store through trouble that follows from a seed.
+//! Drives the real engine, supervisor and store through faults that follow from a seed.
 //!
 //! ```text
 //!   Cases ──case N──▶ play ──▶ Process: supervisor::Drive ──▶ Disk: fails, crashes, is slow ──▶ Memory | SQLite
-//!                      │              └──▶ Simulated: time, providers, neighbours, answers twice, late, never
-//!                      └──▶ People: messages at any moment        laws: what must be true in the end
+//!                      │         │    └──▶ SimulatedWorld: time, other processes, SimulatedProvider
+//!                      │         └──▶ NestedRuns: nested playbooks, on the same disk and world
+//!                      └──▶ People: messages at any moment          invariants: what must be true in the end
 //! ```
 //!
-//! **Invariant:** everything follows from the seed and the number of the case. No real clock, no real chance, no
-//! other thread decides anything, so a failure can be played again, and cut down to what it needs.
+//! **Invariant:** everything follows from the seed and the number of the case. No real clock, no real chance and no
+//! other thread decides anything, so a failure can be played again and reduced to what it needs.
+//!
+//! It does not use `escrow_engine::play`, the driver of a run in virtual time: here the supervisor, its effect runner
+//! and its inbox are what is tested, so the loop, the queue and the order of answers must be theirs.
 
-mod at_once;
+mod batch;
+mod block_on;
 mod case;
 mod clock;
 mod disk;
-mod laws;
+#[cfg(test)]
+mod every_commit;
+mod invariants;
 mod ledger;
-mod many;
-mod matrix;
 mod memory;
 mod people;
+mod plans;
 mod play;
 mod process;
+mod provider;
+mod recorded;
 mod shrink;
 mod tables;
 mod world;
 
+pub use batch::{Failure, Found, Settings, StoreKind, one, simulate};
 pub use case::{Case, Cases};
-pub use many::{Failure, Found, Kept, Order, one, simulate};
-pub use matrix::{Recorded, Rest};
-pub use memory::Backing;
+pub use memory::StoreBackend;
 pub use play::{Backend, Played, play};
+pub use recorded::{Recorded, Rest};

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use escrow_simulator::{Kept, Order, one, simulate};
+use escrow_simulator::{Settings, StoreKind, one, simulate};
 
 const USAGE: &str = "usage: simulate [--seed N] [--runs N] [--store memory|sqlite] [--jobs N] [--case N]
 
@@ -16,7 +16,7 @@ const USAGE: &str = "usage: simulate [--seed N] [--runs N] [--store memory|sqlit
   --case N    play this one alone, and tell everything about it";
 
 fn main() -> ExitCode {
-    let (order, case) = match read(std::env::args().skip(1)) {
+    let (settings, case) = match read(std::env::args().skip(1)) {
         Ok(read) => read,
         Err(problem) => {
             eprintln!("{problem}\n\n{USAGE}");
@@ -24,13 +24,13 @@ fn main() -> ExitCode {
         }
     };
     if let Some(number) = case {
-        return match one(order.seed, number) {
-            Some((told, true)) => {
-                println!("{told}");
+        return match one(settings.seed, number) {
+            Some((report, true)) => {
+                println!("{report}");
                 ExitCode::SUCCESS
             }
-            Some((told, false)) => {
-                println!("{told}");
+            Some((report, false)) => {
+                println!("{report}");
                 ExitCode::FAILURE
             }
             None => {
@@ -39,19 +39,20 @@ fn main() -> ExitCode {
             }
         };
     }
-    // What panics is caught, played again and told.
+    // What panics is caught, played again and report.
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();
-    let found = simulate(&order);
+    let found = simulate(&settings);
     let seconds = started.elapsed().as_secs_f64();
     println!(
-        "{} runs ({} lives, {} entries) from seed {} on {} with {} at once: {seconds:.1} s",
+        "{} runs ({} nested, {} processes, {} entries) from seed {} on {} with {} at once: {seconds:.1} s",
         found.runs,
+        found.nested,
         found.lives,
         found.entries,
-        order.seed,
-        order.kept.as_str(),
-        order.jobs,
+        settings.seed,
+        settings.store.as_str(),
+        settings.jobs,
     );
     for (status, count) in &found.endings {
         println!("  {count:>9} {status}");
@@ -59,34 +60,34 @@ fn main() -> ExitCode {
     match found.failure {
         None => ExitCode::SUCCESS,
         Some(failure) => {
-            println!("\ncase {} fails: {}", failure.number, failure.told);
-            println!("again: just simulate --seed {} --case {}", order.seed, failure.number);
+            println!("\ncase {} fails: {}", failure.number, failure.report);
+            println!("again: just simulate --seed {} --case {}", settings.seed, failure.number);
             ExitCode::FAILURE
         }
     }
 }
 
-fn read(mut words: impl Iterator<Item = String>) -> Result<(Order, Option<u64>), String> {
+fn read(mut words: impl Iterator<Item = String>) -> Result<(Settings, Option<u64>), String> {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut order = Order { seed: 1, runs: 10_000, kept: Kept::Memory, jobs };
+    let mut settings = Settings { seed: 1, runs: 10_000, store: StoreKind::Memory, jobs };
     let mut case = None;
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("`{word}` wants a value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is not a number"));
         match word.as_str() {
-            "--seed" => order.seed = number()?,
-            "--runs" => order.runs = number()?,
-            "--jobs" => order.jobs = usize::try_from(number()?).unwrap_or(1).clamp(1, 256),
+            "--seed" => settings.seed = number()?,
+            "--runs" => settings.runs = number()?,
+            "--jobs" => settings.jobs = usize::try_from(number()?).unwrap_or(1).clamp(1, 256),
             "--case" => case = Some(number()?),
             "--store" => {
-                order.kept = match value.as_str() {
-                    "memory" => Kept::Memory,
-                    "sqlite" => Kept::Sqlite,
+                settings.store = match value.as_str() {
+                    "memory" => StoreKind::Memory,
+                    "sqlite" => StoreKind::Sqlite,
                     other => return Err(format!("there is no store `{other}`")),
                 }
             }
             other => return Err(format!("there is no option `{other}`")),
         }
     }
-    Ok((order, case))
+    Ok((settings, case))
 }

@@ -15,12 +15,12 @@ use crate::clock::Clock;
 const LEASE_MS: Millis = 60_000;
 
 /// A journal that a whole case can be played on.
-pub trait Backing: Journal {
+pub trait StoreBackend: Journal {
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError>;
     fn verify(&self, run: &RunId) -> Result<Verification, StoreError>;
 }
 
-impl Backing for Store {
+impl StoreBackend for Store {
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError> {
         Store::journal(self, run)
     }
@@ -273,7 +273,7 @@ impl Journal for Memory {
     }
 }
 
-impl Backing for Memory {
+impl StoreBackend for Memory {
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError> {
         Ok(self.runs().by_id.get(run).map(|journal| journal.entries.clone()).unwrap_or_default())
     }

@@ -1,44 +1,47 @@
-//! Plays a case: one life of Escrow after another, until the run has ended or something is wrong.
+//! Plays a case: one process of Escrow after another, until all its runs have ended or something is wrong.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_engine::Run;
-use escrow_model::{Entry, RunId, RunStatus};
+use escrow_model::{Entry, Message, RunId, RunStatus, WaitKind};
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning, DriveError};
 use escrow_store::{Created, Durability, Holder, Journal, Lease, LeaseError, Liveness, NewRun, Store};
 use escrow_testkit::Options;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::at_once::at_once;
-use crate::case::{Case, Moment};
+use crate::block_on::block_on;
+use crate::case::{Case, Incident};
 use crate::clock::{Clock, START_MS};
 use crate::disk::Disk;
-use crate::laws;
+use crate::invariants;
 use crate::ledger::Ledger;
-use crate::memory::{Backing, Memory, decode};
+use crate::memory::{Memory, StoreBackend, decode};
 use crate::people::{People, Posted};
-use crate::process::{Process, Task, wither};
-use crate::world::{Answers, Simulated, holder};
+use crate::process::{Machine, Process, Task, run_out};
+use crate::provider::Answers;
+use crate::world::{SimulatedWorld, holder};
 
-/// More lives than any run needs.
+/// More processes than any run needs.
 const LIVES_MAX: u32 = 80;
 
-/// From then on nothing goes wrong any more.
-const CALM_FROM: u32 = 30;
+/// From this process on, the disk has no faults.
+const FAULTLESS_FROM: u32 = 30;
 
-/// A life that lasts longer does not settle.
+/// A process that lives longer does not settle.
 const LIFE_MAX: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// What became of a case.
+/// The outcome of a case.
 pub struct Played {
-    pub journal: Vec<Entry>,
-    /// What happened, in order, beside the journal.
-    pub story: Vec<String>,
+    /// By run: the top run first, then those nested in it.
+    pub journals: Vec<(RunId, Vec<Entry>)>,
+    /// What happened, in order, beside the journals.
+    pub log: Vec<String>,
     pub lives: u32,
+    pub commits: u64,
     pub status: Option<RunStatus>,
     pub problem: Option<String>,
 }
@@ -50,36 +53,38 @@ pub enum Backend {
     Sqlite(Arc<Store>),
 }
 
-/// Plays a case in a world of its own, whose time nobody waits for.
+/// Plays a case in simulated time.
 pub fn play(case: &Case, backend: &Backend) -> Played {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let runtime = runtime.expect("a runtime without hands needs nothing");
+    let runtime = runtime.expect("a runtime without I/O can be built");
     runtime.block_on(async {
         let clock = Arc::new(Clock::new());
-        let backing: Arc<dyn Backing> = match backend {
+        let backend: Arc<dyn StoreBackend> = match backend {
             Backend::Memory => Arc::new(Memory::new(Arc::clone(&clock))),
             Backend::Sqlite(store) => Arc::<Store>::clone(store),
         };
-        Play::new(case, clock, backing).run_its_course().await
+        Play::new(case, clock, backend).play().await
     })
 }
 
 struct Play<'a> {
     case: &'a Case,
     options: Options,
-    run: RunId,
+    /// The run that nests all others.
+    top: RunId,
     clock: Arc<Clock>,
-    backing: Arc<dyn Backing>,
+    backend: Arc<dyn StoreBackend>,
     ledger: Arc<Ledger>,
     disk: Disk,
     people: People,
     posted: Vec<Posted>,
-    moments: VecDeque<(u64, Moment)>,
+    incidents: VecDeque<(u64, Incident)>,
     lives: u32,
-    reopened: bool,
+    /// Failed runs that were retried by a person, each once.
+    retried: BTreeSet<RunId>,
 }
 
-/// How a life ended.
+/// How a process ended.
 enum End {
     Rested(Box<Run>),
     Failed(DriveError),
@@ -88,84 +93,137 @@ enum End {
 }
 
 impl<'a> Play<'a> {
-    fn new(case: &'a Case, clock: Arc<Clock>, backing: Arc<dyn Backing>) -> Play<'a> {
+    fn new(case: &'a Case, clock: Arc<Clock>, backend: Arc<dyn StoreBackend>) -> Play<'a> {
         let mut options = Options { compare_replay: false, ..Options::default() };
         options.run.run = RunId::new(START_MS, case.seed);
         options.run.parallelism = 3;
         options.run.timeout_ms = case.timeout_ms;
-        let ledger = Arc::new(Ledger::new(&case.plan.0));
+        let ledger = Arc::new(Ledger::default());
         let disk =
-            Disk::new(Arc::clone(&backing), Arc::clone(&ledger), case.seed ^ 0x4449_534b, case.troubles);
+            Disk::new(Arc::clone(&backend), Arc::clone(&ledger), case.seed ^ 0x4449_534b, case.disk_faults)
+                .with_fault_at(case.fault_at);
         Play {
-            run: options.run.run.clone(),
+            top: options.run.run.clone(),
             options,
             clock,
-            backing,
+            backend,
             ledger,
             disk,
             people: People::new(case.seed),
             posted: Vec::new(),
-            moments: case.moments.iter().cloned().collect(),
+            incidents: case.incidents.iter().cloned().collect(),
             lives: 0,
-            reopened: false,
+            retried: BTreeSet::new(),
             case,
         }
     }
 
-    async fn run_its_course(mut self) -> Played {
-        let ended = self.lives_of_a_run().await;
-        let stored = self.backing.journal(&self.run);
-        let journal: Result<Vec<Entry>, _> = stored.iter().flatten().map(decode).collect();
-        let mut played = Played {
-            journal: journal.unwrap_or_default(),
-            story: self.ledger.story(),
-            lives: self.lives,
-            status: None,
-            problem: None,
+    async fn play(mut self) -> Played {
+        let ended = self.drive_to_the_end().await;
+        let mut runs = self.ledger.runs();
+        runs.sort_by_key(|run| *run != self.top);
+        let journal = |run: &RunId| {
+            let stored = self.backend.journal(run);
+            stored.iter().flatten().map(decode).collect::<Result<Vec<Entry>, _>>().unwrap_or_default()
         };
-        let verdict = ended.and_then(|live| {
-            if let Some(problem) = self.ledger.problems().first() {
-                return Err(problem.clone());
-            }
-            let verification = self.backing.verify(&self.run).map_err(|error| error.to_string())?;
-            laws::chain_holds(&verification, played.journal.len())?;
-            laws::messages(&played.journal, &self.posted, &self.ledger.delivered())?;
-            laws::judge(self.case, &self.options, &played.journal, live.as_deref())
-        });
-        match verdict {
-            Ok(run) => played.status = Some(run.status()),
-            Err(problem) => played.problem = Some(problem),
+        let journals: Vec<_> = runs.into_iter().map(|run| (run.clone(), journal(&run))).collect();
+        let verdict = ended.and_then(|live| self.audit(&journals, live.as_deref()));
+        let (status, problem) = match verdict {
+            Ok(status) => (status, None),
+            Err(problem) => (None, Some(problem)),
+        };
+        Played {
+            journals,
+            log: self.ledger.lines(),
+            lives: self.lives,
+            commits: self.disk.commits(),
+            status,
+            problem,
         }
-        played
     }
 
-    /// Ends with the run as the last life knew it, if that life lived to tell.
-    async fn lives_of_a_run(&mut self) -> Result<Option<Box<Run>>, String> {
+    /// Returns the status of the top run.
+    fn audit(
+        &self,
+        journals: &[(RunId, Vec<Entry>)],
+        live: Option<&Run>,
+    ) -> Result<Option<RunStatus>, String> {
+        if let Some(problem) = self.ledger.problems().first() {
+            return Err(problem.clone());
+        }
+        let mut status = None;
+        for (id, journal) in journals {
+            let verification = self.backend.verify(id).map_err(|error| error.to_string())?;
+            invariants::chain_holds(&verification, journal.len())?;
+            let posted: Vec<&Posted> = self.posted.iter().filter(|posted| posted.run == *id).collect();
+            invariants::messages(journal, &posted, &self.ledger.run(id).delivered)?;
+            let is_top = *id == self.top;
+            let run = invariants::audit(self.case, journal, live.filter(|_| is_top))?;
+            if is_top {
+                invariants::ends_as_without_faults(self.case, &self.options, journal, &run)?;
+                status = Some(run.status());
+            }
+        }
+        Ok(status)
+    }
+
+    /// Returns the top run as the last process knew it, if that process lived to the end.
+    async fn drive_to_the_end(&mut self) -> Result<Option<Box<Run>>, String> {
         let mut task = self.begin().await?;
         loop {
             let process = self.process(task);
+            let mut live = None;
             match self.live(process).await {
-                End::Rested(run) if run.status().is_terminal() => match self.reopen(&run) {
-                    Some(next) => {
-                        task = next;
-                        continue;
-                    }
-                    None => return Ok(Some(run)),
-                },
+                End::Rested(run) if run.status().is_terminal() => {
+                    live = (run.options().run == self.top).then_some(run);
+                }
                 End::Rested(run) => self.answer(&run).await,
                 End::Failed(error) => self.excuse(&error)?,
                 End::Crashed => {}
                 End::Stuck => return Err("the run does not settle".into()),
             }
-            match self.resume().await? {
-                Some(next) => task = next,
-                None => return Ok(None),
-            }
+            task = match self.next_task(live.is_some()).await? {
+                Some(next) => next,
+                None => return Ok(live),
+            };
         }
     }
 
+    /// The run that is driven next, after a while; `None` when all is done.
+    async fn next_task(&mut self, at_once: bool) -> Result<Option<Task>, String> {
+        if !at_once {
+            let pause = self.people.below(3_000);
+            self.idle(pause).await;
+        }
+        if self.ledger.run(&self.top).ended.is_none() {
+            let target = self.nested_with_messages().unwrap_or_else(|| self.top.clone());
+            return self.resume(&target).await;
+        }
+        // A nested run that a person retried is theirs to drive; all others are the parent's.
+        let retried = self.retried.iter().find(|run| self.ledger.run(run).ended.is_none()).cloned();
+        match retried {
+            Some(run) => self.resume(&run).await,
+            None => Ok(self.retry_failed()),
+        }
+    }
+
+    /// A nested run whose inbox has messages: `escrow approve` drives it before its parent.
+    fn nested_with_messages(&mut self) -> Option<RunId> {
+        let nested: Vec<RunId> = self
+            .ledger
+            .runs()
+            .into_iter()
+            .filter(|run| *run != self.top && self.ledger.run(run).ended.is_none())
+            .filter(|run| {
+                let delivered = self.ledger.run(run).delivered;
+                self.posted.iter().any(|posted| posted.run == *run && !delivered.contains_key(&posted.id))
+            })
+            .collect();
+        (!nested.is_empty() && self.people.chance(50)).then(|| self.people.pick(&nested).clone())
+    }
+
     async fn begin(&mut self) -> Result<Task, String> {
-        let plan = Arc::clone(&self.case.plan.0);
+        let plan = Arc::clone(&self.case.plans.top);
         let (options, facts) = (self.options.run.clone(), self.options.facts.clone());
         let now = self.clock.now_ms();
         let (run, turn) = supervisor::begin(plan, options, facts, &Redactor::none(), now)
@@ -173,7 +231,7 @@ impl<'a> Play<'a> {
         loop {
             let holder = holder(self.lives);
             let entries = &turn.entries;
-            let new = NewRun { run: &self.run, holder: &holder, entries, durability: Durability::Grouped };
+            let new = NewRun { run: &self.top, holder: &holder, entries, durability: Durability::Grouped };
             match self.disk.create_run(new).await {
                 Ok(Created::Done { lease, .. }) => {
                     return Ok(Task { run, lease, beginning: Beginning::New(turn) });
@@ -187,13 +245,20 @@ impl<'a> Play<'a> {
     fn process(&mut self, task: Task) -> Process {
         let life = self.lives;
         self.lives += 1;
-        if life >= CALM_FROM {
-            self.disk.calm();
+        if life >= FAULTLESS_FROM {
+            self.disk.stop_faults();
         }
-        self.ledger.tell(format!("life {life} begins"));
-        let answers = Answers::of(&self.case.weather);
-        let world = Simulated::new(&self.clock, &self.ledger, &answers, self.case.habits, life);
-        Process::start(task, life, self.disk.anew(), Rc::new(world), &self.ledger, self.case.compares)
+        self.ledger.log(format!("process {life} drives {}", task.run.options().run));
+        let answers = Answers::random(&self.case.answers, &self.top);
+        let world = SimulatedWorld::new(&self.clock, &self.ledger, &answers, self.case.answer_faults, life);
+        let machine = Machine {
+            disk: self.disk.for_another_process(),
+            world: Rc::new(world),
+            ledger: Arc::clone(&self.ledger),
+            nested: self.case.plans.nested.clone(),
+            compares_replay: self.case.compares_replay,
+        };
+        Process::start(task, life, machine)
     }
 
     async fn live(&mut self, mut process: Process) -> End {
@@ -201,162 +266,180 @@ impl<'a> Play<'a> {
         let mut fenced: Vec<Process> = Vec::new();
         let end = loop {
             let disk = Arc::clone(&process.disk);
-            let next = self.moments.front().map(|(at, _)| self.clock.moment(*at));
+            let next = self.incidents.front().map(|(at, _)| self.clock.incident(*at));
             tokio::select! {
                 biased;
                 () = disk.crashed() => break End::Crashed,
                 () = until(next) => {
-                    let Some((_, moment)) = self.moments.pop_front() else { continue };
-                    self.ledger.tell(format!("{moment:?}"));
-                    match moment {
-                        Moment::Crash => break End::Crashed,
-                        Moment::Interrupt => process.canceller.cancel(),
-                        Moment::TakeOver { frozen } => {
-                            if let Some(task) = self.take_from(process.life) {
+                    let Some((_, incident)) = self.incidents.pop_front() else { continue };
+                    self.ledger.log(format!("{incident:?}"));
+                    match incident {
+                        Incident::Crash => break End::Crashed,
+                        Incident::Interrupt => process.canceller.cancel(),
+                        Incident::TakeOver { frozen } => {
+                            if let Some(task) = self.take_from(&process) {
                                 let other = self.process(task);
                                 let mut loser = std::mem::replace(&mut process, other);
                                 loser.frozen = frozen;
                                 fenced.push(loser);
                             }
                         }
-                        Moment::Message(_) | Moment::Jump(_) => self.moment(moment),
+                        Incident::Message(_) | Incident::Jump(_) => self.incident(incident),
                     }
                 }
                 outcome = process.rest() => break match outcome {
                     Ok(run) => End::Rested(Box::new(run)),
                     Err(error) => End::Failed(error),
                 },
-                () = wither(&mut fenced), if fenced.iter().any(|process| !process.frozen) => {}
+                () = run_out(&mut fenced), if fenced.iter().any(|process| !process.frozen) => {}
                 () = sleep_until(too_long) => break End::Stuck,
             }
         };
-        self.ledger.tell(match &end {
-            End::Rested(run) => format!("life {} rests: {:?}", process.life, run.status()),
-            End::Failed(error) => format!("life {} fails: {error}", process.life),
-            End::Crashed => format!("life {} is killed", process.life),
-            End::Stuck => format!("life {} goes on for ever", process.life),
+        self.ledger.log(match &end {
+            End::Rested(run) => format!("process {} rests: {:?}", process.life, run.status()),
+            End::Failed(error) => format!("process {} fails: {error}", process.life),
+            End::Crashed => format!("process {} is killed", process.life),
+            End::Stuck => format!("process {} does not end", process.life),
         });
         if !matches!(end, End::Crashed) {
-            // A supervisor that leaves ends its children first.
-            self.ledger.end_others(process.life + 1);
+            // A supervisor ends its children before it leaves.
+            self.ledger.end_all(process.life + 1);
         }
         drop(process);
-        // Whoever was stopped wakes up, finds that it has lost the run, and goes.
+        // Frozen processes wake up, notice that they have lost the run, and leave.
         fenced.iter_mut().for_each(|process| process.frozen = false);
         tokio::select! {
             biased;
-            () = wither(&mut fenced) => {}
+            () = run_out(&mut fenced) => {}
             () = sleep(Duration::from_secs(60)) => {}
         }
         end
     }
 
-    /// Something that happens whether or not anybody drives the run.
-    fn moment(&mut self, moment: Moment) {
-        match moment {
-            Moment::Message(wish) => {
+    /// An incident that does not need a process.
+    fn incident(&mut self, incident: Incident) {
+        match incident {
+            Incident::Message(kind) => {
+                let runs = self.ledger.runs();
+                let run =
+                    if self.people.chance(50) { self.top.clone() } else { self.people.pick(&runs).clone() };
                 let by = self.people.name();
-                let message = self.people.unasked(self.case, &self.ledger, wish, &by);
-                self.post(&message, by);
+                let message = self.people.unasked(&self.ledger.run(&run), kind, &by);
+                self.post(&run, &message, by);
             }
-            Moment::Jump(by_ms) => self.clock.jump(by_ms),
-            Moment::Crash | Moment::Interrupt | Moment::TakeOver { .. } => {}
+            Incident::Jump(by_ms) => self.clock.jump(by_ms),
+            Incident::Crash | Incident::Interrupt | Incident::TakeOver { .. } => {}
         }
     }
 
-    fn post(&mut self, message: &escrow_model::Message, by: String) {
-        self.ledger.tell(format!("{by} writes {message:?}"));
-        match at_once(self.backing.send(&self.run, message, &by)) {
-            Ok(id) => self.posted.push(Posted { id, by, after_entry: self.ledger.entries() }),
+    fn post(&mut self, run: &RunId, message: &Message, by: String) {
+        self.ledger.log(format!("{by} writes to {run}: {message:?}"));
+        match block_on(self.backend.send(run, message, &by)) {
+            Ok(id) => {
+                let after_entry = self.ledger.run(run).entries;
+                self.posted.push(Posted { run: run.clone(), id, by, after_entry });
+            }
             Err(error) => self.ledger.problem(format!("a message is refused: {error}")),
         }
     }
 
-    /// Another process takes the run from one that lives, because it takes it for dead.
-    fn take_from(&mut self, life: u32) -> Option<Task> {
+    /// Another process takes the run from one that lives, because it judges it dead.
+    fn take_from(&mut self, process: &Process) -> Option<Task> {
         let me = holder(self.lives);
-        match acquire(self.backing.as_ref(), &self.run, &me, Liveness::Alive) {
+        let (run, life) = (&process.run, process.life);
+        match acquire(self.backend.as_ref(), run, &me, Liveness::Alive) {
             Err(LeaseError::Held { .. }) => {}
-            Ok(_) => self.ledger.problem(format!("life {life} drives a run that nobody holds")),
+            Ok(_) => self.ledger.problem(format!("process {life} drives a run that it does not hold")),
             Err(error) => self.ledger.problem(error.to_string()),
         }
-        let lease = acquire(&self.disk, &self.run, &me, Liveness::Dead).ok()?;
-        let run = self.replayed().ok()?;
+        let lease = acquire(&self.disk, run, &me, Liveness::Dead).ok()?;
+        let run = self.replayed(run).ok()?;
         Some(Task { run, lease, beginning: Beginning::Resumed })
     }
 
-    fn replayed(&self) -> Result<Run, String> {
-        let entries = at_once(self.backing.entries(&self.run, 0)).map_err(|error| error.to_string())?;
+    fn replayed(&self, run: &RunId) -> Result<Run, String> {
+        let entries = block_on(self.backend.entries(run, 0)).map_err(|error| error.to_string())?;
         Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|error| error.to_string())
     }
 
-    /// The next process that finds the run, after a while; `None` when it finds that the run has ended.
-    async fn resume(&mut self) -> Result<Option<Task>, String> {
-        let pause = self.people.below(3_000);
-        self.idle(pause).await;
+    async fn resume(&mut self, run: &RunId) -> Result<Option<Task>, String> {
         for _ in self.lives..LIVES_MAX {
-            match acquire(&self.disk, &self.run, &holder(self.lives), Liveness::Dead) {
+            match acquire(&self.disk, run, &holder(self.lives), Liveness::Dead) {
                 Ok(lease) => {
-                    let run = self.replayed()?;
-                    if run.status().is_terminal() {
-                        return Ok(None);
-                    }
+                    let run = self.replayed(run)?;
                     return Ok(Some(Task { run, lease, beginning: Beginning::Resumed }));
                 }
                 Err(LeaseError::Store(_)) => self.lives += 1,
-                Err(error) => return Err(format!("nobody drives the run, and still: {error}")),
+                Err(error) => return Err(format!("no process drives the run, and still: {error}")),
             }
         }
-        Err("the run does not settle in any number of lives".into())
+        Err("the run does not settle in any number of processes".into())
     }
 
-    /// Nobody drives the run; messages arrive and clocks are set all the same.
+    /// No process runs; messages arrive and clocks are set all the same.
     async fn idle(&mut self, ms: u64) {
         let end = Instant::now() + Duration::from_millis(ms);
-        while let Some((at, _)) = self.moments.front()
-            && self.clock.moment(*at) <= end
+        while let Some((at, _)) = self.incidents.front()
+            && self.clock.incident(*at) <= end
         {
-            sleep_until(self.clock.moment(*at)).await;
-            if let Some((_, moment)) = self.moments.pop_front() {
-                self.moment(moment);
+            sleep_until(self.clock.incident(*at)).await;
+            if let Some((_, incident)) = self.incidents.pop_front() {
+                self.incident(incident);
             }
         }
         sleep_until(end).await;
     }
 
     async fn answer(&mut self, run: &Run) {
-        if self.case.deserted && self.people.chance(50) {
-            self.ledger.tell("nobody answers for a day");
+        if self.case.unanswered && self.people.chance(50) {
+            self.ledger.log("no message for a day");
             self.idle(25 * 60 * 60 * 1_000).await;
             return;
         }
+        self.answer_waits(run);
+    }
+
+    /// Answers the waits of a run and of the runs that it waits for.
+    fn answer_waits(&mut self, run: &Run) {
         for wait in run.waits() {
-            if self.people.chance(80) {
+            if wait.kind == WaitKind::Nested && !self.people.chance(5) {
+                match self.replayed(&RunId::from_stored(&wait.id)) {
+                    Ok(nested) => self.answer_waits(&nested),
+                    Err(error) => self.ledger.problem(format!("the nested run is not there: {error}")),
+                }
+            } else if self.people.chance(80) {
                 let by = self.people.name();
                 let message = self.people.reply(self.case, &wait, &by);
-                self.post(&message, by);
+                self.post(&run.options().run, &message, by);
             }
         }
     }
 
-    /// What failed is run again, by the same person.
-    fn reopen(&mut self, run: &Run) -> Option<Task> {
-        if !self.case.reopens || std::mem::replace(&mut self.reopened, true) {
+    /// Retries a run that failed, once: now and then a nested one first, then the top run.
+    fn retry_failed(&mut self) -> Option<Task> {
+        if !self.case.retries_failed || self.retried.contains(&self.top) {
             return None;
         }
-        let mut run = run.clone();
-        let turn = run.retry_failed(self.clock.now_ms(), None).ok()?;
-        let lease = acquire(self.backing.as_ref(), &self.run, &holder(self.lives), Liveness::Dead).ok()?;
-        self.ledger.held_by(lease.token());
-        self.ledger.tell("what failed is run again");
-        Some(Task { run, lease, beginning: Beginning::Reopened(turn) })
+        let mut targets = self.ledger.runs();
+        targets.retain(|run| *run != self.top && !self.retried.contains(run));
+        let nested =
+            (!targets.is_empty() && self.people.chance(30)).then(|| self.people.pick(&targets).clone());
+        [nested, Some(self.top.clone())].into_iter().flatten().find_map(|target| {
+            self.retried.insert(target.clone());
+            let mut run = self.replayed(&target).ok()?;
+            let turn = run.retry_failed(self.clock.now_ms(), None).ok()?;
+            let lease = acquire(self.backend.as_ref(), &target, &holder(self.lives), Liveness::Dead).ok()?;
+            self.ledger.held_by(&target, lease.token());
+            self.ledger.log(format!("what failed in {target} is retried"));
+            Some(Task { run, lease, beginning: Beginning::Reopened(turn) })
+        })
     }
 
     /// Whether an error is the fault of the disk.
     fn excuse(&self, error: &DriveError) -> Result<(), String> {
         match error {
             DriveError::Store(_) if self.disk.take_failed() => Ok(()),
-            DriveError::Store(_) | DriveError::Fenced(_) => Err(format!("for no reason: {error}")),
+            DriveError::Store(_) | DriveError::Fenced(_) => Err(format!("without a disk fault: {error}")),
             DriveError::Inseparable(_) | DriveError::Orphans { .. } | DriveError::Lost(_) => {
                 Err(error.to_string())
             }
@@ -371,12 +454,12 @@ pub(crate) fn acquire(
     holder: &Holder,
     judged: Liveness,
 ) -> Result<Lease, LeaseError> {
-    at_once(journal.acquire(run, holder, |_| judged))
+    block_on(journal.acquire(run, holder, |_| judged))
 }
 
-async fn until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
+async fn until(incident: Option<Instant>) {
+    match incident {
+        Some(incident) => sleep_until(incident).await,
         None => std::future::pending().await,
     }
 }

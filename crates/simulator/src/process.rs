@@ -1,23 +1,25 @@
-//! One life of Escrow: the real supervisor on a simulated machine, which can be stopped at any moment.
+//! One process of Escrow: the real supervisor on a simulated machine, which can be stopped at any moment.
 
 use std::future::{Future, poll_fn};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use escrow_app::{NestedFiles, NestedRuns, WantedPlaybook};
 use escrow_engine::Run;
-use escrow_model::{Entry, ScopePath};
+use escrow_model::{Entry, FaultCode, Plan, ProviderFault, RunId, ScopePath};
 use escrow_runtime::cancellation::{Canceller, cancellation};
-use escrow_runtime::host::NoHost;
 use escrow_runtime::process::Stream;
 use escrow_runtime::provider_world::ProviderWorld;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::secrets::Secrets;
-use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
+use escrow_runtime::supervisor::{Beginning, Drive, DriveError, NestedNews, Observer, Surroundings};
 use escrow_store::{Journal, Lease};
+use escrow_testkit::NestedPlans;
 use tokio::task::LocalSet;
 
 use crate::disk::Disk;
@@ -25,6 +27,7 @@ use crate::ledger::Ledger;
 
 pub(crate) struct Process {
     driving: Pin<Box<dyn Future<Output = Result<Run, DriveError>>>>,
+    pub(crate) run: RunId,
     pub(crate) canceller: Canceller,
     pub(crate) disk: Arc<Disk>,
     pub(crate) life: u32,
@@ -32,56 +35,54 @@ pub(crate) struct Process {
     pub(crate) frozen: bool,
 }
 
-/// What a process is to drive.
+/// The run that a process drives.
 pub(crate) struct Task {
     pub(crate) run: Run,
     pub(crate) lease: Lease,
     pub(crate) beginning: Beginning,
 }
 
+/// What a process finds on its machine.
+pub(crate) struct Machine {
+    pub(crate) disk: Disk,
+    pub(crate) world: Rc<dyn ProviderWorld>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) nested: NestedPlans,
+    /// The run is compared with its journal after each commit.
+    pub(crate) compares_replay: bool,
+}
+
 impl Process {
-    pub(crate) fn start(
-        task: Task,
-        life: u32,
-        disk: Disk,
-        world: Rc<dyn ProviderWorld>,
-        ledger: &Arc<Ledger>,
-        compares: bool,
-    ) -> Process {
+    pub(crate) fn start(task: Task, life: u32, machine: Machine) -> Process {
+        let Machine { disk, world, ledger, nested, compares_replay } = machine;
         let (canceller, interruption) = cancellation();
         let disk = Arc::new(disk);
         let journal: Arc<dyn Journal> = Arc::<Disk>::clone(&disk);
-        // What was replayed is known to be what the journal says; what begins is not yet.
-        let shadow = compares.then(|| None);
-        let mut watcher = Watcher { ledger: Arc::clone(ledger), shadow };
+        // A run that was replayed equals its journal; one that begins has yet to be compared.
+        let shadow = compares_replay.then(|| None);
+        let mut watcher = Watcher { ledger, shadow };
         let Task { run, lease, beginning } = task;
+        let id = run.options().run.clone();
+        let host = NestedRuns::new(Arc::clone(&journal), Rc::clone(&world));
+        let host = Rc::new(host.with_files(Rc::new(SimulatedFiles(nested))));
         let driving = async move {
             let observer = &mut watcher;
             let surroundings = surroundings();
-            let drive = Drive {
-                run,
-                lease,
-                journal,
-                world,
-                host: Rc::new(NoHost),
-                surroundings,
-                observer,
-                interruption,
-            };
+            let drive = Drive { run, lease, journal, world, host, surroundings, observer, interruption };
             let local = LocalSet::new();
             local.run_until(drive.to_rest(beginning)).await
         };
-        Process { driving: Box::pin(driving), canceller, disk, life, frozen: false }
+        Process { driving: Box::pin(driving), run: id, canceller, disk, life, frozen: false }
     }
 
-    /// Goes on until it has nothing more to do.
+    /// Drives the run until it ends or waits.
     pub(crate) async fn rest(&mut self) -> Result<Run, DriveError> {
         self.driving.as_mut().await
     }
 }
 
-/// Lets processes that have lost their run go on beside another, until the last of them has noticed.
-pub(crate) async fn wither(processes: &mut Vec<Process>) {
+/// Polls processes that have lost their run, next to the one that has it, until all of them have noticed.
+pub(crate) async fn run_out(processes: &mut Vec<Process>) {
     poll_fn(|context| {
         processes.retain_mut(|process| process.frozen || process.driving.as_mut().poll(context).is_pending());
         if processes.is_empty() { Poll::Ready(()) } else { Poll::Pending }
@@ -101,8 +102,26 @@ fn surroundings() -> Surroundings {
     }
 }
 
-/// Compares the run with its journal after each commit, and makes sure that nobody is told of what is not
-/// written.
+/// The plans of the case instead of playbook files, and no directories.
+struct SimulatedFiles(NestedPlans);
+
+impl NestedFiles for SimulatedFiles {
+    fn find(&self, wanted: &WantedPlaybook<'_>) -> Result<(PathBuf, Plan), ProviderFault> {
+        let plan = self.0.get(wanted.name).ok_or_else(|| {
+            ProviderFault::logical(
+                FaultCode::own("bad_playbook"),
+                format!("no plan is called {}", wanted.name),
+            )
+        })?;
+        Ok((PathBuf::from(wanted.name), Plan::clone(plan)))
+    }
+
+    fn create_directory(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Compares the run with its journal after each commit, and checks that observers learn only of written entries.
 struct Watcher {
     ledger: Arc<Ledger>,
     /// The run as its journal has it, once it has been compared; `None` inside when it has not.
@@ -111,8 +130,8 @@ struct Watcher {
 
 impl Observer for Watcher {
     fn committed(&mut self, run: &Run, entries: &[Entry]) {
-        if run.entries() > self.ledger.entries() {
-            self.ledger.problem("somebody is told of an entry that is not written");
+        if run.entries() > self.ledger.run(&run.options().run).entries {
+            self.ledger.problem("an observer learns of an entry that is not written");
         }
         let Some(shadow) = &mut self.shadow else { return };
         match shadow {
@@ -136,4 +155,10 @@ impl Observer for Watcher {
     fn output(&mut self, _check: &str, _scope: &ScopePath, _stream: Stream, _bytes: &[u8]) {}
 
     fn tick(&mut self, _run: &Run) {}
+
+    fn nested(&mut self, news: &NestedNews) {
+        if self.ledger.run(&news.run).entries < news.entries.len() as u64 {
+            self.ledger.problem("an observer learns of a nested run that is not written");
+        }
+    }
 }

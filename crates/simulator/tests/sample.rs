@@ -1,11 +1,11 @@
 //! A small share of what `just simulate` plays, with every change.
 
-use escrow_simulator::{Backend, Cases, Found, Kept, Order, play, simulate};
+use escrow_simulator::{Backend, Cases, Found, Settings, StoreKind, play, simulate};
 
 #[track_caller]
 fn nothing_is_wrong(found: &Found, runs: u64) {
     if let Some(failure) = &found.failure {
-        panic!("case {}: {}", failure.number, failure.told);
+        panic!("case {}: {}", failure.number, failure.report);
     }
     assert_eq!(found.runs, runs);
     assert!(found.lives > runs, "somebody was killed");
@@ -16,14 +16,14 @@ fn nothing_is_wrong(found: &Found, runs: u64) {
 
 #[test]
 fn runs_in_memory_keep_every_promise() {
-    let order = Order { seed: 2, runs: 2_000, kept: Kept::Memory, jobs: 2 };
-    nothing_is_wrong(&simulate(&order), order.runs);
+    let settings = Settings { seed: 2, runs: 2_000, store: StoreKind::Memory, jobs: 2 };
+    nothing_is_wrong(&simulate(&settings), settings.runs);
 }
 
 #[test]
 fn runs_on_sqlite_keep_every_promise() {
-    let order = Order { seed: 3, runs: 128, kept: Kept::Sqlite, jobs: 2 };
-    nothing_is_wrong(&simulate(&order), order.runs);
+    let settings = Settings { seed: 3, runs: 128, store: StoreKind::Sqlite, jobs: 2 };
+    nothing_is_wrong(&simulate(&settings), settings.runs);
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn a_case_is_the_same_whenever_it_is_played() {
     let mut cases = Cases::new(4);
     for case in (0..200).filter_map(|number| cases.case(number)) {
         let (one, other) = (play(&case, &Backend::Memory), play(&case, &Backend::Memory));
-        assert_eq!(one.story, other.story, "case {}", case.number);
-        assert!(one.journal == other.journal, "case {}", case.number);
+        assert_eq!(one.log, other.log, "case {}", case.number);
+        assert!(one.journals == other.journals, "case {}", case.number);
     }
 }

@@ -7,7 +7,7 @@ const fn key(name: &'static str, kind: KeyKind) -> KeySpec {
 }
 
 /// Nothing is required of them, so that a plan says only what its test is about.
-const HANDS: &[ProviderSpec] = &[
+const STAND_INS: &[ProviderSpec] = &[
     ProviderSpec {
         name: "command",
         summary: "does what the script says, and changes nothing outside",
@@ -40,5 +40,5 @@ const HANDS: &[ProviderSpec] = &[
 ];
 
 pub fn catalog() -> Vec<ProviderSpec> {
-    escrow_engine::PROVIDERS.iter().chain(HANDS).copied().collect()
+    escrow_engine::PROVIDERS.iter().chain(STAND_INS).copied().collect()
 }

@@ -5,9 +5,10 @@
 //!   each<list external {fail_if: "output"}    criticality may follow it; `<` names what it depends on
 //!   sum<each,a|b {type: noop}                 whatever else it says, as a YAML flow map
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use escrow_model::{ExpectedArtifact, Plan};
+use escrow_model::{Criticality, ExpectedArtifact, Plan};
 use escrow_playbook::{NoReferences, ReferenceResolver};
 
 use crate::catalog;
@@ -19,8 +20,20 @@ pub fn plan(text: &str) -> Arc<Plan> {
 
 /// The same, or why it does not load.
 pub fn try_plan(text: &str) -> Result<Arc<Plan>, String> {
+    read(text, &Promising)
+}
+
+/// The same, for a plan that may nest others.
+pub fn try_plan_nesting(text: &str, nested: &NestedPlans) -> Result<Arc<Plan>, String> {
+    read(text, &Nesting(nested))
+}
+
+/// Plans that others may nest, by the name of their playbook.
+pub type NestedPlans = BTreeMap<String, Arc<Plan>>;
+
+fn read(text: &str, references: &dyn ReferenceResolver) -> Result<Arc<Plan>, String> {
     let text = yaml(text);
-    let reading = escrow_playbook::read(&text, "test.yaml", &catalog(), &Promising);
+    let reading = escrow_playbook::read(&text, "test.yaml", &catalog(), references);
     reading.plan.map(Arc::new).ok_or_else(|| format!("{text}\n{:#?}", reading.diagnostics))
 }
 
@@ -35,6 +48,16 @@ impl ReferenceResolver for Promising {
         let text = "artifacts: {expected: [{id: notes, path: notes.md}]}\nchecks: {a: {type: noop}}";
         let plan = escrow_playbook::read(text, name, &catalog(), &NoReferences).plan.expect("it is good");
         plan.artifacts.expected
+    }
+}
+
+/// What nested plans change outside is known; what they deliver stays in their own directories.
+struct Nesting<'a>(&'a NestedPlans);
+
+impl ReferenceResolver for Nesting<'_> {
+    fn nested_is_mutating(&self, name: &str) -> bool {
+        let plan = self.0.get(name);
+        plan.is_none_or(|plan| plan.checks.iter().any(|check| check.criticality == Criticality::External))
     }
 }
 

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 /// A request that the world is to answer.
 #[derive(Clone, Debug)]
-pub struct Ask<'a> {
+pub struct ProviderCall<'a> {
     pub check: &'a str,
     pub scope: &'a ScopePath,
     pub attempt: u32,
@@ -39,8 +39,8 @@ pub struct Reply {
 }
 
 /// Answers requests. The same ask must get the same reply, or crashes could not be compared.
-pub trait World {
-    fn reply(&mut self, ask: &Ask<'_>) -> Reply;
+pub trait AnswerSource {
+    fn reply(&mut self, call: &ProviderCall<'_>) -> Reply;
 
     /// Files that are there when somebody looks, by artifact id, with their sizes.
     fn files(&self) -> Vec<(String, u64)> {
@@ -112,15 +112,15 @@ impl Script {
     }
 }
 
-impl World for Script {
-    fn reply(&mut self, ask: &Ask<'_>) -> Reply {
-        let mark = if ask.reconcile { "?" } else { "" };
-        let item = format!("{}{}{mark}", ask.check, ask.scope);
-        let replies = self.answers.get(&item).or_else(|| self.answers.get(&format!("{}{mark}", ask.check)));
+impl AnswerSource for Script {
+    fn reply(&mut self, call: &ProviderCall<'_>) -> Reply {
+        let mark = if call.reconcile { "?" } else { "" };
+        let item = format!("{}{}{mark}", call.check, call.scope);
+        let replies = self.answers.get(&item).or_else(|| self.answers.get(&format!("{}{mark}", call.check)));
         let Some(replies) = replies else {
             return Reply { answer: Some(Answer::done(Value::Null)), after_ms: 0 };
         };
-        let place = usize::try_from(ask.attempt).unwrap_or(usize::MAX) - 1;
+        let place = usize::try_from(call.attempt).unwrap_or(usize::MAX) - 1;
         replies.get(place).or(replies.last()).expect("a line gives an answer").clone()
     }
 

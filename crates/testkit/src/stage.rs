@@ -11,7 +11,7 @@ use escrow_model::{
     Plan, ProviderFault, Request, RunId, RunOptions, RunStatus, ScopePath, ScopedCheck, SeenFile,
 };
 
-use crate::{Ask, Step, World};
+use crate::{AnswerSource, ProviderCall, Step};
 
 /// The clock starts here, so that a time of zero is never mistaken for one that was set.
 const START_MS: Millis = 1_000_000;
@@ -71,7 +71,7 @@ pub struct Stage<W> {
     silent: Vec<Running>,
 }
 
-impl<W: World> Stage<W> {
+impl<W: AnswerSource> Stage<W> {
     pub fn start(plan: &Arc<Plan>, options: &Options, world: W) -> Stage<W> {
         let run_options = options.run.clone();
         let facts = Arc::new(options.facts.clone());
@@ -273,14 +273,14 @@ impl<W: World> Stage<W> {
     fn ask(&mut self, running: Running, request: &Request) {
         let plan = Arc::clone(self.run.plan_of());
         let Running { attempt, kind } = &running;
-        let ask = Ask {
+        let call = ProviderCall {
             check: &plan.check(attempt.check).name,
             scope: &attempt.scope,
             attempt: attempt.number,
             request,
             reconcile: *kind == EffectKind::Reconcile,
         };
-        let reply = self.world.reply(&ask);
+        let reply = self.world.reply(&call);
         match reply.answer {
             Some(answer) => self.deliver(running, answer, reply.after_ms),
             None => self.silent.push(running),

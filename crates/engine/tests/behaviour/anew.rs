@@ -2,7 +2,7 @@
 
 use escrow_engine::{AttemptKey, Input};
 use escrow_model::{Message, Reason, ReasonCode, RunId, ScopePath};
-use escrow_testkit::{Options, Script, Stage, document, plan, tells};
+use escrow_testkit::{Options, Script, Stage, Step, document, plan, tells};
 
 #[test]
 fn a_route_to_the_items_of_a_list_that_stays_runs_each_of_them_again() {
@@ -90,4 +90,21 @@ fn a_nested_run_that_another_process_holds_is_not_waited_for() {
     let attempt = AttemptKey { check, scope: ScopePath::root(), number: 1 };
     stage.input(Input::NestedWaits { attempt, child: RunId::new(1, 2), reason });
     assert_eq!(stage.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
+}
+
+/// The retry was counted as something under way, so the run neither waited nor continued.
+#[test]
+fn a_retry_behind_an_item_that_waits_for_its_nested_run_lets_the_run_wait() {
+    let plan = plan(
+        "list forEach; each<list external {type: playbook, playbook: other.yaml, on_fail: {retry: {max: 1}}}",
+    );
+    let script = Script::parse(&["list: [0, 1]", "each[0]: exit 1", "each[1]: never"]);
+    let mut stage = Stage::start(&plan, &Options::default(), script);
+    stage.play_one(&Step::WaitMs(10_000));
+    let check = plan.find("each").expect("it is in the plan");
+    let reason =
+        Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
+    let attempt = AttemptKey { check, scope: ScopePath::new(vec![1]), number: 1 };
+    stage.input(Input::NestedWaits { attempt, child: RunId::new(1, 2), reason });
+    assert_eq!(stage.run.reason().map(|reason| reason.code), Some(ReasonCode::WaitingApproval));
 }

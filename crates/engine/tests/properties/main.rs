@@ -1,4 +1,4 @@
-//! What must hold for every plan in every weather.
+//! What must hold for every plan with any answers.
 //!
 //! `ESCROW_PROPERTY_CASES` says how many plans are played in all (100,000 by default), and
 //! `ESCROW_PROPERTY_SEED` plays one of them alone. A failure prints its seed and its plan.
@@ -13,7 +13,9 @@ use escrow_engine::{Change, Run, compare, redecide};
 use escrow_model::{
     Assumption, Criticality, Ending, Entry, Event, Message, Plan, RunStatus, ScopePath, Verdict, WaitKind,
 };
-use escrow_testkit::{Dice, Flavour, Options, Reader, Stage, Weather, document, random_plan, try_plan};
+use escrow_testkit::{
+    Invariants, Options, PlanFeatures, RandomAnswers, Rng, Stage, document, random_plan, try_plan,
+};
 use serde_json::Value;
 
 const CASES: u64 = 100_000;
@@ -21,7 +23,7 @@ const CASES: u64 = 100_000;
 const TURNS_MAX: u64 = 5_000;
 const MESSAGES_MAX: u64 = 60;
 /// How often each plan is played. The first time it is also compared with its replay after every turn.
-const WEATHERS: u64 = 8;
+const PLAYS: u64 = 8;
 
 /// Plays a share of all cases: `each` of them for every seed.
 fn cases(percent: u64, each: u64, salt: u64, case: impl Fn(u64)) {
@@ -46,13 +48,13 @@ fn options() -> Options {
     options
 }
 
-fn weather(seed: u64, unknown: bool) -> Weather {
-    let mut dice = Dice::new(seed);
-    Weather { seed, trouble: 10 * dice.below(6), uneven: dice.chance(50), unknown }
+fn random_answers(seed: u64, unknown: bool) -> RandomAnswers {
+    let mut rng = Rng::new(seed);
+    RandomAnswers { seed, fault_percent: 10 * rng.below(6), uneven: rng.chance(50), unknown }
 }
 
 /// Plays to the end, answering whoever waits for a person.
-fn finish(stage: &mut Stage<Weather>, dice: &mut Dice) {
+fn finish(stage: &mut Stage<RandomAnswers>, rng: &mut Rng) {
     for _ in 0..MESSAGES_MAX {
         stage.play(&[]);
         assert!(stage.turns < TURNS_MAX, "the run does not settle");
@@ -62,11 +64,11 @@ fn finish(stage: &mut Stage<Weather>, dice: &mut Dice) {
         let wait = stage.run.waits().into_iter().next().expect("a run that waits says for what");
         let (by, note) = (None, None);
         let message = match wait.kind {
-            WaitKind::Approval if dice.chance(90) => Message::Approve { id: wait.id, by, note },
+            WaitKind::Approval if rng.chance(90) => Message::Approve { id: wait.id, by, note },
             WaitKind::Approval => Message::Deny { id: wait.id, by, note },
             WaitKind::Input => Message::Answer { id: wait.id, text: "yes".into(), by },
             WaitKind::UnknownEffect => {
-                let assumption = *dice.pick(&[Assumption::Done, Assumption::Failed, Assumption::Retry]);
+                let assumption = *rng.pick(&[Assumption::Done, Assumption::Failed, Assumption::Retry]);
                 Message::Assume { check: wait.check, scope: wait.scope, assumption, by }
             }
             WaitKind::Nested => unreachable!("no plan here nests another"),
@@ -77,22 +79,22 @@ fn finish(stage: &mut Stage<Weather>, dice: &mut Dice) {
     assert!(status.is_terminal(), "the run is {status:?} for ever");
 }
 
-fn one_case(seed: u64, flavour: Flavour) {
-    let mut dice = Dice::new(seed);
-    let text = random_plan(&mut dice, flavour);
+fn one_case(seed: u64, features: PlanFeatures) {
+    let mut rng = Rng::new(seed);
+    let text = random_plan(&mut rng, features);
     let Ok(plan) = try_plan(&text) else { return };
-    for number in 0..WEATHERS {
-        let weather = weather(seed ^ number << 50, flavour.unknown);
+    for number in 0..PLAYS {
+        let answers = random_answers(seed ^ number << 50, features.unknown);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let options = Options { compare_replay: number == 0, ..options() };
-            let mut stage = Stage::start(&plan, &options, weather.clone());
-            finish(&mut stage, &mut dice.clone());
-            Reader::read(&plan, 3, &stage.journal, &stage.run);
+            let mut stage = Stage::start(&plan, &options, answers.clone());
+            finish(&mut stage, &mut rng.clone());
+            Invariants::check(&plan, 3, &stage.journal, &stage.run);
             let replayed = Run::replay(&stage.journal).expect("a journal replays");
             assert!(replayed == stage.run, "a replay rebuilds the run");
         }));
         if let Err(problem) = outcome {
-            eprintln!("{text}{weather:?}");
+            eprintln!("{text}{answers:?}");
             resume_unwind(problem);
         }
     }
@@ -100,28 +102,28 @@ fn one_case(seed: u64, flavour: Flavour) {
 
 #[test]
 fn plans_without_routes_keep_every_law() {
-    cases(33, WEATHERS, 1, |seed| one_case(seed, Flavour { routes: false, unknown: false, people: false }));
+    cases(33, PLAYS, 1, |seed| one_case(seed, PlanFeatures { routes: false, unknown: false, people: false }));
 }
 
 #[test]
 fn plans_with_routes_keep_every_law() {
-    cases(33, WEATHERS, 2, |seed| one_case(seed, Flavour { routes: true, unknown: false, people: false }));
+    cases(33, PLAYS, 2, |seed| one_case(seed, PlanFeatures { routes: true, unknown: false, people: false }));
 }
 
 #[test]
 fn plans_with_unknown_effects_and_people_keep_every_law() {
-    cases(29, WEATHERS, 3, |seed| one_case(seed, Flavour { routes: true, unknown: true, people: true }));
+    cases(29, PLAYS, 3, |seed| one_case(seed, PlanFeatures { routes: true, unknown: true, people: true }));
 }
 
 #[test]
 fn the_same_inputs_write_the_same_journal() {
-    let flavour = Flavour { routes: true, unknown: true, people: true };
+    let features = PlanFeatures { routes: true, unknown: true, people: true };
     cases(3, 1, 4, |seed| {
-        let text = random_plan(&mut Dice::new(seed), flavour);
+        let text = random_plan(&mut Rng::new(seed), features);
         let Ok(plan) = try_plan(&text) else { return };
         let journal = || {
-            let mut stage = Stage::start(&plan, &options(), weather(seed, true));
-            finish(&mut stage, &mut Dice::new(seed));
+            let mut stage = Stage::start(&plan, &options(), random_answers(seed, true));
+            finish(&mut stage, &mut Rng::new(seed));
             stage.journal
         };
         assert!(journal() == journal(), "{text}");
@@ -130,13 +132,13 @@ fn the_same_inputs_write_the_same_journal() {
 
 #[test]
 fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
-    let flavour = Flavour { routes: true, unknown: true, people: true };
+    let features = PlanFeatures { routes: true, unknown: true, people: true };
     cases(1, 1, 6, |seed| {
-        let mut dice = Dice::new(seed);
-        let text = random_plan(&mut dice, flavour);
+        let mut rng = Rng::new(seed);
+        let text = random_plan(&mut rng, features);
         let Ok(plan) = try_plan(&text) else { return };
-        let mut stage = Stage::start(&plan, &options(), weather(seed, true));
-        for _ in 0..dice.below(12) {
+        let mut stage = Stage::start(&plan, &options(), random_answers(seed, true));
+        for _ in 0..rng.below(12) {
             stage.advance(u64::MAX);
         }
         if stage.run.status().is_terminal() {
@@ -159,11 +161,11 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
 }
 
 /// One entry is lost, doubled, moved or changed places with another.
-fn damaged(journal: &[Entry], dice: &mut Dice) -> Vec<Entry> {
+fn damaged(journal: &[Entry], rng: &mut Rng) -> Vec<Entry> {
     let mut journal = journal.to_vec();
-    let any = |dice: &mut Dice| usize::try_from(dice.below(journal.len() as u64)).expect("it fits");
-    let (one, other) = (any(dice), any(dice));
-    match dice.below(4) {
+    let any = |rng: &mut Rng| usize::try_from(rng.below(journal.len() as u64)).expect("it fits");
+    let (one, other) = (any(rng), any(rng));
+    match rng.below(4) {
         0 => drop(journal.remove(one)),
         1 => journal.insert(other, journal[one].clone()),
         2 => journal.swap(one, other),
@@ -179,18 +181,18 @@ fn damaged(journal: &[Entry], dice: &mut Dice) -> Vec<Entry> {
 /// run that it gives is right, and the run can be read.
 #[test]
 fn a_damaged_journal_is_refused_or_gives_a_sound_run() {
-    let flavour = Flavour { routes: true, unknown: true, people: true };
+    let features = PlanFeatures { routes: true, unknown: true, people: true };
     cases(2, 1, 9, |seed| {
-        let mut dice = Dice::new(seed);
-        let text = random_plan(&mut dice, flavour);
+        let mut rng = Rng::new(seed);
+        let text = random_plan(&mut rng, features);
         let Ok(plan) = try_plan(&text) else { return };
-        let mut stage = Stage::start(&plan, &options(), weather(seed, true));
-        finish(&mut stage, &mut dice);
-        let mut cut = usize::try_from(dice.below(stage.journal.len() as u64)).expect("it fits");
+        let mut stage = Stage::start(&plan, &options(), random_answers(seed, true));
+        finish(&mut stage, &mut rng);
+        let mut cut = usize::try_from(rng.below(stage.journal.len() as u64)).expect("it fits");
         cut = cut.max(1);
         for journal in [&stage.journal[..], &stage.journal[..cut]] {
             for _ in 0..8 {
-                let Ok(run) = Run::replay(&damaged(journal, &mut dice)) else { continue };
+                let Ok(run) = Run::replay(&damaged(journal, &mut rng)) else { continue };
                 assert_eq!(run.broken_invariant(), None, "{text}");
                 document(&run);
             }
@@ -202,18 +204,18 @@ fn a_damaged_journal_is_refused_or_gives_a_sound_run() {
 /// order of their intents, so nothing but the crash differs.
 #[test]
 fn a_crash_after_any_commit_changes_nothing_in_the_end() {
-    let flavour = Flavour { routes: true, unknown: false, people: false };
+    let features = PlanFeatures { routes: true, unknown: false, people: false };
     cases(1, 1, 5, |seed| {
-        let text = random_plan(&mut Dice::new(seed), flavour);
+        let text = random_plan(&mut Rng::new(seed), features);
         let Ok(plan) = try_plan(&text) else { return };
-        let world = || Weather { uneven: false, ..weather(seed, false) };
+        let world = || RandomAnswers { uneven: false, ..random_answers(seed, false) };
         let mut stage = Stage::start(&plan, &options(), world());
-        finish(&mut stage, &mut Dice::new(seed));
+        finish(&mut stage, &mut Rng::new(seed));
         let expected = timeless(document(&stage.run));
         for commit in &stage.commits {
             let mut resumed = Stage::resume(&stage.journal[..*commit], world(), false);
             if !resumed.run.status().is_terminal() {
-                finish(&mut resumed, &mut Dice::new(seed));
+                finish(&mut resumed, &mut Rng::new(seed));
             }
             let document = timeless(document(&resumed.run));
             assert!(document == expected, "{text}after entry {commit}:\n{document:#}\n{expected:#}");
@@ -224,18 +226,18 @@ fn a_crash_after_any_commit_changes_nothing_in_the_end() {
 /// Without routes nothing but a failure leads to a second attempt, so a confirmed effect must not see one.
 #[test]
 fn a_run_that_is_opened_again_repeats_no_confirmed_effect() {
-    let flavour = Flavour { routes: false, unknown: true, people: true };
+    let features = PlanFeatures { routes: false, unknown: true, people: true };
     cases(3, 1, 9, |seed| {
-        let text = random_plan(&mut Dice::new(seed), flavour);
+        let text = random_plan(&mut Rng::new(seed), features);
         let Ok(plan) = try_plan(&text) else { return };
-        let mut stage = Stage::start(&plan, &options(), weather(seed, true));
-        let mut dice = Dice::new(seed);
-        finish(&mut stage, &mut dice);
+        let mut stage = Stage::start(&plan, &options(), random_answers(seed, true));
+        let mut rng = Rng::new(seed);
+        finish(&mut stage, &mut rng);
         let ended = stage.journal.len();
         if !stage.reopen() {
             return;
         }
-        finish(&mut stage, &mut dice);
+        finish(&mut stage, &mut rng);
         assert!(Run::replay(&stage.journal).expect("a journal replays") == stage.run, "{text}");
         let confirmed = confirmed(&plan, &stage.journal[..ended]);
         for entry in &stage.journal[ended..] {
@@ -271,19 +273,19 @@ fn confirmed(plan: &Plan, journal: &[Entry]) -> BTreeSet<(String, ScopePath)> {
 /// Recorded runs are decided again: nothing is called, because everything is there; and nothing differs.
 #[test]
 fn deciding_a_recorded_run_again_under_the_same_plan_gives_the_same_journal() {
-    let flavour = Flavour { routes: true, unknown: true, people: true };
+    let features = PlanFeatures { routes: true, unknown: true, people: true };
     cases(3, 1, 7, |seed| {
-        let text = random_plan(&mut Dice::new(seed), flavour);
+        let text = random_plan(&mut Rng::new(seed), features);
         let Ok(plan) = try_plan(&text) else { return };
-        let mut stage = Stage::start(&plan, &options(), weather(seed, true));
-        let mut dice = Dice::new(seed);
-        if dice.chance(20) {
-            for _ in 0..dice.below(12) {
+        let mut stage = Stage::start(&plan, &options(), random_answers(seed, true));
+        let mut rng = Rng::new(seed);
+        if rng.chance(20) {
+            for _ in 0..rng.below(12) {
                 stage.advance(u64::MAX);
             }
             stage.message(Message::Cancel { by: None, system: false });
         }
-        finish(&mut stage, &mut dice);
+        finish(&mut stage, &mut rng);
         let again = redecide(&stage.journal, plan).expect("a journal replays");
         assert!(again.unknown.is_empty(), "{text}everything was recorded: {:?}", again.unknown);
         assert!(again.assumed.is_empty(), "{text}everything was asked like this: {:?}", again.assumed);
@@ -298,13 +300,13 @@ fn deciding_a_recorded_run_again_under_the_same_plan_gives_the_same_journal() {
 /// lacks is named.
 #[test]
 fn deciding_a_recorded_run_again_under_another_plan_ends_and_makes_nothing_up() {
-    let flavour = Flavour { routes: true, unknown: true, people: true };
+    let features = PlanFeatures { routes: true, unknown: true, people: true };
     cases(3, 1, 8, |seed| {
-        let mut dice = Dice::new(seed);
-        let (text, other) = (random_plan(&mut dice, flavour), random_plan(&mut dice, flavour));
+        let mut rng = Rng::new(seed);
+        let (text, other) = (random_plan(&mut rng, features), random_plan(&mut rng, features));
         let (Ok(plan), Ok(other_plan)) = (try_plan(&text), try_plan(&other)) else { return };
-        let mut stage = Stage::start(&plan, &options(), weather(seed, true));
-        finish(&mut stage, &mut Dice::new(seed));
+        let mut stage = Stage::start(&plan, &options(), random_answers(seed, true));
+        finish(&mut stage, &mut Rng::new(seed));
         let again = redecide(&stage.journal, Arc::clone(&other_plan)).expect("a journal replays");
         assert!(again.entries.len() < 100_000, "{text}{other}it does not end");
         let replayed = Run::replay(&again.entries).expect("what would have been is a journal");

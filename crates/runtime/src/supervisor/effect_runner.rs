@@ -155,13 +155,18 @@ impl EffectRunner {
             })
         });
         let (world, inputs) = (Rc::clone(&self.world), self.inputs());
-        let (tasks, done) = (Rc::clone(&self.tasks), attempt.clone());
+        let (tasks, done, reports) = (Rc::clone(&self.tasks), attempt.clone(), self.reports.clone());
         let task = tokio::task::spawn_local(async move {
             let attempt = done.clone();
             let input = if let Some(nesting) = nesting {
                 match nesting.await {
                     NestOutcome::Answered(answer) => Input::Answered { attempt, answer: *answer },
                     NestOutcome::Waits { child, reason } => Input::NestedWaits { attempt, child, reason },
+                    NestOutcome::Broken(error) => {
+                        tasks.borrow_mut().remove(&done);
+                        drop(reports.send(Report::Broken(error)));
+                        return;
+                    }
                 }
             } else {
                 let mut answer = match world.provider(request.provider.as_str()) {

@@ -7,22 +7,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use escrow_engine::Run;
 use escrow_model::{
     Answer, Assumption, ExpectedArtifact, Facts, FaultCode, InspectedArtifact, Message, Plan, ProviderFault,
-    RunOptions, ScopedCheck, WaitKind,
+    RunId, RunOptions, ScopedCheck, WaitKind,
 };
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning};
 use escrow_store::{Created, Durability, Journal, Liveness, NewRun};
-use escrow_testkit::{Ask, Reply};
+use escrow_testkit::{NestedPlans, ProviderCall, Reply};
 
-use crate::case::Habits;
+use crate::case::AnswerFaults;
 use crate::clock::Clock;
-use crate::disk::Disk;
-use crate::laws;
+use crate::disk::{Disk, DiskFault};
+use crate::invariants;
 use crate::ledger::Ledger;
-use crate::memory::{Backing, Memory, decode};
+use crate::memory::{Memory, StoreBackend, decode};
 use crate::play::acquire;
-use crate::process::{Process, Task};
-use crate::world::{Answers, Simulated, holder};
+use crate::process::{Machine, Process, Task};
+use crate::provider::Answers;
+use crate::world::{SimulatedWorld, holder};
 
 /// A run that was recorded: what every attempt answered, and what was seen at the end.
 pub struct Recorded {
@@ -54,17 +55,28 @@ impl Recorded {
 
     async fn lives(&self, kill_at: Option<(u64, bool)>) -> Result<Rest, String> {
         let clock = Arc::new(Clock::new());
-        let memory: Arc<dyn Backing> = Arc::new(Memory::new(Arc::clone(&clock)));
-        let ledger = Arc::new(Ledger::new(&self.plan));
-        let disk = Disk::that_kills(Arc::clone(&memory), Arc::clone(&ledger), kill_at);
+        let memory: Arc<dyn StoreBackend> = Arc::new(Memory::new(Arc::clone(&clock)));
+        let ledger = Arc::new(Ledger::default());
+        let disk = Disk::new(Arc::clone(&memory), Arc::clone(&ledger), 0, 0).with_fault_at(kill_at.map(
+            |(commit, is_written)| {
+                (commit, if is_written { DiskFault::CrashAfter } else { DiskFault::CrashBefore })
+            },
+        ));
         let lost = Lost::default();
         let answers = self.answers(&lost);
         let id = &self.options.run;
         let mut task = self.begin(&disk, &clock).await?;
         let mut cut_off = Vec::new();
         for life in 0.. {
-            let world = Simulated::new(&clock, &ledger, &answers, Habits::default(), life);
-            let mut process = Process::start(task, life, disk.anew(), Rc::new(world), &ledger, true);
+            let world = SimulatedWorld::new(&clock, &ledger, &answers, AnswerFaults::default(), life);
+            let machine = Machine {
+                disk: disk.for_another_process(),
+                world: Rc::new(world),
+                ledger: Arc::clone(&ledger),
+                nested: NestedPlans::new(),
+                compares_replay: true,
+            };
+            let mut process = Process::start(task, life, machine);
             let killed = Arc::clone(&process.disk);
             let rested = tokio::select! {
                 biased;
@@ -112,11 +124,11 @@ impl Recorded {
 
     fn answers(&self, lost: &Lost) -> Answers {
         let (recorded, lost) = (self.answers.clone(), Arc::clone(lost));
-        let reply = move |ask: &Ask<'_>| {
-            let place = ScopedCheck::new(ask.check, ask.scope);
+        let reply = move |_: &RunId, call: &ProviderCall<'_>| {
+            let place = ScopedCheck::new(call.check, call.scope);
             let cut_off =
                 lost.lock().unwrap_or_else(PoisonError::into_inner).get(&place).copied().unwrap_or(0);
-            let turn = usize::try_from(ask.attempt.saturating_sub(cut_off + 1)).unwrap_or(usize::MAX);
+            let turn = usize::try_from(call.attempt.saturating_sub(cut_off + 1)).unwrap_or(usize::MAX);
             let answer = recorded.get(&place).and_then(|answers| answers.get(turn)).cloned();
             let unheard = || {
                 Answer::fault(ProviderFault::logical(FaultCode::own("unrecorded"), "nothing was recorded"))
@@ -139,14 +151,14 @@ fn lost_effect(run: &Run) -> Option<ScopedCheck> {
     Some(ScopedCheck { check: wait.check, scope: wait.scope })
 }
 
-fn audit(memory: &Arc<dyn Backing>, ledger: &Ledger, run: &Run) -> Result<(), String> {
+fn audit(memory: &Arc<dyn StoreBackend>, ledger: &Ledger, run: &Run) -> Result<(), String> {
     if let Some(problem) = ledger.problems().first() {
         return Err(problem.clone());
     }
     let id = &run.options().run;
     let journal = memory.journal(id).map_err(|error| error.to_string())?;
     let verification = memory.verify(id).map_err(|error| error.to_string())?;
-    laws::chain_holds(&verification, journal.len())?;
+    invariants::chain_holds(&verification, journal.len())?;
     let entries: Result<Vec<_>, _> = journal.iter().map(decode).collect();
     let replayed = Run::replay(&entries.map_err(|error| error.to_string())?);
     if replayed.map_err(|error| error.to_string())? != *run {

@@ -15,25 +15,25 @@ use crate::tables::rebuild_changes_nothing;
 const BATCH: u64 = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum StoreKind {
     Memory,
     Sqlite,
 }
 
-impl Kept {
+impl StoreKind {
     pub fn as_str(self) -> &'static str {
         match self {
-            Kept::Memory => "memory",
-            Kept::Sqlite => "sqlite",
+            StoreKind::Memory => "memory",
+            StoreKind::Sqlite => "sqlite",
         }
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Order {
+pub struct Settings {
     pub seed: u64,
     pub runs: u64,
-    pub kept: Kept,
+    pub store: StoreKind,
     pub jobs: usize,
 }
 
@@ -43,6 +43,8 @@ pub struct Found {
     pub runs: u64,
     /// How many processes drove them.
     pub lives: u64,
+    /// How many nested runs they began.
+    pub nested: u64,
     pub entries: u64,
     pub endings: BTreeMap<String, u64>,
     pub failure: Option<Failure>,
@@ -51,31 +53,31 @@ pub struct Found {
 #[derive(Debug)]
 pub struct Failure {
     pub number: u64,
-    pub told: String,
+    pub report: String,
 }
 
 /// Plays as many runs as were ordered; plans that do not load are passed over.
-pub fn simulate(order: &Order) -> Found {
+pub fn simulate(settings: &Settings) -> Found {
     let next = AtomicU64::new(0);
     let played = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
     let found = std::thread::scope(|scope| {
         let work = || {
             let mut found = Found::default();
-            while !stop.load(Ordering::Relaxed) && played.load(Ordering::Relaxed) < order.runs {
+            while !stop.load(Ordering::Relaxed) && played.load(Ordering::Relaxed) < settings.runs {
                 let from = next.fetch_add(BATCH, Ordering::Relaxed);
-                found.batch(order, from, &played);
+                found.batch(settings, from, &played);
                 if found.failure.is_some() {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
             found
         };
-        let threads: Vec<_> = (0..order.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> = (0..settings.jobs.max(1)).map(|_| scope.spawn(work)).collect();
         let found = threads.into_iter().filter_map(|thread| thread.join().ok());
         found.fold(Found::default(), Found::and)
     });
-    Found { failure: found.failure.map(|failure| cut_down(order, failure)), ..found }
+    Found { failure: found.failure.map(|failure| cut_down(settings, failure)), ..found }
 }
 
 /// Plays one case in memory, and tells everything; true when nothing is wrong with it.
@@ -85,51 +87,52 @@ pub fn one(seed: u64, number: u64) -> Option<(String, bool)> {
     Some((report(&case, &played), played.problem.is_none()))
 }
 
-/// A failure on SQLite is told as it was when it does not happen in memory.
-fn cut_down(order: &Order, failure: Failure) -> Failure {
-    match one(order.seed, failure.number) {
-        Some((told, false)) => Failure { told, ..failure },
+/// A failure on SQLite is report as it was when it does not happen in memory.
+fn cut_down(settings: &Settings, failure: Failure) -> Failure {
+    match one(settings.seed, failure.number) {
+        Some((report, false)) => Failure { report, ..failure },
         Some((_, true)) | None => failure,
     }
 }
 
 impl Found {
-    fn batch(&mut self, order: &Order, from: u64, played: &AtomicU64) {
-        let mut cases = Cases::new(order.seed);
-        let house = match order.kept {
-            Kept::Memory => None,
-            Kept::Sqlite => Some(tempfile::tempdir().expect("a directory can be made")),
+    fn batch(&mut self, settings: &Settings, from: u64, played: &AtomicU64) {
+        let mut cases = Cases::new(settings.seed);
+        let directory = match settings.store {
+            StoreKind::Memory => None,
+            StoreKind::Sqlite => Some(tempfile::tempdir().expect("a directory can be made")),
         };
-        let backend = match &house {
+        let backend = match &directory {
             None => Backend::Memory,
-            Some(house) => {
-                let store = Store::open(&house.path().join("escrow.db"), Mode::Write);
+            Some(directory) => {
+                let store = Store::open(&directory.path().join("escrow.db"), Mode::Write);
                 Backend::Sqlite(Arc::new(store.expect("a database can be made")))
             }
         };
         for number in from..from + BATCH {
             let Some(case) = cases.case(number) else { continue };
-            if played.fetch_add(1, Ordering::Relaxed) >= order.runs {
+            if played.fetch_add(1, Ordering::Relaxed) >= settings.runs {
                 return;
             }
             let outcome = play_safely(&case, &backend);
             self.count(&outcome);
             if outcome.problem.is_some() {
-                self.failure = Some(Failure { number, told: report(&case, &outcome) });
+                self.failure = Some(Failure { number, report: report(&case, &outcome) });
                 return;
             }
         }
         if let Backend::Sqlite(store) = &backend
-            && let Err(told) = rebuild_changes_nothing(store)
+            && let Err(report) = rebuild_changes_nothing(store)
         {
-            self.failure = Some(Failure { number: from, told });
+            self.failure = Some(Failure { number: from, report });
         }
     }
 
     fn count(&mut self, played: &Played) {
         self.runs += 1;
         self.lives += u64::from(played.lives);
-        self.entries += played.journal.len() as u64;
+        self.nested += played.journals.len().saturating_sub(1) as u64;
+        self.entries += played.journals.iter().map(|(_, journal)| journal.len() as u64).sum::<u64>();
         let ending = played.status.map_or("broken", |status| status.as_str());
         *self.endings.entry(ending.to_owned()).or_default() += 1;
     }
@@ -137,6 +140,7 @@ impl Found {
     fn and(mut self, other: Found) -> Found {
         self.runs += other.runs;
         self.lives += other.lives;
+        self.nested += other.nested;
         self.entries += other.entries;
         for (ending, count) in other.endings {
             *self.endings.entry(ending).or_default() += count;

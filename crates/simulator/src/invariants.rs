@@ -1,23 +1,20 @@
-//! What must be true of a run when all is over, whatever happened to it.
+//! What must be true of every run in the end, whatever happened to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
-use escrow_model::{Criticality, Ending, Entry, Event, Message, Plan, ScopedCheck, Verdict, WaitKind};
+use escrow_model::{
+    Criticality, Ending, Entry, Event, Message, Plan, ProviderName, ScopedCheck, Verdict, WaitKind,
+};
 use escrow_store::{MessageId, Verification};
-use escrow_testkit::{Options, Reader, Stage, Weather, document};
+use escrow_testkit::{Invariants, Options, RandomAnswers, Stage, document};
 use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::people::Posted;
 
-/// Reads the journal as an auditor would who trusts nobody.
-pub(crate) fn judge(
-    case: &Case,
-    options: &Options,
-    journal: &[Entry],
-    live: Option<&Run>,
-) -> Result<Run, String> {
+/// Audits a run, nested or not, from its journal alone. `live` is the run as the last process knew it.
+pub(crate) fn audit(case: &Case, journal: &[Entry], live: Option<&Run>) -> Result<Run, String> {
     let run = Run::replay(journal).map_err(|error| format!("the journal does not replay: {error}"))?;
     if let Some(live) = live
         && *live != run
@@ -25,22 +22,29 @@ pub(crate) fn judge(
         return Err("the run is not what its journal says".into());
     }
     if !run.status().is_terminal() {
-        return Err(format!("the run is {:?} for ever", run.status()));
+        return Err(format!("{} is {:?} for ever", run.options().run, run.status()));
     }
-    effects(&case.plan.0, journal)?;
-    if !case.reopens {
-        Reader::read(&case.plan.0, options.run.parallelism, journal, &run);
+    effects(run.plan_of(), journal)?;
+    if !case.retries_failed {
+        Invariants::check(run.plan_of(), run.options().parallelism, journal, &run);
     }
+    Ok(run)
+}
+
+/// The run ends as it does without faults, as far as that is determined.
+pub(crate) fn ends_as_without_faults(
+    case: &Case,
+    options: &Options,
+    journal: &[Entry],
+    run: &Run,
+) -> Result<(), String> {
     let asked = journal.iter().any(|entry| {
         matches!(
             entry.event,
             Event::WaitStarted { kind: WaitKind::UnknownEffect, .. } | Event::ReconcileStarted { .. }
         )
     });
-    if case.has_oracle() && !asked {
-        oracle(case, options, &run)?;
-    }
-    Ok(run)
+    if case.has_oracle() && !asked { oracle(case, options, run) } else { Ok(()) }
 }
 
 pub(crate) fn chain_holds(verification: &Verification, entries: usize) -> Result<(), String> {
@@ -50,13 +54,17 @@ pub(crate) fn chain_holds(verification: &Verification, entries: usize) -> Result
     }
 }
 
-/// An external effect that may have happened is unknown until a person says otherwise.
+/// An external effect that may have happened is unknown until a person or `reconcile` says otherwise.
 fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
     let careful = |check: &str| {
         plan.find(check).is_some_and(|index| {
             let spec = plan.check(index);
             spec.criticality == Criticality::External && !spec.idempotent
         })
+    };
+    // A nested run that is cut off is resumed: its own journal says what it has done.
+    let nests = |check: &str| {
+        plan.find(check).is_some_and(|index| plan.check(index).provider == ProviderName::NESTED)
     };
     let mut open: BTreeSet<ScopedCheck> = BTreeSet::new();
     let mut cut_off: BTreeSet<ScopedCheck> = BTreeSet::new();
@@ -69,7 +77,7 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
             | Event::AttemptAnswered { check, scope, .. }
             | Event::CheckJudged { check, scope, .. }
             | Event::WaitStarted { check, scope, .. } => ScopedCheck::new(check, scope),
-            // What a route re-runs was meant to be repeated.
+            // A route repeats effects on purpose.
             Event::Routed { .. } => {
                 confirmed.clear();
                 kept.clear();
@@ -85,7 +93,7 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                 kept.remove(&location);
                 continue;
             }
-            // Somebody looks, and finds out or does not; then a person is asked.
+            // `reconcile` finds out, or a person is asked.
             Event::ReconcileStarted { check, scope, .. } => {
                 unknown.insert(ScopedCheck::new(check, scope), true);
                 continue;
@@ -113,7 +121,9 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                 if kept.contains(&location) {
                     return Err(format!("{location} was confirmed, and is done again with what failed"));
                 }
-                open.insert(location);
+                if !nests(&location.check) {
+                    open.insert(location);
+                }
             }
             Event::AttemptAnswered { answer, .. } => {
                 open.remove(&location);
@@ -146,7 +156,7 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
 /// run was taken over was delivered then.
 pub(crate) fn messages(
     journal: &[Entry],
-    posted: &[Posted],
+    posted: &[&Posted],
     delivered: &BTreeMap<MessageId, bool>,
 ) -> Result<(), String> {
     let mut told: BTreeMap<&str, u32> = BTreeMap::new();
@@ -162,7 +172,7 @@ pub(crate) fn messages(
             _ => {}
         }
     }
-    for Posted { id, by, after_entry } in posted {
+    for Posted { id, by, after_entry, .. } in posted {
         let times = told.remove(by.as_str()).unwrap_or(0);
         match (times, delivered.get(id)) {
             (0, None) if *after_entry < last_resumed => return Err(format!("the message of {by} is lost")),
@@ -180,9 +190,9 @@ pub(crate) fn messages(
     }
 }
 
-/// The same plan in the same weather, with nothing that goes wrong.
+/// Plays the same plan with the same answers and no faults.
 fn oracle(case: &Case, options: &Options, run: &Run) -> Result<(), String> {
-    let mut stage = Stage::start(&case.plan.0, options, case.weather.clone());
+    let mut stage = Stage::start(&case.plans.top, options, case.answers.clone());
     for _ in 0..ANSWERS_MAX {
         stage.play(&[]);
         let Some(wait) = stage.run.waits().into_iter().next() else { break };
@@ -194,14 +204,14 @@ fn oracle(case: &Case, options: &Options, run: &Run) -> Result<(), String> {
     }
     let (expected, found) = (outcome(&stage), outcome_of(run));
     if expected != found {
-        return Err(format!("without trouble it ends as\n{expected:#}\nand with it as\n{found:#}"));
+        return Err(format!("without faults it ends as\n{expected:#}\nand with them as\n{found:#}"));
     }
     Ok(())
 }
 
 const ANSWERS_MAX: u32 = 100;
 
-fn outcome(stage: &Stage<Weather>) -> Value {
+fn outcome(stage: &Stage<RandomAnswers>) -> Value {
     outcome_of(&stage.run)
 }
 

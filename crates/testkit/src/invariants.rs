@@ -1,20 +1,22 @@
-//! What must be true of every journal, worked out from the journal and the plan alone.
+//! What must be true of every journal, judged from the journal and the plan alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
 use escrow_model::{
     Assumption, CheckIndex, CheckStatus, Criticality, Ending, Entry, Event, Message, Plan, ScopePath,
-    ScopedCheck, Verdict,
+    ScopedCheck, Verdict, WaitKind,
 };
 
-/// Reads a journal from its beginning and says what it breaks.
+/// Reads a journal from its beginning and panics at the first broken invariant.
 #[derive(Default)]
-pub struct Reader {
+pub struct Invariants {
     running: BTreeSet<ScopedCheck>,
-    /// Where `reconcile` looks.
+    /// Running checks that wait for their nested run, and need no slot meanwhile.
+    waiting: BTreeSet<ScopedCheck>,
+    /// Checks whose `reconcile` runs.
     looking: BTreeSet<ScopedCheck>,
-    /// External attempts that may have taken effect, and nobody has said so or otherwise.
+    /// External attempts whose effect is unknown.
     unknown: BTreeSet<ScopedCheck>,
     violated: BTreeSet<ScopedCheck>,
     /// Retries of the last decision.
@@ -26,18 +28,19 @@ pub struct Reader {
     routed: bool,
 }
 
-impl Reader {
-    pub fn read(plan: &Plan, parallelism: u32, journal: &[Entry], run: &Run) {
-        let mut reader = Reader::default();
+impl Invariants {
+    pub fn check(plan: &Plan, parallelism: u32, journal: &[Entry], run: &Run) {
+        let mut invariants = Invariants::default();
         let limit = plan.max_parallelism.map_or(parallelism, |limit| limit.min(parallelism));
         for entry in journal {
-            reader.entry(plan, &entry.event);
-            let at_work = reader.running.iter().chain(&reader.looking);
+            invariants.entry(plan, &entry.event);
+            let at_work = invariants.running.iter().chain(&invariants.looking);
+            let at_work = at_work.filter(|at| !invariants.waiting.contains(*at));
             let slots = at_work.filter(|at| needs_slot(plan, &at.check)).count();
             assert!(slots <= limit as usize, "{slots} run at once, {limit} may");
         }
-        reader.items_are_apart();
-        reader.statuses_are_of_last_attempts(plan, run);
+        invariants.items_are_apart();
+        invariants.statuses_are_of_last_attempts(plan, run);
     }
 
     fn entry(&mut self, plan: &Plan, event: &Event) {
@@ -55,11 +58,15 @@ impl Reader {
             Event::AttemptAnswered { check, scope, answer, .. } => {
                 let location = ScopedCheck::new(check, scope);
                 assert!(self.running.remove(&location), "{check}{scope} was running");
+                self.waiting.remove(&location);
                 let spec = plan.check(plan.find(check).expect("it is in the plan"));
                 let at_risk = spec.criticality == Criticality::External && !spec.idempotent;
                 if at_risk && matches!(&answer.ending, Ending::Fault(fault) if fault.effect_unknown) {
                     self.unknown.insert(location);
                 }
+            }
+            Event::WaitStarted { check, scope, kind: WaitKind::Nested, .. } => {
+                self.waiting.insert(ScopedCheck::new(check, scope));
             }
             Event::ReconcileStarted { check, scope, .. } => {
                 let location = ScopedCheck::new(check, scope);

@@ -17,7 +17,7 @@ impl Wake for Unpark {
 }
 
 /// Polls the future until it is ready, and parks the thread in between.
-pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
