@@ -21,7 +21,7 @@ use escrow_model::{Millis, Plan, ScopePath, ScopedCheck};
 
 use fan::Fan;
 
-pub use cases::{Case, RunCases, Standing};
+pub use cases::{Case, CaseResult, RunCases};
 pub use fan::FanProgress;
 pub use item::{CheckScope, Item, Judged, Resolution, Retry, What};
 pub use line::{Line, Mark};

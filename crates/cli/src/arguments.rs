@@ -5,6 +5,7 @@ mod outcomes;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -277,6 +278,9 @@ pub(crate) struct ResumeArguments {
     /// Resume every run whose process is gone, one after another
     #[arg(long, conflicts_with_all = ["run", "failed", "assume"])]
     pub(crate) all: bool,
+    /// With `--all`, the number of runs that are resumed at once [default: 1]
+    #[arg(long, short, value_name = "N", conflicts_with = "run")]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Run failed checks and their dependents again
     #[arg(long, conflicts_with = "assume")]
     pub(crate) failed: bool,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use escrow_app::{App, Caller, Error, StateDirectory};
+use escrow_engine::Run;
 use escrow_runtime::process::is_ignored_signal;
 
 use crate::arguments::Shared;
@@ -10,9 +11,18 @@ use crate::terminal::{LiveView, Ui};
 
 /// The app over the state directory of this call. Creates nothing.
 pub(crate) fn app(shared: &Shared, ui: &Ui) -> Result<App, Error> {
+    app_with(shared, ui, LiveView::new)
+}
+
+/// The same for a call that drives several runs side by side.
+pub(crate) fn app_for_many(shared: &Shared, ui: &Ui) -> Result<App, Error> {
+    app_with(shared, ui, LiveView::labelled)
+}
+
+fn app_with(shared: &Shared, ui: &Ui, view: fn(&Ui, &Run) -> LiveView) -> Result<App, Error> {
     let state = StateDirectory::find(shared.state.as_deref())?;
     let ui = ui.clone();
-    let views = Arc::new(move |run: &_| Box::new(LiveView::new(&ui, run)) as _);
+    let views = Arc::new(move |run: &Run| Box::new(view(&ui, run)) as _);
     Ok(App::new(state, Caller { program: "cli", person: person() }).with_views(views))
 }
 

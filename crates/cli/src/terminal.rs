@@ -17,7 +17,7 @@ pub(crate) use comparison::{show_comparison, show_comparisons};
 pub(crate) use live::LiveView;
 pub(crate) use paint::Paint;
 pub(crate) use summary::{closing, show_run, status_painted};
-pub(crate) use table::Table;
+pub(crate) use table::TextTable;
 pub(crate) use ui::Ui;
 pub(crate) use width::terminal_columns;
 pub(crate) use words::{bytes_words, choices, count, duration_words, parse_bytes, parse_duration, printable};

@@ -72,6 +72,27 @@ fn all_dead_runs_are_resumed_and_the_worst_exit_code_tells() {
 }
 
 #[test]
+fn dead_runs_can_be_resumed_side_by_side_and_their_lines_name_them() {
+    let desk = Desk::new();
+    for name in ["one", "two"] {
+        // Each run ends only once the other has begun again.
+        let exec = format!(
+            "touch started; test -e go || sleep 64; touch {name}; until test -e one -a -e two; do sleep 0.02; done"
+        );
+        desk.write("playbook.yaml", &format!("checks: {{{name}: {{type: command, exec: '{exec}'}}}}"));
+        kill_when_started(&desk);
+        std::fs::remove_file(desk.path().join("started")).expect("it was there");
+    }
+    desk.write("go", "");
+    let resumed = desk.escrow(&["resume", "--all", "--jobs", "2"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    for line in resumed.stderr.lines().filter(|line| line.contains('✓')) {
+        assert!(line.starts_with("r_"), "{line}");
+    }
+    assert_eq!(desk.escrow(&["resume", "last", "--jobs", "2"]).code, Some(2), "one run is not several");
+}
+
+#[test]
 fn an_undelivered_message_is_a_reason_to_resume() {
     let desk = Desk::new();
     desk.write("playbook.yaml", "checks: {ask: {type: human-input, prompt: Sure?}}");

@@ -18,7 +18,9 @@ use crate::apply_error::{ApplyError, PhaseName};
 use crate::location::Location;
 use crate::phase::{Certainty, Phase};
 use crate::run::Run;
-use crate::state::{AnswerHistory, Cell, Failure, Node, RecordedAnswer, Route, RunFailure, Stopping, Wait};
+use crate::state::{
+    AnswerHistory, Cell, CheckFailure, Node, RecordedAnswer, Route, RunFailure, Stopping, Wait,
+};
 use crate::verdict::failure_code;
 
 impl Run {
@@ -343,7 +345,7 @@ impl Run {
             Verdict::Failed => {
                 let code = failure_code(issues);
                 let message = issues.first().map(|issue| issue.message.clone()).unwrap_or_default();
-                state.failures.insert(scope.clone(), Failure { code, message, entry });
+                state.failures.insert(scope.clone(), CheckFailure { code, message, entry });
                 if violation && state.violations.insert(scope.clone()) {
                     self.count_violations(1, 0)?;
                 }

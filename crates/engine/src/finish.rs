@@ -278,7 +278,7 @@ impl Run {
         missing.map(|artifact| Evidence::expected_artifact(&artifact.id, &artifact.path)).collect()
     }
 
-    fn first_decisive_failure(&self) -> Option<(CheckIndex, &crate::state::Failure)> {
+    fn first_decisive_failure(&self) -> Option<(CheckIndex, &crate::state::CheckFailure)> {
         self.state
             .plan
             .indices()

@@ -145,7 +145,7 @@ pub(crate) struct CheckState {
     /// Scopes with a broken contract and no later success.
     pub(crate) violations: BTreeSet<ScopePath>,
     /// Scopes whose last judged attempt failed.
-    pub(crate) failures: BTreeMap<ScopePath, Failure>,
+    pub(crate) failures: BTreeMap<ScopePath, CheckFailure>,
     /// Confirmed effects of items whose `forEach` check runs again because something failed.
     pub(crate) confirmed_effects: Vec<ConfirmedEffect>,
     /// Nested runs that failed, each with the attempt that resumes it since the run was opened again.
@@ -164,7 +164,7 @@ pub(crate) struct ConfirmedEffect {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Failure {
+pub(crate) struct CheckFailure {
     pub(crate) code: ReasonCode,
     pub(crate) message: String,
     /// The entry at which it was judged.

@@ -197,12 +197,12 @@ impl<'a> Play<'a> {
         }
         if self.ledger.run(&self.top).ended.is_none() {
             let target = self.nested_with_messages().unwrap_or_else(|| self.top.clone());
-            return self.resume(&target).await;
+            return self.resume(&target);
         }
         // A nested run that a person retried is theirs to drive; all others are the parent's.
         let retried = self.retried.iter().find(|run| self.ledger.run(run).ended.is_none()).cloned();
         match retried {
-            Some(run) => self.resume(&run).await,
+            Some(run) => self.resume(&run),
             None => Ok(self.retry_failed()),
         }
     }
@@ -362,7 +362,7 @@ impl<'a> Play<'a> {
         Run::replay(entries.iter().map(|(_, entry)| entry)).map_err(|error| error.to_string())
     }
 
-    async fn resume(&mut self, run: &RunId) -> Result<Option<Task>, String> {
+    fn resume(&mut self, run: &RunId) -> Result<Option<Task>, String> {
         for _ in self.lives..LIVES_MAX {
             match acquire(&self.disk, run, &holder(self.lives), Liveness::Dead) {
                 Ok(lease) => {

@@ -29,7 +29,7 @@ pub struct RunCases {
 pub struct Case {
     pub check: String,
     pub scope: ScopePath,
-    pub standing: Standing,
+    pub standing: CaseResult,
     pub issues: Vec<Issue>,
     /// Over all attempts.
     pub duration_ms: u64,
@@ -38,7 +38,7 @@ pub struct Case {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum CaseResult {
     Succeeded,
     Failed,
     /// Failed, and the playbook allows it: the run continues and completes with a warning.
@@ -94,7 +94,7 @@ impl Gathering {
         self.cases.entry(of.scoped_check()).or_insert_with(|| Case {
             check: of.check.to_owned(),
             scope: of.scope.clone(),
-            standing: Standing::Open,
+            standing: CaseResult::Open,
             issues: Vec::new(),
             duration_ms: 0,
             output: String::new(),
@@ -104,7 +104,7 @@ impl Gathering {
 
     fn take(&mut self, item: &Item<'_>) {
         match &item.what {
-            What::AttemptStarted { of, .. } => self.case(*of).standing = Standing::Open,
+            What::AttemptStarted { of, .. } => self.case(*of).standing = CaseResult::Open,
             What::AttemptAnswered { of, answer, duration_ms, .. } => {
                 let case = self.case(*of);
                 case.duration_ms += duration_ms;
@@ -120,15 +120,15 @@ impl Gathering {
                 let case = self.case(judged.of);
                 case.issues = judged.issues.to_vec();
                 case.standing = match judged.verdict {
-                    Verdict::Succeeded => Standing::Succeeded,
-                    Verdict::Failed => Standing::Failed,
+                    Verdict::Succeeded => CaseResult::Succeeded,
+                    Verdict::Failed => CaseResult::Failed,
                 };
             }
             What::Skipped { of, reason, detail, .. } => {
                 let case = self.case(*of);
                 // A later skip does not erase a result.
-                if case.standing == Standing::Open {
-                    case.standing = Standing::Skipped { reason: *reason, detail: (*detail).to_owned() };
+                if case.standing == CaseResult::Open {
+                    case.standing = CaseResult::Skipped { reason: *reason, detail: (*detail).to_owned() };
                 }
             }
             What::IssueRaised { of, issue } => self.raise(*of, (*issue).clone()),
@@ -181,8 +181,8 @@ impl Gathering {
             }
             let soft = check.criticality == Criticality::Info && check.continue_on_failure;
             for case in cases.iter_mut().filter(|case| soft && case.check == check.name) {
-                if case.standing == Standing::Failed {
-                    case.standing = Standing::FailedSoftly;
+                if case.standing == CaseResult::Failed {
+                    case.standing = CaseResult::FailedSoftly;
                 }
             }
         }

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::arguments::{ArtifactsArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Table, Ui, bytes_words, printable};
+use crate::terminal::{TextTable, Ui, bytes_words, printable};
 
 pub(crate) async fn artifacts(
     arguments: &ArtifactsArguments,
@@ -27,7 +27,7 @@ pub(crate) async fn artifacts(
         None => {
             let queries = app.queries()?;
             let run = replay(&*queries, &queries.run(&arguments.run).await?).await?;
-            Shelf { directory: artifacts::directory(&run, app.state()), run: &run }.list(ui);
+            DeliveredArtifacts { directory: artifacts::directory(&run, app.state()), run: &run }.list(ui);
         }
     }
     Ok(Exit::Completed)
@@ -64,12 +64,12 @@ struct Row {
     now: Option<&'static str>,
 }
 
-struct Shelf<'a> {
+struct DeliveredArtifacts<'a> {
     directory: PathBuf,
     run: &'a Run,
 }
 
-impl Shelf<'_> {
+impl DeliveredArtifacts<'_> {
     fn list(&self, ui: &Ui) {
         let rows = self.rows();
         match ui.output() {
@@ -141,7 +141,7 @@ impl Shelf<'_> {
         if rows.is_empty() {
             return format!("run {} promised no artifacts\n", self.run.options().run);
         }
-        let mut table = Table::new();
+        let mut table = TextTable::new();
         for row in rows {
             let required = if row.required { "required" } else { "optional" };
             let status = row.status.replace('_', " ");

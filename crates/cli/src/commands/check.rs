@@ -7,7 +7,7 @@ use escrow_playbook::{CheckReport, ExpectedReport, report};
 use super::playbook_file;
 use crate::arguments::{CheckArguments, Output};
 use crate::exit::Exit;
-use crate::terminal::{Table, Ui, printable};
+use crate::terminal::{TextTable, Ui, printable};
 
 pub(crate) fn check(arguments: &CheckArguments, ui: &Ui) -> Result<Exit, Error> {
     let playbook = playbook_file::load(&arguments.file, ui)?;
@@ -17,7 +17,7 @@ pub(crate) fn check(arguments: &CheckArguments, ui: &Ui) -> Result<Exit, Error> 
         return Ok(Exit::Completed);
     }
     let page = ui.page;
-    let mut table = Table::new();
+    let mut table = TextTable::new();
     for check in &report.checks {
         let (name, starts) = (printable(&check.name), printable(&starts(check)));
         let (criticality, origin) = (check.criticality.as_str(), origin(check.criticality_origin));

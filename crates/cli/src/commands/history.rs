@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::Output;
 use crate::exit::Exit;
-use crate::terminal::{Table, Ui, printable};
+use crate::terminal::{TextTable, Ui, printable};
 
 pub(crate) async fn of_run(row: &RunRow, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {
     let journal = entries(queries, row).await?;
@@ -51,7 +51,7 @@ pub(crate) fn tell(mut changes: Vec<Change>, about: &Value, ui: &Ui) {
 
 fn table(changes: &[Change], ui: &Ui) -> String {
     let page = ui.page;
-    let mut table = Table::new();
+    let mut table = TextTable::new();
     for change in changes {
         let at = rfc3339(change.at).replace('T', " ");
         let at = at.get(..19).unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::arguments::{
 };
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Table, Ui, count, parse_duration, printable, status_painted};
+use crate::terminal::{TextTable, Ui, count, parse_duration, printable, status_painted};
 
 pub(crate) async fn invocation(
     arguments: &InvocationArguments,
@@ -63,7 +63,7 @@ async fn list(arguments: &InvocationList, queries: &dyn Queries, ui: &Ui) -> Res
         Output::Human if rows.is_empty() => ui.page("no invocations"),
         Output::Human => {
             let page = ui.page;
-            let mut table = Table::new();
+            let mut table = TextTable::new();
             for row in &rows {
                 let status = row.status.as_str().replace('_', " ");
                 let started = rfc3339(row.started_at).replace('T', " ");

@@ -11,7 +11,7 @@ use super::run::report_driven;
 use crate::arguments::{AnswerArguments, ApproveArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Table, Ui, choices, duration_words, printable};
+use crate::terminal::{TextTable, Ui, choices, duration_words, printable};
 
 pub(crate) async fn approve(arguments: &ApproveArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let decision = Decision::Approve { by: arguments.by.clone(), note: arguments.note.clone() };
@@ -61,7 +61,7 @@ pub(crate) async fn approvals(shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
         ui.page("nothing waits for a person");
         return Ok(Exit::Completed);
     }
-    let mut table = Table::new();
+    let mut table = TextTable::new();
     for wait in &waits {
         let place = format!("{}{}", wait.check, wait.scope);
         table.row(&[

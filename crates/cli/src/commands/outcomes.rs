@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::arguments::{OutcomesAction, OutcomesArguments, OutcomesList, OutcomesWhich, Output, Shared};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Table, Ui, parse_duration, printable, show_card};
+use crate::terminal::{TextTable, Ui, parse_duration, printable, show_card};
 
 pub(crate) async fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
@@ -57,7 +57,7 @@ fn human(rows: &[OutcomeRow], filter: &OutcomeFilter, ui: &Ui) {
         return;
     }
     let page = ui.page;
-    let mut table = Table::new();
+    let mut table = TextTable::new();
     for row in rows {
         let recorded = &row.outcome;
         let (mark, painted) = match recorded.outcome.passed {

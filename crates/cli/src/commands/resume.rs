@@ -11,8 +11,8 @@ use crate::session;
 use crate::terminal::Ui;
 
 pub(crate) async fn resume(arguments: &ResumeArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let Some(run) = &arguments.run else { return resume_all::resume_all(arguments.jobs, shared, ui).await };
     let app = session::app(shared, ui)?;
-    let Some(run) = &arguments.run else { return resume_all::resume_all(app, ui).await };
     let assumed: Vec<Assumed> =
         arguments.assume.iter().map(|text| Assumed::parse(text)).collect::<Result<_, _>>()?;
     session::stop_on_signals(&app);

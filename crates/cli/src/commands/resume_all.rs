@@ -4,21 +4,22 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use escrow_app::runs::{self, Resumed};
-use escrow_app::{App, Driver, Error, documents};
+use escrow_app::{Driver, Error, documents};
 use escrow_model::{RunId, RunStatus};
 use serde_json::{Value, json};
 
-use crate::arguments::Output;
+use crate::arguments::{Output, Shared};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Table, Ui, printable};
+use crate::terminal::{TextTable, Ui, printable};
 
-/// One after another, oldest first: the live views of several runs would overwrite each other.
-const HOSTED_MAX: NonZeroUsize = NonZeroUsize::MIN;
-
-pub(super) async fn resume_all(app: App, ui: &Ui) -> Result<Exit, Error> {
+/// Oldest first; one after another, or as many at once as `jobs` says.
+pub(super) async fn resume_all(jobs: Option<NonZeroUsize>, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
+    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+    let is_one = jobs == NonZeroUsize::MIN;
+    let app = if is_one { session::app(shared, ui)? } else { session::app_for_many(shared, ui)? };
     let app = Arc::new(app);
-    let driver = Driver::new(Arc::clone(&app), HOSTED_MAX);
+    let driver = Driver::new(Arc::clone(&app), jobs);
     session::stop_on_signals(&app);
     let resumed = runs::resume_all(&driver).await?;
     let exit = resumed.iter().fold(Exit::Completed, |worst, one| {
@@ -65,7 +66,7 @@ fn tell(outcomes: &[Outcome], ui: &Ui) {
         Output::Human if outcomes.is_empty() => ui.page("nothing to resume"),
         Output::Human => {
             let page = ui.page;
-            let mut table = Table::new();
+            let mut table = TextTable::new();
             for outcome in outcomes {
                 let status = outcome.status.map_or("error".to_owned(), |s| s.as_str().replace('_', " "));
                 let painted = match outcome.status {

@@ -12,7 +12,7 @@ use super::{export, history, override_run};
 use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared, ShowArguments};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Table, Ui, duration_words, parse_duration, printable, show_run, status_painted};
+use crate::terminal::{TextTable, Ui, duration_words, parse_duration, printable, show_run, status_painted};
 
 pub(crate) async fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
@@ -56,7 +56,7 @@ async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Ex
         return Ok(Exit::Completed);
     }
     let page = ui.page;
-    let mut table = Table::new();
+    let mut table = TextTable::new();
     for row in &rows {
         let status = row.status.as_str().replace('_', " ");
         let painted = status_painted(row.status, page);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use escrow_app::timeline::{Case, RunCases, Standing};
+use escrow_app::timeline::{Case, CaseResult, RunCases};
 use escrow_model::{Issue, ReasonCode, RunStatus, rfc3339};
 
 /// How much of the end of each stream a report shows: people read it.
@@ -48,15 +48,15 @@ struct Tally {
 fn check_case(case: &Case, report: &RunCases, text: &mut String, tally: &mut Tally) {
     let mut inside = String::new();
     match &case.standing {
-        Standing::Succeeded => {}
-        Standing::Failed => {
+        CaseResult::Succeeded => {}
+        CaseResult::Failed => {
             tally.failures += 1;
             let first = case.issues.first();
             let message = first.map_or("failed", |issue| issue.message.as_str());
             let rule = first.map_or("failed".into(), |issue| issue.code.text());
             element(&mut inside, "failure", &[("message", message), ("type", &rule)], &issues(&case.issues));
         }
-        Standing::FailedSoftly => {
+        CaseResult::FailedSoftly => {
             tally.skipped += 1;
             let why = case.issues.first().map_or("", |issue| issue.message.as_str());
             element(
@@ -66,18 +66,18 @@ fn check_case(case: &Case, report: &RunCases, text: &mut String, tally: &mut Tal
                 "",
             );
         }
-        Standing::Skipped { reason, detail } => {
+        CaseResult::Skipped { reason, detail } => {
             tally.skipped += 1;
             let reason = reason.as_str();
             let message = if detail.is_empty() { reason.to_owned() } else { format!("{reason}: {detail}") };
             element(&mut inside, "skipped", &[("message", &message)], "");
         }
-        Standing::Open => {
+        CaseResult::Open => {
             tally.skipped += 1;
             element(&mut inside, "skipped", &[("message", "not decided: the run ended or paused first")], "");
         }
     }
-    if matches!(case.standing, Standing::Failed | Standing::FailedSoftly) {
+    if matches!(case.standing, CaseResult::Failed | CaseResult::FailedSoftly) {
         for (name, output) in [("system-out", &case.output), ("system-err", &case.stderr)] {
             if !output.is_empty() {
                 element(&mut inside, name, &[], tail(output));
@@ -146,7 +146,7 @@ fn element(text: &mut String, name: &str, attributes: &[(&str, &str)], content: 
     if content.is_empty() {
         text.push_str("/>\n");
     } else {
-        text.push_str(&format!(">{}</{name}>\n", escape(content, Place::Text)));
+        text.push_str(&format!(">{}</{name}>\n", escape(content, XmlContext::Text)));
     }
 }
 
@@ -165,26 +165,26 @@ fn seconds(ms: u64) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum XmlContext {
     Text,
     Attribute,
 }
 
 fn attribute(text: &str) -> String {
-    escape(text, Place::Attribute)
+    escape(text, XmlContext::Attribute)
 }
 
 /// Characters that XML 1.0 has no way to write become U+FFFD.
-fn escape(text: &str, place: Place) -> String {
+fn escape(text: &str, place: XmlContext) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
-            '"' if place == Place::Attribute => escaped.push_str("&quot;"),
-            '\n' if place == Place::Attribute => escaped.push_str("&#10;"),
-            '\t' if place == Place::Attribute => escaped.push_str("&#9;"),
+            '"' if place == XmlContext::Attribute => escaped.push_str("&quot;"),
+            '\n' if place == XmlContext::Attribute => escaped.push_str("&#10;"),
+            '\t' if place == XmlContext::Attribute => escaped.push_str("&#9;"),
             // A parser would read a bare one as a line break.
             '\r' => escaped.push_str("&#13;"),
             '\n' | '\t' => escaped.push(character),
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn what_xml_cannot_say_is_replaced() {
         assert_eq!(
-            escape("a<b>&\"'\0\u{1b}[31m\u{ffff}é\n", Place::Text),
+            escape("a<b>&\"'\0\u{1b}[31m\u{ffff}é\n", XmlContext::Text),
             "a&lt;b&gt;&amp;\"'\u{fffd}\u{fffd}[31m\u{fffd}é\n"
         );
         assert_eq!(attribute("a\"b\nc\td\re"), "a&quot;b&#10;c&#9;d&#13;e");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use escrow_app::timeline::{RunCases, Standing};
+use escrow_app::timeline::{CaseResult, RunCases};
 use escrow_model::{RunStatus, Severity, rfc3339};
 use escrow_playbook::check_lines;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(super) fn render(report: &RunCases, playbook: &Playbook<'_>) -> String {
         let line = lines.get(&case.check).copied().unwrap_or(1);
         for issue in &case.issues {
             let level = match (&case.standing, issue.severity) {
-                (Standing::FailedSoftly, Severity::Error) => "warning",
+                (CaseResult::FailedSoftly, Severity::Error) => "warning",
                 (_, severity) => level(severity),
             };
             results.push(json!({

@@ -3,7 +3,7 @@
 use escrow_engine::{Account, Evaluation};
 
 use super::paint::Paint;
-use super::table::Table;
+use super::table::TextTable;
 use super::words::{message, printable};
 
 pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
@@ -79,7 +79,7 @@ fn timeline(account: &Account, paint: Paint) -> String {
     if account.timeline.iter().all(|moment| plain(&moment.what)) {
         return String::new();
     }
-    let mut table = Table::new();
+    let mut table = TextTable::new();
     for moment in &account.timeline {
         let entry = format!("  {}", moment.entry);
         table.row(&[(&entry, paint.dim(&entry)), ("", message(&moment.what))]);

@@ -4,7 +4,7 @@ use escrow_model::is_harmless;
 use escrow_model::outcome::{Block, Card, Finding, Mark, Row, Tone};
 
 use super::paint::Paint;
-use super::table::Table;
+use super::table::TextTable;
 use super::words::{count, printable};
 
 /// How wide a card is.
@@ -83,7 +83,7 @@ fn show_mark(mark: &Mark, paint: Paint) -> String {
 }
 
 fn show_rows(rows: &[Row], paint: Paint) -> String {
-    let mut table = Table::new();
+    let mut table = TextTable::new();
     for row in rows.iter().take(ITEMS_MAX) {
         let (label, value) = (format!("  {}", printable(&row.label)), printable(&row.value));
         let painted = tone(&value, row.tone, paint);

@@ -4,7 +4,7 @@ use escrow_engine::{Change, Comparison};
 
 use super::account::show_account;
 use super::paint::Paint;
-use super::table::Table;
+use super::table::TextTable;
 use super::words::count;
 use crate::commands::{Replayed, status_word};
 
@@ -78,7 +78,7 @@ fn header(comparison: &Comparison, paint: Paint) -> String {
 }
 
 fn differences(comparison: &Comparison, paint: Paint) -> String {
-    let mut table = Table::new();
+    let mut table = TextTable::new();
     for difference in &comparison.differences {
         let place = format!("  {}{}", difference.check, difference.scope);
         table.row(&[(&place, paint.bold(&place)), ("", format!("{} → {}", difference.was, difference.now))]);

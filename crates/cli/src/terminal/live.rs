@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use escrow_app::RunView;
 use escrow_app::timeline::{Item, Line, Mark, NestedTimelines, Timeline};
 use escrow_engine::Run;
-use escrow_model::{Entry, ScopePath};
+use escrow_model::{Entry, RunId, ScopePath};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::process::Stream;
 use escrow_runtime::supervisor::{NestedNews, Observer};
@@ -35,6 +35,8 @@ pub(crate) struct LiveView {
     /// The width of each line of the moving part that is on the screen.
     drawn: Vec<usize>,
     header: bool,
+    /// Begins every line, where the lines of several runs mix.
+    label: Option<RunId>,
 }
 
 impl LiveView {
@@ -49,7 +51,15 @@ impl LiveView {
             width: width.unwrap_or(0).min(LABEL_WIDTH_MAX),
             drawn: Vec::new(),
             header: false,
+            label: None,
         }
+    }
+
+    /// For runs that are driven side by side: lines name their run, and nothing is redrawn.
+    pub(crate) fn labelled(ui: &Ui, run: &Run) -> LiveView {
+        let mut ui = ui.clone();
+        ui.redraws = false;
+        LiveView { label: Some(run.options().run.clone()), ..LiveView::new(&ui, run) }
     }
 
     fn paint(&self, line: &Line) -> String {
@@ -89,6 +99,9 @@ impl LiveView {
             text.push_str(&format!("\x1b[{up}A\x1b[J"));
         }
         for line in lines {
+            if let Some(label) = &self.label {
+                text.push_str(&format!("{}  ", self.ui.paint.cyan(label.as_str())));
+            }
             text.push_str(line);
             text.push('\n');
         }
@@ -154,7 +167,11 @@ impl Observer for LiveView {
     fn committed(&mut self, run: &Run, entries: &[Entry]) {
         if self.ui.output() == Output::Jsonl {
             for entry in entries {
-                self.ui.data(&json!({ "entry": entry_document(entry).unwrap_or_default() }));
+                let mut line = json!({ "entry": entry_document(entry).unwrap_or_default() });
+                if let Some(label) = &self.label {
+                    line["run_id"] = json!(label);
+                }
+                self.ui.data(&line);
             }
         }
         if self.ui.is_quiet() {

@@ -5,7 +5,7 @@ use escrow_model::{CheckStatus, Problem, ReasonCode, RunStatus, SkipReason, Wait
 use serde_json::{Map, Value};
 
 use super::paint::Paint;
-use super::table::Table;
+use super::table::TextTable;
 use super::words::{self, count, duration_words};
 
 /// Lines of output that are repeated for a failed check.
@@ -204,7 +204,7 @@ pub(crate) fn show_run(run: &Run, paint: Paint) -> String {
     let mut text = format!("run {}  {}\n", paint.cyan(id), paint.bold(&playbook));
     let ended = run.ended_at().map_or("-".to_owned(), rfc3339);
     text.push_str(&format!("started {}   ended {ended}\n\n", rfc3339(run.started_at())));
-    let mut table = Table::new();
+    let mut table = TextTable::new();
     for check in run.check_reports() {
         let status = check.status;
         let mark = match status {

@@ -2,7 +2,7 @@
 
 /// Rows of cells; the last column is not padded.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     rows: Vec<Vec<Cell>>,
 }
 
@@ -12,9 +12,9 @@ struct Cell {
     width: usize,
 }
 
-impl Table {
-    pub(crate) fn new() -> Table {
-        Table::default()
+impl TextTable {
+    pub(crate) fn new() -> TextTable {
+        TextTable::default()
     }
 
     /// Each cell is its plain text and that text as painted.

@@ -24,7 +24,7 @@ struct Fields {
     _kind: Option<String>,
     summary: Option<String>,
     passed: Option<bool>,
-    verdict: Verdict,
+    verdict: ReviewDecision,
     #[serde(default = "first")]
     round: u32,
     reviewer: Option<String>,
@@ -38,7 +38,7 @@ fn first() -> u32 {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-enum Verdict {
+enum ReviewDecision {
     #[serde(rename = "APPROVE")]
     Approve,
     #[serde(rename = "APPROVE_WITH_SUGGESTIONS")]
@@ -49,20 +49,20 @@ enum Verdict {
     Reject,
 }
 
-impl Verdict {
+impl ReviewDecision {
     fn as_str(self) -> &'static str {
         match self {
-            Verdict::Approve => "APPROVE",
-            Verdict::ApproveWithSuggestions => "APPROVE_WITH_SUGGESTIONS",
-            Verdict::RequestChanges => "REQUEST_CHANGES",
-            Verdict::Reject => "REJECT",
+            ReviewDecision::Approve => "APPROVE",
+            ReviewDecision::ApproveWithSuggestions => "APPROVE_WITH_SUGGESTIONS",
+            ReviewDecision::RequestChanges => "REQUEST_CHANGES",
+            ReviewDecision::Reject => "REJECT",
         }
     }
 
     fn passes(self) -> bool {
         match self {
-            Verdict::Approve | Verdict::ApproveWithSuggestions => true,
-            Verdict::RequestChanges | Verdict::Reject => false,
+            ReviewDecision::Approve | ReviewDecision::ApproveWithSuggestions => true,
+            ReviewDecision::RequestChanges | ReviewDecision::Reject => false,
         }
     }
 }

@@ -58,7 +58,7 @@ impl Dispatch {
         ledger: LedgerPresence,
     ) -> Result<Self, PrepareError> {
         let mut manifest = route(&envelope.request, registry)?.manifest.clone();
-        if ledger == LedgerPresence::Kept {
+        if ledger == LedgerPresence::Present {
             manifest.receipts.receipt_ledger = SupportState::Synthesized;
         }
         let requirements = match rules {
@@ -105,6 +105,6 @@ impl Dispatch {
 /// Whether receipts are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LedgerPresence {
-    Kept,
+    Present,
     Forgotten,
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// `a` is the artifact directory; beside it lies what must not be seen.
-struct Place {
+struct Layout {
     _folder: TempDir,
     /// Where it really is: the directory for temporary files may be a link.
     root: std::path::PathBuf,
@@ -20,8 +20,8 @@ struct Place {
 const SECRET: &str = "what lies outside";
 const INSIDE: &str = "inside";
 
-impl Place {
-    fn new() -> Place {
+impl Layout {
+    fn new() -> Layout {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a/d/e", "outside/deep", "a-sibling"] {
             fs::create_dir_all(folder.path().join(name)).unwrap();
@@ -30,7 +30,7 @@ impl Place {
             fs::write(folder.path().join(name), SECRET).unwrap();
         }
         let root = folder.path().canonicalize().unwrap();
-        Place { _folder: folder, root }
+        Layout { _folder: folder, root }
     }
 
     fn root(&self) -> &Path {
@@ -104,7 +104,7 @@ const WAYS_OUT: &[&str] = &[
 ];
 
 /// How a link is laid so that a path of ours leads over it: makes the layout, and says which path to look at.
-type Lay = fn(&Place, &str) -> Looked;
+type Lay = fn(&Layout, &str) -> Looked;
 
 enum Looked {
     Path(&'static str),
@@ -160,7 +160,7 @@ fn no_link_leads_out_however_it_is_laid_and_spelt() {
     let (mut cases, mut open_doors) = (0, 0);
     for way in WAYS_OUT {
         for (layout, lay) in LAYOUTS {
-            let place = Place::new();
+            let place = Layout::new();
             let root = place.root().display().to_string();
             let target = way.replace("{root}", root.trim_start_matches('/')).replacen("//", "/", 1);
             let absolute = way.starts_with("{root}");
@@ -309,7 +309,7 @@ fn a_path_that_could_lead_elsewhere_is_no_promise() {
 #[test]
 fn an_odd_name_is_looked_for_as_it_is_written_and_as_nothing_else() {
     for name in MERELY_ODD {
-        let place = Place::new();
+        let place = Layout::new();
         let told = format!("{name:?}");
         assert_eq!(place.at(name, &told).files, [], "{told}: nothing is there yet");
         fs::write(place.artifacts().join(name), INSIDE).unwrap();
@@ -326,7 +326,7 @@ fn an_odd_name_is_looked_for_as_it_is_written_and_as_nothing_else() {
 
 #[test]
 fn a_name_in_another_case_or_another_composition_is_another_file() {
-    let place = Place::new();
+    let place = Layout::new();
     for (there, wanted) in [("Review.md", "review.md"), ("REVIEW.MD", "review.md"), ("e\u{301}.md", "é.md")]
     {
         fs::write(place.artifacts().join(there), INSIDE).unwrap();
@@ -339,7 +339,7 @@ fn a_name_in_another_case_or_another_composition_is_another_file() {
 #[test]
 fn a_hard_link_is_a_file_and_freshness_still_knows_it() {
     // Who can link to a file could have copied it; that it is old is told by its change time.
-    let place = Place::new();
+    let place = Layout::new();
     fs::write(place.artifacts().join("old"), INSIDE).unwrap();
     let before = inspect(&place.artifacts(), &[expected("r")], Depth::Identity);
     assert_eq!(before[0].files, []);
@@ -354,7 +354,7 @@ fn expected(path: &str) -> ExpectedArtifact {
 
 #[test]
 fn what_is_fetched_is_beneath_as_well() {
-    let place = Place::new();
+    let place = Layout::new();
     symlink("../outside/secret", place.artifacts().join("r")).unwrap();
     symlink("../outside", place.artifacts().join("l")).unwrap();
     assert!(open_beneath(&place.artifacts(), "r").is_err());
@@ -372,12 +372,12 @@ fn what_is_fetched_is_beneath_as_well() {
 
 #[test]
 fn a_directory_that_became_a_link_is_not_followed() {
-    let itself = Place::new();
+    let itself = Layout::new();
     fs::remove_dir_all(itself.artifacts()).unwrap();
     symlink("outside", itself.artifacts()).unwrap();
     nothing_is_seen_in(&itself.artifacts());
 
-    let above = Place::new();
+    let above = Layout::new();
     fs::create_dir_all(above.root().join("outside/e")).unwrap();
     fs::write(above.root().join("outside/e/secret"), SECRET).unwrap();
     fs::remove_dir_all(above.artifacts().join("d")).unwrap();

@@ -48,11 +48,11 @@ pub(super) async fn follow(
     child: &mut Child,
     tree: &mut Tree,
     has_ended: &Cell<bool>,
-    talk: impl Future<Output = ()>,
+    pipe_io: impl Future<Output = ()>,
 ) -> (End, usize) {
-    let talk = pin!(talk);
-    let mut talk = Talk::new(talk);
-    let stop = talk
+    let pipe_io = pin!(pipe_io);
+    let mut pipe_io = PipeIo::new(pipe_io);
+    let stop = pipe_io
         .during(async {
             tokio::select! {
                 biased;
@@ -74,7 +74,7 @@ pub(super) async fn follow(
     if let (Drain::UntilDeadline, End::Exited(_) | End::Signalled(_) | End::Lost) = (limits.drain, end) {
         tokio::select! {
             biased;
-            () = talk.finish() => {}
+            () = pipe_io.finish() => {}
             () = limits.cancellation.cancelled() => end = End::Cancelled,
             () = limits.deadline() => end = End::TimedOut,
         }
@@ -83,14 +83,14 @@ pub(super) async fn follow(
     let left_by_itself = match end {
         End::TimedOut | End::Cancelled => false,
         End::Exited(_) | End::Signalled(_) | End::Lost => {
-            let quiet = async { tokio::join!(talk.finish(), tree.gone()) };
+            let quiet = async { tokio::join!(pipe_io.finish(), tree.gone()) };
             timeout(LINGER, quiet).await.is_ok()
         }
     };
     let mut unended = 0;
     if !left_by_itself {
-        unended = talk.during(end_everything(child, tree, limits.grace)).await;
-        let _ = timeout(DRAIN, talk.finish()).await;
+        unended = pipe_io.during(end_everything(child, tree, limits.grace)).await;
+        let _ = timeout(DRAIN, pipe_io.finish()).await;
     }
     (end, unended)
 }
@@ -131,15 +131,15 @@ pub(super) async fn end_everything(child: &mut Child, tree: &mut Tree, grace: Du
     if killed.await.is_ok() { 0 } else { tree.count() }
 }
 
-/// The reading and writing beside the waiting: goes on while other things are awaited.
-struct Talk<'a, Work> {
+/// Reads and writes the pipes of a process while other futures are awaited.
+struct PipeIo<'a, Work> {
     work: Pin<&'a mut Work>,
     is_over: bool,
 }
 
-impl<'a, Work: Future<Output = ()>> Talk<'a, Work> {
-    fn new(work: Pin<&'a mut Work>) -> Talk<'a, Work> {
-        Talk { work, is_over: false }
+impl<'a, Work: Future<Output = ()>> PipeIo<'a, Work> {
+    fn new(work: Pin<&'a mut Work>) -> PipeIo<'a, Work> {
+        PipeIo { work, is_over: false }
     }
 
     async fn during<T>(&mut self, other: impl Future<Output = T>) -> T {

@@ -108,19 +108,19 @@ fn say(invocation: &str, said: &Said, connection: &Connection) -> Result<(), Tro
     Ok(())
 }
 
-/// One thing that was said, of whom, and after which entry.
-pub(crate) struct Kept {
+/// A change to an invocation that a person recorded, and the entry that it follows.
+pub(crate) struct RecordedChange {
     pub(crate) invocation: String,
     pub(crate) after: i64,
     pub(crate) said: Said,
 }
 
-/// All of it, in the order in which it was said.
-pub(crate) fn all(connection: &Connection) -> Result<Vec<Kept>, Trouble> {
+/// Every recorded change, oldest first.
+pub(crate) fn all(connection: &Connection) -> Result<Vec<RecordedChange>, Trouble> {
     let mut statement =
         connection.prepare_cached("SELECT invocation, after, said FROM invocations_said ORDER BY number")?;
     let rows = statement.query_map([], |row| {
-        Ok(Kept { invocation: row.get(0)?, after: row.get(1)?, said: from_json(row, 2)? })
+        Ok(RecordedChange { invocation: row.get(0)?, after: row.get(1)?, said: from_json(row, 2)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

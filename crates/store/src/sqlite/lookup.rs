@@ -35,7 +35,7 @@ impl Store {
     }
 
     /// Whether the run with exactly this id exists and has ended.
-    pub fn has_ended(&self, run: &RunId) -> Result<bool, StoreError> {
+    pub(crate) fn has_ended(&self, run: &RunId) -> Result<bool, StoreError> {
         let found =
             self.read(|connection| select(connection, "WHERE id = ?", vec![Value::Text(run.to_string())]))?;
         Ok(found.first().is_some_and(|row| row.status.is_terminal()))

@@ -10,7 +10,7 @@ use crate::sqlite::store::Store;
 
 impl Store {
     /// The bytes of every run's entries.
-    pub fn sizes(&self) -> Result<BTreeMap<RunId, u64>, StoreError> {
+    pub(crate) fn sizes(&self) -> Result<BTreeMap<RunId, u64>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT journals.run, coalesce(sum(length(entries.bytes)), 0)
@@ -23,7 +23,7 @@ impl Store {
     }
 
     /// Gives the space of removed runs back to the disk. It rewrites the file, so no other process may be writing.
-    pub fn compact(&self) -> Result<(), StoreError> {
+    pub(crate) fn compact(&self) -> Result<(), StoreError> {
         let compacted = connect::for_writing(self.path(), self.busy_timeout()).and_then(|connection| {
             connection.execute_batch("VACUUM")?;
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;

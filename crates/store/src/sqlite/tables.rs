@@ -25,7 +25,7 @@ use crate::entry::decode;
 use crate::sqlite::trouble::Trouble;
 
 /// A projection. Changing one means adding a step to the schema, which rebuilds them all.
-pub(crate) struct Table {
+pub(crate) struct Projection {
     pub(crate) name: &'static str,
     /// The table with its indexes.
     pub(crate) create: &'static str,
@@ -34,7 +34,7 @@ pub(crate) struct Table {
 
 /// Every projection. `runs` comes behind those that ask it where the run stood before the entry, and `invocations`
 /// behind it, because it asks where its runs stand now.
-pub(crate) const TABLES: &[Table] = &[
+pub(crate) const TABLES: &[Projection] = &[
     status_transitions::TABLE,
     waits::TABLE,
     warnings::TABLE,

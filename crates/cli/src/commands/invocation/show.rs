@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::arguments::{InvocationShow, Output};
 use crate::commands::history;
 use crate::exit::Exit;
-use crate::terminal::{Paint, Table, Ui, count, printable, status_painted};
+use crate::terminal::{Paint, TextTable, Ui, count, printable, status_painted};
 
 /// Runs and outcomes that are shown, newest first; there may be more.
 const SHOWN_MAX: usize = 100;
@@ -69,7 +69,7 @@ fn page(
         text.push_str(&format!("  {} the worst of its runs is {word}\n", paint.yellow("but")));
     }
     text.push_str(&format!("\n{}\n", count(usize::try_from(row.runs()).unwrap_or(usize::MAX), "run")));
-    let mut table = Table::new();
+    let mut table = TextTable::new();
     for run in runs {
         let status = run.status.as_str().replace('_', " ");
         let inside = if run.depth > 0 { format!("  {}", run.id) } else { run.id.to_string() };
@@ -85,7 +85,7 @@ fn page(
     text.push_str(&table.render());
     if let Some(primary) = primary {
         text.push_str(&format!("\n{}\n", count(outcomes.len(), "outcome")));
-        let mut table = Table::new();
+        let mut table = TextTable::new();
         for one in outcomes {
             let recorded = &one.outcome;
             let mark = if recorded.id == primary.outcome.id { "→" } else { " " };

@@ -100,7 +100,7 @@ fn prepare(
     rules: Rules,
     ledger: Option<&dyn Ledger>,
 ) -> Result<Dispatch, PrepareError> {
-    let presence = if ledger.is_some() { LedgerPresence::Kept } else { LedgerPresence::Forgotten };
+    let presence = if ledger.is_some() { LedgerPresence::Present } else { LedgerPresence::Forgotten };
     Dispatch::prepare(envelope, version, registry, rules, presence)
 }
 

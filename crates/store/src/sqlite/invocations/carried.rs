@@ -12,7 +12,7 @@ use super::{Said, say};
 
 impl Store {
     /// What people said of an invocation, if anything.
-    pub fn invocation_record(&self, id: &str) -> Result<Option<InvocationRecord>, StoreError> {
+    pub(crate) fn invocation_record(&self, id: &str) -> Result<Option<InvocationRecord>, StoreError> {
         self.read(|connection| {
             let said = said_of(id, connection)?;
             Ok((!said.is_empty()).then(|| InvocationRecord { id: id.to_owned(), said }))

@@ -12,9 +12,9 @@ use crate::outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
 use crate::sqlite::store::Store;
 use crate::sqlite::trouble::Trouble;
 
-use super::{Applied, Table, from_json, json, runs};
+use super::{Applied, Projection, from_json, json, runs};
 
-pub(crate) const TABLE: Table = Table {
+pub(crate) const TABLE: Projection = Projection {
     name: "artifacts",
     create: "
 CREATE TABLE artifacts (

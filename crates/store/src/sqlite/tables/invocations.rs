@@ -14,14 +14,14 @@ use crate::invocation::{InvocationReason, StartedInvocation};
 use crate::invocation_record::{Ended, Said};
 
 use super::status_transitions::{self, ESCROW, Transition};
-use super::{Applied, Table, json};
+use super::{Applied, Projection, json};
 
 pub(crate) use query::find;
 #[cfg(test)]
 pub(crate) use standing::DECISIVE;
 use standing::settle;
 
-pub(crate) const TABLE: Table = Table {
+pub(crate) const TABLE: Projection = Projection {
     name: "invocations",
     create: "
 CREATE TABLE invocations (

@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 
 use crate::run::RunRow;
 
-use super::{Applied, Table, from_json, json, optional_word, word};
+use super::{Applied, Projection, from_json, json, optional_word, word};
 
-pub(crate) const TABLE: Table = Table {
+pub(crate) const TABLE: Projection = Projection {
     name: "runs",
     create: "
 CREATE TABLE runs (

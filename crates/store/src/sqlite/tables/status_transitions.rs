@@ -12,9 +12,9 @@ use crate::error::StoreError;
 use crate::sqlite::store::Store;
 use crate::transition::TransitionRow;
 
-use super::{Applied, Table, from_json, json, runs};
+use super::{Applied, Projection, from_json, json, runs};
 
-pub(crate) const TABLE: Table = Table {
+pub(crate) const TABLE: Projection = Projection {
     name: "status_transitions",
     create: "
 CREATE TABLE status_transitions (

@@ -8,9 +8,9 @@ use crate::sqlite::store::Store;
 use crate::wait::WaitRow;
 
 use super::status_transitions::{self, ESCROW, Transition};
-use super::{Applied, Table, from_json, json, word};
+use super::{Applied, Projection, from_json, json, word};
 
-pub(crate) const TABLE: Table = Table {
+pub(crate) const TABLE: Projection = Projection {
     name: "waits",
     create: "
 CREATE TABLE waits (

@@ -3,9 +3,9 @@
 use escrow_model::Event;
 use rusqlite::Connection;
 
-use super::{Applied, Table, json};
+use super::{Applied, Projection, json};
 
-pub(crate) const TABLE: Table = Table {
+pub(crate) const TABLE: Projection = Projection {
     name: "warnings",
     create: "
 CREATE TABLE warnings (

@@ -1,0 +1,114 @@
+//! The words of the field, kept: identifiers that `CONTRIBUTING.md` replaces do not come back.
+//!
+//! Whole identifiers only. The wire's own words (`frame.opened`, `review_verdict`) are promises and contain none.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A private word, and the word that a reader who knows SQLite, tokio, Temporal or nextest expects.
+const REPLACED: &[(&str, &str)] = &[
+    ("Beside", "ReferenceResolver"),
+    ("Errand", "EffectKind"),
+    ("Keeper", "Journal"),
+    ("Kept", "ConfirmedEffect"),
+    ("Letter", "Message"),
+    ("LetterId", "MessageId"),
+    ("LetterOpened", "MessageDelivered"),
+    ("Mail", "Inbox"),
+    ("Screen", "LiveView"),
+    ("Shelf", "Journal, Queries, or the thing's own name"),
+    ("Story", "Timeline"),
+    ("Sweeper", "Checkpointer"),
+    ("Talk", "Ui"),
+    ("Workshop", "EffectRunner"),
+    ("made_for_real", "create_canonical"),
+    ("unopened", "undelivered"),
+];
+
+/// Names that once stood for several things: each may be defined once in the house, so that it says which.
+const ONE_MEANING: &[&str] = &["Failure", "Look", "Place", "Standing", "Table", "Verdict", "World"];
+
+#[test]
+fn replaced_words_do_not_come_back() {
+    let mut found = Vec::new();
+    for path in sources() {
+        for (number, line) in code_lines(&path) {
+            for (word, instead) in REPLACED {
+                if identifiers(&line).any(|identifier| identifier == *word) {
+                    found.push(format!("{}:{number}: `{word}`: write {instead}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "{} private words:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn a_type_name_has_one_meaning_in_the_house() {
+    let mut definitions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for path in sources().into_iter().filter(|path| path.components().any(|part| part.as_os_str() == "src")) {
+        for (number, line) in code_lines(&path) {
+            let words: Vec<&str> = identifiers(&line).collect();
+            for pair in words.windows(2) {
+                let defines = matches!(pair[0], "struct" | "enum" | "trait" | "type");
+                if let Some(name) = ONE_MEANING.iter().find(|name| defines && pair[1] == **name) {
+                    definitions.entry(name).or_default().push(format!("{}:{number}", path.display()));
+                }
+            }
+        }
+    }
+    definitions.retain(|_, places| places.len() > 1);
+    assert!(definitions.is_empty(), "one name for several things: {definitions:#?}");
+}
+
+/// The lines of a file that are code: without comments, and without what stands in one-line strings.
+fn code_lines(path: &Path) -> Vec<(usize, String)> {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut lines = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let mut code = String::new();
+        let mut in_string = false;
+        let mut characters = line.chars().peekable();
+        while let Some(character) = characters.next() {
+            match character {
+                '\\' if in_string => drop(characters.next()),
+                '"' => in_string = !in_string,
+                '/' if !in_string && characters.peek() == Some(&'/') => break,
+                _ if in_string => {}
+                _ => code.push(character),
+            }
+        }
+        lines.push((index + 1, code));
+    }
+    lines
+}
+
+fn identifiers(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|character: char| !character.is_alphanumeric() && character != '_')
+        .filter(|word| !word.is_empty())
+}
+
+/// Every Rust file of the house but this one.
+fn sources() -> Vec<PathBuf> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/");
+    let mut folders = vec![crates.to_path_buf()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder of the house can be read") {
+            let path = entry.expect("an entry can be read").path();
+            if path.is_dir() {
+                if path.file_name().is_some_and(|name| name != "target") {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs")
+                && !path.ends_with("tests/words.rs")
+            {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    assert!(files.len() > 300, "the house has more files than {}", files.len());
+    files
+}
