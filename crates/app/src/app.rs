@@ -28,7 +28,7 @@ pub struct App {
 pub struct Caller {
     /// The program, as messages to runs name their sender.
     pub program: &'static str,
-    /// The person, recorded with each action whose request names nobody else.
+    /// The person who acts. Recorded with each action, unless its request names another.
     pub person: Option<String>,
 }
 

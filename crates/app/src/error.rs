@@ -23,7 +23,7 @@ pub enum Class {
     World,
     /// A person: denied, blocked, or held by another process.
     Person,
-    /// Nobody: the caller stopped the work.
+    /// The caller stopped the work; there is nothing to repair.
     Stopped,
     /// The developers of Escrow.
     Bug,

@@ -41,7 +41,7 @@ fn an_approval_drives_a_run_that_waits_and_a_second_one_is_refused() {
     let wait = site.await_wait();
     match approve(&site, &wait.id, Then::Drive).expect("it is driven") {
         Delivered::Rested(run) => assert_eq!(run.status(), RunStatus::Completed),
-        Delivered::Recorded { run, .. } => panic!("nobody drives {run}"),
+        Delivered::Recorded { run, .. } => panic!("no process drives {run}, so the reply must drive it"),
     }
     assert!(site.has("deployed"));
     let again = approve(&site, &wait.id, Then::Drive).expect_err("once is enough");

@@ -1,4 +1,4 @@
-//! The words of the field, kept: identifiers that `CONTRIBUTING.md` replaces do not come back.
+//! Fails on identifiers that were replaced by words of the field.
 //!
 //! Whole identifiers only. The wire's own words (`frame.opened`, `review_verdict`) are promises and contain none.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A private word, and the word that a reader who knows SQLite, tokio, Temporal or nextest expects.
+/// An identifier that was replaced, and what to write instead.
 const REPLACED: &[(&str, &str)] = &[
     ("Beside", "ReferenceResolver"),
     ("Errand", "EffectKind"),

@@ -54,8 +54,10 @@ impl Deciding<'_> {
             }
             WaitKind::Input => {
                 let attempt = self.last_attempt(&wait.location);
-                let fault =
-                    ProviderFault::logical(FaultCode::Denied, "a person denied it, or nobody answered");
+                let fault = ProviderFault::logical(
+                    FaultCode::Denied,
+                    "a person denied it, or the time to answer ran out",
+                );
                 self.take_answer(&attempt, Answer::fault(fault));
             }
         }
@@ -156,7 +158,7 @@ impl Deciding<'_> {
         match (wait.kind, default) {
             (WaitKind::Input, Some(text)) => self.answer_question(&id, &text, None),
             (WaitKind::Input | WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested, _) => {
-                let message = Message::Deny { id, by: None, note: Some("nobody answered in time".into()) };
+                let message = Message::Deny { id, by: None, note: Some("the time to answer ran out".into()) };
                 self.deliver_message(message);
             }
         }
@@ -283,7 +285,7 @@ impl Run {
                     None => Some(format!("the effect of `{check}{scope}` is not unknown")),
                     // It was answered before, or the run is stopping and does not wait for the answer.
                     Some(Phase::Due | Phase::Settled { .. }) => {
-                        Some(format!("nobody is asked about the effect of `{check}{scope}` any more"))
+                        Some(format!("the effect of `{check}{scope}` is no longer in question"))
                     }
                     Some(_) => None,
                 }

@@ -87,7 +87,7 @@ pub struct Played {
     pub journal: Vec<Entry>,
     /// After each of them the play can be broken off.
     pub commits: Vec<Commit>,
-    /// Why it cannot be relied on: an attempt that the script has no answer for, a message that nobody waited for.
+    /// Why the result does not count: the script has no answer for an attempt, or a message matched no wait.
     pub problems: Vec<String>,
 }
 

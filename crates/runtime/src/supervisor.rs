@@ -52,7 +52,7 @@ pub struct Surroundings {
     pub grace: Duration,
 }
 
-/// Follows a run. Everything it is told of is committed.
+/// Observes a run. It is called only with committed entries.
 pub trait Observer {
     fn committed(&mut self, run: &Run, entries: &[Entry]);
 

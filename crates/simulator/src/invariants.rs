@@ -116,7 +116,7 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
         match &entry.event {
             Event::AttemptStarted { .. } => {
                 if unknown.contains_key(&location) || cut_off.contains(&location) {
-                    return Err(format!("{location} is tried again though nobody knows what it did"));
+                    return Err(format!("{location} is attempted again although its effect is unknown"));
                 }
                 if kept.contains(&location) {
                     return Err(format!("{location} was confirmed, and is done again with what failed"));
