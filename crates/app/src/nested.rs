@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use escrow_engine::Run;
+use escrow_engine::{NestedLease, Run};
 use escrow_model::{
     Answer, Ending, Entry, FaultClass, FaultCode, InputKind, Message, Plan, ProviderFault, Reason,
     ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
@@ -55,8 +55,8 @@ impl Host for NestedRuns {
         Box::pin(async move {
             match nesting.drive_to_rest().await {
                 Ok(Rested::At(run)) => outcome_of(&run),
-                Ok(Rested::Elsewhere(child)) => {
-                    NestOutcome::Waits { child, reason: driven_by_another_process() }
+                Ok(Rested::Elsewhere { child, reason }) => {
+                    NestOutcome::Waits { child, reason, lease: NestedLease::HeldElsewhere }
                 }
                 Err(NestError::Fault(fault)) => NestOutcome::Answered(Box::new(Answer::fault(fault))),
                 Err(NestError::Drive(error)) => NestOutcome::Broken(error),
@@ -68,8 +68,11 @@ impl Host for NestedRuns {
 /// Where the drive of a nested run ended.
 enum Rested {
     At(Box<Run>),
-    /// Another process has taken the run over, and drives it.
-    Elsewhere(RunId),
+    /// Another process drives the run.
+    Elsewhere {
+        child: RunId,
+        reason: Reason,
+    },
 }
 
 /// Why a nested run gives no result.
@@ -101,10 +104,12 @@ struct Taken {
     beginning: Beginning,
 }
 
-/// A nested run: to be driven, or already as far as this process can bring it.
+/// A nested run, before this process drives it.
 enum Found {
     Taken(Box<Taken>),
-    Resting(Box<Run>),
+    Ended(Box<Run>),
+    /// Another process drives the run.
+    Held(Box<Run>),
 }
 
 struct Nesting {
@@ -116,7 +121,8 @@ impl Nesting {
     async fn drive_to_rest(self) -> Result<Rested, NestError> {
         let Taken { run, lease, secrets, beginning } = match self.take().await? {
             Found::Taken(taken) => *taken,
-            Found::Resting(run) => return Ok(Rested::At(run)),
+            Found::Ended(run) => return Ok(Rested::At(run)),
+            Found::Held(run) => return Ok(elsewhere(&run)),
         };
         let child = run.options().run.clone();
         let NestedRuns { journal, world, .. } = self.runs.clone();
@@ -143,7 +149,9 @@ impl Nesting {
         // Boxed: the future of a drive contains those of its nested runs.
         match Box::pin(drive.to_rest(beginning)).await {
             Ok(run) => Ok(Rested::At(Box::new(run))),
-            Err(DriveError::Fenced(id)) if id == child => Ok(Rested::Elsewhere(id)),
+            Err(DriveError::Fenced(id)) if id == child => {
+                Ok(Rested::Elsewhere { child, reason: driven_by_another_process() })
+            }
             Err(error) => Err(NestError::Drive(error)),
         }
     }
@@ -153,7 +161,7 @@ impl Nesting {
         let (id, known) = self.find().await?;
         match known {
             Some(run) if self.is_to_be_reopened(&run) => self.reopen(&id, run).await,
-            Some(run) if run.status().is_terminal() => Ok(Found::Resting(Box::new(run))),
+            Some(run) if run.status().is_terminal() => Ok(Found::Ended(Box::new(run))),
             Some(run) => self.resume(&id, run).await,
             None if self.request.cancellation.is_cancelled() => {
                 let message = "the run ended before the nested one began";
@@ -164,7 +172,7 @@ impl Nesting {
     }
 
     async fn reopen(&self, id: &RunId, run: Run) -> Result<Found, NestError> {
-        let Some(lease) = self.acquire(id).await? else { return Ok(Found::Resting(Box::new(run))) };
+        let Some(lease) = self.acquire(id).await? else { return Ok(Found::Held(Box::new(run))) };
         // Another process may have reopened it before this one held it.
         let mut run = self.known(id).await?.unwrap_or(run);
         match run.retry_failed(self.runs.world.now_ms(), None) {
@@ -176,7 +184,7 @@ impl Nesting {
             // What a person denied stays denied.
             Err(_) => {
                 self.runs.journal.release(&lease).await?;
-                Ok(Found::Resting(Box::new(run)))
+                Ok(Found::Ended(Box::new(run)))
             }
         }
     }
@@ -188,7 +196,7 @@ impl Nesting {
             self.runs.journal.send(id, &message, self.request.parent.run.as_str()).await?;
         }
         // Another process drives it, perhaps after an approval: for this one it waits.
-        let Some(lease) = self.acquire(id).await? else { return Ok(Found::Resting(Box::new(run))) };
+        let Some(lease) = self.acquire(id).await? else { return Ok(Found::Held(Box::new(run))) };
         let secrets = self.secrets_or_release(run.plan_of(), &lease).await?;
         Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning: Beginning::Resumed })))
     }
@@ -347,7 +355,7 @@ fn outcome_of(run: &Run) -> NestOutcome {
     let reason = run.reason().cloned().unwrap_or_else(driven_by_another_process);
     let status = run.status();
     if !status.is_terminal() {
-        return NestOutcome::Waits { child: run.options().run.clone(), reason };
+        return NestOutcome::Waits { child: run.options().run.clone(), reason, lease: NestedLease::Free };
     }
     let outputs: Map<String, Value> = run
         .check_reports()
@@ -374,6 +382,11 @@ fn outcome_of(run: &Run) -> NestOutcome {
         });
     }
     NestOutcome::Answered(Box::new(answer))
+}
+
+fn elsewhere(run: &Run) -> Rested {
+    let reason = run.reason().cloned().unwrap_or_else(driven_by_another_process);
+    Rested::Elsewhere { child: run.options().run.clone(), reason }
 }
 
 fn driven_by_another_process() -> Reason {

@@ -53,4 +53,4 @@ pub use pure::PROVIDERS;
 pub use redecide::{Change, Comparison, Difference, Redecided, RunSummary, Unknown, compare, redecide};
 pub use report::{CheckReport, ItemReport};
 pub use retry_failed::CannotRetry;
-pub use run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
+pub use run::{Effect, Input, NestedLease, OpenWait, ReplayError, Run, Turn};

@@ -204,7 +204,7 @@ impl Deciding<'_> {
 
     /// Issues a nested run again: it may have ended meanwhile. If this run is stopping, the nested one is ended too,
     /// because nothing else would ever end it.
-    fn call_nested(&mut self, attempt: AttemptKey, request: Arc<Request>) {
+    pub(crate) fn call_nested(&mut self, attempt: AttemptKey, request: Arc<Request>) {
         self.ask_for(Effect::Perform { attempt: attempt.clone(), request });
         if self.state.stopping.is_some() {
             self.ask_for(Effect::Stop { attempt });

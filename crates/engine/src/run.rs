@@ -37,6 +37,15 @@ impl PartialEq for Run {
     }
 }
 
+/// Whether a nested run that waits can be driven from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NestedLease {
+    /// The nested run waits for a person, and no process drives it.
+    Free,
+    /// Another process drives the nested run and reads its inbox.
+    HeldElsewhere,
+}
+
 /// What can happen to a run.
 #[derive(Clone, Debug)]
 pub enum Input {
@@ -50,6 +59,7 @@ pub enum Input {
         attempt: AttemptKey,
         child: RunId,
         reason: Reason,
+        lease: NestedLease,
     },
     /// The command of `reconcile` has answered.
     Reconciled {
@@ -183,8 +193,8 @@ impl Run {
         }
         match input {
             Input::Answered { attempt, answer } => deciding.take_answer(&attempt, answer),
-            Input::NestedWaits { attempt, child, reason } => {
-                deciding.wait_with_nested(&attempt, &child, &reason);
+            Input::NestedWaits { attempt, child, reason, lease } => {
+                deciding.wait_with_nested(&attempt, &child, &reason, lease);
             }
             Input::Reconciled { attempt, answer } => deciding.take_finding(&attempt, answer),
             Input::Seen(seen) => deciding.take_run_inspection(&seen),

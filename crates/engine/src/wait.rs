@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::request::digest_of;
-use crate::run::Run;
+use crate::run::{NestedLease, Run};
 use crate::turn::Deciding;
 
 /// How long an approval may be awaited.
@@ -59,7 +59,13 @@ impl Deciding<'_> {
     }
 
     /// A nested run waits, so the check waits for it. Repeated, it changes nothing.
-    pub(crate) fn wait_with_nested(&mut self, attempt: &AttemptKey, child: &RunId, reason: &Reason) {
+    pub(crate) fn wait_with_nested(
+        &mut self,
+        attempt: &AttemptKey,
+        child: &RunId,
+        reason: &Reason,
+        lease: NestedLease,
+    ) {
         let AttemptKey { check, scope, number } = attempt;
         let location = attempt.location();
         let current = self.state.checks[check.place()].attempts.get(scope);
@@ -69,8 +75,16 @@ impl Deciding<'_> {
             return;
         }
         if self.state.stopping.is_some() {
-            // Another process holds the nested run and will end it. This run does not wait for that.
-            self.wind_up(&location);
+            match lease {
+                // Its holder has the cancellation in its inbox and will end it. This run does not wait for that.
+                NestedLease::HeldElsewhere => self.wind_up(&location),
+                // It came to rest just before this run began to stop, so nothing has told it to end.
+                NestedLease::Free => {
+                    let request = self.cell(*check, scope).and_then(|cell| cell.phase.request()).cloned();
+                    let request = request.expect("a check that runs or waits keeps its request");
+                    self.call_nested(attempt.clone(), request);
+                }
+            }
             return;
         }
         if !running {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use escrow_engine::NestedLease;
 use escrow_model::{
     Answer, FaultCode, Home, KeyKind, KeySpec, Millis, Mutates, ProviderFault, ProviderSpec, Reason, Request,
     RunId, RunOptions, ScopePath,
@@ -67,6 +68,7 @@ pub enum NestOutcome {
     Waits {
         child: RunId,
         reason: Reason,
+        lease: NestedLease,
     },
     /// This process cannot drive the nested run any further, for example because its disk is full. That says nothing
     /// about the nested run, so it is no answer: the drive of the parent ends as well, and a later one resumes both.

@@ -1,6 +1,6 @@
 //! What a route or a new driver finds of fan-outs and nested runs.
 
-use escrow_engine::{AttemptKey, Input};
+use escrow_engine::{AttemptKey, Input, NestedLease};
 use escrow_model::{Message, Reason, ReasonCode, RunId, ScopePath};
 use escrow_testkit::{Options, Script, Stage, Step, document, plan, tells};
 
@@ -44,7 +44,7 @@ fn nested() -> Stage<Script> {
         Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
     let child = RunId::new(1, 2);
     let attempt = AttemptKey { check, scope: ScopePath::root(), number: 1 };
-    stage.input(Input::NestedWaits { attempt, child, reason });
+    stage.input(Input::NestedWaits { attempt, child, reason, lease: NestedLease::Free });
     stage
 }
 
@@ -88,7 +88,28 @@ fn a_nested_run_that_another_process_holds_is_not_waited_for() {
     let reason =
         Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
     let attempt = AttemptKey { check, scope: ScopePath::root(), number: 1 };
-    stage.input(Input::NestedWaits { attempt, child: RunId::new(1, 2), reason });
+    stage.input(Input::NestedWaits {
+        attempt,
+        child: RunId::new(1, 2),
+        reason,
+        lease: NestedLease::HeldElsewhere,
+    });
+    assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
+}
+
+/// Its last word was sent before it could know that the run around it had begun to stop.
+#[test]
+fn a_nested_run_that_came_to_rest_as_its_parent_began_to_stop_is_ended_too() {
+    let mut stage = nested();
+    let check = stage.drive.run.plan_of().find("sub").expect("it is in the plan");
+    stage.message(Message::Cancel { by: None, system: false });
+    let reason =
+        Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
+    let attempt = AttemptKey { check, scope: ScopePath::root(), number: 1 };
+    let (child, lease) = (RunId::new(1, 2), NestedLease::Free);
+    stage.input(Input::NestedWaits { attempt, child, reason, lease });
+    assert!(!stage.drive.run.status().is_terminal(), "the nested run is told to end first");
+    stage.play(&[]);
     assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::CancelledUser));
 }
 
@@ -105,6 +126,6 @@ fn a_retry_behind_an_item_that_waits_for_its_nested_run_lets_the_run_wait() {
     let reason =
         Reason { code: ReasonCode::WaitingApproval, summary: "it waits".into(), evidence: Vec::new() };
     let attempt = AttemptKey { check, scope: ScopePath::new(vec![1]), number: 1 };
-    stage.input(Input::NestedWaits { attempt, child: RunId::new(1, 2), reason });
+    stage.input(Input::NestedWaits { attempt, child: RunId::new(1, 2), reason, lease: NestedLease::Free });
     assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::WaitingApproval));
 }

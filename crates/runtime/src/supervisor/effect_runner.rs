@@ -161,7 +161,9 @@ impl EffectRunner {
             let input = if let Some(nesting) = nesting {
                 match nesting.await {
                     NestOutcome::Answered(answer) => Input::Answered { attempt, answer: *answer },
-                    NestOutcome::Waits { child, reason } => Input::NestedWaits { attempt, child, reason },
+                    NestOutcome::Waits { child, reason, lease } => {
+                        Input::NestedWaits { attempt, child, reason, lease }
+                    }
                     NestOutcome::Broken(error) => {
                         tasks.borrow_mut().remove(&done);
                         drop(reports.send(Report::Broken(error)));
