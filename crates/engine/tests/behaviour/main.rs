@@ -16,6 +16,7 @@ mod gates;
 mod guide;
 mod held;
 mod history;
+mod holes;
 mod loops;
 mod memory;
 mod names;
