@@ -56,7 +56,7 @@ impl Run {
             let item = scope.child(index);
             match self.node(check, &item)? {
                 Node::Leaf(cell) => self.missing_cell(check, &item, cell).map(|missing| (item, missing)),
-                Node::SkippedGroup(reason) => is_wanted(*reason).then(|| (item, Missing::Skipped(*reason))),
+                Node::SkippedGroup(reason) => is_wanted(*reason).then_some((item, Missing::Skipped(*reason))),
                 Node::Group(_) => self.missing_below(check, &item),
                 Node::Unexpanded(_) => None,
             }
