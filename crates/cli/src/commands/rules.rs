@@ -39,7 +39,7 @@ fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Error> {
             Err(why) => desk.refuse(items.number, &why),
         };
         if !goes_on {
-            return Ok(desk.exit()); // nobody reads any more
+            return Ok(desk.exit()); // the reader has closed the pipe
         }
     }
     if items.number == 0 {
@@ -139,7 +139,7 @@ impl<'a> Desk<'a> {
         Desk { rules, ui, output, first: None, items: 0, failed: 0, bad: 0 }
     }
 
-    /// False when nobody reads the answers any more.
+    /// False when the reader has closed the pipe.
     fn judge(&mut self, number: u64, item: &Value) -> bool {
         let broken = self.rules.judge(item);
         self.failed += u64::from(!broken.is_empty());
