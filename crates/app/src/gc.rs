@@ -1,15 +1,16 @@
 //! Removes whole runs that have ended, by age, number and size.
 //!
 //! **Invariant:** runs that stay can be verified as before, because every run has its own chain. A run that is not at
-//! its end, and a nested run that an open run may still ask for, always stay.
+//! its end, a nested run that an open run may still ask for, and a run whose effects the ledger needs, always stay.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use escrow_model::{Millis, RunId};
+use escrow_model::{EffectState, Millis, RunId};
 use escrow_runtime::holder::{liveness, this_process};
-use escrow_store::{LeaseError, Queries, RunFilter, RunRow, StoreError};
+use escrow_store::{EffectFilter, EffectRow, LeaseError, Queries, RunFilter, RunRow, StoreError};
 
 use crate::app::App;
 use crate::error::Error;
@@ -115,6 +116,13 @@ async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<Size
         .map(|row| row.started_at)
         .min()
         .unwrap_or(u64::MAX);
+    // An effect that another run may still ask about stays, with the run that knows it.
+    let effects = queries.effects(&EffectFilter::default()).await?;
+    let is_asked_about = |effect: &&EffectRow| {
+        effect.generation.is_none() && matches!(effect.state, EffectState::Confirmed | EffectState::Unknown)
+    };
+    let in_ledger: BTreeSet<RunId> =
+        effects.iter().filter(is_asked_about).map(|one| one.run.clone()).collect();
     let size = |row: &RunRow| {
         let journal = journals.get(&row.id).copied().unwrap_or(0);
         journal + directory_size(&state.artifacts(&row.id)) + directory_size(&state.spool(&row.id))
@@ -125,7 +133,8 @@ async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<Size
             bytes: size(&row),
             ended_at: row
                 .ended_at
-                .filter(|_| row.status.is_terminal() && (row.depth == 0 || row.started_at < open_since)),
+                .filter(|_| row.status.is_terminal() && (row.depth == 0 || row.started_at < open_since))
+                .filter(|_| !in_ledger.contains(&row.id)),
             playbook: row.playbook,
             id: row.id,
         })

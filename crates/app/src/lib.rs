@@ -26,6 +26,7 @@ pub mod artifacts;
 pub mod attention;
 pub mod documents;
 pub mod driver;
+pub mod effects;
 pub mod gc;
 pub mod init;
 pub mod inputs;

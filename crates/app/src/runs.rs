@@ -11,7 +11,7 @@ mod wait;
 use escrow_engine::Run;
 use escrow_model::{Entry, RunStatus};
 use escrow_runtime::holder::liveness;
-use escrow_store::{Liveness, Queries, RunRow, Verification};
+use escrow_store::{Queries, RunRow, Verification};
 
 pub use abandoned::{Resumed, abandoned, resume_all};
 pub use cancel::{Cancelled, cancel};
@@ -20,14 +20,15 @@ pub use resume::{resume, retry_failed};
 pub use start::{EventSource, GivenInputs, Order, start, unheard_event};
 pub use wait::wait;
 
-pub(crate) use resume::{HELD, Purpose, drive_upward, not_resumable};
+pub(crate) use resume::{HELD, Purpose, drive_upward, not_resumable, take_over};
 
 use crate::app::App;
 use crate::error::Error;
 
-/// Whether a live process drives the run.
+/// Whether a process drives the run. One on another machine does until its lease has lapsed.
 pub async fn is_driven(queries: &dyn Queries, row: &RunRow) -> Result<bool, Error> {
-    Ok(queries.holder(&row.id).await?.is_some_and(|holder| liveness(&holder) != Liveness::Dead))
+    let lease = queries.lease_state(&row.id).await?;
+    Ok(lease.is_some_and(|lease| lease.standing(liveness).is_some()))
 }
 
 /// The whole journal of a run.

@@ -6,6 +6,7 @@ mod attention;
 mod cancel;
 mod check;
 mod completions;
+mod effects;
 mod eval;
 mod explain;
 mod export;
@@ -53,6 +54,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
         Command::Cancel(cancel) => block_on(cancel::cancel(&cancel, shared, ui)),
         Command::Resume(resume) => block_on(resume::resume(&resume, shared, ui)),
         Command::Outcomes(outcomes) => block_on(outcomes::outcomes(outcomes, shared, ui)),
+        Command::Effects(effects) => block_on(effects::effects(effects, shared, ui)),
         Command::Rules(rules) => rules::rules(&rules, ui),
         Command::Approvals => block_on(messages::approvals(shared, ui)),
         Command::Approve(approve) => block_on(messages::approve(&approve, shared, ui)),

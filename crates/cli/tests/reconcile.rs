@@ -26,6 +26,7 @@ checks:
       exec: echo look {{{{ inputs.ticket }}}} >> looks; grep -q $ESCROW_IDEMPOTENCY_KEY ledger
       done: result.exitCode === 0
       retry: result.exitCode === 1 || result.exitCode === 2
+      output: '"posted"'
       timeout: 20s
   tell: {{type: command, depends_on: post, exec: echo told >> trace}}
 "#

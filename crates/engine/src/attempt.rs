@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, AssumeMode, CheckIndex, Criticality, Ending, Event, FaultClass, Issue, IssueCode, Request,
-    RoutingBlock, ScopePath, SkipReason, Verdict,
+    Answer, AssumeMode, CheckIndex, Criticality, EffectIntent, Ending, Event, FaultClass, Issue, IssueCode,
+    Request, RoutingBlock, ScopePath, SkipReason, Verdict,
 };
 
 use crate::location::{AttemptKey, Location};
@@ -25,8 +25,8 @@ impl Deciding<'_> {
         if self.is_assumption_broken(location) {
             return;
         }
-        let request = match self.render(*check, scope) {
-            Ok(request) => request,
+        let (request, mut effect) = match self.render(*check, scope) {
+            Ok(rendered) => rendered,
             Err(message) => {
                 let issue = Issue::error(IssueCode::TemplateError, message);
                 self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
@@ -47,6 +47,11 @@ impl Deciding<'_> {
             self.find_out_about_item(location);
             return;
         }
+        if let Some(intent) = &mut effect
+            && !self.is_admitted(location, intent)
+        {
+            return;
+        }
         if spec.requires_approval {
             let digest = digest_of(&request);
             let approved = self.cell(*check, scope).and_then(|cell| cell.approved.clone());
@@ -55,7 +60,11 @@ impl Deciding<'_> {
                 return;
             }
         }
-        self.begin_attempt(location, request);
+        // Right before the attempt, after a backoff and an approval: the answer must not be older than they are.
+        if self.must_find_out(location) {
+            return;
+        }
+        self.begin_attempt(location, request, effect);
     }
 
     fn is_assumption_broken(&mut self, location: &Location) -> bool {
@@ -88,7 +97,7 @@ impl Deciding<'_> {
         false
     }
 
-    fn begin_attempt(&mut self, location: &Location, request: Request) {
+    fn begin_attempt(&mut self, location: &Location, request: Request, effect: Option<EffectIntent>) {
         let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
@@ -99,6 +108,7 @@ impl Deciding<'_> {
             attempt: attempt.number,
             external: spec.criticality == Criticality::External,
             request: Arc::new(request),
+            effect: effect.map(Box::new),
         });
         if let Some((answer, memory)) = pure::answer(self, *check, scope) {
             for change in memory {
@@ -141,7 +151,9 @@ impl Deciding<'_> {
         });
         let location = attempt.location();
         if unknown {
-            self.find_out(&location, *number);
+            if !self.schedule_look(&location) {
+                self.find_out(&location, *number);
+            }
             if self.state.stopping.is_some() {
                 self.wind_up(&location);
             }

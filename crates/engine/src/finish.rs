@@ -75,7 +75,11 @@ impl Deciding<'_> {
         };
         let evidence_id = if wait.kind == WaitKind::UnknownEffect { name.clone() } else { id.clone() };
         let summary = format!("`{name}` waits for a person: {}", wait.prompt);
-        let evidence = vec![Evidence { kind: kind.into(), id: evidence_id, label: wait.prompt.clone() }];
+        let mut evidence = vec![Evidence { kind: kind.into(), id: evidence_id, label: wait.prompt.clone() }];
+        if let Some(effect) = self.effect_elsewhere(&wait.location) {
+            let label = format!("the effect is {} there", effect.state.as_str());
+            evidence.push(Evidence { kind: "run".into(), id: effect.run.to_string(), label });
+        }
         let reason = Reason { code, summary, evidence };
         if self.state.reason.as_ref() != Some(&reason) {
             self.record(Event::RunWaiting { reason });
@@ -206,7 +210,7 @@ impl Run {
             }
         }
         let started = self.state.stopping.is_none();
-        if started && self.state.checks.iter().all(|check| check.runs == 0) {
+        if started && self.has_run_nothing() {
             warnings.push(Warning {
                 code: "nothing_ran".into(),
                 message: "no check ran, so nothing was delivered".into(),
@@ -220,6 +224,11 @@ impl Run {
     fn undecided(&self, check: CheckIndex) -> Option<&Issue> {
         let raised = self.state.issues.iter().filter(|(at, _)| at.check == check);
         raised.map(|(_, issue)| issue).find(|issue| issue.code == IssueCode::ExpressionError)
+    }
+
+    /// An effect that was confirmed before counts as having run.
+    fn has_run_nothing(&self) -> bool {
+        self.state.checks.iter().all(|check| check.runs == 0 && check.reused == 0)
     }
 
     /// An `info` check that may fail leaves a warning.
@@ -269,7 +278,7 @@ impl Run {
                 evidence: self.missing_artifacts(),
             };
         }
-        let nothing_ran = self.state.checks.iter().all(|check| check.runs == 0);
+        let nothing_ran = self.has_run_nothing();
         let (code, summary) = match self.state.warnings.as_slice() {
             _ if nothing_ran => (ReasonCode::CompletedNothingRan, "no check ran".to_owned()),
             [] => (ReasonCode::CompletedOk, "every contract was met".to_owned()),

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, Assumption, CheckIndex, Criticality, Event, FaultCode, Issue, IssueCode, Message, ProviderFault,
-    ProviderName, Request, ScopePath, Verdict, WaitKind,
+    ProviderName, Request, ScopePath, WaitKind,
 };
 use serde_json::{Value, json};
 
 use crate::apply_error::PhaseName;
+use crate::effect::Standing;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::run::{Effect, Input, Run};
@@ -24,6 +25,12 @@ impl Deciding<'_> {
             Message::Assume { check, scope, .. } if opened => self.reconciling_at(check, scope),
             _ => None,
         };
+        let before = match &message {
+            Message::Assume { check, scope, .. } => {
+                self.graph.find(check).and_then(|check| self.standing_of_cell(check, scope))
+            }
+            _ => None,
+        };
         self.record(Event::MessageDelivered { message: message.clone(), refused });
         if !opened {
             return;
@@ -37,9 +44,9 @@ impl Deciding<'_> {
             Message::Deny { id, .. } => self.deny(&id),
             Message::Cancel { .. } => self.stop_running(),
             Message::Answer { id, text, by } => self.answer_question(&id, &text, by.as_deref()),
-            Message::Assume { check, scope, assumption, by } => {
+            Message::Assume { check, scope, assumption, by, .. } => {
                 let Some(index) = self.graph.find(&check) else { return };
-                self.assume(&Location::new(index, scope), assumption, by.as_deref());
+                self.assume(&Location::new(index, scope), assumption, by.as_deref(), before);
             }
         }
     }
@@ -72,24 +79,22 @@ impl Deciding<'_> {
         self.take_answer(&attempt, answer);
     }
 
-    fn assume(&mut self, location: &Location, assumption: Assumption, by: Option<&str>) {
-        let attempt = self.last_attempt(location).number;
-        let judgement = |verdict: Verdict, issues: Vec<Issue>| Judgement {
-            attempt,
-            verdict,
-            issues,
-            fault: None,
-            violation: false,
-            outcome: None,
-        };
+    fn assume(
+        &mut self,
+        location: &Location,
+        assumption: Assumption,
+        by: Option<&str>,
+        before: Option<Standing>,
+    ) {
         match assumption {
             Assumption::Retry => {}
-            Assumption::Done => self.judge_as(location, judgement(Verdict::Succeeded, Vec::new())),
+            Assumption::Done => self.judge_found(location, before),
             Assumption::Failed => {
                 let who = by.unwrap_or("a person");
                 let message = format!("{who} says that it did not happen");
                 let issue = Issue::error(IssueCode::EffectAssumedFailed, message);
-                self.judge_as(location, judgement(Verdict::Failed, vec![issue]));
+                let attempt = self.last_attempt(location).number;
+                self.judge_as(location, Judgement::of_absent_effect(attempt, issue));
             }
         }
     }
@@ -199,6 +204,12 @@ impl Deciding<'_> {
         for attempt in self.inspecting() {
             self.inspect_for(&attempt);
         }
+        for location in self.consulting() {
+            self.issue_consultation(&location);
+        }
+        if self.state.stopping.is_none() {
+            self.ask_ledger_again();
+        }
         self.put_everything_on_the_agenda();
     }
 
@@ -231,6 +242,19 @@ impl Run {
             }
         }
         running
+    }
+
+    /// Checks whose effects are being looked up in the ledger.
+    fn consulting(&self) -> Vec<Location> {
+        let mut consulting = Vec::new();
+        for (position, check) in self.state.checks.iter().enumerate() {
+            for (scope, node) in check.nodes.iter() {
+                if node.cell().is_some_and(|cell| matches!(cell.phase, Phase::Consulting { .. })) {
+                    consulting.push(Location::new(CheckIndex::at(position), scope.clone()));
+                }
+            }
+        }
+        consulting
     }
 
     fn reconciling_at(&self, check: &str, scope: &ScopePath) -> Option<AttemptKey> {
@@ -286,6 +310,9 @@ impl Run {
                     // It was answered before, or the run is stopping and does not wait for the answer.
                     Some(Phase::Due | Phase::Settled { .. }) => {
                         Some(format!("the effect of `{check}{scope}` is no longer in question"))
+                    }
+                    Some(Phase::RetryWait { .. }) => {
+                        Some(format!("`reconcile` looks for the effect of `{check}{scope}` first"))
                     }
                     Some(_) => None,
                 }

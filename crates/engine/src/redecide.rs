@@ -231,6 +231,14 @@ impl Driver {
                         }
                     }
                 }
+                Effect::Consult { check, scope, key, .. } => {
+                    let name = &self.run.state.plan.check(check).name;
+                    let recorded = self.record.ledger.get_mut(&ScopedCheck::new(name, &scope));
+                    let (effect, entry) =
+                        recorded.and_then(VecDeque::pop_front).unwrap_or((None, usize::MAX));
+                    let input = Input::LedgerAnswered { check, scope, key, effect };
+                    self.schedule(self.later(0, entry), input);
+                }
                 Effect::Stop { attempt } => {
                     let cell = self.run.cell(attempt.check, &attempt.scope);
                     let looks = cell.is_some_and(|cell| matches!(cell.phase, Phase::Reconciling { .. }));

@@ -6,6 +6,7 @@
 mod answer;
 mod artifact;
 mod catalog;
+mod effect;
 mod event;
 mod facts;
 mod fault;
@@ -35,6 +36,7 @@ pub use artifact::{
     folder_in_scope, folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
+pub use effect::{EffectIntent, EffectOrigin, EffectState, LedgerEffect};
 pub use event::{Entry, Event, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
 pub use fault::{FaultClass, FaultCode, ProviderFault};

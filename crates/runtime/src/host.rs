@@ -43,7 +43,7 @@ pub struct NestRequest {
     pub attempt: u32,
     /// The fields of the check, rendered.
     pub request: Arc<Request>,
-    /// The nested run that failed before the parent was reopened.
+    /// The nested run of the attempt before.
     pub failed_before: Option<FailedBefore>,
     /// Where the parent works.
     pub surroundings: Surroundings,
@@ -52,7 +52,7 @@ pub struct NestRequest {
     pub news: NewsSink,
 }
 
-/// A nested run that failed, and when its parent was reopened for it.
+/// A nested run that has ended, and when the attempt was started that opens it again.
 #[derive(Clone, Debug)]
 pub struct FailedBefore {
     pub run: RunId,

@@ -9,6 +9,7 @@
 mod commit;
 mod effect_runner;
 mod inbox;
+mod ledger;
 mod seal;
 
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ use crate::provider_world::ProviderWorld;
 use crate::providers::Environment;
 use crate::redaction::Inseparable;
 use crate::secrets::Secrets;
-use commit::Committer;
+use commit::{Committer, Outcome};
 use effect_runner::EffectRunner;
 use inbox::Inbox;
 
@@ -115,6 +116,13 @@ pub enum Beginning {
     Reopened(Turn),
 }
 
+/// What a turn follows from, and the messages that it delivers.
+#[derive(Clone, Default)]
+struct Inputs {
+    all: Vec<Input>,
+    delivered: Vec<escrow_store::MessageId>,
+}
+
 /// A run, with everything needed to drive it until it ends or waits.
 pub struct Drive<'a> {
     pub run: Run,
@@ -144,6 +152,7 @@ impl Drive<'_> {
                 self.surroundings.clone(),
                 Rc::clone(&self.world),
                 Rc::clone(&self.host),
+                Arc::clone(&self.journal),
             );
             let outcome = self.work(beginning, effect_runner, &mut reports).await;
             let released = self.journal.release(&self.lease).await;
@@ -182,7 +191,8 @@ impl Drive<'_> {
                 self.perform(&mut effect_runner, turn.effects);
             }
             Beginning::Reopened(turn) => {
-                self.act(&committer, &mut effect_runner, turn, Vec::new()).await?;
+                let inputs = Inputs::default();
+                self.act(&committer, &mut effect_runner, turn, inputs).await?;
             }
             Beginning::Resumed => {
                 let run = self.lease.run();
@@ -190,22 +200,17 @@ impl Drive<'_> {
                 if left > 0 {
                     return Err(DriveError::Orphans { run: run.clone(), left });
                 }
-                let mut turn = self.run.handle(self.world.now_ms(), Input::Resume);
-                let mut delivered = Vec::new();
+                let mut inputs = Inputs { all: vec![Input::Resume], delivered: Vec::new() };
                 for mut sent in self.journal.undelivered(self.lease.run()).await? {
                     self.surroundings.secrets.redactor().message(&mut sent.message);
-                    let next = self.run.handle(self.world.now_ms(), Input::Message(sent.message));
-                    turn.entries.extend(next.entries);
-                    turn.effects.extend(next.effects);
-                    delivered.push(sent.id);
+                    inputs.all.push(Input::Message(sent.message));
+                    inputs.delivered.push(sent.id);
                 }
                 // After the messages: an approval that came in time counts, although it was not delivered until now.
                 if self.run.wake_at().is_some_and(|at| at <= self.world.now_ms()) {
-                    let due = self.run.handle(self.world.now_ms(), Input::Wake);
-                    turn.entries.extend(due.entries);
-                    turn.effects.extend(due.effects);
+                    inputs.all.push(Input::Wake);
                 }
-                self.act(&committer, &mut effect_runner, turn, delivered).await?;
+                self.take_turn(&committer, &mut effect_runner, inputs).await?;
             }
         }
         let mut renewed = Instant::now();
@@ -251,15 +256,31 @@ impl Drive<'_> {
             if inputs.is_empty() {
                 continue;
             }
-            let mut turn = Turn::default();
-            for input in inputs {
-                let next = self.run.handle(self.world.now_ms(), input);
-                turn.entries.extend(next.entries);
-                turn.effects.extend(next.effects);
-            }
-            self.act(&committer, &mut effect_runner, turn, delivered).await?;
+            self.take_turn(&committer, &mut effect_runner, Inputs { all: inputs, delivered }).await?;
         }
         Ok(())
+    }
+
+    /// Handles inputs, commits what follows from them, and performs it.
+    async fn take_turn(
+        &mut self,
+        committer: &Committer,
+        effect_runner: &mut EffectRunner,
+        inputs: Inputs,
+    ) -> Result<(), DriveError> {
+        // Inputs may be large; they are only needed again where a commit can be refused.
+        let kept = if self.run.asks_any_ledger() { inputs.clone() } else { Inputs::default() };
+        let turn = self.handle_all(Turn::default(), inputs.all);
+        self.act(committer, effect_runner, turn, Inputs { delivered: inputs.delivered, ..kept }).await
+    }
+
+    fn handle_all(&mut self, mut turn: Turn, inputs: Vec<Input>) -> Turn {
+        for input in inputs {
+            let next = self.run.handle(self.world.now_ms(), input);
+            turn.entries.extend(next.entries);
+            turn.effects.extend(next.effects);
+        }
+        turn
     }
 
     /// The effects that follow waiting nested runs which another process has driven to their end.
@@ -303,12 +324,36 @@ impl Drive<'_> {
         committer: &Committer,
         effect_runner: &mut EffectRunner,
         mut turn: Turn,
-        delivered: Vec<escrow_store::MessageId>,
+        inputs: Inputs,
     ) -> Result<(), DriveError> {
-        let had_secrets = seal::seal(&mut turn, self.surroundings.secrets.redactor())?;
+        let Inputs { all: mut inputs, delivered } = inputs;
+        let mut had_secrets = seal::seal(&mut turn, self.surroundings.secrets.redactor())?;
         if !turn.entries.is_empty() || !delivered.is_empty() {
-            let expected = self.run.entries() - turn.entries.len() as u64;
-            committer.commit(&self.run, expected, &turn.entries, &delivered).await?;
+            loop {
+                let expected = self.run.entries() - turn.entries.len() as u64;
+                let taken = match committer.commit(&self.run, expected, &turn.entries, &delivered).await? {
+                    Outcome::Written => break,
+                    Outcome::Taken(taken) => taken,
+                };
+                // The run has decided what cannot be written. It decides again, knowing what the ledger knows.
+                debug!(run = %self.lease.run(), key = taken.effect.key, "intent refused");
+                self.rebuild().await?;
+                if !self.run.asks_any_ledger() || self.run.status().is_terminal() {
+                    let kind = escrow_store::StoreErrorKind::Internal;
+                    let message = format!("run `{}` has the effect `{}`", taken.effect.run, taken.effect.key);
+                    return Err(StoreError::new(kind, message).into());
+                }
+                let effect = ledger::known(&*self.journal, &*self.world, &taken.effect).await?;
+                let (at, key) = (self.world.now_ms(), taken.effect.key);
+                // What the ledger answered before is out of date.
+                inputs.retain(
+                    |input| !matches!(input, Input::LedgerAnswered { key: asked, .. } if *asked == key),
+                );
+                let learnt = self.run.learn(at, &taken.check, &taken.scope, key, effect);
+                let again = inputs.iter().cloned().chain([Input::Wake]).collect();
+                turn = self.handle_all(learnt, again);
+                had_secrets = seal::seal(&mut turn, self.surroundings.secrets.redactor())?;
+            }
             let (entries, effects) = (turn.entries.len(), turn.effects.len());
             debug!(run = %self.lease.run(), entries, effects, messages = delivered.len(), "turn committed");
             if had_secrets {

@@ -41,6 +41,7 @@
 mod attention;
 mod chain;
 mod commit;
+mod effect;
 mod entry;
 mod error;
 mod import;
@@ -69,6 +70,8 @@ pub use commit::{Commit, Committed, Created, Durability, NewRun};
 pub use lease::{HeldLease, Holder, Lease, LeaseError, LeaseState, Liveness};
 pub use message::{MessageId, Sent};
 pub use watch::Watch;
+
+pub use effect::{EffectFilter, EffectRow, TakenEffect};
 
 pub use chain::Hash;
 pub use entry::{FeedEntry, StoredEntry};

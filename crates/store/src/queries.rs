@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use escrow_model::{Entry, RunId};
 
 use crate::attention::AttentionItem;
+use crate::effect::{EffectFilter, EffectRow};
 use crate::entry::{FeedEntry, StoredEntry};
 use crate::error::StoreError;
 use crate::invocation::{InvocationFilter, InvocationRow};
 use crate::invocation_record::InvocationRecord;
 use crate::journal::StoreFuture;
-use crate::lease::{Holder, Liveness};
+use crate::lease::{Holder, LeaseState, Liveness};
 use crate::message::Sent;
 use crate::outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
 use crate::run::{LookupError, RunFilter, RunRow};
@@ -32,6 +33,9 @@ pub trait Queries: Send + Sync {
     /// The run with this id, with or without `r_`, or a unique beginning of one. `last` is the newest run that is not
     /// nested in another; when all are nested, the newest of them.
     fn run<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Result<RunRow, LookupError>>;
+
+    /// The lease of a run; `None` when there is no such run.
+    fn lease_state<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<LeaseState>, StoreError>>;
 
     /// The process that holds the run.
     fn holder<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<Holder>, StoreError>>;
@@ -66,6 +70,10 @@ pub trait Queries: Send + Sync {
 
     /// The waits with this id: one, unless two runs asked for the same.
     fn waits_named<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<Vec<WaitRow>, StoreError>>;
+
+    /// The effects that pass the filter, newest intent first.
+    fn effects<'a>(&'a self, filter: &'a EffectFilter)
+    -> StoreFuture<'a, Result<Vec<EffectRow>, StoreError>>;
 
     /// The outcomes that pass the filter.
     fn outcomes<'a>(

@@ -152,6 +152,7 @@ impl Gathering {
             | What::WaitResolved { .. }
             | What::ReconcileStarted { .. }
             | What::Reconciled { .. }
+            | What::EffectReused { .. }
             | What::MessageRefused { .. }
             | What::CancelRequested
             | What::NestedStarted { .. } => {}

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use escrow_model::{
-    Answer, Delivery, Ending, Entry, Event, FaultCode, Message, Millis, ReasonCode, Request, ScopePath,
-    ScopedCheck,
+    Answer, Delivery, Ending, Entry, Event, FaultCode, LedgerEffect, Message, Millis, ReasonCode, Request,
+    ScopePath, ScopedCheck,
 };
 
 use crate::overridden::Override;
@@ -29,6 +29,8 @@ fn key(check: &str, scope: &ScopePath, number: u32) -> RecordedAttempt {
 
 #[derive(Debug, Default)]
 pub(super) struct Record {
+    /// What the ledger answered, in order.
+    pub(super) ledger: BTreeMap<ScopedCheck, VecDeque<LedgerAnswer>>,
     pub(super) attempts: BTreeMap<RecordedAttempt, RecordedAsk>,
     /// What `reconcile` was asked about the effects of attempts.
     pub(super) reconciles: BTreeMap<RecordedAttempt, RecordedAsk>,
@@ -103,6 +105,9 @@ pub(super) struct RecordedAsk {
     pub(super) overruled: Option<Said>,
 }
 
+/// What the ledger knew about a key, and where the journal has it.
+type LedgerAnswer = (Option<Box<LedgerEffect>>, usize);
+
 /// A recorded answer to a request.
 pub(super) struct Recorded {
     pub(super) answer: Answer,
@@ -174,6 +179,10 @@ impl Record {
                     if let Some(asked) = record.attempts.get_mut(&key) {
                         asked.take(answer, moment);
                     }
+                }
+                Event::LedgerAnswered { check, scope, effect, .. } => {
+                    let answers = record.ledger.entry(ScopedCheck::new(check, scope)).or_default();
+                    answers.push_back((effect.clone(), index));
                 }
                 Event::WaitStarted { check, scope, id, .. } => {
                     let asked = ScopedCheck::new(check, scope);

@@ -69,7 +69,7 @@ fn finish(stage: &mut Stage<RandomAnswers>, rng: &mut Rng) {
             WaitKind::Input => Message::Answer { id: wait.id, text: "yes".into(), by },
             WaitKind::UnknownEffect => {
                 let assumption = *rng.pick(&[Assumption::Done, Assumption::Failed, Assumption::Retry]);
-                Message::Assume { check: wait.check, scope: wait.scope, assumption, by }
+                Message::Assume { check: wait.check, scope: wait.scope, assumption, by, why: None }
             }
             WaitKind::Nested => unreachable!("no plan here nests another"),
         };

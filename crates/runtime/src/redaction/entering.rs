@@ -82,7 +82,8 @@ impl Redactor {
                 [by.as_mut(), note.as_mut()]
             }
             Message::Answer { text, by, .. } => [Some(text), by.as_mut()],
-            Message::Assume { by, .. } | Message::Cancel { by, .. } => [by.as_mut(), None],
+            Message::Assume { by, why, .. } => [by.as_mut(), why.as_mut()],
+            Message::Cancel { by, .. } => [by.as_mut(), None],
         };
         for text in texts.into_iter().flatten() {
             self.text(text);

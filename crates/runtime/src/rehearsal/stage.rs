@@ -187,7 +187,8 @@ impl<'a> Stage<'a> {
         if let Some(wait) = unknown {
             let (check, scope) = (wait.check.clone(), wait.scope.clone());
             *self.answers.lost.entry(ScopedCheck::new(&check, &scope)).or_default() += 1;
-            let message = Message::Assume { check, scope, assumption: Assumption::Retry, by: None };
+            let message =
+                Message::Assume { check, scope, assumption: Assumption::Retry, by: None, why: None };
             self.input(Input::Message(message));
             return true;
         }

@@ -4,13 +4,20 @@ use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{Entry, Event};
-use escrow_store::{Commit, Committed, Durability, Journal, Lease, MessageId};
+use escrow_store::{Commit, Committed, Durability, Journal, Lease, MessageId, TakenEffect};
 
 use super::DriveError;
 
 pub(super) struct Committer {
     journal: Arc<dyn Journal>,
     lease: Lease,
+}
+
+/// Whether the entries of a turn are in the journal.
+pub(super) enum Outcome {
+    Written,
+    /// Another run has the key of an effect that the turn intends.
+    Taken(Box<TakenEffect>),
 }
 
 impl Committer {
@@ -25,11 +32,12 @@ impl Committer {
         expected_seq: u64,
         entries: &[Entry],
         delivered: &[MessageId],
-    ) -> Result<(), DriveError> {
+    ) -> Result<Outcome, DriveError> {
         let durability = durability_of(run, entries);
         let commit = Commit { lease: &self.lease, expected_seq, entries, delivered, durability };
         match self.journal.commit(commit).await? {
-            Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(()),
+            Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(Outcome::Written),
+            Committed::Taken(taken) => Ok(Outcome::Taken(taken)),
             Committed::Fenced => Err(DriveError::Fenced(self.lease.run().clone())),
         }
     }
@@ -40,6 +48,7 @@ pub(super) fn durability_of(run: &Run, entries: &[Entry]) -> Durability {
     let needs_sync = entries.iter().any(|entry| match &entry.event {
         Event::AttemptStarted { external, .. } => *external,
         Event::AttemptAnswered { check, .. } => run.is_external(check),
+        Event::Reconciled { .. } | Event::EffectReused { .. } => true,
         Event::MessageDelivered { .. } | Event::WaitStarted { .. } | Event::WaitExpired { .. } => true,
         _ => false,
     });
