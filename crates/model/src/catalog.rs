@@ -87,6 +87,8 @@ pub enum KeyKind {
     Number,
     /// A list of string templates, or one.
     Texts,
+    /// How the programs that it starts are confined.
+    Sandbox,
 }
 
 /// Whether a check of this provider changes the world outside.

@@ -6,7 +6,7 @@ use escrow_model::{Field, KeyKind, ProviderSpec, Text, Tree};
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::Decoder;
+use super::{Decoder, sandbox};
 use crate::source::Stage;
 use crate::yaml::{Content, Node};
 
@@ -38,6 +38,7 @@ impl Decoder<'_> {
                 Some(Field::Plain(Value::String(node.scalar_text()?.to_owned())))
             }
             KeyKind::Bool | KeyKind::Number => Some(Field::Plain(node.json())),
+            KeyKind::Sandbox => Some(sandbox::field(&sandbox::decode(node))),
         }
     }
 
