@@ -17,6 +17,7 @@ mod reconcile;
 mod routing;
 mod schema;
 mod secrets;
+mod shell;
 
 use std::rc::Rc;
 
