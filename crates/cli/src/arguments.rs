@@ -264,6 +264,9 @@ pub(crate) struct LogsArguments {
     /// Only what was written to stdout
     #[arg(long)]
     pub(crate) stdout: bool,
+    /// Send control characters to the terminal as they were printed, instead of showing them
+    #[arg(long)]
+    pub(crate) raw: bool,
 }
 
 #[derive(Debug, Args)]

@@ -144,8 +144,13 @@ fn limits_are_inherited() {
 #[test]
 fn the_number_of_processes_is_limited_or_refused() {
     let desk = Desk::new();
-    let check = confined(&desk, &["sandbox.limits"], "{limits: {processes: 4000}}", "touch started\nbash -c 'ulimit -u' || true")
-        .expect("every machine has limits");
+    let check = confined(
+        &desk,
+        &["sandbox.limits"],
+        "{limits: {processes: 4000}}",
+        "touch started\nbash -c 'ulimit -u' || true",
+    )
+    .expect("every machine has limits");
     if rustix::process::getuid().is_root() {
         assert_eq!(check["issues"][0]["rule_id"], "command/sandbox", "{check}");
         assert!(!desk.path().join("started").exists());

@@ -18,6 +18,7 @@ mod routing;
 mod sandbox;
 mod schema;
 mod secrets;
+mod shell;
 
 use std::rc::Rc;
 

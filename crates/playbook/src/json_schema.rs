@@ -160,6 +160,14 @@ fn provider_key_schema(kind: KeyKind) -> Value {
         KeyKind::Bool => json!({"type": "boolean"}),
         KeyKind::Number => json!({"type": "number"}),
         KeyKind::Sandbox => table_schema(&keys::SANDBOX, &[]),
+        KeyKind::Shell => {
+            json!({"oneOf": [{"enum": ["sh", "bash"]}, {"type": "array", "items": text, "minItems": 1}]})
+        }
+        KeyKind::ExitCodes => json!({
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0, "maximum": 255},
+            "minItems": 1,
+        }),
     }
 }
 

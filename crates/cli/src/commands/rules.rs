@@ -24,6 +24,9 @@ pub(crate) fn rules(arguments: &RulesArguments, ui: &Ui) -> Result<Exit, Error> 
 
 fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Error> {
     let rules = load(&arguments.rules)?;
+    if rules.is_empty() {
+        ui.say("warning: no rule is enabled, so nothing is judged");
+    }
     if io::stdin().is_terminal() {
         ui.say(&format!("{} read; pass items on stdin to judge them", count(rules.len(), "rule")));
         return Ok(Exit::Completed);

@@ -47,6 +47,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     decoder.conflicts(node);
     let provider = decoder.provider(node).unwrap_or(UNKNOWN_PROVIDER);
     let fields = fields::decode(decoder, node, &provider);
+    decoder.shell_program(node, &fields);
     let secrets = decoder.secret_names(node, &provider);
     decoder.sources.check = None;
 

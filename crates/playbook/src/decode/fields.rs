@@ -37,8 +37,13 @@ impl Decoder<'_> {
             KeyKind::Word(_) | KeyKind::Plain => {
                 Some(Field::Plain(Value::String(node.scalar_text()?.to_owned())))
             }
-            KeyKind::Bool | KeyKind::Number => Some(Field::Plain(node.json())),
             KeyKind::Sandbox => Some(sandbox::field(&sandbox::decode(node))),
+            KeyKind::Shell if node.list().is_some() => {
+                let words = super::items(node).iter().filter_map(|item| item.scalar_text());
+                Some(Field::Plain(words.map(Value::from).collect()))
+            }
+            KeyKind::Shell => Some(Field::Plain(Value::String(node.scalar_text()?.to_owned()))),
+            KeyKind::Bool | KeyKind::Number | KeyKind::ExitCodes => Some(Field::Plain(node.json())),
         }
     }
 

@@ -4,6 +4,7 @@
 //! the environment under a name that the script refers to.
 
 mod handback;
+mod output;
 mod words;
 
 use std::ffi::{OsStr, OsString};
@@ -14,17 +15,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_contract::{Parsed, read_json};
 use escrow_model::{
     Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request, Sandbox,
 };
 use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
 
-use crate::process::{Captured, End, Finished, Process, SpawnError, Spool, find_program, run};
+use crate::process::{End, Finished, Process, SpawnError, Spool, find_program, run};
 use crate::providers::{Attempt, ContextFile, Performance, Provider};
 use crate::sandbox::{Confinement, EXIT_NOT_CONFINED};
 use handback::Handback;
+use output::{Parse, Read};
 
 pub struct Command;
 
@@ -33,7 +34,10 @@ static SPEC: ProviderSpec = ProviderSpec {
     summary: "runs a shell script or a program; its output is what it prints",
     keys: &[
         KeySpec { name: "exec", kind: KeyKind::Exec, required: true },
+        KeySpec { name: "shell", kind: KeyKind::Shell, required: false },
         KeySpec { name: "stdin", kind: KeyKind::Text, required: false },
+        KeySpec { name: "parse", kind: KeyKind::Word(Parse::WORDS), required: false },
+        KeySpec { name: "expect", kind: KeyKind::ExitCodes, required: false },
         KeySpec { name: "sandbox", kind: KeyKind::Sandbox, required: false },
     ],
     mutates: Mutates::Never,
@@ -128,17 +132,35 @@ impl<'a> Exec<'a> {
         attempt: &Attempt,
         places: &Places,
     ) -> Result<std::process::Command, SpawnError> {
+        let find = |program: &str| {
+            let inherited = || attempt.environment.value("PATH");
+            let path = request.env.get("PATH").map(OsString::from).or_else(inherited);
+            find_program(OsStr::new(program), path.as_deref(), &attempt.directory)
+        };
         let mut command = match self {
             Exec::Shell { script, .. } => {
-                let mut command = std::process::Command::new("/bin/sh");
-                command.arg("-c").arg(script);
+                let mut command = match Shell::of(request) {
+                    Shell::Sh => {
+                        let mut command = std::process::Command::new("/bin/sh");
+                        command.args(["-e", "-c"]);
+                        command
+                    }
+                    Shell::Bash => {
+                        let mut command = std::process::Command::new(find("bash")?);
+                        command.args(["-eo", "pipefail", "-c"]);
+                        command
+                    }
+                    Shell::Other { program, arguments } => {
+                        let mut command = std::process::Command::new(find(program)?);
+                        command.args(arguments.iter().map(text_of));
+                        command
+                    }
+                };
+                command.arg(script);
                 command
             }
             Exec::Program { program, arguments } => {
-                let inherited = || attempt.environment.value("PATH");
-                let path = request.env.get("PATH").map(OsString::from).or_else(inherited);
-                let found = find_program(OsStr::new(program), path.as_deref(), &attempt.directory)?;
-                let mut command = std::process::Command::new(found);
+                let mut command = std::process::Command::new(find(program)?);
                 command.arg0(program).args(arguments.iter().map(text_of));
                 command
             }
@@ -176,6 +198,29 @@ impl<'a> Exec<'a> {
 
     fn is_shell(&self) -> bool {
         matches!(self, Exec::Shell { .. })
+    }
+}
+
+/// What interprets a script. The first two stop at the first command that fails.
+enum Shell<'a> {
+    /// `/bin/sh -e`
+    Sh,
+    /// `bash -eo pipefail`
+    Bash,
+    /// Gets the script as its last argument.
+    Other { program: &'a str, arguments: &'a [Value] },
+}
+
+impl<'a> Shell<'a> {
+    fn of(request: &'a Request) -> Shell<'a> {
+        match request.fields.get("shell") {
+            Some(Value::String(word)) if word == "bash" => Shell::Bash,
+            Some(Value::Array(words)) => match words.split_first() {
+                Some((Value::String(program), arguments)) => Shell::Other { program, arguments },
+                _ => Shell::Sh,
+            },
+            _ => Shell::Sh,
+        }
     }
 }
 
@@ -278,15 +323,27 @@ fn answer(
     places.tidy();
     let is_launchers = finished.end == End::Exited(i32::from(EXIT_NOT_CONFINED));
     let not_confined = places.confinement.as_ref().and_then(Confinement::failure).filter(|_| is_launchers);
-    let ending = match not_confined {
+    let mut ending = match not_confined {
         Some(fault) => Ending::Fault(fault),
         None => ending(exec, request, &finished),
     };
-    let Parsed { value: output, repeated_key } = output(finished.stdout);
+    let Read { output, repeated_key, fault } = output::read(finished.stdout, Parse::of(request));
     if let Some(path) = repeated_key {
         record.insert("repeated_key".into(), path.into());
     }
+    // What a command that failed has printed need not be complete.
+    if let (Ending::Done, Some(fault)) = (&ending, fault) {
+        ending = Ending::Fault(fault);
+    }
     Answer { ending, output, record, env }
+}
+
+/// The exit codes that are no fault.
+fn is_expected(code: i32, request: &Request) -> bool {
+    match request.fields.get("expect").and_then(Value::as_array) {
+        Some(codes) => codes.iter().any(|expected| expected.as_i64() == Some(i64::from(code))),
+        None => code == 0,
+    }
 }
 
 fn ending(exec: &Exec<'_>, request: &Request, finished: &Finished) -> Ending {
@@ -296,7 +353,10 @@ fn ending(exec: &Exec<'_>, request: &Request, finished: &Finished) -> Ending {
         count => format!("ended, but {count} processes could not be"),
     };
     let fault = match finished.end {
-        End::Exited(0) => return Ending::Done,
+        End::Exited(code) if is_expected(code, request) => return Ending::Done,
+        End::Exited(0) => {
+            ProviderFault::transient(FaultCode::ExitNonzero, "exit code 0, which `expect` does not list")
+        }
         End::Exited(code) => {
             ProviderFault::transient(FaultCode::ExitNonzero, words::exit_message(code, exec.is_shell()))
         }
@@ -362,26 +422,4 @@ const STDOUT_KEPT: usize = 64 * 1024;
 
 fn file_text(path: &Path) -> Value {
     path.to_string_lossy().into_owned().into()
-}
-
-/// JSON if the whole of it is one document, else the text. Nesting beyond 128 is text: nobody reads it, and
-/// deeper values would overflow who walks them.
-fn output(stdout: Captured) -> Parsed {
-    let text = |text: String| Parsed { value: without_newline(text).into(), repeated_key: None };
-    if stdout.is_truncated() {
-        return text(stdout.text());
-    }
-    read_json(&stdout.tail).unwrap_or_else(|_| {
-        text(
-            String::from_utf8(stdout.tail)
-                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
-        )
-    })
-}
-
-fn without_newline(mut text: String) -> String {
-    if text.ends_with('\n') {
-        text.pop();
-    }
-    text
 }
