@@ -147,8 +147,11 @@ impl Disk {
             Ok(Committed::Taken(taken)) => {
                 self.ledger.log(format!("disk: `{}` is taken", taken.effect.key));
             }
-            Ok(Committed::Fenced) => self.ledger.log("disk: fenced"),
-            Err(error) => self.ledger.problem(format!("the journal refuses a commit: {error}")),
+            Ok(Committed::Fenced) => self.ledger.log(format!("disk: {} is fenced", commit.lease.run())),
+            Err(error) => {
+                let run = commit.lease.run();
+                self.ledger.problem(format!("the journal of {run} refuses a commit: {error}"));
+            }
         }
         result
     }
