@@ -15,7 +15,7 @@ use escrow_model::{
 use serde_json::Value;
 
 use crate::apply_error::{ApplyError, PhaseName};
-use crate::effect::Standing;
+use crate::effect::EffectStanding;
 use crate::location::Location;
 use crate::phase::{Certainty, Phase};
 use crate::run::Run;
@@ -211,14 +211,14 @@ impl Run {
                 // The verdict or the wait follows as an entry of its own.
                 match finding {
                     Some(Assumption::Retry) => {
-                        self.set_standing(check, scope, Standing::Failed);
+                        self.set_standing(check, scope, EffectStanding::Failed);
                         let cell = self.expect_cell_mut(check, scope)?;
                         cell.repeats += u32::from(!cell.retry_counted);
                         self.repeat(check, scope)
                     }
                     Some(Assumption::Done) => self.effect_confirmed(check, scope, output.as_ref()),
                     Some(Assumption::Failed) => {
-                        self.set_standing(check, scope, Standing::Failed);
+                        self.set_standing(check, scope, EffectStanding::Failed);
                         self.set_phase(check, scope, Phase::Answered)
                     }
                     None => self.set_phase(check, scope, Phase::Answered),
@@ -554,11 +554,11 @@ impl Run {
                 let check = self.index(check)?;
                 match assumption {
                     Assumption::Retry => {
-                        self.set_standing(check, scope, Standing::Failed);
+                        self.set_standing(check, scope, EffectStanding::Failed);
                         self.repeat(check, scope)?;
                     }
                     Assumption::Done => self.effect_confirmed(check, scope, None)?,
-                    Assumption::Failed => self.set_standing(check, scope, Standing::Failed),
+                    Assumption::Failed => self.set_standing(check, scope, EffectStanding::Failed),
                 }
             }
             Message::Cancel { system, .. } => {

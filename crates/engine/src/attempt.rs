@@ -192,6 +192,7 @@ impl Deciding<'_> {
             violation,
             settled,
         });
+        self.tell_waiting_effects(location);
         match verdict {
             Verdict::Succeeded => self.recovered(location),
             Verdict::Failed => {

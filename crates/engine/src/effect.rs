@@ -1,7 +1,7 @@
 //! Effects of external checks: their keys, where they stand, and when they may be attempted again.
 //!
 //! ```text
-//!   intent ──▶ UnderWay ──▶ Confirmed ──contracts kept──▶ Kept ──route──▶ the next generation
+//!   intent ──▶ UnderWay ──▶ Confirmed ──contracts kept──▶ Fulfilled ──route──▶ the next generation
 //!                  ├──────▶ Failed ──────────────────────────────route──▶ the next generation
 //!                  └──────▶ Unknown
 //! ```
@@ -34,20 +34,20 @@ pub(crate) struct EffectRecord {
     pub(crate) scope: ScopePath,
     /// 0 under an `effect_key`.
     pub(crate) generation: u32,
-    pub(crate) standing: Standing,
+    pub(crate) standing: EffectStanding,
     /// A route leads to the check again: its next attempt begins a new generation.
     pub(crate) superseded: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum EffectStanding {
     UnderWay,
     /// It did not happen.
     Failed,
     /// It happened. Its contracts are broken, or not judged yet.
     Confirmed,
     /// It happened, and its contracts were kept.
-    Kept,
+    Fulfilled,
     Unknown,
 }
 
@@ -55,8 +55,8 @@ impl EffectRecord {
     /// Whether a route may begin the next generation: nothing about this one is open.
     fn is_closed(&self) -> bool {
         match self.standing {
-            Standing::Failed | Standing::Kept => true,
-            Standing::UnderWay | Standing::Confirmed | Standing::Unknown => false,
+            EffectStanding::Failed | EffectStanding::Fulfilled => true,
+            EffectStanding::UnderWay | EffectStanding::Confirmed | EffectStanding::Unknown => false,
         }
     }
 }
@@ -100,8 +100,8 @@ impl Deciding<'_> {
             self.fail_with_conflict(location, intent, &effect);
             return Admission::Decided;
         }
-        let is_own = effect.run == self.state.options.run;
-        let broke_contract = is_own && self.standing(*check, scope) == Some(Standing::Confirmed);
+        let is_own = effect.run == self.state.options.run && self.has_attempted(location, &intent.key);
+        let broke_contract = is_own && self.standing(*check, scope) == Some(EffectStanding::Confirmed);
         match effect.state {
             EffectState::Failed => Admission::Free { takes_over: false },
             _ if is_cleared => Admission::Free { takes_over: true },
@@ -119,7 +119,7 @@ impl Deciding<'_> {
                 Admission::Decided
             }
             EffectState::Intended | EffectState::Unknown | EffectState::Confirmed => {
-                self.wait_for_elsewhere(location, &intent.key, &effect);
+                self.wait_for_elsewhere(location, &effect);
                 Admission::Decided
             }
         }
@@ -180,15 +180,15 @@ impl Deciding<'_> {
     }
 
     /// Judges an effect that was found done. One that was confirmed before keeps its verdict.
-    pub(crate) fn judge_found(&mut self, location: &Location, before: Option<Standing>) {
+    pub(crate) fn judge_found(&mut self, location: &Location, before: Option<EffectStanding>) {
         let Location { check, scope } = location;
         match before {
-            Some(Standing::Confirmed | Standing::Kept) => {
+            Some(EffectStanding::Confirmed | EffectStanding::Fulfilled) => {
                 let attempt = self.last_attempt(location).number;
                 let judgement = self.earlier_judgement(*check, scope, attempt);
                 self.judge_as(location, judgement);
             }
-            Some(Standing::UnderWay | Standing::Failed | Standing::Unknown) | None => {
+            Some(EffectStanding::UnderWay | EffectStanding::Failed | EffectStanding::Unknown) | None => {
                 self.judge_recorded(location);
             }
         }
@@ -208,7 +208,8 @@ impl Deciding<'_> {
     }
 
     /// Another run is at work on the effect, or left it unknown.
-    fn wait_for_elsewhere(&mut self, location: &Location, key: &str, effect: &LedgerEffect) {
+    pub(crate) fn wait_for_elsewhere(&mut self, location: &Location, effect: &LedgerEffect) {
+        let key = self.ledger_key(location).unwrap_or_default();
         let name = &self.state.plan.check(location.check).name;
         let run = &effect.run;
         let prompt = match effect.state {
@@ -233,6 +234,20 @@ impl Deciding<'_> {
         }
     }
 
+    /// A check of this run has settled an effect that others of its checks wait for.
+    pub(crate) fn tell_waiting_effects(&mut self, settled: &Location) {
+        let cell = self.cell(settled.check, &settled.scope);
+        let Some(key) = cell.and_then(|cell| cell.last_key.clone()) else { return };
+        if self.state.waits.is_empty() || self.state.stopping.is_some() {
+            return;
+        }
+        for (location, awaited, digest) in self.waits_for_elsewhere() {
+            if awaited == key {
+                self.ask_ledger(&location, &awaited, &digest);
+            }
+        }
+    }
+
     /// Whether `reconcile` or a person must be asked before this check may be attempted. If so, they are.
     pub(crate) fn must_find_out(&mut self, location: &Location) -> bool {
         let Location { check, scope } = location;
@@ -248,12 +263,12 @@ impl Deciding<'_> {
         let attempt = self.last_attempt(location).number;
         match self.standing(*check, scope) {
             None => false,
-            Some(Standing::Failed) if spec.reconcile.is_none() => false,
-            Some(Standing::Failed | Standing::UnderWay | Standing::Unknown) => {
+            Some(EffectStanding::Failed) if spec.reconcile.is_none() => false,
+            Some(EffectStanding::Failed | EffectStanding::UnderWay | EffectStanding::Unknown) => {
                 self.find_out(location, attempt);
                 true
             }
-            Some(Standing::Confirmed | Standing::Kept) => {
+            Some(EffectStanding::Confirmed | EffectStanding::Fulfilled) => {
                 let resolved = self.cell(*check, scope).filter(|cell| cell.resolved);
                 if let Some(key) = resolved.and_then(|cell| cell.last_key.clone()) {
                     let run = self.state.options.run.clone();
@@ -398,7 +413,7 @@ impl Run {
 /// Where effects stand.
 impl Run {
     /// Where the effect stands that the next attempt would repeat; `None` when it would begin one.
-    pub(crate) fn standing(&self, check: CheckIndex, scope: &ScopePath) -> Option<Standing> {
+    pub(crate) fn standing(&self, check: CheckIndex, scope: &ScopePath) -> Option<EffectStanding> {
         let spec = self.state.plan.check(check);
         let effects = &self.state.checks[check.place()].effects;
         let id = match &spec.effect_key {
@@ -431,7 +446,7 @@ impl Run {
         if let Some(before) = state.nested.get_mut(scope) {
             before.attempted_at = at;
         }
-        let standing = Standing::UnderWay;
+        let standing = EffectStanding::UnderWay;
         let record = EffectRecord { scope: scope.clone(), generation, standing, superseded: false };
         state.effects.insert(id.clone(), record);
         let cell = self.expect_cell_mut(check, scope)?;
@@ -444,7 +459,7 @@ impl Run {
         Ok(())
     }
 
-    pub(crate) fn set_standing(&mut self, check: CheckIndex, scope: &ScopePath, standing: Standing) {
+    pub(crate) fn set_standing(&mut self, check: CheckIndex, scope: &ScopePath, standing: EffectStanding) {
         let Some(id) = self.cell(check, scope).and_then(|cell| cell.effect.clone()) else { return };
         if let Some(record) = self.state.checks[check.place()].effects.get_mut(&id) {
             record.standing = standing;
@@ -454,9 +469,9 @@ impl Run {
     /// Applies the answer of an attempt.
     pub(crate) fn effect_answered(&mut self, check: CheckIndex, scope: &ScopePath, answer: &Answer) {
         let standing = match &answer.ending {
-            Ending::Done => Standing::Confirmed,
-            Ending::Fault(fault) if fault.effect_unknown => Standing::Unknown,
-            Ending::Fault(_) => Standing::Failed,
+            Ending::Done => EffectStanding::Confirmed,
+            Ending::Fault(fault) if fault.effect_unknown => EffectStanding::Unknown,
+            Ending::Fault(_) => EffectStanding::Failed,
         };
         self.set_standing(check, scope, standing);
     }
@@ -465,9 +480,9 @@ impl Run {
     pub(crate) fn effect_kept(&mut self, check: CheckIndex, scope: &ScopePath) {
         let Some(id) = self.cell(check, scope).and_then(|cell| cell.effect.clone()) else { return };
         if let Some(record) = self.state.checks[check.place()].effects.get_mut(&id)
-            && record.standing == Standing::Confirmed
+            && record.standing == EffectStanding::Confirmed
         {
-            record.standing = Standing::Kept;
+            record.standing = EffectStanding::Fulfilled;
         }
     }
 
@@ -491,7 +506,7 @@ impl Run {
     ) -> Result<(), ApplyError> {
         // What was confirmed before has its output, and what was judged of it stays.
         let was_confirmed =
-            matches!(self.standing_of_cell(check, scope), Some(Standing::Confirmed | Standing::Kept));
+            matches!(self.standing_of_cell(check, scope), Some(EffectStanding::Confirmed | EffectStanding::Fulfilled));
         if was_confirmed {
             return self.set_phase(check, scope, Phase::Answered);
         }
@@ -503,11 +518,11 @@ impl Run {
             self.state.checks[check.place()].reused += 1;
         }
         self.expect_cell_mut(check, scope)?.output_lost = output.is_none();
-        self.set_standing(check, scope, Standing::Confirmed);
+        self.set_standing(check, scope, EffectStanding::Confirmed);
         Ok(())
     }
 
-    pub(crate) fn standing_of_cell(&self, check: CheckIndex, scope: &ScopePath) -> Option<Standing> {
+    pub(crate) fn standing_of_cell(&self, check: CheckIndex, scope: &ScopePath) -> Option<EffectStanding> {
         let id = self.cell(check, scope)?.effect.as_ref()?;
         self.state.checks[check.place()].effects.get(id).map(|record| record.standing)
     }
@@ -521,8 +536,8 @@ impl Run {
         state: EffectState,
     ) -> Result<(), ApplyError> {
         let standing = match state {
-            EffectState::Confirmed => Standing::Confirmed,
-            EffectState::Failed => Standing::Failed,
+            EffectState::Confirmed => EffectStanding::Confirmed,
+            EffectState::Failed => EffectStanding::Failed,
             EffectState::Intended | EffectState::Unknown => {
                 return Err(ApplyError::Unresolved(key.to_owned()));
             }
@@ -573,7 +588,7 @@ impl Run {
             true => (key.to_owned(), 0),
             false => (self.items_identity(check, scope), self.next_generation(check, scope)),
         };
-        let standing = Standing::Confirmed;
+        let standing = EffectStanding::Confirmed;
         let record = EffectRecord { scope: scope.clone(), generation, standing, superseded: false };
         self.state.checks[check.place()].effects.insert(id.clone(), record);
         let cell = self.expect_cell_mut(check, scope)?;
@@ -627,7 +642,14 @@ impl Run {
     pub(crate) fn effect_elsewhere(&self, location: &Location) -> Option<&LedgerEffect> {
         let key = self.ledger_key(location)?;
         let effect = self.state.ledger.get(&key)?.as_deref()?;
-        (effect.run != self.state.options.run).then_some(effect)
+        let cell = self.cell(location.check, &location.scope)?;
+        let is_own = effect.run == self.state.options.run && cell.last_key.as_ref() == Some(&key);
+        (!is_own).then_some(effect)
+    }
+
+    /// Whether the last effect of a check has this key.
+    fn has_attempted(&self, Location { check, scope }: &Location, key: &str) -> bool {
+        self.cell(*check, scope).is_some_and(|cell| cell.last_key.as_deref() == Some(key))
     }
 
     fn ledger_key(&self, Location { check, scope }: &Location) -> Option<String> {

@@ -9,7 +9,7 @@ use escrow_model::{
 use serde_json::{Value, json};
 
 use crate::apply_error::PhaseName;
-use crate::effect::Standing;
+use crate::effect::EffectStanding;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::run::{Effect, Input, Run};
@@ -84,7 +84,7 @@ impl Deciding<'_> {
         location: &Location,
         assumption: Assumption,
         by: Option<&str>,
-        before: Option<Standing>,
+        before: Option<EffectStanding>,
     ) {
         match assumption {
             Assumption::Retry => {}

@@ -104,7 +104,10 @@ impl Deciding<'_> {
                 self.judge_as(&location, Judgement::of_absent_effect(*number, issue));
             }
             None => {
-                self.ask_about_unknown_effect(&location, &detail);
+                match self.effect_elsewhere(&location).cloned() {
+                    Some(effect) => self.wait_for_elsewhere(&location, &effect),
+                    None => self.ask_about_unknown_effect(&location, &detail),
+                }
                 if self.state.stopping.is_some() {
                     self.wind_up(&location);
                 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::apply_error::ApplyError;
-use crate::effect::Standing;
+use crate::effect::EffectStanding;
 use crate::graph::shared_depth;
 use crate::location::{AttemptKey, Location};
 use crate::run::{Run, Turn};
@@ -148,7 +148,7 @@ impl Run {
     pub fn has_open_effects(&self) -> bool {
         self.has_unknown_effects()
             || self.state.checks.iter().any(|check| {
-                let is_open = |standing| matches!(standing, Standing::Confirmed | Standing::Unknown);
+                let is_open = |standing| matches!(standing, EffectStanding::Confirmed | EffectStanding::Unknown);
                 check.effects.values().any(|record| is_open(record.standing))
                     || check.nested.values().any(|nested| nested.has_open_effects)
             })

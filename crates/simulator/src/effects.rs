@@ -84,6 +84,12 @@ impl Effects {
                     settle(row, *assumption);
                 }
             }
+            Event::EffectResolved { key, state, .. } => {
+                if let Some(row) = self.0.get_mut(key) {
+                    row.state = *state;
+                    row.answered_at = Some(entry.at);
+                }
+            }
             _ => {}
         }
     }
