@@ -12,7 +12,7 @@ use std::sync::Arc;
 use escrow_engine::{NestedLease, OPEN_EFFECTS, Run};
 use escrow_model::{
     Answer, EffectOrigin, Ending, Entry, FaultClass, FaultCode, InputKind, Message, Plan, ProviderFault,
-    Reason, ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
+    Reason, ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope, hex,
 };
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
@@ -244,6 +244,14 @@ impl Nesting {
         run.options().run == before.run && ended_before && !self.request.cancellation.is_cancelled()
     }
 
+    /// A nested run that is asked for something else has other effects.
+    fn effect_origin(&self) -> String {
+        let request = &self.request.request;
+        let with = request.fields.get("with").cloned().unwrap_or_default();
+        let text = format!("{}\0{with}", request.idempotency_key);
+        hex(&Sha256::digest(text.as_bytes())[..16])
+    }
+
     fn child_id(&self) -> RunId {
         let NestRequest { parent, check, scope, attempt, .. } = &self.request;
         let text = format!("{}\0{check}\0{scope}\0{attempt}", parent.run);
@@ -291,14 +299,15 @@ impl Nesting {
             parent: Some(parent.run.clone()),
             again: Vec::new(),
             effect_origin: Some(EffectOrigin {
-                key: request.idempotency_key.clone(),
+                key: self.effect_origin(),
                 successor: self.request.failed_before.is_some(),
             }),
             file: Some(file.display().to_string()),
             artifacts: artifacts.display().to_string(),
             ..parent.clone()
         };
-        let start = StartRequest { plan: Arc::new(plan), options, secrets };
+        let parent_lease = Some(self.request.parent_lease.clone());
+        let start = StartRequest { plan: Arc::new(plan), options, secrets, parent: parent_lease };
         match begin(start, self.runs.journal.as_ref(), self.runs.world.as_ref()).await {
             Ok(begun) => Ok(Taken {
                 run: begun.run,
@@ -309,6 +318,7 @@ impl Nesting {
             Err(error @ (BeginError::SecretInPlan | BeginError::SecretInOptions)) => {
                 Err(ProviderFault::logical(FaultCode::own("secret_written_down"), error.to_string()).into())
             }
+            Err(BeginError::ParentFenced) => Err(NestError::Drive(DriveError::Fenced(parent.run.clone()))),
             Err(BeginError::AlreadyExists(id)) => {
                 Err(failed(&format!("nested run `{id}` exists already")).into())
             }
@@ -380,7 +390,7 @@ fn outcome_of(run: &Run) -> NestOutcome {
     if run.has_open_effects() {
         answer.record.insert(OPEN_EFFECTS.into(), json!(true));
     }
-    if status != RunStatus::Completed {
+    if status != RunStatus::Completed || reason.code == ReasonCode::CompletedNothingRan {
         let class = match reason.code {
             ReasonCode::FailedExit
             | ReasonCode::FailedCheck

@@ -505,8 +505,10 @@ impl Run {
         output: Option<&Value>,
     ) -> Result<(), ApplyError> {
         // What was confirmed before has its output, and what was judged of it stays.
-        let was_confirmed =
-            matches!(self.standing_of_cell(check, scope), Some(EffectStanding::Confirmed | EffectStanding::Fulfilled));
+        let was_confirmed = matches!(
+            self.standing_of_cell(check, scope),
+            Some(EffectStanding::Confirmed | EffectStanding::Fulfilled)
+        );
         if was_confirmed {
             return self.set_phase(check, scope, Phase::Answered);
         }

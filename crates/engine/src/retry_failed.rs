@@ -148,7 +148,8 @@ impl Run {
     pub fn has_open_effects(&self) -> bool {
         self.has_unknown_effects()
             || self.state.checks.iter().any(|check| {
-                let is_open = |standing| matches!(standing, EffectStanding::Confirmed | EffectStanding::Unknown);
+                let is_open =
+                    |standing| matches!(standing, EffectStanding::Confirmed | EffectStanding::Unknown);
                 check.effects.values().any(|record| is_open(record.standing))
                     || check.nested.values().any(|nested| nested.has_open_effects)
             })

@@ -154,6 +154,7 @@ impl Drive<'_> {
                 self.surroundings.clone(),
                 Rc::clone(&self.world),
                 Rc::clone(&self.host),
+                self.lease.clone(),
                 Arc::clone(&self.journal),
             );
             let outcome = self.work(beginning, effect_runner, &mut reports).await;

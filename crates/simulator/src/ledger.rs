@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use escrow_model::{
-    Answer, Assumption, Criticality, EffectState, Ending, Entry, Event, Message, Plan, ProviderName, Reason, RunId,
-    ScopePath, ScopedCheck,
+    Answer, Assumption, Criticality, EffectState, Ending, Entry, Event, Message, Plan, ProviderName, Reason,
+    RunId, ScopePath, ScopedCheck,
 };
 use escrow_store::MessageId;
 use serde_json::json;

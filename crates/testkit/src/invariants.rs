@@ -172,9 +172,10 @@ impl Invariants {
             if spec.continue_on_failure || spec.fan.len() == depth {
                 continue;
             }
-            let hole = self.holes.iter().find(|hole| {
-                hole.check == spec.name && shares(plan, check, scope, dependency, &hole.scope)
-            });
+            let hole = self
+                .holes
+                .iter()
+                .find(|hole| hole.check == spec.name && shares(plan, check, scope, dependency, &hole.scope));
             assert!(hole.is_none(), "{name}{scope} stands on a matrix with a hole: {hole:?}");
         }
     }

@@ -27,6 +27,7 @@ pub(crate) async fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) 
         jobs: None,
         safe_mode: false,
         again: Vec::new(),
+        fail_on_skip: false,
         frame: arguments.frame.clone(),
         reports: Vec::new(),
     };

@@ -376,7 +376,12 @@ fn an_unknown_effect_of_another_run_is_settled_by_idempotent_or_reconcile() {
 fn a_check_that_waits_for_another_check_of_the_same_run_asks_the_ledger_when_that_has_settled() {
     check(
         r#"a external {effect_key: "publish-1"}; b external {effect_key: "publish-1"}"#,
-        &["a: 1 after 5s", "ledger publish-1 failed", "ledger publish-1 intended", "ledger publish-1 confirmed 1"],
+        &[
+            "a: 1 after 5s",
+            "ledger publish-1 failed",
+            "ledger publish-1 intended",
+            "ledger publish-1 confirmed 1",
+        ],
         "
         ledger a asked publish-1
         ledger b asked publish-1

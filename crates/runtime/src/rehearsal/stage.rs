@@ -79,7 +79,7 @@ impl<'a> Stage<'a> {
 
     /// Lets the next thing happen. False when nothing does any more.
     fn next(&mut self) -> bool {
-        if self.drive.inspect_next(&mut self.answers) {
+        if self.drive.inspect_next(&mut self.answers) || self.drive.consult_next(&mut self.answers) {
             self.follow_turn();
             return true;
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use escrow_engine::{AttemptKey, Effect, Input, Run};
 use escrow_model::{Answer, CheckIndex, FaultCode, ProviderFault, Request, ScopePath, folder_in_scope};
-use escrow_store::Journal;
+use escrow_store::{Journal, Lease};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
@@ -24,6 +24,8 @@ pub(super) struct EffectRunner {
     contexts: Rc<Contexts>,
     world: Rc<dyn ProviderWorld>,
     host: Rc<dyn Host>,
+    /// The hold on the run whose effects these are.
+    lease: Lease,
     journal: Arc<dyn Journal>,
     tasks: Rc<RefCell<BTreeMap<AttemptKey, Task>>>,
 }
@@ -47,6 +49,7 @@ impl EffectRunner {
         surroundings: Surroundings,
         world: Rc<dyn ProviderWorld>,
         host: Rc<dyn Host>,
+        lease: Lease,
         journal: Arc<dyn Journal>,
     ) -> EffectRunner {
         let contexts = Rc::new(Contexts::new(surroundings.spool.clone()));
@@ -56,6 +59,7 @@ impl EffectRunner {
             contexts,
             world,
             host,
+            lease,
             journal,
             tasks: Rc::default(),
         }
@@ -163,6 +167,7 @@ impl EffectRunner {
             let earlier = run.nested_before(&attempt).map(|(run, at)| (run.clone(), at));
             self.host.nest(NestRequest {
                 parent: run.options().clone(),
+                parent_lease: self.lease.clone(),
                 parent_started_at: run.started_at(),
                 check: spec.name.clone(),
                 scope: scope.clone(),
