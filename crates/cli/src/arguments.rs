@@ -110,6 +110,8 @@ pub(crate) enum Command {
     Schema(SchemaArguments),
     /// Create `.escrow/` with a first playbook
     Init(InitArguments),
+    /// Show what this machine offers for running playbooks safely
+    Doctor,
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
 }
