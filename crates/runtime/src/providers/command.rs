@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_model::{
-    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request, Sandbox,
-    steered_by,
+    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request,
+    Sandbox, steered_by,
 };
 use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
