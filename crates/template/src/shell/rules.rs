@@ -493,7 +493,7 @@ impl Checker<'_> {
                 if matches!(*option, "-f" | "--file" | "--from-file" | "-m") {
                     has_code = true;
                     let file = arguments.get(index);
-                    if file.is_some_and(|file| is_input(file)) {
+                    if file.is_some_and(is_input) {
                         self.refuse_input(name, program, input);
                     }
                 }
