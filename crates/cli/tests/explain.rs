@@ -89,7 +89,7 @@ fn a_block_is_followed_along_the_dependencies_to_its_cause() {
         .iter()
         .map(|link| {
             let word = |name: &str| link[name].as_str().unwrap_or_default().to_owned();
-            format!("{} {} {}", word("check"), word("came_to"), word("code"))
+            format!("{} {} {}", word("check"), word("status"), word("code"))
         })
         .collect();
     assert_eq!(

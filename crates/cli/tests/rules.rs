@@ -191,3 +191,18 @@ fn the_schema_of_rules_is_for_editors() {
     let schema = Desk::new().escrow(&["schema", "rules"]).json();
     assert_eq!(schema["oneOf"][0]["items"]["required"], json!(["rule_id", "field", "check"]));
 }
+
+#[test]
+fn rules_that_judge_nothing_warn() {
+    let desk = Desk::new();
+    let disabled = "- { rule_id: name, field: name, check: required, enabled: false }";
+    for rules in ["[]", disabled] {
+        desk.write("rules.yaml", rules);
+        let done = desk.escrow_given(&["rules", "check", "rules.yaml"], "{}");
+        assert_eq!(done.code, Some(0));
+        assert!(done.stderr.contains("warning: no rule is enabled"), "{}", done.stderr);
+        desk.write("book.yaml", "checks:\n  a: { type: noop, rules: rules.yaml }\n");
+        let done = desk.escrow(&["check", "book.yaml"]);
+        assert!(done.stderr.contains("W0231") || done.stdout.contains("W0231"), "{}", done.stderr);
+    }
+}

@@ -59,7 +59,7 @@ pub struct Link {
     pub check: String,
     pub scope: ScopePath,
     /// `skipped`, `failed`, `succeeded`, `waiting` …
-    pub came_to: &'static str,
+    pub status: &'static str,
     /// The skip reason, or the rule that was broken; empty when there is neither.
     pub code: String,
     pub detail: String,

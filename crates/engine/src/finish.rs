@@ -1,8 +1,8 @@
 //! The end of a run: settles what is left, verifies the delivery, names one cause.
 
 use escrow_model::{
-    CheckIndex, Criticality, Delivery, DeliveryStatus, Event, Evidence, MissingArtifact, Reason, ReasonCode,
-    SkipReason, WaitKind, Warning,
+    CheckIndex, Criticality, Delivery, DeliveryStatus, Event, Evidence, Issue, IssueCode, MissingArtifact,
+    Reason, ReasonCode, SkipReason, WaitKind, Warning,
 };
 
 use crate::location::Location;
@@ -170,7 +170,8 @@ impl Run {
         })
     }
 
-    /// What failed and was allowed to, and optional artifacts that are missing.
+    /// What failed and was allowed to, decisions that could not be evaluated, and optional artifacts that are
+    /// missing.
     fn closing_warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         for index in self.state.plan.indices() {
@@ -181,6 +182,16 @@ impl Run {
                 warnings.push(Warning {
                     code: "check_failed".into(),
                     message: format!("`{}` failed and was allowed to: {}", spec.name, failure.message),
+                    check: Some(spec.name.clone()),
+                });
+            }
+            // On a critical check it has failed the run already.
+            if let Some(issue) = self.undecided(index)
+                && !spec.is_critical()
+            {
+                warnings.push(Warning {
+                    code: "expression_error".into(),
+                    message: format!("`{}`: {}", spec.name, issue.message),
                     check: Some(spec.name.clone()),
                 });
             }
@@ -203,6 +214,12 @@ impl Run {
             });
         }
         warnings
+    }
+
+    /// The first `if`, `assume`, `when` or block of a check that could not be evaluated.
+    fn undecided(&self, check: CheckIndex) -> Option<&Issue> {
+        let raised = self.state.issues.iter().filter(|(at, _)| at.check == check);
+        raised.map(|(_, issue)| issue).find(|issue| issue.code == IssueCode::ExpressionError)
     }
 
     /// An `info` check that may fail leaves a warning.

@@ -292,7 +292,7 @@ impl Driver {
                 // It was not answered then either: the run waits.
                 Some(Response::None) => {}
                 None => {
-                    let what = format!("nobody was asked about `{}{}`", wait.check, wait.scope);
+                    let what = format!("no person was asked about `{}{}`", wait.check, wait.scope);
                     self.unknown.push(Unknown { check: Some(wait.check), scope: wait.scope, what });
                 }
             }

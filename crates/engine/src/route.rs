@@ -195,11 +195,12 @@ impl Deciding<'_> {
                     let fault = self.surroundings.in_words(&fault);
                     let message =
                         format!("`when: {}` could not be evaluated: {fault}", transition.when.source());
+                    let critical = plan.check(check).is_critical();
                     besides.push(Event::IssueRaised {
                         check: name.clone(),
                         scope: scope.clone(),
-                        issue: Issue::warning(IssueCode::ExpressionError, message),
-                        fails_run: None,
+                        issue: Issue::error(IssueCode::ExpressionError, message),
+                        fails_run: critical.then_some(ReasonCode::FailedExpression),
                     });
                 }
             }

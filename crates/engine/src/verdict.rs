@@ -108,14 +108,11 @@ impl Run {
                     let hint = fault_hint(&error, &answer.output);
                     let error = self.surroundings.in_words(&error);
                     let message = format!("`fail_if` could not be evaluated: {error}{hint}");
-                    if spec.is_critical() {
-                        // It may have been true: what is behind this check must not act on it. A fault of the
-                        // provider stays what it is, so that a crash is still tried again.
-                        unsure = true;
-                        issues.push(Issue::error(IssueCode::ExpressionError, message));
-                    } else {
-                        issues.push(Issue::warning(IssueCode::ExpressionError, message));
-                    }
+                    // It may have been true, and hostile output could exhaust the budget on purpose: the check fails
+                    // whatever its criticality. A fault of the provider stays what it is, so that a crash is still
+                    // retried.
+                    unsure = true;
+                    issues.push(Issue::error(IssueCode::ExpressionError, message));
                 }
             }
         }

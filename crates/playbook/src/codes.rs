@@ -122,6 +122,8 @@ diagnostics! {
     "W0214" "wrong inputs for a nested playbook"
         => "`inputs` of the nested playbook lists what it accepts"
     "W0221" "two artifacts with one path"
+    "W0231" "rules that judge nothing"
+        => "enable a rule, or remove `rules`"
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Takes secrets out of what passes: `***` stands for them from then on.
+//! Replaces secrets by `***` in everything that is shown or stored.
 //!
 //! ```text
 //!   values ──▶ spellings ──▶ Redactor ──┬─ Stream: output, as it comes
@@ -58,7 +58,7 @@ impl Redactor {
         }
     }
 
-    /// For those who know no secrets.
+    /// Without any secret.
     pub fn none() -> Arc<Redactor> {
         static NONE: LazyLock<Arc<Redactor>> = LazyLock::new(|| Arc::new(Redactor::of([])));
         Arc::clone(&NONE)

@@ -33,7 +33,7 @@ pub struct Script {
     /// By check and scope. The root scope answers for the items that have no answer of their own.
     pub replies: BTreeMap<ScopedCheck, Replies>,
     pub messages: Vec<ScriptedMessage>,
-    /// What lies in the artifact directory when somebody looks.
+    /// The contents of the artifact directory when it is inspected.
     pub sightings: Vec<InspectedArtifact>,
 }
 
@@ -48,7 +48,7 @@ pub enum Replies {
 pub struct Reply {
     pub answer: Answer,
     pub takes: Takes,
-    /// What `reconcile` answers, should nobody know whether this took effect.
+    /// What `reconcile` answers when the effect is unknown.
     pub reconcile: Option<Box<Reply>>,
 }
 
@@ -74,7 +74,7 @@ pub enum Act {
     Deny(ScopedCheck),
     Answer(ScopedCheck, String),
     Send(Message),
-    /// Nobody does anything for so long.
+    /// No message is sent for this long.
     Wait {
         ms: u64,
     },

@@ -37,7 +37,7 @@ pub struct Settings {
     pub jobs: usize,
 }
 
-/// What became of all cases.
+/// The results of all cases.
 #[derive(Debug, Default)]
 pub struct Found {
     pub runs: u64,
@@ -87,7 +87,7 @@ pub fn one(seed: u64, number: u64) -> Option<(String, bool)> {
     Some((report(&case, &played), played.problem.is_none()))
 }
 
-/// A failure on SQLite is report as it was when it does not happen in memory.
+/// A failure on SQLite is reported as it was when it does not happen in memory.
 fn cut_down(settings: &Settings, failure: Failure) -> Failure {
     match one(settings.seed, failure.number) {
         Some((report, false)) => Failure { report, ..failure },

@@ -1,4 +1,4 @@
-//! Time that nobody waits for: it moves on when nothing else happens, and jumps when a case says so.
+//! Virtual time: it advances when nothing else can happen, and jumps when a case says so.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// The clock of every case starts here: 2026-01-01T00:00:00Z.
 pub(crate) const START_MS: Millis = 1_767_225_600_000;
 
-/// The time of day, as a machine shows it whose owner now and then sets it anew.
+/// The wall clock of a machine whose owner sets it now and then.
 pub(crate) struct Clock {
     started: Instant,
     offset_ms: AtomicI64,

@@ -144,10 +144,10 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
         }
     }
     if let Some((location, _)) = unknown.iter().find(|(_, asked)| !**asked) {
-        return Err(format!("the effect of {location} is unknown and nobody was asked"));
+        return Err(format!("the effect of {location} is unknown and no person was asked"));
     }
     match cut_off.first() {
-        Some(location) => Err(format!("{location} was cut off and nobody said so")),
+        Some(location) => Err(format!("{location} was cut off, and no entry says so")),
         None => Ok(()),
     }
 }

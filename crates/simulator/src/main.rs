@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             }
         };
     }
-    // What panics is caught, played again and report.
+    // What panics is caught, played again and reported.
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();
     let found = simulate(&settings);

@@ -25,8 +25,8 @@ use crate::process::{Machine, Process, Task, run_out};
 use crate::provider::Answers;
 use crate::world::{SimulatedWorld, holder};
 
-/// More processes than any run needs.
-const LIVES_MAX: u32 = 80;
+/// More processes than any run needs: every wait of a nested run ends one process of each run around it.
+const LIVES_MAX: u32 = 400;
 
 /// From this process on, the disk has no faults.
 const FAULTLESS_FROM: u32 = 30;

@@ -54,8 +54,10 @@ impl ProviderWorld for SimulatedWorld {
         holder(self.provider.life)
     }
 
+    /// A process is replaced only when it has ended or counts as ended, so a later one always lives. One that was
+    /// replaced and does not know it yet must not take a nested run from its successor.
     fn liveness(&self, other: &Holder) -> Liveness {
-        if *other == self.holder() { Liveness::Alive } else { Liveness::Dead }
+        if other.process_started >= u64::from(self.provider.life) { Liveness::Alive } else { Liveness::Dead }
     }
 
     fn provider(&self, name: &str) -> Option<&dyn Provider> {

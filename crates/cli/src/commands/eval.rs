@@ -88,7 +88,7 @@ fn batch() -> Result<Exit, Error> {
             continue;
         }
         if writeln!(output, "{}", answer_line(text, Budget::default())).is_err() {
-            return Ok(Exit::Completed); // nobody reads any more
+            return Ok(Exit::Completed); // the reader has closed the pipe
         }
     }
     drop(output.flush());

@@ -1,4 +1,4 @@
-//! `escrow invocation`: what somebody asked for, the runs that it led to, and what it came to.
+//! `escrow invocation`: one request, the runs that it started, and its result.
 
 mod end;
 mod show;

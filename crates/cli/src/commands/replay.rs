@@ -36,7 +36,7 @@ pub(crate) async fn replay(arguments: &ReplayArguments, shared: &Shared, ui: &Ui
     Ok(if differs && arguments.fail_on_diff { Exit::WorkFailed } else { Exit::Completed })
 }
 
-/// A run decided again, and what the new playbook reads that nobody recorded.
+/// A run decided again, and what the new playbook reads that was not recorded.
 pub(crate) struct Replayed {
     pub(crate) comparison: Comparison,
     pub(crate) missing: Vec<String>,

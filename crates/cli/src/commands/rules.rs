@@ -24,6 +24,9 @@ pub(crate) fn rules(arguments: &RulesArguments, ui: &Ui) -> Result<Exit, Error> 
 
 fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Error> {
     let rules = load(&arguments.rules)?;
+    if rules.is_empty() {
+        ui.say("warning: no rule is enabled, so nothing is judged");
+    }
     if io::stdin().is_terminal() {
         ui.say(&format!("{} read; pass items on stdin to judge them", count(rules.len(), "rule")));
         return Ok(Exit::Completed);
@@ -36,7 +39,7 @@ fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Error> {
             Err(why) => desk.refuse(items.number, &why),
         };
         if !goes_on {
-            return Ok(desk.exit()); // nobody reads any more
+            return Ok(desk.exit()); // the reader has closed the pipe
         }
     }
     if items.number == 0 {
@@ -136,7 +139,7 @@ impl<'a> Desk<'a> {
         Desk { rules, ui, output, first: None, items: 0, failed: 0, bad: 0 }
     }
 
-    /// False when nobody reads the answers any more.
+    /// False when the reader has closed the pipe.
     fn judge(&mut self, number: u64, item: &Value) -> bool {
         let broken = self.rules.judge(item);
         self.failed += u64::from(!broken.is_empty());

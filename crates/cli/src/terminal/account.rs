@@ -1,4 +1,4 @@
-//! Why something came to what it came to, for people: the path, the expression with its values, the remedy.
+//! An explanation for people: the chain of causes, the expression with its values, the remedy.
 
 use escrow_engine::{Account, Evaluation};
 
@@ -50,7 +50,7 @@ fn path(account: &Account, paint: Paint) -> String {
     let mut text = String::from("\n");
     for (depth, link) in account.path.iter().enumerate() {
         let lead = if depth == 0 { "  ".to_owned() } else { format!("  {}└ ", "  ".repeat(depth - 1)) };
-        let word = match link.came_to {
+        let word = match link.status {
             "failed" => paint.red("failed"),
             "succeeded" => paint.green("succeeded"),
             other => paint.yellow(other),

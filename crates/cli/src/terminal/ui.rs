@@ -1,4 +1,4 @@
-//! The two channels: data on stdout, ui on stderr.
+//! The two output streams: data on stdout, messages for people on stderr.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, OnceLock};
@@ -85,7 +85,7 @@ impl Ui {
         self.data_if_machine(&error.document());
     }
 
-    /// A document on stdout. False when nobody reads it any more.
+    /// A document on stdout. False when the reader has closed the pipe.
     pub(crate) fn data(&self, document: &Value) -> bool {
         let mut stdout = io::stdout().lock();
         let text = match self.output {

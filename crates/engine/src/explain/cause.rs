@@ -189,7 +189,7 @@ impl JournalReader<'_> {
                 let what = match kind {
                     WaitKind::Approval => "an approval",
                     WaitKind::Input => "an answer",
-                    WaitKind::UnknownEffect => "somebody who knows whether it took effect",
+                    WaitKind::UnknownEffect => "a person who knows whether it took effect",
                     WaitKind::Nested => "a run inside it",
                 };
                 format!("`{check}{scope}` waits for {what} ({id}): {prompt}")
@@ -199,7 +199,7 @@ impl JournalReader<'_> {
             }
             Event::ReconcileStarted { check, scope, attempt, .. } => {
                 format!(
-                    "nobody knows whether attempt {attempt} of `{check}{scope}` took effect; `reconcile` looks"
+                    "it is unknown whether attempt {attempt} of `{check}{scope}` took effect; `reconcile` is asked"
                 )
             }
             Event::LoopBudgetExceeded { check, scope, to, limit } => {
@@ -221,9 +221,11 @@ impl JournalReader<'_> {
                 (None, false) => "a person cancelled the run".into(),
             },
             Event::MessageDelivered { message: Message::Deny { by, note, .. }, .. } => {
-                let who = by.as_deref().unwrap_or("nobody");
                 let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-                if by.is_some() { format!("{who} denied it{note}") } else { format!("it was denied{note}") }
+                match by {
+                    Some(by) => format!("{by} denied it{note}"),
+                    None => format!("it was denied{note}"),
+                }
             }
             Event::DeadlinePassed {} => "the run's own time was up".into(),
             Event::RunOverridden { reason, .. } => {

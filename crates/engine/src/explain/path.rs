@@ -59,7 +59,7 @@ impl JournalReader<'_> {
     }
 
     fn link(&self, Location { check, scope }: &Location, entry: usize) -> Link {
-        let (came_to, code, detail) = match &self.entries[entry].event {
+        let (status, code, detail) = match &self.entries[entry].event {
             Event::CheckSkipped { reason, detail, .. } => {
                 ("skipped", reason.as_str().to_owned(), detail.clone())
             }
@@ -76,7 +76,7 @@ impl JournalReader<'_> {
             _ => ("running", String::new(), String::new()),
         };
         let check = self.plan.check(*check).name.clone();
-        Link { check, scope: scope.clone(), came_to, code, detail, entry: entry as u64 + 1 }
+        Link { check, scope: scope.clone(), status, code, detail, entry: entry as u64 + 1 }
     }
 
     /// Every check between the blocked one and the one that broke its contract, by the shortest way.

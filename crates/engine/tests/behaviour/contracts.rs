@@ -68,13 +68,28 @@ fn fail_if_that_cannot_be_evaluated_fails_a_critical_check() {
 }
 
 #[test]
-fn fail_if_that_cannot_be_evaluated_is_not_triggered_on_an_info_check() {
+fn fail_if_that_cannot_be_evaluated_fails_an_info_check_too() {
     tells(
-        r#"a info {fail_if: "output.a.b.c"}"#,
+        r#"a info {fail_if: "output.a.b.c"}; b<a"#,
         &["a: {}"],
         "
-        a succeeded x1 system/expression_error
-        run.completed.ok",
+        a failed x1 system/expression_error
+        b skipped x0 dependency_failed
+        run.failed.expression_error",
+    );
+}
+
+#[test]
+fn output_that_exhausts_the_budget_of_fail_if_buys_no_green() {
+    let findings: Vec<String> = (0..200_001).map(|number| number.to_string()).collect();
+    let answer = format!("a: [{}]", findings.join(","));
+    tells(
+        r#"a info {fail_if: "output.filter(x => x > 100).length > 0"}; post<a external"#,
+        &[&answer],
+        "
+        a failed x1 system/expression_error
+        post skipped x0 contract_blocked
+        run.failed.expression_error",
     );
 }
 

@@ -345,9 +345,9 @@ fn g21_expressions_that_cannot_be_evaluated_leave_an_issue_of_the_system() {
         r#"a info {fail_if: "output.a.b"}; b info {if: "event.a.b"}; c info {assume: "event.a.b"}"#,
         &["a: {}"],
         "
-        a succeeded x1 system/expression_error
+        a failed x1 system/expression_error
         b skipped x0 if_condition system/expression_error
         c skipped x0 assume system/expression_error
-        run.completed.ok",
+        run.failed.expression_error",
     );
 }

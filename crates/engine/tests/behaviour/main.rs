@@ -9,6 +9,7 @@ mod corrupt_journals;
 mod criticality;
 mod dependencies;
 mod endings;
+mod evaluation_errors;
 mod events;
 mod fan_out;
 mod faults;

@@ -61,14 +61,26 @@ fn a_transition_to_null_stops() {
 }
 
 #[test]
-fn a_when_that_cannot_be_evaluated_does_not_match_and_leaves_an_issue() {
+fn a_when_that_cannot_be_evaluated_does_not_match_and_warns() {
+    tells(
+        r#"a info {on_success: {transitions: [{when: "output.x.y.z", to: b}], goto: c}}; b; c"#,
+        &["a: {}"],
+        "a succeeded x1 system/expression_error
+         b skipped x0 not_routed
+         c succeeded x1
+         run.completed.with_warnings",
+    );
+}
+
+#[test]
+fn a_when_of_a_critical_check_that_cannot_be_evaluated_fails_the_run() {
     tells(
         r#"a {on_success: {transitions: [{when: "output.x.y.z", to: b}], goto: c}}; b; c"#,
         &["a: {}"],
         "a succeeded x1 system/expression_error
          b skipped x0 not_routed
          c succeeded x1
-         run.completed.ok",
+         run.failed.expression_error",
     );
 }
 

@@ -54,7 +54,7 @@ fn schema() -> Value {
             }},
             "blocking_reason": text("Why it is shut."),
             "next_action": text("What to do next."),
-            "feedback": text("For whoever did the work."),
+            "feedback": text("For the author of the work."),
             "notes": text("For everybody else."),
         }),
         &["gate_passed"],

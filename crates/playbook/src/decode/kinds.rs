@@ -10,7 +10,7 @@ use super::Decoder;
 use crate::diagnostic::{Problem, Severity};
 use crate::rules::{self, read_rules};
 use crate::suggest::did_you_mean;
-use crate::yaml::Node;
+use crate::yaml::{Entry, Node};
 
 /// Names of layouts from other engines. They describe presentation and do not constrain the output.
 const LAYOUTS: &[&str] = &["code-review", "issue-assistant", "overview", "markdown", "plain", "text", "json"];
@@ -75,27 +75,39 @@ impl Decoder<'_> {
         if is_layout(name) { Some(name.to_owned()) } else { self.kind(node) }
     }
 
-    /// The rules of a check, inline or from a rules file.
+    /// The rules of a check, inline or from a rules file. Rules that judge nothing are reported.
     pub(super) fn rules(&mut self, check: &Node) -> Vec<Rule> {
         let Some(entry) = check.entry("rules") else { return Vec::new() };
-        if let Some(items) = entry.value.list() {
-            return rules::decode(items, self.found()).unwrap_or_default();
+        let Some(rules) = self.rules_of(entry) else { return Vec::new() };
+        // An empty list was reported as a key without effect.
+        let is_empty_list = entry.value.list().is_some_and(<[_]>::is_empty);
+        if !is_empty_list && !rules.iter().any(|rule| rule.enabled) {
+            let label = if rules.is_empty() { "there are no rules" } else { "every rule is disabled" };
+            self.found()
+                .push(Problem::new("W0231", entry.value.span.clone(), "`rules` judge nothing").label(label));
         }
-        let Some(name) = entry.value.string().filter(|name| !name.is_empty()) else { return Vec::new() };
+        rules
+    }
+
+    fn rules_of(&mut self, entry: &Entry) -> Option<Vec<Rule>> {
+        if let Some(items) = entry.value.list() {
+            return rules::decode(items, self.found());
+        }
+        let name = entry.value.string().filter(|name| !name.is_empty())?;
         let Some(found) = self.references.rules_file(name) else {
             self.found().push(
                 Problem::new("E0152", entry.value.span.clone(), format!("rules file `{name}` not found"))
                     .label("no such file")
                     .help("name a file in the folder of the playbook or in `.escrow/rules/`, or write the rules here as a list"),
             );
-            return Vec::new();
+            return None;
         };
         let (label, help) = match found.text.as_deref() {
             Err(why) => (why.to_string(), None),
             Ok(text) => {
                 let reading = read_rules(text, &found.file);
                 if let Some(rules) = reading.rules {
-                    return rules;
+                    return Some(rules);
                 }
                 let errors = reading.diagnostics.iter().filter(|one| one.severity == Severity::Error);
                 let mut errors = errors.peekable();
@@ -115,6 +127,6 @@ impl Decoder<'_> {
                 .label(label)
                 .maybe_help(help),
         );
-        Vec::new()
+        None
     }
 }

@@ -38,7 +38,7 @@ struct Room {
 }
 
 impl Residents {
-    /// Starts nobody yet.
+    /// Starts no process yet.
     pub fn new(clients: Vec<Client>) -> io::Result<Residents> {
         let room = |client| Some(Room { client, resident: None, stream: Stream::default() });
         Ok(Residents { rooms: clients.into_iter().map(room).collect(), runtime: waiting_room()? })

@@ -1,4 +1,4 @@
-//! Where the output of a process goes: all of it to a file, its end to memory, each piece to who watches.
+//! Captures the output of a process: all of it in a file, its end in memory, each piece passed to observers.
 //!
 //! **Invariant:** secrets are taken out of the bytes before they go anywhere.
 
@@ -16,7 +16,7 @@ use super::watch::watch;
 use crate::private_files::create_file_in;
 use crate::redaction::{self, Redactor};
 
-/// One of the two ways in which a process talks.
+/// Standard output or standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     Stdout,
@@ -236,7 +236,7 @@ impl<'a> Capture<'a> {
     }
 }
 
-/// Enough for most commands, and quickly had; who fills it says more.
+/// Holds the output of most commands; a process that fills it gets the larger buffer.
 const CHUNK_BYTES_FIRST: usize = 1_000;
 
 /// How often a pipe is read before others have their turn.

@@ -115,7 +115,7 @@ impl Tree {
         }
     }
 
-    /// Kills until nothing is left. Who forks faster than we look is met again in the next round.
+    /// Kills until nothing is left. A process that forks faster than we scan is found in the next round.
     pub(super) async fn kill(&mut self) {
         loop {
             let members = self.signal(Signal::KILL);

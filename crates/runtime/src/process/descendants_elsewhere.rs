@@ -1,4 +1,4 @@
-//! Where there is no `/proc` and no subreaper, an attempt is its process group: who leaves it is lost.
+//! Where there is no `/proc` and no subreaper, an attempt is its process group: a process that leaves the group is not found.
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 //! for (registered here), those that were there before it began (spared), and the orphans of attempts.
 //!
 //! **Invariant:** a child is started and registered under one lock, and orphans are looked for under the same
-//! lock. So a sweep never takes a child for an orphan, and never reaps what somebody waits for.
+//! lock. So a scan never mistakes a child for an orphan, and never reaps a process that is being waited for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

@@ -38,7 +38,7 @@ pub async fn end_orphans_of(run: &str, grace: Duration) -> Orphans {
                 send(row, Signal::CONT);
             }
         }
-        // Who forks faster than we look is met again in the next round.
+        // A process that forks faster than we scan is found in the next round.
         while left.iter().any(is_there) {
             if Instant::now() > patience {
                 if signal == Signal::KILL {
@@ -110,7 +110,7 @@ fn send(seen: &Row, signal: Signal) {
     let Some(pid) = Pid::from_raw(seen.pid) else { return };
     let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return };
     if is_there(seen) {
-        // It may have ended by itself, or belong to somebody else; the next look tells.
+        // It may have ended by itself, or belong to another user; the next scan tells.
         let _ = pidfd_send_signal(handle, signal);
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn spawn(
         let mut command = tokio::process::Command::from(command);
         let child = command.kill_on_drop(true).spawn()?;
         let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Ok((child, pid.expect("a child that nobody has waited for has a number")))
+        Ok((child, pid.expect("a child that was not reaped has a process id")))
     })
 }
 
@@ -62,7 +62,7 @@ pub(super) fn spawn_plain(
     Ok(spawn(command, Stdio::null(), stdout.into(), stderr.into())?.into())
 }
 
-/// Starts a child and registers it, before anybody can take it for an orphan.
+/// Starts a child and registers it, before a scan can mistake it for an orphan.
 fn registered<T>(start: impl FnOnce(Token) -> io::Result<(T, Pid)>) -> io::Result<(T, Tree)> {
     let mut known = Known::lock();
     let token = known.begin();

@@ -94,7 +94,7 @@ impl Automaton {
 
     /// How many bytes behind the cursor may still become a match.
     pub(super) fn depth(&self, mut state: State) -> usize {
-        // Where nothing goes on, only what it falls back to can.
+        // A node without children can only continue through its fallback.
         while self.node(state).child == START && state != START {
             state = self.node(state).fallback;
         }
