@@ -146,10 +146,10 @@ fn git_sees_what_people_write_and_nothing_else() {
 fn foreign_state(desk: &Desk) -> PathBuf {
     let state = desk.path().join(".escrow");
     if rustix::process::geteuid().is_root() {
-        fs::create_dir(&state).unwrap();
-        std::os::unix::fs::chown(&state, Some(4242), None).unwrap();
+        fs::create_dir(&state).expect("a directory");
+        std::os::unix::fs::chown(&state, Some(4242), None).expect("root may");
     } else {
-        symlink("/usr", &state).unwrap();
+        symlink("/usr", &state).expect("a link");
     }
     state
 }
