@@ -153,8 +153,8 @@ impl Deciding<'_> {
             }
             Gate::Open => {}
         }
-        if let Some(blocker) = self.blocking_violation(*check, scope, cell) {
-            let detail = format!("`{}` broke its contract", plan.check(blocker).name);
+        if let Some(blocker) = self.blocker(*check, scope, cell) {
+            let detail = blocker.in_words(&plan);
             self.skip_check(*check, scope, SkipReason::ContractBlocked, detail);
             return;
         }
@@ -226,11 +226,9 @@ impl Deciding<'_> {
 
     pub(crate) fn skip_unsatisfied(&mut self, check: CheckIndex, scope: &ScopePath, dependency: CheckIndex) {
         let plan = self.plan();
-        let blocker = self.blocking_violation(check, scope, self.cell(check, scope));
+        let blocker = self.blocker(check, scope, self.cell(check, scope));
         let (reason, detail) = match blocker {
-            Some(blocker) => {
-                (SkipReason::ContractBlocked, format!("`{}` broke its contract", plan.check(blocker).name))
-            }
+            Some(blocker) => (SkipReason::ContractBlocked, blocker.in_words(&plan)),
             None => {
                 (SkipReason::DependencyFailed, format!("`{}` did not succeed", plan.check(dependency).name))
             }

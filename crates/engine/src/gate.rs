@@ -1,4 +1,4 @@
-//! Gates: whether the dependencies of a check, their contracts and open loops let it start.
+//! Gates: whether the dependencies of a check, their contracts, their items and open loops let it start.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -6,6 +6,7 @@ use std::ops::Bound;
 use escrow_model::{CheckIndex, Criticality, Need, RoutingBlock, ScopePath, SkipReason};
 
 use crate::graph::scope_toward;
+use crate::holes::Missing;
 use crate::location::Location;
 use crate::run::Run;
 use crate::state::{Cell, Node};
@@ -18,6 +19,15 @@ pub(crate) enum Gate {
     Open,
     /// A dependency failed or was skipped, and nothing makes up for it.
     Shut(CheckIndex),
+}
+
+/// Why an external check must not start although its dependencies may be satisfied.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Blocker {
+    /// This check has broken its contract, and no later attempt kept it.
+    Violation(CheckIndex),
+    /// This mapped check has items that are missing from what stands on it.
+    Hole { check: CheckIndex, item: ScopePath, missing: Missing },
 }
 
 /// The state of one dependency, seen from a scope.
@@ -134,46 +144,54 @@ impl Run {
         })
     }
 
-    /// A check with an unremedied violation that this one depends on, directly or not: an external check
-    /// must not act on it. Alternatives that were not needed do not count; the source of a route does.
-    pub(crate) fn blocking_violation(
+    /// What this check depends on, directly or not, that an external check must not act on. Alternatives that were
+    /// not needed do not count; the source of a route does.
+    pub(crate) fn blocker(
         &self,
         check: CheckIndex,
         scope: &ScopePath,
         cell: Option<&Cell>,
-    ) -> Option<CheckIndex> {
+    ) -> Option<Blocker> {
         let plan = &self.state.plan;
-        if plan.check(check).criticality != Criticality::External || self.state.violations == 0 {
+        if plan.check(check).criticality != Criticality::External {
             return None;
         }
-        let mut seen = BTreeSet::from([check]);
-        let mut open = vec![Location::new(check, scope.clone())];
+        let here = Location::new(check, scope.clone());
+        let mut seen = BTreeSet::from([here.clone()]);
+        let mut open = vec![here];
+        let mut hole = None;
         if let Some(source) = cell.and_then(|cell| cell.activation.routed_from.clone())
-            && seen.insert(source.check)
+            && seen.insert(source.clone())
         {
             open.push(source);
         }
         while let Some(Location { check: at_check, scope: at_scope }) = open.pop() {
-            if at_check != check && self.is_violated(at_check, &at_scope) {
-                return Some(at_check);
+            if at_check != check {
+                if self.is_violated(at_check, &at_scope) {
+                    return Some(Blocker::Violation(at_check));
+                }
+                if hole.is_none() {
+                    hole = self.hole_in(at_check, &at_scope);
+                }
             }
             let spec = plan.check(at_check);
             let this = self.cell(at_check, &at_scope);
             for need in &spec.needs {
                 for dependency in self.used_alternatives(at_check, &at_scope, need) {
-                    if seen.insert(dependency) {
-                        let toward = scope_toward(&spec.fan, &at_scope, &plan.check(dependency).fan);
-                        open.push(Location::new(dependency, toward));
+                    let toward = scope_toward(&spec.fan, &at_scope, &plan.check(dependency).fan);
+                    let dependency = Location::new(dependency, toward);
+                    if seen.insert(dependency.clone()) {
+                        open.push(dependency);
                     }
                 }
             }
             if let Some(source) = this.and_then(|cell| cell.activation.routed_from.clone())
-                && seen.insert(source.check)
+                && seen.insert(source.clone())
             {
                 open.push(source);
             }
         }
-        None
+        hole
     }
 
     /// The alternatives that a need rests on: those that succeeded; else those that are let through although

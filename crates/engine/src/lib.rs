@@ -19,6 +19,7 @@ mod gate;
 mod graph;
 mod halt;
 mod history;
+mod holes;
 mod inspect;
 mod invalidate;
 mod location;

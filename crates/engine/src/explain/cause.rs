@@ -294,7 +294,9 @@ fn skip_sentence(reason: SkipReason) -> &'static str {
         SkipReason::Assume => "a precondition does not hold",
         SkipReason::DependencyFailed => "a dependency did not succeed",
         SkipReason::ForEachEmpty => "there are no items",
-        SkipReason::ContractBlocked => "a contract that it depends on is broken",
+        SkipReason::ContractBlocked => {
+            "a contract that it depends on is broken, or an item that it stands on is missing"
+        }
         SkipReason::SafeMode => "the run is in safe mode",
         SkipReason::Event => "it listens to another event",
         SkipReason::Tags => "its tags leave it out",

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use escrow_model::{CheckIndex, Event, ScopePath, SkipReason, Verdict};
+use escrow_model::{CheckIndex, Event, SkipReason, Verdict};
 
 use super::{JournalReader, Link, decisive};
-use crate::gate::Gate;
+use crate::gate::{Blocker, Gate};
 use crate::graph::scope_toward;
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
@@ -79,10 +79,15 @@ impl JournalReader<'_> {
         Link { check, scope: scope.clone(), status, code, detail, entry: entry as u64 + 1 }
     }
 
-    /// Every check between the blocked one and the one that broke its contract, by the shortest way.
+    /// Every check between the blocked one and the one that broke its contract or has a missing item, by the shortest
+    /// way.
     fn to_blocker(&self, then: &Run, Location { check, scope }: &Location) -> Vec<Location> {
         let cell = then.cell(*check, scope);
-        let Some(blocker) = then.blocking_violation(*check, scope, cell) else { return Vec::new() };
+        let (blocker, item) = match then.blocker(*check, scope, cell) {
+            None => return Vec::new(),
+            Some(Blocker::Violation(check)) => (check, None),
+            Some(Blocker::Hole { check, item, .. }) => (check, Some(item)),
+        };
         let plan = &then.state.plan;
         let mut came_from: BTreeMap<CheckIndex, Location> = BTreeMap::new();
         let mut open = VecDeque::from([Location::new(*check, scope.clone())]);
@@ -91,6 +96,9 @@ impl JournalReader<'_> {
                 let mut steps = vec![at];
                 while let Some(before) = steps.last().and_then(|step| came_from.get(&step.check)).cloned() {
                     steps.push(before);
+                }
+                if let (Some(item), Some(first)) = (&item, steps.first_mut()) {
+                    first.scope = item.clone();
                 }
                 steps.pop(); // the blocked check itself
                 steps.reverse();
@@ -107,7 +115,7 @@ impl JournalReader<'_> {
                 }
             }
         }
-        vec![Location::new(blocker, ScopePath::root())]
+        vec![Location::new(blocker, item.unwrap_or_default())]
     }
 }
 

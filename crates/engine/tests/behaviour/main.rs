@@ -17,6 +17,7 @@ mod gates;
 mod guide;
 mod held;
 mod history;
+mod holes;
 mod loops;
 mod memory;
 mod names;
