@@ -16,13 +16,19 @@ const SHARED_BITS: u32 = 0o077;
 
 /// Creates a directory and the ancestors that are missing. Those that exist stay as they are.
 pub fn create_directory(path: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
-        Ok(()) => fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE)),
+    match create_one(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             create_directory(parent.ok_or(error)?)?;
-            create_directory(path)
+            create_one(path)
         }
+        created => created,
+    }
+}
+
+fn create_one(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
+        Ok(()) => fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE)),
         Err(_) if path.is_dir() => Ok(()),
         Err(error) => Err(error),
     }

@@ -47,9 +47,8 @@ pub(crate) async fn run_plan(
     report(&run, &*queries, ui).await;
     let is_reported = write_reports(arguments, &run, &*queries, ui).await?;
     let exit = if is_reported { Exit::of(&run) } else { Exit::WorldFailed };
-    // The system takes memory back faster than the destructors do.
-    std::mem::forget((run, queries));
-    app.exit();
+    // The system takes memory back faster than the destructor does. The store must be closed, so it is dropped.
+    std::mem::forget(run);
     Ok(exit)
 }
 

@@ -11,8 +11,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreErrorKind;
-use crate::sqlite::schema;
 use crate::sqlite::trouble::Trouble;
+use crate::sqlite::{mark, schema};
 
 /// Statements that stay prepared; more than all projections together have.
 const STATEMENTS_CACHED: usize = 128;
@@ -44,6 +44,7 @@ pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connect
     if version != schema::VERSION {
         schema::migrate(&mut connection)?;
     }
+    mark::record_loss(&connection, path)?;
     Ok(connection)
 }
 
@@ -99,7 +100,7 @@ fn read_unchanging(path: &Path, busy_timeout: Duration) -> Option<(Connection, u
 ///
 /// Problems are left to SQLite: it says better why a file cannot be opened. A database that belongs to another user
 /// keeps its rights.
-fn make_private(path: &Path) {
+pub(crate) fn make_private(path: &Path) {
     let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     if let Ok(file) = new {
         // The umask may have taken even the owner's rights.
@@ -135,9 +136,6 @@ fn prepare(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Res
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     // Otherwise a statement whose parameter meets a partial index is planned again for every value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // The log stays when the last process exits. A checkpoint there, and a new log in the next process, would cost
-    // every short run several syncs.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(())
 }
 

@@ -170,7 +170,9 @@ fn state(connection: &Connection, run: &RunId) -> Result<Option<LeaseState>, Tro
         let holder = serde_json::from_str(&holder).unwrap_or_else(|_| Holder {
             pid: 0,
             host: "unknown".into(),
+            machine_id: String::new(),
             boot_id: String::new(),
+            pid_namespace: String::new(),
             process_started: 0,
         });
         LeaseState::Held(HeldLease { token, holder, expires_at, is_expired: clock::now() >= expires_at })
