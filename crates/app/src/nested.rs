@@ -197,6 +197,12 @@ impl Nesting {
         }
         // Another process drives it, perhaps after an approval: for this one it waits.
         let Some(lease) = self.acquire(id).await? else { return Ok(Found::Held(Box::new(run))) };
+        // Another process may have driven it before this one held it.
+        let run = self.known(id).await?.unwrap_or(run);
+        if run.status().is_terminal() {
+            self.runs.journal.release(&lease).await?;
+            return Ok(Found::Ended(Box::new(run)));
+        }
         let secrets = self.secrets_or_release(run.plan_of(), &lease).await?;
         Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning: Beginning::Resumed })))
     }

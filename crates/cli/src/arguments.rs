@@ -112,6 +112,8 @@ pub(crate) enum Command {
     Schema(SchemaArguments),
     /// Create `.escrow/` with a first playbook
     Init(InitArguments),
+    /// Show what this machine offers for running playbooks safely
+    Doctor,
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
 }
@@ -264,6 +266,9 @@ pub(crate) struct LogsArguments {
     /// Only what was written to stdout
     #[arg(long)]
     pub(crate) stdout: bool,
+    /// Send control characters to the terminal as they were printed, instead of showing them
+    #[arg(long)]
+    pub(crate) raw: bool,
 }
 
 #[derive(Debug, Args)]

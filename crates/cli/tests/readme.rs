@@ -35,6 +35,13 @@ fn the_playbook_of_the_reference_delivers() {
 }
 
 #[test]
+fn the_playbook_about_commands_delivers() {
+    const PAGE: &str = include_str!("../../../docs/commands.md");
+    let (code, document) = Desk::new().run(first_yaml(PAGE));
+    assert_eq!(code, Some(0), "{document}");
+}
+
+#[test]
 fn every_key_and_every_provider_is_in_the_reference() {
     const PAGE: &str = include_str!("../../../docs/playbooks.md");
     let desk = Desk::new();

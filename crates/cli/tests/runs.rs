@@ -365,7 +365,7 @@ checks:
     );
     let logs = desk.escrow(&["logs", "last", "each[1]", "--output", "json"]).json();
     let expected = |stream: &str, text: &str| json!({"check": "each", "scope": "[1]", "attempt": 1, "stream": stream, "text": text, "truncated": false});
-    assert_eq!(logs, json!({"logs": [expected("stdout", "out-2"), expected("stderr", "err\n")]}));
+    assert_eq!(logs, json!({"logs": [expected("stdout", "out-2\n"), expected("stderr", "err\n")]}));
     let long = desk.escrow(&["logs", "last", "long", "--stdout", "--output", "jsonl"]).json();
     assert!(long["text"].as_str().is_some_and(|text| text.ends_with("8999\n9000\n")), "the file has it all");
     assert_eq!(desk.escrow(&["logs", "last", "each[0]", "--stdout"]).stdout, "out-1\n");

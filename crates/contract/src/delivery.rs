@@ -8,6 +8,7 @@ use escrow_model::{
 };
 
 use crate::Schema;
+use crate::json::duplicate_message;
 use crate::outcome::{BYTES_MAX, Kind};
 
 /// The verdict on an artifact contract.
@@ -198,6 +199,9 @@ fn judge_file(
     };
     if let Some(schema) = &expected.schema {
         let content = file.content.as_ref().ok_or_else(not_parsed)?;
+        if let Some(path) = &file.repeated_key {
+            return Err(reject(Problem::Schema, duplicate_message(path)));
+        }
         let schema =
             Schema::compile(schema).map_err(|_| reject(Problem::Schema, "the schema does not compile"))?;
         let violations = schema.violations(content);

@@ -76,7 +76,7 @@ impl Run {
                         Ok(true) => continue,
                         Ok(false) => format!("`{}` does not hold", guarantee.source()),
                         Err(fault) => {
-                            let hint = fault_hint(&fault, &answer.output);
+                            let hint = fault_hint(&fault, answer);
                             let fault = self.surroundings.in_words(&fault);
                             format!("`{}` cannot be evaluated: {fault}{hint}", guarantee.source())
                         }
@@ -89,7 +89,7 @@ impl Run {
                     issues.push(issue);
                 }
                 if spec.for_each
-                    && let Some(issue) = array_issue(&answer.output)
+                    && let Some(issue) = array_issue(answer)
                 {
                     fault = Some(FaultClass::Logical);
                     issues.push(issue);
@@ -105,7 +105,7 @@ impl Run {
                     issues.push(Issue::error(IssueCode::FailIf { check: spec.name.clone() }, message));
                 }
                 Err(error) => {
-                    let hint = fault_hint(&error, &answer.output);
+                    let hint = fault_hint(&error, answer);
                     let error = self.surroundings.in_words(&error);
                     let message = format!("`fail_if` could not be evaluated: {error}{hint}");
                     // It may have been true, and hostile output could exhaust the budget on purpose: the check fails
@@ -171,7 +171,7 @@ fn shape_issues(spec: &Check, contract: &Contract, answer: &Answer) -> Option<Is
     if broken.is_empty() {
         return None;
     }
-    let message = format!("{}{}", broken.join("; "), text_hint(&answer.output));
+    let message = format!("{}{}", broken.join("; "), text_hint(answer));
     Some(Issue::error(IssueCode::SchemaValidationFailed, message))
 }
 
@@ -184,7 +184,7 @@ fn rule_issues(spec: &Check, contract: &Contract, answer: &Answer) -> Vec<Issue>
             .into_iter()
             .take(ISSUES_MAX)
             .map(|mut broken| {
-                broken.message.push_str(text_hint(&answer.output));
+                broken.message.push_str(text_hint(answer));
                 Issue::rule(broken)
             })
             .collect(),
@@ -192,16 +192,16 @@ fn rule_issues(spec: &Check, contract: &Contract, answer: &Answer) -> Vec<Issue>
     }
 }
 
-fn array_issue(output: &Value) -> Option<Issue> {
-    match output {
+fn array_issue(answer: &Answer) -> Option<Issue> {
+    match &answer.output {
         Value::Array(items) if items.len() > ITEMS_MAX => {
             let message =
                 format!("{} items are more than the {ITEMS_MAX} that a `forEach` may have", items.len());
             Some(Issue::error(IssueCode::TooManyItems, message))
         }
         Value::Array(_) => None,
-        other => {
-            let hint = text_hint(other);
+        _ => {
+            let hint = text_hint(answer);
             let message = format!("the output of a `forEach` check must be an array{hint}");
             Some(Issue::error(IssueCode::NotAnArray, message))
         }
@@ -209,13 +209,19 @@ fn array_issue(output: &Value) -> Option<Issue> {
 }
 
 /// Contracts are written for JSON; when a command printed something else, say so.
-fn text_hint(output: &Value) -> &'static str {
-    if output.is_string() { " (output is text, not JSON)" } else { "" }
+fn text_hint(answer: &Answer) -> &'static str {
+    match &answer.output {
+        Value::String(_) if answer.record.contains_key("repeated_key") => {
+            " (output is text: as JSON it names a member twice)"
+        }
+        Value::String(_) => " (output is text, not JSON)",
+        _ => "",
+    }
 }
 
 /// Text has no members. A name that does not exist has nothing to do with that.
-fn fault_hint(fault: &EvalError, output: &Value) -> &'static str {
-    if fault.name() == "TypeError" { text_hint(output) } else { "" }
+fn fault_hint(fault: &EvalError, answer: &Answer) -> &'static str {
+    if fault.name() == "TypeError" { text_hint(answer) } else { "" }
 }
 
 /// The reason that a failed check gives a run: that of its first decisive issue.

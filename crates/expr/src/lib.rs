@@ -34,6 +34,7 @@ pub use batch::answer_line;
 pub use budget::Budget;
 pub use eval_error::{EvalError, EvalErrorKind};
 pub use explain::{Explanation, Part};
+pub use number::to_text as number_to_text;
 pub use program::{MemoryWrite, Program};
 pub use reads::{HelperCall, NameRead, PathRead, Reads};
 pub use scope::{JsonScope, List, Object, Scope, ScopeValue};

@@ -1,7 +1,7 @@
 //! Numbers as JavaScript writes and reads them.
 
 /// The shortest text that reads back as the same number.
-pub(crate) fn to_text(value: f64) -> String {
+pub fn to_text(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_engine::{Effect, Input, Run, Turn};
+use escrow_engine::{ApplyError, Effect, Input, Run, Turn};
 use escrow_model::{Entry, Message, ScopePath};
 use escrow_store::{Journal, Lease, LeaseError, StoreError};
 use thiserror::Error;
@@ -82,6 +82,8 @@ pub enum DriveError {
     Store(#[from] StoreError),
     #[error("another process has taken over run `{0}`")]
     Fenced(escrow_model::RunId),
+    #[error("the journal of run `{run}` is corrupt: {source}")]
+    Corrupt { run: escrow_model::RunId, source: ApplyError },
     #[error(transparent)]
     Inseparable(#[from] Inseparable),
     #[error("{left} of the processes that run `{run}` had started still run and cannot be ended")]
@@ -163,8 +165,23 @@ impl Drive<'_> {
                 Err(LeaseError::Held { .. } | LeaseError::NoSuchRun(_)) => return Ok(self.run),
                 Err(LeaseError::Store(error)) => return Err(error.into()),
             }
+            self.catch_up().await?;
             beginning = Beginning::Resumed;
         }
+    }
+
+    /// Applies what another process committed while this one did not hold the run.
+    async fn catch_up(&mut self) -> Result<(), DriveError> {
+        let run = self.lease.run().clone();
+        let missed = self.journal.entries(&run, self.run.entries() + 1).await?;
+        let missed: Vec<Entry> = missed.into_iter().map(|(_, entry)| entry).collect();
+        for entry in &missed {
+            self.run.follow(entry).map_err(|source| DriveError::Corrupt { run: run.clone(), source })?;
+        }
+        if !missed.is_empty() {
+            self.observer.committed(&self.run, &missed);
+        }
+        Ok(())
     }
 
     async fn work(

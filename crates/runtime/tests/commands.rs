@@ -30,7 +30,6 @@ fn output_that_is_json_as_a_whole_is_parsed() {
         ("echo 42", json!(42)),
         ("echo true", json!(true)),
         ("echo '\"text\"'", json!("text")),
-        (r#"echo '{"a": 1, "a": 2}'"#, json!({"a": 2})),
     ] {
         assert_eq!(output(script), expected, "{script}");
     }
@@ -48,6 +47,10 @@ fn other_output_is_text_with_one_newline_cut() {
         ("echo '{\"a\": 1'", "{\"a\": 1"),
         ("echo NaN", "NaN"),
         ("echo 007", "007"),
+        ("echo 1.10", "1.10"),
+        ("echo 4711e05", "4711e05"),
+        ("echo 123456789012345678901234567890", "123456789012345678901234567890"),
+        (r#"echo '{"a": 1, "a": 2}'"#, r#"{"a": 1, "a": 2}"#),
         ("printf 'a\\377b'", "a\u{fffd}b"),
         ("printf '\"\\377\"'", "\"\u{fffd}\""),
         ("printf 'a\\000b'", "a\0b"),
@@ -435,4 +438,70 @@ fn two_hundred_commands_run_at_once_and_leave_no_descriptor_open() {
             .await;
     });
     assert_eq!(support::processes_with(&word), 0);
+}
+
+/// Runs a script with these keys beside `exec`.
+fn with_keys(script: &str, keys: &[(&str, Value)]) -> Room {
+    let mut room = Room::shell(script);
+    room.request.fields.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    room
+}
+
+#[test]
+fn a_line_that_fails_fails_the_script() {
+    let answer = Room::shell("echo before; false; echo after").run();
+    assert_eq!(fault(&answer).code, FaultCode::ExitNonzero);
+    assert_eq!(answer.output, json!("before"));
+}
+
+#[test]
+fn bash_also_fails_when_the_left_side_of_a_pipeline_fails() {
+    let script = "false | cat; echo after";
+    assert_eq!(output(script), json!("after"), "plain sh loses the status");
+    let answer = with_keys(script, &[("shell", json!("bash"))]).run();
+    assert_eq!(fault(&answer).code, FaultCode::ExitNonzero);
+    let answer = with_keys("a=(1 2); echo ${#a[@]}", &[("shell", json!("bash"))]).run();
+    assert_eq!(answer.output, json!(2));
+}
+
+#[test]
+fn another_program_gets_the_script_as_its_last_argument() {
+    let answer = with_keys("one two", &[("shell", json!(["printf", "%s,%s", "first"]))]).run();
+    assert_eq!(answer.output, json!("first,one two"));
+    let answer = with_keys("x", &[("shell", json!(["no-such-program"]))]).run();
+    assert_eq!(fault(&answer).code, FaultCode::Spawn);
+}
+
+#[test]
+fn exit_codes_that_are_expected_are_no_fault() {
+    let expecting = |script: &str, codes: Value| with_keys(script, &[("expect", codes)]).run();
+    let answer = expecting("echo found; exit 2", json!([0, 2]));
+    assert_eq!((&answer.ending, &answer.record["exitCode"]), (&Ending::Done, &json!(2)));
+    assert_eq!(fault(&expecting("exit 1", json!([0, 2]))).code, FaultCode::ExitNonzero);
+    assert!(fault(&expecting("exit 0", json!([2]))).message.contains("`expect`"));
+}
+
+#[test]
+fn output_that_must_be_json_and_is_not_is_a_logical_fault() {
+    let parsed = |script: &str, parse: &str| with_keys(script, &[("parse", json!(parse))]).run();
+    let answer = parsed("echo not json", "json");
+    assert_eq!(
+        (fault(&answer).class, fault(&answer).code.as_str()),
+        (FaultClass::Logical, "output_not_json")
+    );
+    assert_eq!(answer.output, json!("not json"));
+    assert_eq!(fault(&parsed(r#"echo '{"a":1,"a":1}'"#, "json")).code.as_str(), "output_not_json");
+    assert_eq!(fault(&parsed("echo no; exit 3", "json")).code, FaultCode::ExitNonzero);
+    assert_eq!(parsed("echo 1.10", "json").output, json!(1.1));
+    assert_eq!(parsed("echo 3", "text").output, json!("3"));
+    assert_eq!(parsed("printf 'a\\n1\\n'", "lines").output, json!(["a", "1"]));
+}
+
+#[test]
+fn short_output_that_is_not_text_has_a_file_with_every_byte() {
+    let mut room = Room::shell("printf 'a\\377\\000b'");
+    room.attempt.spool_from_bytes = 4096;
+    let answer = room.run();
+    let file = answer.record["stdout_file"].as_str().unwrap();
+    assert_eq!(std::fs::read(file).unwrap(), b"a\xff\0b");
 }

@@ -144,8 +144,11 @@ impl Disk {
             Ok(Committed::AlreadyDone { .. }) => {
                 self.ledger.problem("a supervisor repeats a commit");
             }
-            Ok(Committed::Fenced) => self.ledger.log("disk: fenced"),
-            Err(error) => self.ledger.problem(format!("the journal refuses a commit: {error}")),
+            Ok(Committed::Fenced) => self.ledger.log(format!("disk: {} is fenced", commit.lease.run())),
+            Err(error) => {
+                let run = commit.lease.run();
+                self.ledger.problem(format!("the journal of {run} refuses a commit: {error}"));
+            }
         }
         result
     }

@@ -440,9 +440,10 @@ impl<'a> Play<'a> {
         match error {
             DriveError::Store(_) if self.disk.take_failed() => Ok(()),
             DriveError::Store(_) | DriveError::Fenced(_) => Err(format!("without a disk fault: {error}")),
-            DriveError::Inseparable(_) | DriveError::Orphans { .. } | DriveError::Lost(_) => {
-                Err(error.to_string())
-            }
+            DriveError::Corrupt { .. }
+            | DriveError::Inseparable(_)
+            | DriveError::Orphans { .. }
+            | DriveError::Lost(_) => Err(error.to_string()),
         }
     }
 }

@@ -27,5 +27,5 @@ mod text;
 pub use condition::Condition;
 pub use error::{RenderError, TemplateError};
 pub use reads::{PathStep, TemplateRead};
-pub use shell::{ShellError, ShellErrorKind, ShellScript, VARIABLE_PREFIX};
+pub use shell::{ShellError, ShellErrorKind, ShellScript, VARIABLE_PREFIX, is_posix_shell};
 pub use template::Template;

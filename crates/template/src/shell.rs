@@ -92,6 +92,11 @@ impl ShellScript {
         Ok(ShellScript { script: scanned.script, values, reads })
     }
 
+    /// Whether it refers to any value.
+    pub fn has_values(&self) -> bool {
+        !self.values.is_empty()
+    }
+
     /// The script, which does not depend on any value.
     pub fn script(&self) -> &str {
         &self.script
@@ -126,6 +131,12 @@ impl ShellScript {
     pub fn reads(&self) -> &[TemplateRead] {
         &self.reads
     }
+}
+
+/// Whether a program, by its name or path, reads a script as `sh` does.
+pub fn is_posix_shell(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    ["ash", "bash", "dash", "ksh", "mksh", "sh"].contains(&name)
 }
 
 fn variable(number: usize) -> String {

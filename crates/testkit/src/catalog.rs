@@ -11,7 +11,14 @@ const STAND_INS: &[ProviderSpec] = &[
     ProviderSpec {
         name: "command",
         summary: "does what the script says, and changes nothing outside",
-        keys: &[key("exec", KeyKind::Exec), key("stdin", KeyKind::Text), key("note", KeyKind::Text)],
+        keys: &[
+            key("exec", KeyKind::Exec),
+            key("shell", KeyKind::Shell),
+            key("stdin", KeyKind::Text),
+            key("parse", KeyKind::Word(&["auto", "text", "json", "lines"])),
+            key("expect", KeyKind::ExitCodes),
+            key("note", KeyKind::Text),
+        ],
         mutates: Mutates::Never,
         home: Home::Runtime,
         timeout_ms: 600_000,

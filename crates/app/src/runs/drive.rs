@@ -128,6 +128,7 @@ fn drive_error(error: DriveError, id: &RunId) -> Error {
         DriveError::Fenced(_) => Error::person("fenced", error.to_string()),
         DriveError::Lost(_) => Error::bug(format!("this is a bug in Escrow: {error}"))
             .help(format!("its processes were ended; `escrow resume {id}` resumes the run")),
+        DriveError::Corrupt { .. } => Error::world("corrupt", error.to_string()),
         DriveError::Inseparable(error) => inseparable(&error),
         DriveError::Orphans { .. } => Error::world("orphans", error.to_string())
             .help(format!("nothing was run again; end them, then `escrow resume {id}`")),

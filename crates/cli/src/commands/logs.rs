@@ -1,7 +1,9 @@
 //! `escrow logs`: what a run's commands printed, whole, from the files they were streamed to.
 
+mod page;
+
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use escrow_app::timeline::{CheckScope, RunStart, Timeline, What};
@@ -13,6 +15,7 @@ use crate::arguments::{LogsArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::session;
 use crate::terminal::Ui;
+use page::{Control, Page};
 
 pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
@@ -21,7 +24,8 @@ pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) ->
     let spool = app.state().spool(&row.id);
     let entries = runs::entries(&*queries, &row).await?;
     let mut documents = Vec::new();
-    let mut out = io::stdout().lock();
+    let is_shown = io::stdout().is_terminal() && !arguments.raw;
+    let mut out = Page::new(io::stdout().lock(), if is_shown { Control::Shown } else { Control::Sent });
     let Some(start) = RunStart::of(&entries) else { return Err(unknown_check(arguments, &row)) };
     // `each[2]` is an item of `each`.
     let is_known = |name: &String| start.plan.find(name.split('[').next().unwrap_or(name)).is_some();
@@ -40,6 +44,9 @@ pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) ->
         } else if !ui.is_written(printed.write(arguments, &mut out)) {
             return Ok(Exit::Completed); // the reader has closed the pipe
         }
+    }
+    if !ui.is_written(out.flush()) {
+        return Ok(Exit::Completed);
     }
     drop(out);
     match ui.output() {
@@ -73,12 +80,13 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    fn write(&self, arguments: &LogsArguments, out: &mut impl Write) -> io::Result<()> {
+    fn write<W: Write>(&self, arguments: &LogsArguments, out: &mut Page<W>) -> io::Result<()> {
         let streams = streams(arguments);
         for stream in streams {
             // One stream of one check is wanted as it is, for pipes.
             let bare = arguments.check.is_some() && streams.len() == 1;
             if !bare && self.has(stream) {
+                out.begin_line()?;
                 writeln!(out, "── {} #{} {stream} ──", self.of, self.number)?;
             }
             self.copy(stream, out)?;
@@ -90,18 +98,13 @@ impl Attempt<'_> {
         self.answer.record.contains_key(&format!("{stream}_file")) || !self.text(stream).is_empty()
     }
 
-    /// The file has it all; without one, what the journal remembers.
+    /// Copies what was printed, byte for byte: from the file, which has it all, or else from the journal.
     fn copy(&self, stream: &str, out: &mut impl Write) -> io::Result<()> {
         if let Some(mut file) = self.file(stream) {
             io::copy(&mut file, out)?;
             return Ok(());
         }
-        let text = self.text(stream);
-        out.write_all(text.as_bytes())?;
-        if !text.is_empty() && !text.ends_with('\n') {
-            out.write_all(b"\n")?;
-        }
-        Ok(())
+        out.write_all(self.text(stream).as_bytes())
     }
 
     fn file(&self, stream: &str) -> Option<File> {
@@ -136,10 +139,11 @@ impl Attempt<'_> {
             "stderr" => {
                 self.answer.record.get("stderr").and_then(Value::as_str).unwrap_or_default().to_owned()
             }
-            _ => match &self.answer.output {
-                Value::Null => String::new(),
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
+            _ => match (self.answer.record.get("stdout").and_then(Value::as_str), &self.answer.output) {
+                (Some(printed), _) => printed.to_owned(),
+                (None, Value::Null) => String::new(),
+                (None, Value::String(text)) => text.clone(),
+                (None, other) => other.to_string(),
             },
         }
     }

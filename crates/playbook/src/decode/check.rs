@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::agents::AGENT_PROVIDER;
 use super::schema::check_schema;
-use super::{Decoder, Draft, Fanout, count, fields, items, routing, texts};
+use super::{Decoder, Draft, Fanout, count, fields, items, routing, sandbox, texts};
 use crate::diagnostic::Problem;
 use crate::duration;
 use crate::source::Stage;
@@ -47,6 +47,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     decoder.conflicts(node);
     let provider = decoder.provider(node).unwrap_or(UNKNOWN_PROVIDER);
     let fields = fields::decode(decoder, node, &provider);
+    decoder.shell_program(node, &fields);
     let secrets = decoder.secret_names(node, &provider);
     decoder.sources.check = None;
 
@@ -97,6 +98,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
         secrets,
         fields,
     };
+    sandbox::inherit(&mut check, &provider, decoder.sandbox.as_ref());
     let profile =
         if provider.name == AGENT_PROVIDER.name { decoder.apply_profile(entry, &mut check) } else { None };
     Draft {

@@ -7,7 +7,7 @@ use crate::diagnostic::Problem;
 use crate::foreign_keys::{self, Level};
 use crate::keys::{self, Key, Shape};
 use crate::suggest::did_you_mean;
-use crate::yaml::Entry;
+use crate::yaml::{Entry, Node};
 
 impl ShapeValidator<'_> {
     pub(super) fn check(&mut self, member: &Entry) {
@@ -148,6 +148,29 @@ impl ShapeValidator<'_> {
             }
             KeyKind::Word(words) => self.word(&entry.key, node, words),
             KeyKind::Texts | KeyKind::Exec => self.exec(entry),
+            KeyKind::Sandbox => self.map(node, &keys::SANDBOX, entry.key_span.clone()),
+            KeyKind::Shell if node.list().is_some() => self.exec(entry),
+            KeyKind::Shell => self.word(&entry.key, node, SHELLS),
+            KeyKind::ExitCodes => self.exit_codes(entry),
+        }
+    }
+
+    fn exit_codes(&mut self, entry: &Entry) {
+        let Some(items) = entry.value.list() else { return self.wrong(entry, "a list of exit codes") };
+        if items.is_empty() {
+            self.wrong_because(entry, "a list that is not empty", "empty");
+        }
+        let is_code = |node: &Node| matches!(node.json().as_u64(), Some(0..=255));
+        for item in items.iter().filter(|item| !is_code(item)) {
+            self.found.push(
+                Problem::new(
+                    "E0105",
+                    item.span.clone(),
+                    format!("`{}` must be a list of exit codes", entry.key),
+                )
+                .label(format!("this is {}", item.describe()))
+                .help("an exit code is a number from 0 to 255"),
+            );
         }
     }
 
@@ -244,6 +267,9 @@ fn check_keys(provider: Option<&ProviderSpec>) -> impl Iterator<Item = &str> + C
 fn resembles_check_key(key: &str) -> bool {
     foreign_keys::replacement(key, Level::Check).is_some() || did_you_mean(key, check_keys(None)).is_some()
 }
+
+/// The shells that have a name.
+const SHELLS: &[&str] = &["sh", "bash"];
 
 /// Providers of other engines, with their replacements.
 const FOREIGN_PROVIDERS: &[(&str, &str)] = &[

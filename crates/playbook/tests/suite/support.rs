@@ -21,7 +21,13 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
     ProviderSpec {
         name: "command",
         summary: "runs a program",
-        keys: &[needed("exec", KeyKind::Exec), key("stdin", KeyKind::Text)],
+        keys: &[
+            needed("exec", KeyKind::Exec),
+            key("shell", KeyKind::Shell),
+            key("stdin", KeyKind::Text),
+            key("parse", KeyKind::Word(&["auto", "text", "json", "lines"])),
+            key("expect", KeyKind::ExitCodes),
+        ],
         mutates: Mutates::Never,
         home: Home::Runtime,
         timeout_ms: 10 * MINUTE_MS,

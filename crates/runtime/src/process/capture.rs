@@ -227,6 +227,10 @@ impl<'a> Capture<'a> {
         let mut rest = Vec::new();
         self.redaction.finish(&mut rest);
         self.take(&rest);
+        // The journal holds text alone.
+        if self.holds_back() && std::str::from_utf8(self.tail.make_contiguous()).is_err() {
+            self.open();
+        }
         let (file, spool_problem) = match self.file {
             Whole::Unwanted | Whole::Due(_) => (None, None),
             Whole::Open { path, .. } => (Some(path), None),

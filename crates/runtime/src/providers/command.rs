@@ -4,6 +4,7 @@
 //! the environment under a name that the script refers to.
 
 mod handback;
+mod output;
 mod words;
 
 use std::ffi::{OsStr, OsString};
@@ -14,16 +15,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_contract::{Parsed, read_json};
 use escrow_model::{
-    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request,
+    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request, Sandbox,
 };
 use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
 
-use crate::process::{Captured, End, Finished, Process, SpawnError, Spool, find_program, run};
+use crate::process::{End, Finished, Process, SpawnError, Spool, find_program, run};
 use crate::providers::{Attempt, ContextFile, Performance, Provider};
+use crate::sandbox::{Confinement, EXIT_NOT_CONFINED};
 use handback::Handback;
+use output::{Parse, Read};
 
 pub struct Command;
 
@@ -32,7 +34,11 @@ static SPEC: ProviderSpec = ProviderSpec {
     summary: "runs a shell script or a program; its output is what it prints",
     keys: &[
         KeySpec { name: "exec", kind: KeyKind::Exec, required: true },
+        KeySpec { name: "shell", kind: KeyKind::Shell, required: false },
         KeySpec { name: "stdin", kind: KeyKind::Text, required: false },
+        KeySpec { name: "parse", kind: KeyKind::Word(Parse::WORDS), required: false },
+        KeySpec { name: "expect", kind: KeyKind::ExitCodes, required: false },
+        KeySpec { name: "sandbox", kind: KeyKind::Sandbox, required: false },
     ],
     mutates: Mutates::Never,
     home: Home::Runtime,
@@ -57,7 +63,11 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
         Ok(exec) => exec,
         Err(fault) => return Answer::fault(fault),
     };
-    let places = match Places::prepare(attempt) {
+    let sandbox = match Confinement::declared(request) {
+        Ok(sandbox) => sandbox,
+        Err(fault) => return Answer::fault(fault),
+    };
+    let places = match Places::prepare(attempt, sandbox) {
         Ok(places) => places,
         Err(error) => {
             let message = format!("cannot write beneath `{}`: {error}", attempt.spool.display());
@@ -69,7 +79,7 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
         Err(error) => return spawn_fault(&error),
     };
     let process = Process {
-        is_plain: exec.is_shell() && attempt.environment.is_inherited(),
+        is_plain: exec.is_shell() && attempt.environment.is_inherited() && places.confinement.is_none(),
         stdin: request.fields.get("stdin").and_then(Value::as_str).map(str::as_bytes),
         spool: Some(Spool {
             directory: &places.spool,
@@ -122,21 +132,42 @@ impl<'a> Exec<'a> {
         attempt: &Attempt,
         places: &Places,
     ) -> Result<std::process::Command, SpawnError> {
+        let find = |program: &str| {
+            let inherited = || attempt.environment.value("PATH");
+            let path = request.env.get("PATH").map(OsString::from).or_else(inherited);
+            find_program(OsStr::new(program), path.as_deref(), &attempt.directory)
+        };
         let mut command = match self {
             Exec::Shell { script, .. } => {
-                let mut command = std::process::Command::new("/bin/sh");
-                command.arg("-c").arg(script);
+                let mut command = match Shell::of(request) {
+                    Shell::Sh => {
+                        let mut command = std::process::Command::new("/bin/sh");
+                        command.args(["-e", "-c"]);
+                        command
+                    }
+                    Shell::Bash => {
+                        let mut command = std::process::Command::new(find("bash")?);
+                        command.args(["-eo", "pipefail", "-c"]);
+                        command
+                    }
+                    Shell::Other { program, arguments } => {
+                        let mut command = std::process::Command::new(find(program)?);
+                        command.args(arguments.iter().map(text_of));
+                        command
+                    }
+                };
+                command.arg(script);
                 command
             }
             Exec::Program { program, arguments } => {
-                let inherited = || attempt.environment.value("PATH");
-                let path = request.env.get("PATH").map(OsString::from).or_else(inherited);
-                let found = find_program(OsStr::new(program), path.as_deref(), &attempt.directory)?;
-                let mut command = std::process::Command::new(found);
+                let mut command = std::process::Command::new(find(program)?);
                 command.arg0(program).args(arguments.iter().map(text_of));
                 command
             }
         };
+        if let Some(confinement) = &places.confinement {
+            command = confinement.wrap(&command);
+        }
         command.current_dir(&attempt.directory);
         attempt.environment.apply(&mut command);
         command.envs(&request.env);
@@ -156,6 +187,9 @@ impl<'a> Exec<'a> {
         {
             command.env("ESCROW_ITEM", item);
         }
+        if let Some(temporary) = &places.temporary {
+            command.env("TMPDIR", temporary);
+        }
         if let Exec::Shell { values: Some(values), .. } = self {
             command.envs(values.iter().map(|(name, value)| (name, text_of(value))));
         }
@@ -164,6 +198,29 @@ impl<'a> Exec<'a> {
 
     fn is_shell(&self) -> bool {
         matches!(self, Exec::Shell { .. })
+    }
+}
+
+/// What interprets a script. The first two stop at the first command that fails.
+enum Shell<'a> {
+    /// `/bin/sh -e`
+    Sh,
+    /// `bash -eo pipefail`
+    Bash,
+    /// Gets the script as its last argument.
+    Other { program: &'a str, arguments: &'a [Value] },
+}
+
+impl<'a> Shell<'a> {
+    fn of(request: &'a Request) -> Shell<'a> {
+        match request.fields.get("shell") {
+            Some(Value::String(word)) if word == "bash" => Shell::Bash,
+            Some(Value::Array(words)) => match words.split_first() {
+                Some((Value::String(program), arguments)) => Shell::Other { program, arguments },
+                _ => Shell::Sh,
+            },
+            _ => Shell::Sh,
+        }
     }
 }
 
@@ -187,23 +244,60 @@ struct Places {
     handback: String,
     artifacts: PathBuf,
     state: PathBuf,
+    confinement: Option<Confinement>,
+    /// The temporary directory of a command whose files are confined.
+    temporary: Option<PathBuf>,
 }
 
 impl Places {
-    fn prepare(attempt: &Attempt) -> io::Result<Places> {
+    fn prepare(attempt: &Attempt, sandbox: Option<Sandbox>) -> io::Result<Places> {
         let spool = absolute(&attempt.spool)?;
-        let places = Places {
+        let mut places = Places {
             context: attempt.contexts.file(&attempt.context)?,
             handback: attempt.contexts.take_name(),
             artifacts: absolute(&attempt.artifacts)?,
             state: absolute(&attempt.state)?,
+            confinement: None,
+            temporary: None,
             spool,
         };
         // A crash may have left one here.
         if !attempt.contexts.is_fresh() {
             let _ = unlinkat(places.context.place(), &places.handback, AtFlags::empty());
         }
+        if let Some(sandbox) = sandbox {
+            places.confine(sandbox, attempt)?;
+        }
         Ok(places)
+    }
+
+    fn confine(&mut self, sandbox: Sandbox, attempt: &Attempt) -> io::Result<()> {
+        let mut writable = vec![self.artifacts.clone()];
+        if sandbox.filesystem.is_some() {
+            let temporary = self.spool.join(format!("{}.tmp", attempt.label));
+            std::fs::create_dir_all(&temporary)?;
+            // Only a file that exists can be made writable.
+            let handback = self.spool.join(&self.handback);
+            std::fs::File::create(&handback)?;
+            writable.extend([temporary.clone(), handback]);
+            self.temporary = Some(temporary);
+        }
+        self.confinement = Some(Confinement {
+            sandbox,
+            directory: absolute(&attempt.directory)?,
+            writable,
+            readable: vec![self.context.path().to_owned()],
+            state: self.state.clone(),
+            report: self.spool.join(format!("{}.sandbox", attempt.label)),
+        });
+        Ok(())
+    }
+
+    /// Removes what only the command needed.
+    fn tidy(&self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = std::fs::remove_dir_all(temporary);
+        }
     }
 }
 
@@ -226,12 +320,30 @@ fn answer(
     if !problems.is_empty() {
         record.insert("env_problems".into(), problems.into());
     }
-    let ending = ending(exec, request, &finished);
-    let Parsed { value: output, repeated_key } = output(finished.stdout);
+    places.tidy();
+    let is_launchers = finished.end == End::Exited(i32::from(EXIT_NOT_CONFINED));
+    let not_confined = places.confinement.as_ref().and_then(Confinement::failure).filter(|_| is_launchers);
+    let mut ending = match not_confined {
+        Some(fault) => Ending::Fault(fault),
+        None => ending(exec, request, &finished),
+    };
+    let Read { output, repeated_key, fault } = output::read(finished.stdout, Parse::of(request));
     if let Some(path) = repeated_key {
         record.insert("repeated_key".into(), path.into());
     }
+    // What a command that failed has printed need not be complete.
+    if let (Ending::Done, Some(fault)) = (&ending, fault) {
+        ending = Ending::Fault(fault);
+    }
     Answer { ending, output, record, env }
+}
+
+/// The exit codes that are no fault.
+fn is_expected(code: i32, request: &Request) -> bool {
+    match request.fields.get("expect").and_then(Value::as_array) {
+        Some(codes) => codes.iter().any(|expected| expected.as_i64() == Some(i64::from(code))),
+        None => code == 0,
+    }
 }
 
 fn ending(exec: &Exec<'_>, request: &Request, finished: &Finished) -> Ending {
@@ -241,7 +353,10 @@ fn ending(exec: &Exec<'_>, request: &Request, finished: &Finished) -> Ending {
         count => format!("ended, but {count} processes could not be"),
     };
     let fault = match finished.end {
-        End::Exited(0) => return Ending::Done,
+        End::Exited(code) if is_expected(code, request) => return Ending::Done,
+        End::Exited(0) => {
+            ProviderFault::transient(FaultCode::ExitNonzero, "exit code 0, which `expect` does not list")
+        }
         End::Exited(code) => {
             ProviderFault::transient(FaultCode::ExitNonzero, words::exit_message(code, exec.is_shell()))
         }
@@ -307,26 +422,4 @@ const STDOUT_KEPT: usize = 64 * 1024;
 
 fn file_text(path: &Path) -> Value {
     path.to_string_lossy().into_owned().into()
-}
-
-/// JSON if the whole of it is one document, else the text. Nesting beyond 128 is text: nobody reads it, and
-/// deeper values would overflow who walks them.
-fn output(stdout: Captured) -> Parsed {
-    let text = |text: String| Parsed { value: without_newline(text).into(), repeated_key: None };
-    if stdout.is_truncated() {
-        return text(stdout.text());
-    }
-    read_json(&stdout.tail).unwrap_or_else(|_| {
-        text(
-            String::from_utf8(stdout.tail)
-                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
-        )
-    })
-}
-
-fn without_newline(mut text: String) -> String {
-    if text.ends_with('\n') {
-        text.pop();
-    }
-    text
 }

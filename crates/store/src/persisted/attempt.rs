@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, BrokenRule, Ending, Evidence, FaultClass, FaultCode, Issue, IssueCode, Outcome, OutcomeId,
-    ProviderFault, ProviderName, Reason, ReasonCode, RecordedOutcome, Request, RuleCheck, ScopePath,
-    Severity, Warning,
+    BrokenRule, Ending, Evidence, FaultClass, FaultCode, Issue, IssueCode, Outcome, OutcomeId, ProviderFault,
+    ProviderName, Reason, ReasonCode, RecordedOutcome, Request, RuleCheck, ScopePath, Severity, Warning,
 };
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -22,13 +21,6 @@ record!(RequestRecord for Request {
     timeout_ms: u64,
     idempotency_key: String,
     item: Option<Value> = default,
-});
-
-record!(AnswerRecord for Answer {
-    ending: Ending,
-    output: Value,
-    record: Map<String, Value>,
-    env: BTreeMap<String, String> = default,
 });
 
 record_choice!(EndingRecord for Ending {

@@ -10,6 +10,7 @@
 //! (`tests/formats/`), which must still replay, verify, explain and export. Stored bytes are hashed and are never
 //! rewritten: an old entry is upcast each time it is read.
 
+mod answer;
 mod artifact;
 mod attempt;
 mod event;

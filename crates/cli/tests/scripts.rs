@@ -1,0 +1,99 @@
+//! Scripts end to end: a shell that fails, and output that is told as it was.
+
+mod desk;
+
+use desk::Desk;
+use serde_json::json;
+
+#[test]
+fn a_gate_whose_tests_fail_is_red() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        "
+checks:
+  lines: {type: command, exec: \"echo one\\nfalse\\necho two\"}
+  tests: {type: command, shell: bash, exec: 'false | tee log'}
+",
+    );
+    assert_eq!(code, Some(1));
+    assert_eq!(document["checks"]["tests"]["status"], "failed");
+    assert_eq!(document["checks"]["lines"]["output"], "one");
+}
+
+#[test]
+fn expected_exit_codes_and_parsed_output_reach_the_contract() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        "
+checks:
+  diff: {type: command, exec: 'exit 2', expect: [0, 2], guarantee: output.exitCode === 2}
+  version: {type: command, exec: echo 1.10, guarantee: output === '1.10'}
+  files: {type: command, exec: \"printf 'a\\\\nb\\\\n'\", parse: lines, forEach: true}
+  each: {type: command, exec: 'echo {{ item }}', depends_on: files}
+",
+    );
+    assert_eq!(code, Some(0), "{document:#}");
+    assert_eq!(document["checks"]["each"]["output"], json!(["a", "b"]));
+}
+
+#[test]
+fn duplicate_keys_in_json_output_never_satisfy_a_contract() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        r#"
+checks:
+  schema: {type: command, exec: "echo '{\"ok\": false, \"ok\": true}'", schema: {type: object}}
+  guarantee: {type: command, exec: "echo '{\"ok\": false, \"ok\": true}'", guarantee: output.ok === true}
+  outcome: {type: command, exec: "echo '{\"passed\": false, \"passed\": true}'", outcome: ci_result}
+  parsed: {type: command, exec: "echo '{\"ok\": true, \"ok\": true}'", parse: json}
+"#,
+    );
+    assert_eq!(code, Some(1));
+    for (check, issue, says) in [
+        ("schema", "contract/schema_validation_failed", "names a member twice"),
+        ("guarantee", "contract/guarantee_failed", "does not hold"),
+        ("outcome", "contract/outcome_invalid", "duplicate key `passed`"),
+        ("parsed", "command/output_not_json", "`ok` twice"),
+    ] {
+        let found = &document["checks"][check]["issues"][0];
+        assert_eq!(found["rule_id"], issue, "{check}");
+        assert!(found["message"].as_str().is_some_and(|text| text.contains(says)), "{found}");
+    }
+}
+
+#[test]
+fn logs_print_every_byte() {
+    let desk = Desk::new();
+    let playbook = r#"
+checks:
+  json: {type: command, exec: "printf '{\"b\": 1,  \"a\": 1.10}'"}
+  open: {type: command, exec: "printf 'no newline'"}
+  binary: {type: command, exec: "printf '\\377\\376\\000\\033[31m'"}
+"#;
+    assert_eq!(desk.run(playbook).0, Some(0));
+    for (check, expected) in [
+        ("json", b"{\"b\": 1,  \"a\": 1.10}".as_slice()),
+        ("open", b"no newline"),
+        ("binary", b"\xff\xfe\0\x1b[31m"),
+    ] {
+        let output = desk.command(&["logs", "last", check, "--stdout"]).output().unwrap();
+        assert_eq!(output.stdout, expected, "{check}");
+    }
+    let all = desk.escrow(&["logs", "last"]).stdout;
+    assert!(all.contains("no newline\n── "), "{all}");
+}
+
+#[test]
+fn output_full_of_nul_characters_does_not_swell_the_database() {
+    let desk = Desk::new();
+    let size = || {
+        let files = std::fs::read_dir(desk.path().join(".escrow")).unwrap().flatten();
+        let databases = files.filter(|file| file.file_name().to_string_lossy().ends_with(".db"));
+        databases.map(|file| file.metadata().unwrap().len()).sum::<u64>()
+    };
+    assert_eq!(desk.run("checks: {a: {type: command, exec: 'true'}}").0, Some(0));
+    let before = size();
+    assert_eq!(desk.run("checks: {a: {type: command, exec: 'head -c 4000000 /dev/zero'}}").0, Some(0));
+    let grown = size() - before;
+    assert!(grown < 8_000_000, "4 MB of output took {grown} bytes");
+}
