@@ -67,7 +67,7 @@ impl fmt::Debug for Lease {
 #[derive(Debug, Error)]
 pub enum LeaseError {
     #[error("run `{run}` is held by process {} on `{}`", .holder.pid, .holder.host)]
-    Held { run: RunId, holder: Holder, expires_at: Millis },
+    Held { run: RunId, holder: Box<Holder>, expires_at: Millis },
     #[error("there is no run `{0}`")]
     NoSuchRun(RunId),
     #[error(transparent)]

@@ -30,7 +30,7 @@ impl Store {
                 return Err(LeaseError::NoSuchRun(run.clone()));
             };
             if let Some(held) = seen.standing(&judge) {
-                let (holder, expires_at) = (held.holder.clone(), held.expires_at);
+                let (holder, expires_at) = (Box::new(held.holder.clone()), held.expires_at);
                 return Err(LeaseError::Held { run: run.clone(), holder, expires_at });
             }
             let taking = self.taking(run, holder, &seen);
