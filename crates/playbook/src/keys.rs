@@ -278,6 +278,11 @@ pub(crate) static CHECK: KeyTable = KeyTable {
             Shape::Bool,
             "Whether its dependents run even when it failed or was skipped.",
         ),
+        key(
+            "continue_on_skip",
+            Shape::Bool,
+            "Whether its dependents run when it was not needed: filtered, or its `if` was false.",
+        ),
         key("tags", Shape::Texts, "Tags to select it by."),
         key("timeout", Shape::Duration, "The time limit of one attempt."),
         key("env", Shape::Environment, "Environment variables. Values are templates."),

@@ -136,7 +136,8 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         directory: order.directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
     };
-    let begun = begin::begin(StartRequest { plan, options, secrets }, &*journal, &*app.world()).await;
+    let begun =
+        begin::begin(StartRequest { plan, options, secrets, parent: None }, &*journal, &*app.world()).await;
     let begin::Begun { run, lease, secrets, first_turn } = begun.map_err(begin_error)?;
     Ok(HeldRun { run, lease, journal, secrets, beginning: Beginning::New(first_turn) })
 }
@@ -149,7 +150,7 @@ fn begin_error(error: BeginError) -> Error {
             )
         }
         BeginError::Inseparable(error) => inseparable(&error),
-        BeginError::AlreadyExists(_) => Error::world("store", error.to_string()),
+        BeginError::AlreadyExists(_) | BeginError::ParentFenced => Error::world("store", error.to_string()),
         BeginError::Store(error) => error.into(),
     }
 }

@@ -81,6 +81,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
         criticality_origin: CriticalityOrigin::Default,
         mutating: false,
         continue_on_failure: flag("continue_on_failure").unwrap_or(false),
+        continue_on_skip: flag("continue_on_skip").unwrap_or(false),
         idempotent: flag("idempotent").unwrap_or(false),
         reconcile,
         requires_approval: flag("requires_approval").unwrap_or(false),
