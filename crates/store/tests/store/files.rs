@@ -134,8 +134,8 @@ fn check_read_only(tidy: bool, file_mode: u32) {
         |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     allow(&path, file_mode);
     if !tidy {
-        allow(&path.with_extension("db-wal"), file_mode);
-        allow(&path.with_extension("db-shm"), file_mode);
+        allow(&path.with_extension("db-wal"), file_mode & 0o644);
+        allow(&path.with_extension("db-shm"), file_mode & 0o644);
     }
     allow(&directory, 0o555);
     if let Some(said) = child::say_as_nobody("list", &path) {
