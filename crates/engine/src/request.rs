@@ -31,6 +31,7 @@ impl Run {
             provider: spec.provider.clone(),
             fields,
             env: self.render_env(check, &view)?,
+            handed_env: self.handed_env(check),
             timeout_ms: spec.timeout_ms,
             idempotency_key: match &key {
                 Some((key, _)) => effect::idempotency_key(key),
@@ -42,7 +43,7 @@ impl Run {
         Ok((request, intent))
     }
 
-    /// What the commands before it wrote, and its own `env:`.
+    /// `env:` of the playbook, and its own.
     pub(crate) fn render_env(
         &self,
         check: CheckIndex,

@@ -24,8 +24,7 @@ pub async fn cancel(app: &App, run: &str) -> Result<Cancelled, Error> {
     }
     let message = Message::Cancel { by: app.actor(), system: false };
     app.journal()?.send(&row.id, &message, app.sender()).await?;
-    let lease = app.queries()?.lease_state(&row.id).await?;
-    match lease.as_ref().and_then(|lease| lease.standing(liveness)) {
+    match app.queries()?.lease(&row.id).await?.standing(liveness) {
         Some(held) => Ok(Cancelled::Asked { run: row.id, pid: held.holder.pid }),
         None => Ok(Cancelled::Ended(Box::new(drive_upward(app, &row, Purpose::End).await?))),
     }
