@@ -202,6 +202,7 @@ pub(crate) struct RecordedAnswer {
 
 /// One node in the tree of a check's scopes.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "most nodes are leaves")]
 pub(crate) enum Node {
     /// The items of the parent are not known yet. Each begins with this activation.
     Unexpanded(Activation),

@@ -101,15 +101,12 @@ impl Invariants {
                     Verdict::Failed => {}
                 }
             }
-            Event::CheckSkipped { check, scope, reason, .. } => {
-                if matches!(
-                    reason,
-                    SkipReason::Assume | SkipReason::DependencyFailed | SkipReason::ContractBlocked
-                ) && !scope.is_root()
-                {
-                    self.holes.insert(ScopedCheck::new(check, scope));
-                }
-            }
+            Event::CheckSkipped {
+                check,
+                scope,
+                reason: SkipReason::Assume | SkipReason::DependencyFailed | SkipReason::ContractBlocked,
+                ..
+            } if !scope.is_root() => drop(self.holes.insert(ScopedCheck::new(check, scope))),
             Event::RetryScheduled { check, scope, retry, .. } => {
                 let location = ScopedCheck::new(check, scope);
                 let spec = plan.check(plan.find(check).expect("it is in the plan"));

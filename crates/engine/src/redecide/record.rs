@@ -32,8 +32,8 @@ pub(super) struct Record {
     /// What the ledger answered, in order.
     pub(super) ledger: BTreeMap<ScopedCheck, VecDeque<LedgerAnswer>>,
     pub(super) attempts: BTreeMap<RecordedAttempt, RecordedAsk>,
-    /// What `reconcile` was asked about the effects of attempts.
-    pub(super) reconciles: BTreeMap<RecordedAttempt, RecordedAsk>,
+    /// What `reconcile` was asked about the effects of attempts, in order: a run that is opened again asks again.
+    pub(super) reconciles: BTreeMap<RecordedAttempt, VecDeque<RecordedAsk>>,
     /// For each wait of a check, in order: the response.
     pub(super) messages: BTreeMap<ScopedCheck, VecDeque<Response>>,
     pub(super) cancellations: Vec<(Moment, Message)>,
@@ -94,7 +94,7 @@ pub(super) enum Afterwards {
 }
 
 /// A request to the world, and what came back.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RecordedAsk {
     request: Request,
     started_at: Millis,
@@ -165,12 +165,13 @@ impl Record {
                 Event::ReconcileStarted { check, scope, attempt, request } => {
                     let key = key(check, scope, *attempt);
                     open.looks.insert(key.location(), key.number);
-                    record.reconciles.insert(key, RecordedAsk::new(request, entry.at));
+                    let looks = record.reconciles.entry(key).or_default();
+                    looks.push_back(RecordedAsk::new(request, entry.at));
                 }
                 Event::Reconciled { check, scope, attempt, answer, .. } => {
                     let key = key(check, scope, *attempt);
                     open.looks.remove(&key.location());
-                    if let Some(asked) = record.reconciles.get_mut(&key) {
+                    if let Some(asked) = record.reconciles.get_mut(&key).and_then(VecDeque::back_mut) {
                         asked.take(answer, moment);
                     }
                 }
@@ -247,7 +248,8 @@ impl Record {
             Message::Assume { check, scope, .. } => {
                 let asked = ScopedCheck::new(check, scope);
                 if let Some(attempt) = open.looks.remove(&asked)
-                    && let Some(look) = self.reconciles.get_mut(&key(check, scope, attempt))
+                    && let Some(looks) = self.reconciles.get_mut(&key(check, scope, attempt))
+                    && let Some(look) = looks.back_mut()
                 {
                     look.overruled = Some(said(look.started_at));
                     return;
