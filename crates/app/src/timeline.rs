@@ -37,6 +37,8 @@ pub struct Timeline {
     /// The check and scope of every open wait, by its id.
     waits: BTreeMap<String, ScopedCheck>,
     fans: BTreeMap<String, Fan>,
+    /// How many attempts of a check or an item failed and were retried, since it last settled.
+    retried: BTreeMap<ScopedCheck, u32>,
     /// How many items a `forEach` check gave, by its scope.
     sizes: BTreeMap<String, BTreeMap<ScopePath, usize>>,
 }
@@ -63,6 +65,7 @@ impl Timeline {
             attempts: BTreeMap::new(),
             waits: BTreeMap::new(),
             fans: BTreeMap::new(),
+            retried: BTreeMap::new(),
             sizes: BTreeMap::new(),
         }
     }

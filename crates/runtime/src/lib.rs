@@ -37,7 +37,7 @@ pub mod telemetry;
 
 // Driving a run.
 pub use cancellation::{Cancellation, Canceller, cancellation};
-pub use supervisor::{Beginning, Drive, DriveError, NestedNews, Observer, Surroundings};
+pub use supervisor::{Beginning, Drive, DriveError, NestedNews, NestedOutput, Observer, Surroundings};
 
 // What a drive is given.
 pub use host::{FailedBefore, Host, NestOutcome, NestRequest, NewsSink, NoHost};

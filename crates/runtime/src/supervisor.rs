@@ -35,6 +35,7 @@ use commit::Committer;
 use effect_runner::EffectRunner;
 use inbox::Inbox;
 
+pub use effect_runner::spool_label;
 pub use seal::begin;
 
 /// The directories, environment and secrets that a run works with.
@@ -74,6 +75,17 @@ pub struct NestedNews {
     pub run: escrow_model::RunId,
     pub plan: Arc<escrow_model::Plan>,
     pub entries: Vec<Entry>,
+    /// Instead of entries: something that a command of it has printed.
+    pub output: Option<NestedOutput>,
+}
+
+/// A piece of the output of a command in a nested run.
+#[derive(Clone, Debug)]
+pub struct NestedOutput {
+    /// The check or item, as `build` or `build[2]`.
+    pub label: String,
+    pub stream: Stream,
+    pub bytes: Vec<u8>,
 }
 
 #[derive(Debug, Error)]

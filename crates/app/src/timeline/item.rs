@@ -131,6 +131,8 @@ pub struct Judged<'e> {
     /// Since the attempt started. `None` if its start is not part of what was read.
     pub duration_ms: Option<u64>,
     pub retry: Option<Retry>,
+    /// How many attempts before this one failed and were retried. A success behind them is flaky.
+    pub retried: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -105,6 +105,11 @@ impl Judged<'_> {
     fn line(&self) -> Option<Line> {
         let issues = issue_words(self.issues);
         let (mark, note) = match (self.verdict, self.retry) {
+            (Verdict::Succeeded, _) if self.retried > 0 => {
+                let times =
+                    if self.retried == 1 { "once".to_owned() } else { format!("{} times", self.retried) };
+                (Mark::Succeeded, format!("flaky: failed {times} before"))
+            }
             (Verdict::Succeeded, _) if !self.of.scope.is_root() => return None,
             (Verdict::Succeeded, _) => (Mark::Succeeded, issues),
             (Verdict::Failed, None) => (Mark::Failed, issues),

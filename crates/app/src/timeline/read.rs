@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use escrow_model::{Entry, Event, Facts, Message, Millis, Plan, RunOptions, ScopePath};
+use escrow_model::{Entry, Event, Facts, Message, Millis, Plan, RunOptions, ScopePath, Verdict};
 use serde_json::Value;
 
 use super::item::{CheckScope, Item, Judged, Resolution, Retry, What};
@@ -64,7 +64,12 @@ impl Timeline {
                     self.fans.entry(check.clone()).or_default().judge(scope, *verdict);
                 }
                 let duration_ms = began.map(|began| at.saturating_sub(began));
-                let judged = Judged { of, verdict: *verdict, issues, duration_ms, retry: None };
+                let retried = if *verdict == Verdict::Succeeded || *settled {
+                    self.retried.remove(&of.scoped_check()).unwrap_or(0)
+                } else {
+                    self.retried.get(&of.scoped_check()).copied().unwrap_or(0)
+                };
+                let judged = Judged { of, verdict: *verdict, issues, duration_ms, retry: None, retried };
                 items.push(Item { at, what: What::Judged(judged) });
                 if *settled {
                     items.extend(self.settle(of, at));
@@ -90,6 +95,7 @@ impl Timeline {
                 if !scope.is_root() {
                     self.fans.entry(check.clone()).or_default().retry(scope);
                 }
+                *self.retried.entry(of.scoped_check()).or_default() += 1;
                 let retry = Retry { number: *retry, delay_ms: due.saturating_sub(at) };
                 match verdict_in(items, of) {
                     Some(judged) => {

@@ -16,7 +16,7 @@ use super::watch::watch;
 use crate::redaction::{self, Redactor};
 
 /// Standard output or standard error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
     Stdout,
     Stderr,

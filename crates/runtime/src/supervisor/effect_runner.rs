@@ -125,7 +125,10 @@ impl EffectRunner {
             check: spec.name.clone(),
             spool: surroundings.spool.clone(),
             state: surroundings.state.clone(),
-            label: spool_label(&spec.name, scope, *number, kind),
+            label: match kind {
+                EffectKind::Attempt => spool_label(&spec.name, scope, *number),
+                EffectKind::Reconcile => format!("{}-reconcile", spool_label(&spec.name, scope, *number)),
+            },
             spool_from_bytes: SPOOL_FROM_BYTES,
             contexts: Rc::clone(&self.contexts),
             scope: scope.clone(),
@@ -240,7 +243,7 @@ impl Drop for EffectRunner {
 const SPOOL_FROM_BYTES: usize = 4096;
 
 /// Begins the file names of an attempt: readable, unique, and safe whatever the check is called.
-fn spool_label(check: &str, scope: &ScopePath, attempt: u32, kind: EffectKind) -> String {
+pub fn spool_label(check: &str, scope: &ScopePath, attempt: u32) -> String {
     let safe: String = check
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
@@ -248,9 +251,5 @@ fn spool_label(check: &str, scope: &ScopePath, attempt: u32, kind: EffectKind) -
         .collect();
     let items: String = scope.indices().iter().map(|index| format!(".{index}")).collect();
     let salt = check.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-    let kind = match kind {
-        EffectKind::Attempt => "",
-        EffectKind::Reconcile => "-reconcile",
-    };
-    format!("{safe}-{salt:08x}{items}-{attempt}{kind}")
+    format!("{safe}-{salt:08x}{items}-{attempt}")
 }
