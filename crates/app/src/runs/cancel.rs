@@ -3,7 +3,6 @@
 use escrow_engine::Run;
 use escrow_model::{Message, RunId};
 use escrow_runtime::holder::liveness;
-use escrow_store::Liveness;
 
 use super::resume::{Purpose, drive_upward};
 use crate::app::App;
@@ -25,8 +24,8 @@ pub async fn cancel(app: &App, run: &str) -> Result<Cancelled, Error> {
     }
     let message = Message::Cancel { by: app.actor(), system: false };
     app.journal()?.send(&row.id, &message, app.sender()).await?;
-    match app.queries()?.holder(&row.id).await?.filter(|holder| liveness(holder) != Liveness::Dead) {
-        Some(holder) => Ok(Cancelled::Asked { run: row.id, pid: holder.pid }),
+    match app.queries()?.lease(&row.id).await?.standing(liveness) {
+        Some(held) => Ok(Cancelled::Asked { run: row.id, pid: held.holder.pid }),
         None => Ok(Cancelled::Ended(Box::new(drive_upward(app, &row, Purpose::End).await?))),
     }
 }
