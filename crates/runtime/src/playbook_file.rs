@@ -32,7 +32,7 @@ pub fn of_agent(name: &str, directory: &Path) -> Reading {
 
 /// The file that the name of a nested playbook refers to, with its bytes.
 pub fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
-    let project = project::trusted_folder(directory, "playbooks");
+    let project = directory.ancestors().find_map(|above| project::trusted_folder(above, "playbooks"));
     [folder, Some(directory), project.as_deref()].into_iter().flatten().find_map(|folder| {
         let endings = ["", ".yaml", ".yml", ".playbook.yaml"];
         endings.iter().find_map(|ending| {
