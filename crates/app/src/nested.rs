@@ -17,6 +17,7 @@ use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
 use escrow_runtime::process::Stream;
 use escrow_runtime::provider_world::{LocalFuture, ProviderWorld};
+use escrow_runtime::providers::Environment;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::{
     Beginning, Drive, DriveError, NestedNews, NestedOutput, Observer, Surroundings,
@@ -134,7 +135,11 @@ impl Nesting {
         let surroundings = Surroundings {
             artifacts: PathBuf::from(&run.options().artifacts),
             spool: surroundings.spool.with_file_name(run.options().run.as_str()),
-            environment: surroundings.environment.without(secrets.withheld()),
+            environment: match &run.options().environment {
+                Some(variables) => Environment::Captured { variables: variables.clone() },
+                None => surroundings.environment.clone(),
+            }
+            .without(secrets.withheld()),
             secrets: Arc::new(secrets),
             ..surroundings
         };
@@ -206,7 +211,12 @@ impl Nesting {
             return Ok(Found::Ended(Box::new(run)));
         }
         let secrets = self.secrets_or_release(run.plan_of(), &lease).await?;
-        Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning: Beginning::Resumed })))
+        Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning: self.resumed() })))
+    }
+
+    /// Who resumed the run around it has resumed this one.
+    fn resumed(&self) -> Beginning {
+        Beginning::Resumed { by: self.request.involved.clone() }
     }
 
     /// `None` when another process holds the run.
@@ -292,6 +302,8 @@ impl Nesting {
             parent: Some(parent.run.clone()),
             file: Some(file.display().to_string()),
             artifacts: artifacts.display().to_string(),
+            started_by: self.request.involved.clone(),
+            environment: request.environment.clone().or_else(|| parent.environment.clone()),
             ..parent.clone()
         };
         let parent_lease = Some(self.request.parent_lease.clone());

@@ -96,7 +96,7 @@ pub(crate) enum Command {
     /// Judge JSON by rules
     Rules(RulesArguments),
     /// List approvals and questions that wait for a person
-    Approvals,
+    Approvals(ApprovalsArguments),
     /// Approve a waiting check
     Approve(ApproveArguments),
     /// Deny a waiting check; the run ends
@@ -313,10 +313,17 @@ pub(crate) struct ResumeArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ApprovalsArguments {
+    /// Include what was decided, newest first
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ApproveArguments {
     /// The id that `escrow approvals` shows
     pub(crate) id: String,
-    /// The name of the person who decides [default: the current user]
+    /// A name to keep beside the current user, who decides; it does not count
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
     /// The reason

@@ -13,6 +13,7 @@
 //!
 //! **Invariant:** commit, then act. Nothing blocks the thread of a drive: stores, git and secret commands are awaited.
 
+pub mod actor;
 pub mod agents;
 pub mod callbacks;
 pub mod cancellation;

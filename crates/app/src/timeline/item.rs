@@ -149,6 +149,8 @@ pub enum Resolution {
     Answered,
     Assumed(Assumption),
     Expired,
+    /// A route re-decides the check.
+    Stale,
 }
 
 impl Resolution {
@@ -159,6 +161,7 @@ impl Resolution {
             Resolution::Answered => "answered",
             Resolution::Assumed(assumption) => assumption.as_str(),
             Resolution::Expired => "expired",
+            Resolution::Stale => "stale",
         }
     }
 }

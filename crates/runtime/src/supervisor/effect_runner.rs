@@ -17,7 +17,7 @@ use crate::cancellation::{Canceller, cancellation};
 use crate::host::{self, FailedBefore, Host, NestOutcome, NestRequest, NewsSink};
 use crate::private_files::create_directory_alike;
 use crate::provider_world::{InputSink, InspectRequest, ProviderWorld};
-use crate::providers::{Attempt, Contexts, LiveOutput};
+use crate::providers::{Attempt, Contexts, Environment, LiveOutput};
 
 pub(super) struct EffectRunner {
     reports: mpsc::UnboundedSender<Report>,
@@ -86,7 +86,7 @@ impl EffectRunner {
                     task.canceller.cancel();
                 }
             }
-            Effect::Inspect { expected, attempt } => {
+            Effect::Inspect { expected, of } => {
                 let inspection = self.world.inspect(InspectRequest {
                     directory: self.surroundings.artifacts.clone(),
                     expected,
@@ -95,11 +95,7 @@ impl EffectRunner {
                 let (world, inputs) = (Rc::clone(&self.world), self.inputs());
                 tokio::task::spawn_local(async move {
                     let seen = inspection.await;
-                    let input = match attempt {
-                        None => Input::Seen(seen),
-                        Some(attempt) => Input::SeenAt { attempt, seen },
-                    };
-                    world.deliver(input, &inputs);
+                    world.deliver(of.answered(seen), &inputs);
                 });
             }
         }
@@ -137,7 +133,10 @@ impl EffectRunner {
             directory: surroundings.directory.clone(),
             artifacts: self.artifacts_of(run, *check, scope),
             context,
-            environment: surroundings.environment.clone(),
+            environment: match &request.environment {
+                Some(variables) => Environment::Captured { variables: variables.clone() },
+                None => surroundings.environment.clone(),
+            },
             secrets: surroundings.secrets.granted(&spec.secrets),
             redactor: Arc::clone(surroundings.secrets.redactor()),
             cancellation: cancellation.clone(),
@@ -152,6 +151,7 @@ impl EffectRunner {
             let earlier = run.nested_before(&attempt).cloned().zip(run.reopened_at());
             self.host.nest(NestRequest {
                 parent: run.options().clone(),
+                involved: run.involved().map(str::to_owned).collect(),
                 parent_lease: self.lease.clone(),
                 parent_started_at: run.started_at(),
                 check: spec.name.clone(),
