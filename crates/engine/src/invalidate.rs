@@ -106,6 +106,8 @@ impl Run {
         cell.cleared = false;
         cell.ledger_key = None;
         cell.approved = None;
+        cell.asked_anew = 0;
+        cell.changed = None;
         Ok(())
     }
 

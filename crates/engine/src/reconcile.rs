@@ -134,6 +134,7 @@ impl Run {
             provider: ProviderName::COMMAND,
             fields,
             env: self.render_env(check, &view)?,
+            environment: self.captured_environment(check),
             handed_env: self.handed_env(check),
             timeout_ms: reconcile.timeout_ms,
             idempotency_key: effect::idempotency_key(&self.effect_key(check, scope, &view)?.0),

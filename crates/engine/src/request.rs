@@ -31,6 +31,7 @@ impl Run {
             provider: spec.provider.clone(),
             fields,
             env: self.render_env(check, &view)?,
+            environment: self.captured_environment(check),
             handed_env: self.handed_env(check),
             timeout_ms: spec.timeout_ms,
             idempotency_key: match &key {

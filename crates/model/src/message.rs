@@ -4,17 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::ScopePath;
 
+/// `by` is the actor, `os:NAME` or `token:NAME`, as the system knows it. `claim` is the name that the sender gave and
+/// that never counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "snake_case")]
 pub enum Message {
     Approve {
         id: String,
         by: Option<String>,
+        claim: Option<String>,
         note: Option<String>,
     },
     Deny {
         id: String,
         by: Option<String>,
+        claim: Option<String>,
         note: Option<String>,
     },
     Answer {
@@ -36,7 +40,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// The sender, if it is known.
+    /// The actor, if it is known.
     pub fn by(&self) -> Option<&str> {
         match self {
             Message::Approve { by, .. }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ArtifactContract, Assumption, Block, ExpectedArtifact, Expression, ProviderName, Retry, Routing, Rule,
-    Secret, Shell, Text,
+    ApprovalRule, ArtifactContract, Assumption, Block, ExpectedArtifact, Expression, ProviderName, Retry,
+    Routing, Rule, Secret, Shell, Text,
 };
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
@@ -108,7 +108,8 @@ pub struct Check {
     pub reconcile: Option<Reconcile>,
     /// Names its effect across all runs of the state.
     pub effect_key: Option<Text>,
-    pub requires_approval: bool,
+    /// A person must approve before it starts.
+    pub requires_approval: Option<ApprovalRule>,
     pub retry: Option<Retry>,
     /// `retry_on` has `logical`.
     pub retry_logical: bool,

@@ -76,6 +76,8 @@ pub(crate) enum Shape {
     Exec,
     /// A command that finds out whether an effect happened, or a map with the command and how to read its output.
     Reconcile,
+    /// `true`, or a map that says who approves.
+    Approval,
     /// Environment variables and their values.
     Environment,
     /// A JSON Schema, or the name of a card.
@@ -294,7 +296,7 @@ pub(crate) static CHECK: KeyTable = KeyTable {
             Shape::Template,
             "Names its effect across all runs, so that it happens once: `publish-{{ inputs.version }}`.",
         ),
-        key("requires_approval", Shape::Bool, "Whether a person must approve before it runs."),
+        key("requires_approval", Shape::Approval, "Whether a person must approve before it runs, and who."),
         key(
             "retry_on",
             Shape::Words(&["transient", "logical"]),
@@ -304,6 +306,21 @@ pub(crate) static CHECK: KeyTable = KeyTable {
         key("on_success", Shape::Map(&ROUTING), "Routing after success."),
         key("on_fail", Shape::Map(&ON_FAIL), "Routing after failure."),
         key("on_finish", Shape::Map(&ROUTING), "Routing after it and all its items have finished."),
+    ],
+};
+
+pub(crate) static APPROVAL: KeyTable = KeyTable {
+    what: "`requires_approval`",
+    keys: &[
+        key(
+            "prompt",
+            Shape::Template,
+            "What people are asked. Default: a sentence with the name of the check.",
+        ),
+        key("by", Shape::Texts, "Who may approve: `os:NAME`, `token:NAME` or a bare name. Default: anyone."),
+        key("count", COUNT, "How many different people must approve. Default: 1."),
+        key("expires", Shape::Duration, "The time after which it counts as denied. Default: `24h`."),
+        key("independent", Shape::Bool, "Whether those who started or resumed the run are excluded."),
     ],
 };
 
@@ -445,6 +462,7 @@ mod tests {
             &RULES,
             &RULE,
             &CHECK,
+            &APPROVAL,
             &RECONCILE,
             &ROUTING,
             &ON_FAIL,

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use escrow_engine::{ApplyError, Effect, Input, Run, Turn};
 use escrow_model::{Entry, Message, ScopePath};
-use escrow_store::{Journal, Lease, LeaseError, StoreError};
+use escrow_store::{Journal, Lease, LeaseError, MessageId, Sent, StoreError, TakenEffect};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -32,10 +32,11 @@ use crate::provider_world::ProviderWorld;
 use crate::providers::Environment;
 use crate::redaction::Inseparable;
 use crate::secrets::Secrets;
-use commit::{Committer, Outcome};
+use commit::{Committer, TurnCommit};
 use effect_runner::EffectRunner;
 use inbox::Inbox;
 
+pub use effect_runner::spool_label;
 pub use seal::begin;
 
 /// The directories, environment and secrets that a run works with.
@@ -75,6 +76,17 @@ pub struct NestedNews {
     pub run: escrow_model::RunId,
     pub plan: Arc<escrow_model::Plan>,
     pub entries: Vec<Entry>,
+    /// Instead of entries: something that a command of it has printed.
+    pub output: Option<NestedOutput>,
+}
+
+/// A piece of the output of a command in a nested run.
+#[derive(Clone, Debug)]
+pub struct NestedOutput {
+    /// The check or item, as `build` or `build[2]`.
+    pub label: String,
+    pub stream: Stream,
+    pub bytes: Vec<u8>,
 }
 
 #[derive(Debug, Error)]
@@ -112,17 +124,19 @@ pub(crate) enum Report {
 pub enum Beginning {
     /// A run that was just created; its first turn is already in the journal.
     New(Turn),
-    /// A run that was replayed. Processes that its last holder left running are ended first.
-    Resumed,
+    /// A run that was replayed. Processes that its last holder left running are ended first. `by` are the actors who
+    /// asked for it; a message that leads here is not such a request.
+    Resumed { by: Vec<String> },
     /// A run that had ended and was reopened by this turn, which is not in the journal yet.
     Reopened(Turn),
 }
 
-/// What a turn follows from, and the messages that it delivers.
-#[derive(Clone, Default)]
+/// The inputs of one turn, in the order in which the run gets them.
 struct Inputs {
-    all: Vec<Input>,
-    delivered: Vec<escrow_store::MessageId>,
+    first: Option<Input>,
+    /// Messages from the inbox, oldest first.
+    sent: Vec<Sent>,
+    rest: Vec<Input>,
 }
 
 /// A run, with everything needed to drive it until it ends or waits.
@@ -176,7 +190,7 @@ impl Drive<'_> {
                 Err(LeaseError::Store(error)) => return Err(error.into()),
             }
             self.catch_up().await?;
-            beginning = Beginning::Resumed;
+            beginning = Beginning::Resumed { by: Vec::new() };
         }
     }
 
@@ -209,25 +223,18 @@ impl Drive<'_> {
                 self.perform(&mut effect_runner, turn.effects);
             }
             Beginning::Reopened(turn) => {
-                let inputs = Inputs::default();
-                self.act(&committer, &mut effect_runner, turn, inputs).await?;
+                let _done = self.act(&committer, &mut effect_runner, turn, &[]).await?;
             }
-            Beginning::Resumed => {
+            Beginning::Resumed { by } => {
                 let run = self.lease.run();
                 let left = self.world.end_orphans_of(run.clone(), self.surroundings.grace).await;
                 if left > 0 {
                     return Err(DriveError::Orphans { run: run.clone(), left });
                 }
-                let mut inputs = Inputs { all: vec![Input::Resume], delivered: Vec::new() };
-                for mut sent in self.journal.undelivered(self.lease.run()).await? {
-                    self.surroundings.secrets.redactor().message(&mut sent.message);
-                    inputs.all.push(Input::Message(sent.message));
-                    inputs.delivered.push(sent.id);
-                }
-                // After the messages: an approval that came in time counts, although it was not delivered until now.
-                if self.run.wake_at().is_some_and(|at| at <= self.world.now_ms()) {
-                    inputs.all.push(Input::Wake);
-                }
+                let sent = self.journal.undelivered(self.lease.run()).await?;
+                // Time comes after the messages: an approval that came in time counts, although it was not delivered
+                // until now.
+                let inputs = Inputs { first: Some(Input::Resume { by }), sent, rest: vec![Input::Wake] };
                 self.take_turn(&committer, &mut effect_runner, inputs).await?;
             }
         }
@@ -240,7 +247,7 @@ impl Drive<'_> {
                 }
             }
             let mut inputs = Vec::new();
-            let mut delivered = Vec::new();
+            let mut sent = Vec::new();
             let wake_in =
                 self.run.wake_at().map(|at| Duration::from_millis(at.saturating_sub(self.world.now_ms())));
             tokio::select! {
@@ -252,11 +259,7 @@ impl Drive<'_> {
                     interrupted = true;
                     inputs.push(Input::Message(Message::Cancel { by: None, system: true }));
                 }
-                messages = inbox.next() => for mut sent in messages? {
-                    self.surroundings.secrets.redactor().message(&mut sent.message);
-                    delivered.push(sent.id);
-                    inputs.push(Input::Message(sent.message));
-                },
+                messages = inbox.next() => sent = messages?,
                 () = sleep(wake_in) => inputs.push(Input::Wake),
                 () = tokio::time::sleep(TICK) => {
                     self.observer.tick(&self.run);
@@ -271,34 +274,58 @@ impl Drive<'_> {
             while let Ok(report) = reports.try_recv() {
                 self.take(report, &mut inputs)?;
             }
-            if inputs.is_empty() {
-                continue;
+            if !inputs.is_empty() || !sent.is_empty() {
+                let inputs = Inputs { first: None, sent, rest: inputs };
+                self.take_turn(&committer, &mut effect_runner, inputs).await?;
             }
-            self.take_turn(&committer, &mut effect_runner, Inputs { all: inputs, delivered }).await?;
         }
         Ok(())
     }
 
-    /// Handles inputs, commits what follows from them, and performs it.
+    /// Makes one turn of several inputs and acts on it.
     async fn take_turn(
         &mut self,
         committer: &Committer,
         effect_runner: &mut EffectRunner,
-        inputs: Inputs,
+        mut inputs: Inputs,
     ) -> Result<(), DriveError> {
-        // Inputs may be large; they are only needed again where a commit can be refused.
-        let kept = if self.run.asks_any_ledger() { inputs.clone() } else { Inputs::default() };
-        let turn = self.handle_all(Turn::default(), inputs.all);
-        self.act(committer, effect_runner, turn, Inputs { delivered: inputs.delivered, ..kept }).await
+        let mut learnt = Turn::default();
+        loop {
+            let redactor = self.surroundings.secrets.redactor();
+            inputs.sent.iter_mut().for_each(|sent| redactor.message(&mut sent.message));
+            let messages = inputs.sent.iter().map(|sent| Input::Message(sent.message.clone()));
+            let all = inputs.first.iter().cloned().chain(messages).chain(inputs.rest.iter().cloned());
+            let mut turn = std::mem::take(&mut learnt);
+            for input in all {
+                let next = self.run.handle(self.world.now_ms(), input);
+                turn.entries.extend(next.entries);
+                turn.effects.extend(next.effects);
+            }
+            let delivered: Vec<MessageId> = inputs.sent.iter().map(|sent| sent.id).collect();
+            match self.act(committer, effect_runner, turn, &delivered).await? {
+                TurnCommit::Done => return Ok(()),
+                TurnCommit::DecidedInTime => {
+                    self.rebuild().await?;
+                    inputs.sent = self.journal.undelivered(self.lease.run()).await?;
+                }
+                TurnCommit::Taken(taken) => {
+                    self.rebuild().await?;
+                    learnt = self.learn(*taken, &mut inputs.rest).await?;
+                }
+            }
+        }
     }
 
-    fn handle_all(&mut self, mut turn: Turn, inputs: Vec<Input>) -> Turn {
-        for input in inputs {
-            let next = self.run.handle(self.world.now_ms(), input);
-            turn.entries.extend(next.entries);
-            turn.effects.extend(next.effects);
-        }
-        turn
+    /// The run has decided what cannot be written. It decides again, knowing what the ledger knows.
+    async fn learn(&mut self, taken: TakenEffect, inputs: &mut Vec<Input>) -> Result<Turn, DriveError> {
+        let TakenEffect { check, scope, effect: row } = taken;
+        debug!(run = %self.lease.run(), key = row.key, "intent refused");
+        let effect = ledger::known(&*self.journal, &*self.world, &row).await?;
+        // What the ledger answered before is out of date.
+        inputs.retain(|input| !matches!(input, Input::LedgerAnswered { key, .. } if *key == row.key));
+        // There is something to handle, so that the run decides.
+        inputs.push(Input::Wake);
+        Ok(self.run.learn(self.world.now_ms(), &check, &scope, row.key, effect))
     }
 
     /// The effects that follow waiting nested runs which another process has driven to their end.
@@ -342,35 +369,14 @@ impl Drive<'_> {
         committer: &Committer,
         effect_runner: &mut EffectRunner,
         mut turn: Turn,
-        inputs: Inputs,
-    ) -> Result<(), DriveError> {
-        let Inputs { all: mut inputs, delivered } = inputs;
-        let mut had_secrets = seal::seal(&mut turn, self.surroundings.secrets.redactor())?;
+        delivered: &[MessageId],
+    ) -> Result<TurnCommit, DriveError> {
+        let had_secrets = seal::seal(&mut turn, self.surroundings.secrets.redactor())?;
         if !turn.entries.is_empty() || !delivered.is_empty() {
-            loop {
-                let expected = self.run.entries() - turn.entries.len() as u64;
-                let taken = match committer.commit(&self.run, expected, &turn.entries, &delivered).await? {
-                    Outcome::Written => break,
-                    Outcome::Taken(taken) => taken,
-                };
-                // The run has decided what cannot be written. It decides again, knowing what the ledger knows.
-                debug!(run = %self.lease.run(), key = taken.effect.key, "intent refused");
-                self.rebuild().await?;
-                if !self.run.asks_any_ledger() || self.run.status().is_terminal() {
-                    let kind = escrow_store::StoreErrorKind::Internal;
-                    let message = format!("run `{}` has the effect `{}`", taken.effect.run, taken.effect.key);
-                    return Err(StoreError::new(kind, message).into());
-                }
-                let effect = ledger::known(&*self.journal, &*self.world, &taken.effect).await?;
-                let (at, key) = (self.world.now_ms(), taken.effect.key);
-                // What the ledger answered before is out of date.
-                inputs.retain(
-                    |input| !matches!(input, Input::LedgerAnswered { key: asked, .. } if *asked == key),
-                );
-                let learnt = self.run.learn(at, &taken.check, &taken.scope, key, effect);
-                let again = inputs.iter().cloned().chain([Input::Wake]).collect();
-                turn = self.handle_all(learnt, again);
-                had_secrets = seal::seal(&mut turn, self.surroundings.secrets.redactor())?;
+            let expected = self.run.entries() - turn.entries.len() as u64;
+            let commit = committer.commit(&self.run, expected, &turn.entries, delivered).await?;
+            if commit != TurnCommit::Done {
+                return Ok(commit);
             }
             let (entries, effects) = (turn.entries.len(), turn.effects.len());
             debug!(run = %self.lease.run(), entries, effects, messages = delivered.len(), "turn committed");
@@ -380,7 +386,7 @@ impl Drive<'_> {
             self.observer.committed(&self.run, &turn.entries);
         }
         self.perform(effect_runner, turn.effects);
-        Ok(())
+        Ok(TurnCommit::Done)
     }
 
     /// Replays the run, so that it knows what is written and no more.

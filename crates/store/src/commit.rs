@@ -57,6 +57,8 @@ pub enum Committed {
     Fenced,
     /// Another run has the key of an effect that these entries intend. Nothing was written.
     Taken(Box<TakenEffect>),
+    /// A wait would expire that was decided in time. Nothing was written; the caller must deliver that message first.
+    DecidedInTime,
     /// The very same commit was written before.
     AlreadyDone { seq: u64 },
 }

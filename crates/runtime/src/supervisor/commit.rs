@@ -8,16 +8,19 @@ use escrow_store::{Commit, Committed, Durability, Journal, Lease, MessageId, Tak
 
 use super::DriveError;
 
+/// What became of a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum TurnCommit {
+    Done,
+    /// A wait would expire that was decided in time. The turn must be made again, with that message first.
+    DecidedInTime,
+    /// Another run has the key of an effect that the turn intends. The turn must be made again, knowing that.
+    Taken(Box<TakenEffect>),
+}
+
 pub(super) struct Committer {
     journal: Arc<dyn Journal>,
     lease: Lease,
-}
-
-/// Whether the entries of a turn are in the journal.
-pub(super) enum Outcome {
-    Written,
-    /// Another run has the key of an effect that the turn intends.
-    Taken(Box<TakenEffect>),
 }
 
 impl Committer {
@@ -32,12 +35,13 @@ impl Committer {
         expected_seq: u64,
         entries: &[Entry],
         delivered: &[MessageId],
-    ) -> Result<Outcome, DriveError> {
+    ) -> Result<TurnCommit, DriveError> {
         let durability = durability_of(run, entries);
         let commit = Commit { lease: &self.lease, expected_seq, entries, delivered, durability };
         match self.journal.commit(commit).await? {
-            Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(Outcome::Written),
-            Committed::Taken(taken) => Ok(Outcome::Taken(taken)),
+            Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(TurnCommit::Done),
+            Committed::DecidedInTime => Ok(TurnCommit::DecidedInTime),
+            Committed::Taken(taken) => Ok(TurnCommit::Taken(taken)),
             Committed::Fenced => Err(DriveError::Fenced(self.lease.run().clone())),
         }
     }

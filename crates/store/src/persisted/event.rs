@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, Delivery, EffectIntent, EffectState, Event, Facts, FaultClass, Issue, IssueCode,
-    LedgerEffect, Message, Plan, Reason, ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy,
-    RoutingBlock, RunId, RunOptions, ScopePath, ScopeStep, ScopedCheck, Severity, SkipReason, Verdict,
-    WaitKind, Warning,
+    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectIntent, EffectState, Event, Facts,
+    FaultClass, Issue, IssueCode, LedgerEffect, Message, Plan, Reason, ReasonCode, RecordedOutcome, Recovery,
+    Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath, ScopeStep, ScopedCheck, Severity,
+    SkipReason, Verdict, WaitKind, Warning,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -106,6 +106,8 @@ record_enum!(EventRecord for Event {
         kind: WaitKind,
         id: String,
         digest: String = default,
+        subject: Option<Box<ApprovalSubject>> = default,
+        replaces: Option<String> = default,
         nested_reason: Option<ReasonCode> = default,
         prompt: String = default,
         choices: Vec<String> = default,
@@ -124,8 +126,10 @@ record_enum!(EventRecord for Event {
     },
     MessageDelivered { message: Message, refused: Option<String> = default },
     WaitExpired { id: String },
+    WaitWithdrawn { check: String, scope: ScopePath = default, id: String },
+    ArtifactChanged { check: String, scope: ScopePath = default, artifact: ChangedArtifact },
     MemoryChanged { namespace: String, key: String, value: Option<Value> },
-    RunResumed {},
+    RunResumed { by: Vec<String> = default },
     RunReopened { places: Vec<ScopedCheck>, by: Option<String> = default },
     RunWaiting { reason: Reason },
     DeadlinePassed {},

@@ -31,6 +31,8 @@ record!(RunOptionsRecord for RunOptions {
     file: Option<String> = default,
     directory: String,
     artifacts: String,
+    started_by: Vec<String> = default,
+    environment: Option<BTreeMap<String, String>> = default,
 });
 
 record!(EffectOriginRecord for EffectOrigin {
@@ -40,6 +42,7 @@ record!(EffectOriginRecord for EffectOrigin {
 
 record!(FactsRecord for Facts {
     env: BTreeMap<String, String> = default,
+    captured: BTreeMap<String, BTreeMap<String, String>> = default,
     git: Option<Result<GitFacts, String>> = default,
     before: Vec<InspectedArtifact> = default,
 });
@@ -84,8 +87,18 @@ impl Persist for Result<GitFacts, String> {
 }
 
 record_enum!(MessageRecord for Message {
-    Approve { id: String, by: Option<String> = default, note: Option<String> = default },
-    Deny { id: String, by: Option<String> = default, note: Option<String> = default },
+    Approve {
+        id: String,
+        by: Option<String> = default,
+        claim: Option<String> = default,
+        note: Option<String> = default,
+    },
+    Deny {
+        id: String,
+        by: Option<String> = default,
+        claim: Option<String> = default,
+        note: Option<String> = default,
+    },
     Answer { id: String, text: String, by: Option<String> = default },
     Assume {
         check: String,
