@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use escrow_engine::{Run, Turn};
 use escrow_model::{Plan, RunId, RunOptions};
+use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::provider_world::ProviderWorld;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
@@ -43,17 +44,20 @@ pub enum BeginError {
     SecretInOptions,
     #[error(transparent)]
     Inseparable(#[from] Inseparable),
+    #[error("the run was stopped before it began")]
+    Stopped,
     #[error("run `{0}` exists already")]
     AlreadyExists(RunId),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Begins the run and returns when its first turn is committed.
+/// Begins the run and returns when its first turn is committed. When `stopping` fires before that, nothing is begun.
 pub async fn begin(
     request: StartRequest,
     journal: &dyn Journal,
     world: &dyn ProviderWorld,
+    stopping: &Cancellation,
 ) -> Result<Begun, BeginError> {
     let StartRequest { plan, mut options, secrets } = request;
     let redactor = secrets.redactor();
@@ -65,7 +69,12 @@ pub async fn begin(
         return Err(BeginError::SecretInOptions);
     }
     let (directory, artifacts) = (Path::new(&options.directory), Path::new(&options.artifacts));
-    let facts = facts::gather(&plan, directory, artifacts, &secrets).await;
+    // Git may take its time. Dropping the question ends it.
+    let facts = tokio::select! {
+        biased;
+        () = stopping.cancelled() => return Err(BeginError::Stopped),
+        facts = facts::gather(&plan, directory, artifacts, &secrets) => facts,
+    };
     let (run, first_turn) = supervisor::begin(plan, options, facts, redactor, world.now_ms())?;
     let (id, holder) = (run.options().run.clone(), world.holder());
     let entries = &first_turn.entries;
