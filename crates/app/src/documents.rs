@@ -19,7 +19,7 @@ pub use history::{Change, ChangeReason, history_change};
 pub use invocation::{invocation, invocation_with};
 pub use outcome::{added_outcome, outcome, run_outcomes};
 pub use run::{resume_failure, run, run_row, run_summary, run_with_outcomes};
-pub use wait::approvals;
+pub use wait::{approval, approvals};
 
 use escrow_playbook::{Diagnostic, Report};
 use serde_json::{Value, json};

@@ -278,3 +278,44 @@ fn an_error_that_quotes_a_name_does_not_drive_the_terminal() {
     assert!(done.stderr.contains("a[2Jb.yaml"), "{:?}", done.stderr);
     assert!(!done.stderr.contains(['\u{1b}', '\u{202e}']), "{:?}", done.stderr);
 }
+
+/// Opening a pipe waits until somebody writes to it.
+#[test]
+fn a_playbook_that_is_no_regular_file_is_refused() {
+    let desk = Desk::new();
+    let made = std::process::Command::new("mkfifo").arg(desk.path().join("pipe.yaml")).status();
+    assert!(made.expect("mkfifo runs").success());
+    desk.write("outer.yaml", "checks: {nest: {type: playbook, playbook: pipe.yaml}}");
+    for arguments in
+        [["check", "pipe.yaml"], ["run", "pipe.yaml"], ["check", "outer.yaml"], ["run", "outer.yaml"]]
+    {
+        let refused = desk.escrow(&arguments);
+        assert_eq!(refused.code, Some(2), "{arguments:?}: {}", refused.stderr);
+    }
+    assert!(desk.escrow(&["check", "pipe.yaml"]).stderr.contains("it is not a regular file"));
+}
+
+#[test]
+fn a_list_of_nothing_is_refused() {
+    let desk = Desk::new();
+    for verb in ["runs", "attention", "outcomes"] {
+        assert_eq!(desk.escrow(&[verb, "--limit", "0"]).code, Some(2), "{verb}");
+        assert_eq!(desk.escrow(&[verb, "--limit", "1"]).code, Some(0), "{verb}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let desk = Desk::new();
+    let playbook = "
+artifacts: {expected: [{id: r, path: r}]}
+checks: {write: {type: command, exec: 'head -c 300000 /dev/zero > $ESCROW_ARTIFACTS/r'}}
+";
+    assert_eq!(desk.run(playbook).0, Some(0));
+    for arguments in [&["--help"][..], &["artifacts", "last", "--get", "r"], &["runs"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let status = desk.command(arguments).stdout(writer).status().expect("the binary runs");
+        assert_eq!(status.code(), Some(0), "{arguments:?}");
+    }
+}

@@ -9,7 +9,8 @@ pub fn approvals(waits: &[WaitRow]) -> Value {
     json!({ "approvals": documents })
 }
 
-fn approval(wait: &WaitRow) -> Value {
+/// Something that waits for a person.
+pub fn approval(wait: &WaitRow) -> Value {
     json!({
         "id": wait.id,
         "kind": wait.kind,

@@ -40,6 +40,10 @@ impl HeldRun {
 
     async fn drive_viewed(self, app: &App) -> Result<Run, Error> {
         let mut view = app.view(&self.run);
+        if !matches!(self.beginning, Beginning::New(_)) {
+            let before = self.journal.entries(&self.run.options().run, 0).await?;
+            view.remember(&before.into_iter().map(|(_, entry)| entry).collect::<Vec<_>>());
+        }
         let outcome = match self.telemetry(&mut *view).await {
             None => self.drive(app, &mut *view).await,
             Some(telemetry) => {

@@ -53,9 +53,17 @@ pub(crate) async fn approvals(shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let mut waits = queries.open_waits().await?;
     // What a nested run waits for is listed as its own.
     waits.retain(|wait| wait.kind != WaitKind::Nested);
-    if ui.output() != Output::Human {
-        ui.data(&documents::approvals(&waits));
-        return Ok(Exit::Completed);
+    match ui.output() {
+        Output::Human => {}
+        Output::Json => {
+            ui.data(&documents::approvals(&waits));
+            return Ok(Exit::Completed);
+        }
+        Output::Jsonl => {
+            let one = |wait| json!({ "approval": documents::approval(wait) });
+            let _all_read = waits.iter().all(|wait| ui.data(&one(wait)));
+            return Ok(Exit::Completed);
+        }
     }
     if waits.is_empty() {
         ui.page("nothing waits for a person");
