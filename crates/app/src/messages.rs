@@ -14,7 +14,7 @@ pub use assume::{Assumed, assume};
 
 use crate::app::App;
 use crate::error::Error;
-use crate::runs::{HELD, Purpose, drive_upward, is_driven, replay};
+use crate::runs::{HELD, Purpose, drive_around, driver_of, replay};
 
 /// A message, and whether the run continues here when no process drives it.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub enum Then {
 pub enum Delivered {
     /// The message is in the inbox of the run.
     Recorded { wait: String, run: RunId },
-    /// The run was driven here until it ended or waits again, and so were the runs around it.
+    /// The outermost run around it was driven here until it ended or waits again.
     Rested(Box<Run>),
 }
 
@@ -55,10 +55,10 @@ pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
     };
     let then = reply.then;
     let (wait, row) = record(app, reply).await?;
-    if then == Then::Record || is_driven(&*app.queries()?, &row).await? {
+    if then == Then::Record || driver_of(app, &row).await?.is_some() {
         return Ok(Delivered::Recorded { wait, run: row.id });
     }
-    match drive_upward(app, &row, purpose).await {
+    match drive_around(app, &row, purpose).await {
         Ok(run) => Ok(Delivered::Rested(Box::new(run))),
         // A process that took the run over meanwhile reads the message.
         Err(error) if error.code() == HELD => Ok(Delivered::Recorded { wait, run: row.id }),

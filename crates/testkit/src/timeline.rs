@@ -74,6 +74,7 @@ fn line(event: &Event) -> Option<String> {
             format!("found {check}{scope} {}", finding.map_or("nothing", |finding| finding.as_str()))
         }
         Event::MessageDelivered { message, refused } => message_line(message, refused.is_some()),
+        Event::NestedResumed { check, scope } => format!("nested resumed {check}{scope}"),
         Event::WaitExpired { .. } => "expired".to_owned(),
         Event::MemoryChanged { key, value, .. } => {
             format!("memory {key} {}", value.as_ref().unwrap_or(&Value::Null))

@@ -120,6 +120,14 @@ impl Timeline {
                 self.waits.insert(id.clone(), of.scoped_check());
                 What::WaitStarted { of, kind: *kind, id, prompt }
             }
+            Event::NestedResumed { check, scope } => {
+                let of = CheckScope { check, scope }.scoped_check();
+                self.waits.retain(|_, waiting| *waiting != of);
+                if let Some(open) = self.attempts.get_mut(&of) {
+                    open.waiting = false;
+                }
+                return;
+            }
             Event::WaitExpired { id } => self.resolve(id, Resolution::Expired),
             Event::MessageDelivered { refused: Some(why), .. } => What::MessageRefused { why },
             Event::MessageDelivered { message, refused: None } => match self.deliver(message) {
