@@ -24,6 +24,8 @@ pub struct StartRequest {
     pub options: RunOptions,
     /// The secrets of the plan, as [`Secrets::read`] found them.
     pub secrets: Secrets,
+    /// The lease of the run that nests it.
+    pub parent: Option<Lease>,
 }
 
 /// A run that is in the journal and held by this process, ready to be driven.
@@ -48,6 +50,8 @@ pub enum BeginError {
     Stopped,
     #[error("run `{0}` exists already")]
     AlreadyExists(RunId),
+    #[error("another process has taken over the run that nests it")]
+    ParentFenced,
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -59,7 +63,7 @@ pub async fn begin(
     world: &dyn ProviderWorld,
     stopping: &Cancellation,
 ) -> Result<Begun, BeginError> {
-    let StartRequest { plan, mut options, secrets } = request;
+    let StartRequest { plan, mut options, secrets, parent } = request;
     let redactor = secrets.redactor();
     redactor.options(&mut options);
     if redactor.finds_in_plan(&plan) {
@@ -78,9 +82,11 @@ pub async fn begin(
     let (run, first_turn) = supervisor::begin(plan, options, facts, redactor, world.now_ms())?;
     let (id, holder) = (run.options().run.clone(), world.holder());
     let entries = &first_turn.entries;
-    let new = NewRun { run: &id, holder: &holder, entries, durability: Durability::Grouped };
+    let (durability, parent) = (Durability::Grouped, parent.as_ref());
+    let new = NewRun { run: &id, holder: &holder, entries, durability, parent };
     match journal.create_run(new).await? {
         Created::Done { lease, .. } => Ok(Begun { run, lease, secrets, first_turn }),
         Created::AlreadyExists => Err(BeginError::AlreadyExists(id)),
+        Created::ParentFenced => Err(BeginError::ParentFenced),
     }
 }

@@ -306,7 +306,8 @@ impl Nesting {
             artifacts: artifacts.display().to_string(),
             ..parent.clone()
         };
-        let start = StartRequest { plan: Arc::new(plan), options, secrets };
+        let parent_lease = Some(self.request.parent_lease.clone());
+        let start = StartRequest { plan: Arc::new(plan), options, secrets, parent: parent_lease };
         let (journal, world) = (self.runs.journal.as_ref(), self.runs.world.as_ref());
         match begin(start, journal, world, &self.request.cancellation).await {
             Ok(begun) => Ok(Taken {
@@ -320,6 +321,7 @@ impl Nesting {
             Err(error @ (BeginError::SecretInPlan | BeginError::SecretInOptions)) => {
                 Err(ProviderFault::logical(FaultCode::own("secret_written_down"), error.to_string()).into())
             }
+            Err(BeginError::ParentFenced) => Err(NestError::Drive(DriveError::Fenced(parent.run.clone()))),
             Err(BeginError::AlreadyExists(id)) => {
                 Err(failed(&format!("nested run `{id}` exists already")).into())
             }
@@ -390,7 +392,7 @@ fn outcome_of(run: &Run) -> NestOutcome {
     let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": outcomes });
     let mut answer = Answer::done(output);
     answer.record.insert("run_id".into(), json!(run.options().run));
-    if status != RunStatus::Completed {
+    if status != RunStatus::Completed || reason.code == ReasonCode::CompletedNothingRan {
         let class = match reason.code {
             ReasonCode::FailedExit
             | ReasonCode::FailedCheck

@@ -110,6 +110,8 @@ pub(crate) enum Command {
     Schema(SchemaArguments),
     /// Create `.escrow/` with a first playbook
     Init(InitArguments),
+    /// Show what this machine offers for running playbooks safely
+    Doctor,
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
 }
@@ -137,6 +139,9 @@ pub(crate) struct RunArguments {
     /// The number of checks that run in parallel, unless the playbook allows fewer [default: the number of cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) jobs: Option<u32>,
+    /// Exit with 4 when something was skipped by `assume`, by a contract or by safe mode
+    #[arg(long)]
+    pub(crate) fail_on_skip: bool,
     /// Skip external checks, and show what they would have done
     #[arg(long)]
     pub(crate) safe_mode: bool,

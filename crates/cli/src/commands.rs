@@ -6,6 +6,7 @@ mod attention;
 mod cancel;
 mod check;
 mod completions;
+mod doctor;
 mod eval;
 mod explain;
 mod export;
@@ -25,6 +26,7 @@ mod resume_all;
 mod rules;
 mod run;
 mod runs;
+pub(crate) mod sandbox_exec;
 mod schema;
 mod test;
 mod verify;
@@ -66,6 +68,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
         Command::Test(test) => test::test(&test, ui),
         Command::Schema(schema) => schema::schema(&schema, shared),
         Command::Init(init) => init::init(&init, shared, ui),
+        Command::Doctor => Ok(doctor::doctor(ui)),
         // Reached only behind a global flag, as in `escrow --quiet lifecycle version`.
         Command::Lifecycle(arguments) => Ok(Exit::Lifecycle(lifecycle::run(&arguments.words))),
         Command::Completions(completions) => Ok(completions::completions(&completions)),

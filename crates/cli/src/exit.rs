@@ -57,9 +57,9 @@ impl Exit {
     pub(crate) fn of(run: &Run) -> Exit {
         let reason = run.reason().map(|reason| reason.code);
         match run.status() {
-            // A run that did nothing is as asked when its event or its tags left every check out.
+            // A run that did nothing is as asked when there was nothing to do.
             RunStatus::Completed
-                if reason == Some(ReasonCode::CompletedNothingRan) && !run.is_filtered_out() =>
+                if reason == Some(ReasonCode::CompletedNothingRan) && !run.had_nothing_to_do() =>
             {
                 Exit::PersonMustAct
             }

@@ -25,6 +25,10 @@ fn main() -> ExitCode {
 
 fn escrow() -> ExitCode {
     logging::start_if_asked();
+    // A confined command starts here: this process becomes that command.
+    if let Some(code) = commands::sandbox_exec::requested(std::env::args_os()) {
+        return ExitCode::from(code);
+    }
     // Harnesses start these verbs for every event, so they run before anything else is set up.
     if let Some(arguments) = lifecycle::arguments_in(std::env::args_os()) {
         return Exit::Lifecycle(lifecycle::run(&arguments)).into();

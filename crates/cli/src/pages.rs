@@ -28,6 +28,7 @@ const REASONS: &[(&str, &str)] = &[
     ("run.completed.nothing_ran", include_str!("../../../docs/reasons/run.completed.nothing_ran.md")),
     ("run.completed.ok", include_str!("../../../docs/reasons/run.completed.ok.md")),
     ("run.completed.overridden", include_str!("../../../docs/reasons/run.completed.overridden.md")),
+    ("run.completed.with_skips", include_str!("../../../docs/reasons/run.completed.with_skips.md")),
     ("run.completed.with_warnings", include_str!("../../../docs/reasons/run.completed.with_warnings.md")),
     ("run.failed.budget_exhausted", include_str!("../../../docs/reasons/run.failed.budget_exhausted.md")),
     ("run.failed.check_failed", include_str!("../../../docs/reasons/run.failed.check_failed.md")),

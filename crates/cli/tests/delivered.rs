@@ -95,7 +95,7 @@ fn a_delivery_with_warnings_says_what_they_are_where_it_is_listed() {
     assert_eq!(reason["code"], "run.completed.with_warnings");
     assert_eq!(
         reason["summary"],
-        "every contract was met, with warnings: optional artifact `notes` (notes.md) is absent, and 1 more"
+        "completed with warnings: optional artifact `notes` (notes.md) is absent, and 1 more"
     );
     assert_eq!(
         reason["evidence"][0],

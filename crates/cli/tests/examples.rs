@@ -125,7 +125,7 @@ const GUIDE: &[Case] = &[
     guide(&["01-declare-criticality.yaml"], 0, OK)
         .with(&[("/checks/post-comment/criticality", "\"external\"")]),
     guide(&["02-if.yaml", "--event", PULL], 0, OK).env(&[("CI", "true")]),
-    guide(&["02-if.yaml", "--event", EMPTY], 4, NOTHING)
+    guide(&["02-if.yaml", "--event", EMPTY], 0, NOTHING)
         .env(&[("CI", "true")])
         .with(&[("/checks/lint/skip_reason", "\"if_condition\"")]),
     guide(&["03-assume.yaml"], 0, OK).with(&[("/checks/analyze/runs", "1")]),
@@ -160,7 +160,7 @@ const GUIDE: &[Case] = &[
     guide(&["13-critical-external-step.yaml", "--event", PULL], 0, OK)
         .with(&[("/checks/post-comment/output/id", "4711")]),
     guide(&["14-control-plane-transitions.yaml"], 0, OK).with(&[("/checks/remediate/runs", "1")]),
-    guide(&["15-skip-by-if.yaml", "--event", EMPTY], 4, NOTHING)
+    guide(&["15-skip-by-if.yaml", "--event", EMPTY], 0, NOTHING)
         .with(&[("/checks/summarize/skip_reason", "\"if_condition\"")]),
     guide(&["15-skip-by-if.yaml", "--event", PULL], 0, OK),
     guide(&["16-skip-by-assume.yaml", "--event", EMPTY], 4, NOTHING)

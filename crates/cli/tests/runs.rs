@@ -160,7 +160,8 @@ fn exit_codes_say_whose_turn_it_is() {
         ("checks: {a: {type: command, exec: 'true'}}", &[][..], 0),
         ("checks: {a: {type: command, exec: 'exit 7'}}", &[], 1),
         ("checks: {a: {type: command, exec: 'sleep 30'}}", &["--timeout", "200ms"], 124),
-        ("checks: {a: {type: command, exec: 'true', if: 'false'}}", &[], 4),
+        ("checks: {a: {type: command, exec: 'true', if: 'false'}}", &[], 0),
+        ("checks: {a: {type: command, exec: 'true', assume: 'false'}}", &[], 4),
         ("checks: {a: {type: command, exec: 'true', on: [pr_opened]}}", &["--event", "pr_closed"], 0),
         ("checks: {a: {type: command, exec: 'true', requires_approval: true}}", &[], 4),
     ] {

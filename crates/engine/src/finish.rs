@@ -185,6 +185,13 @@ impl Run {
                     check: Some(spec.name.clone()),
                 });
             }
+            if self.nested_endings(index).any(|code| code == ReasonCode::CompletedWithWarnings) {
+                warnings.push(Warning {
+                    code: "nested_warnings".into(),
+                    message: format!("the nested run of `{}` completed with warnings", spec.name),
+                    check: Some(spec.name.clone()),
+                });
+            }
             // On a critical check it has failed the run already.
             if let Some(issue) = self.undecided(index)
                 && !spec.is_critical()
@@ -280,21 +287,30 @@ impl Run {
                 evidence: self.missing_artifacts(),
             };
         }
+        self.completed()
+    }
+
+    /// Nothing went wrong. What was left out says more than a warning does.
+    fn completed(&self) -> Reason {
         let nothing_ran = self.state.checks.iter().all(|check| check.runs == 0);
-        let (code, summary) = match self.state.warnings.as_slice() {
-            _ if nothing_ran => (ReasonCode::CompletedNothingRan, "no check ran".to_owned()),
-            [] => (ReasonCode::CompletedOk, "every contract was met".to_owned()),
-            [first, rest @ ..] => {
-                let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
-                let summary = format!("every contract was met, with warnings: {}{more}", first.message);
-                (ReasonCode::CompletedWithWarnings, summary)
-            }
-        };
-        let evidence = match code {
-            ReasonCode::CompletedWithWarnings => self.missing(|delivery| &delivery.missing_optional),
-            _ => Vec::new(),
-        };
-        Reason { code, summary, evidence }
+        if nothing_ran {
+            let summary = "no check ran".to_owned();
+            return Reason { code: ReasonCode::CompletedNothingRan, summary, evidence: Vec::new() };
+        }
+        let held_back = self.held_back();
+        if let [first, rest @ ..] = held_back.as_slice() {
+            let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+            let summary = format!("not everything happened: `{}` ({}){more}", first.id, first.label);
+            return Reason { code: ReasonCode::CompletedWithSkips, summary, evidence: held_back };
+        }
+        if let [first, rest @ ..] = self.state.warnings.as_slice() {
+            let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+            let summary = format!("completed with warnings: {}{more}", first.message);
+            let evidence = self.missing(|delivery| &delivery.missing_optional);
+            return Reason { code: ReasonCode::CompletedWithWarnings, summary, evidence };
+        }
+        let summary = "every contract was met".to_owned();
+        Reason { code: ReasonCode::CompletedOk, summary, evidence: Vec::new() }
     }
 
     fn missing_artifacts(&self) -> Vec<Evidence> {

@@ -111,10 +111,14 @@ impl Run {
             Node::SkippedGroup(reason) => *reason == SkipReason::ForEachEmpty,
             Node::Unexpanded(_) => false,
         };
-        match (succeeded, spec.continue_on_failure) {
-            (true, _) => DependencyState::Succeeded,
-            (false, true) => DependencyState::LetThrough,
-            (false, false) => DependencyState::Unsatisfied,
+        if succeeded {
+            DependencyState::Succeeded
+        } else if spec.continue_on_failure
+            || (spec.continue_on_skip && self.was_not_needed(dependency, &toward))
+        {
+            DependencyState::LetThrough
+        } else {
+            DependencyState::Unsatisfied
         }
     }
 

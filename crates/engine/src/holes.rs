@@ -75,7 +75,7 @@ impl Run {
         (is_wanted(reason) || by_error).then_some(Missing::Skipped(reason))
     }
 
-    fn has_expression_error(&self, check: CheckIndex, scope: &ScopePath) -> bool {
+    pub(crate) fn has_expression_error(&self, check: CheckIndex, scope: &ScopePath) -> bool {
         let here = Location::new(check, scope.clone());
         self.state.issues.iter().any(|(location, issue)| {
             *location == here && issue.code == IssueCode::ExpressionError && issue.severity == Severity::Error

@@ -37,6 +37,7 @@ mod retry;
 mod retry_failed;
 mod route;
 mod run;
+mod skips;
 mod state;
 mod surroundings;
 mod tree;

@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Ending, Event, Expression, FaultCode, Issue, IssueCode, ProviderName,
-    Reconcile, Request, ScopePath, Verdict,
+    Answer, Assumption, CheckIndex, Ending, Event, Expression, FaultCode, Field, Issue, IssueCode,
+    ProviderName, Reconcile, Request, Sandbox, ScopePath, Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -125,9 +125,13 @@ impl Run {
         let view = View::during(self, check, scope, None);
         let exec = crate::request::render_field(&reconcile.exec, &view)
             .map_err(|fault| format!("`reconcile`: {}", self.surroundings.in_words(&fault)))?;
+        let mut fields = Map::from_iter([("exec".to_owned(), exec)]);
+        if let Some(Field::Plain(sandbox)) = self.state.plan.check(check).fields.get(Sandbox::FIELD) {
+            fields.insert(Sandbox::FIELD.to_owned(), sandbox.clone());
+        }
         Ok(Request {
             provider: ProviderName::COMMAND,
-            fields: Map::from_iter([("exec".to_owned(), exec)]),
+            fields,
             env: self.render_env(check, &view)?,
             timeout_ms: reconcile.timeout_ms,
             idempotency_key: self.idempotency_key(check, scope, attempt),

@@ -95,24 +95,9 @@ impl Run {
         self.state.overridden.as_ref()
     }
 
-    /// Whether the event or the tags left out every check: a run that did nothing is then as asked.
-    pub fn is_filtered_out(&self) -> bool {
-        self.check_reports().all(|check| match check.skip_reason {
-            Some(SkipReason::Event | SkipReason::Tags) => true,
-            Some(
-                SkipReason::IfCondition
-                | SkipReason::Assume
-                | SkipReason::DependencyFailed
-                | SkipReason::ForEachEmpty
-                | SkipReason::ContractBlocked
-                | SkipReason::SafeMode
-                | SkipReason::Only
-                | SkipReason::NotRouted
-                | SkipReason::LoopBudget
-                | SkipReason::RunEnded,
-            )
-            | None => false,
-        })
+    /// Whether there was nothing to do: every check was filtered out or had a false `if`, or stands behind such a check.
+    pub fn had_nothing_to_do(&self) -> bool {
+        self.is_nothing_needed()
     }
 
     /// Of the last attempt, or `skipped` if there was none; for a fan-out, failed if any item failed.

@@ -87,6 +87,8 @@ pub enum KeyKind {
     Number,
     /// A list of string templates, or one.
     Texts,
+    /// How the programs that it starts are confined.
+    Sandbox,
     /// `sh`, `bash`, or a list: a program and its arguments, which gets the script as its last argument.
     Shell,
     /// A list of exit codes.

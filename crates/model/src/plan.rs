@@ -101,6 +101,8 @@ pub struct Check {
     /// It changes the world: `--safe-mode` skips it.
     pub mutating: bool,
     pub continue_on_failure: bool,
+    /// Its dependents start when it was not needed: filtered, or its `if` was false.
+    pub continue_on_skip: bool,
     pub idempotent: bool,
     /// How to find out whether an unknown effect has happened.
     pub reconcile: Option<Reconcile>,

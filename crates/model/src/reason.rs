@@ -70,6 +70,7 @@ reason_codes! {
     ReasonCode => RunStatus {
         CompletedOk = "run.completed.ok" => Completed,
         CompletedWithWarnings = "run.completed.with_warnings" => Completed,
+        CompletedWithSkips = "run.completed.with_skips" => Completed,
         CompletedNothingRan = "run.completed.nothing_ran" => Completed,
         FailedCheck = "run.failed.check_failed" => Failed,
         FailedGuarantee = "run.failed.guarantee_failed" => Failed,

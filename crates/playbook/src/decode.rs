@@ -15,13 +15,14 @@ mod names;
 mod prompt;
 mod reconcile;
 mod routing;
+mod sandbox;
 mod schema;
 mod secrets;
 mod shell;
 
 use std::rc::Rc;
 
-use escrow_model::{Check, Criticality, ExpectedArtifact, Plan, ProviderSpec};
+use escrow_model::{Check, Criticality, ExpectedArtifact, Plan, ProviderSpec, Sandbox};
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -92,6 +93,8 @@ struct Decoder<'t> {
     agents: agents::Agents<'t>,
     /// The file has `agent` at its top level, valid or not.
     run_names_agent: bool,
+    /// The `sandbox` of the whole playbook.
+    sandbox: Option<Sandbox>,
     references: &'t dyn ReferenceResolver,
     /// The custom outcome kinds that the file has named so far.
     kinds: IndexMap<String, Value>,

@@ -84,6 +84,9 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
                 {"type": "string", "pattern": "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$", "minLength": 2},
             ]
         }),
+        Shape::Size => json!({
+            "oneOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[0-9]+[KMGT]?$"}]
+        }),
         Shape::Version => json!({"enum": ["1.0", "1", 1]}),
         Shape::Word(words) => json!({"enum": words}),
         Shape::Words(words) => one_or_many(json!({"enum": words})),
@@ -91,6 +94,7 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
         Shape::Expressions => json!({"oneOf": [expression(), {"type": "array", "items": expression()}]}),
         Shape::Block | Shape::Event | Shape::Target | Shape::Provider => string(),
         Shape::Texts
+        | Shape::Paths
         | Shape::Events
         | Shape::Needs
         | Shape::Targets
@@ -155,6 +159,7 @@ fn provider_key_schema(kind: KeyKind) -> Value {
         KeyKind::Word(words) => json!({"enum": words}),
         KeyKind::Bool => json!({"type": "boolean"}),
         KeyKind::Number => json!({"type": "number"}),
+        KeyKind::Sandbox => table_schema(&keys::SANDBOX, &[]),
         KeyKind::Shell => {
             json!({"oneOf": [{"enum": ["sh", "bash"]}, {"type": "array", "items": text, "minItems": 1}]})
         }

@@ -36,6 +36,8 @@ pub(crate) enum Shape {
     },
     /// `10m`, `1h30m`, `500ms`, or a number of milliseconds.
     Duration,
+    /// `512M`, `2G`, or a number of bytes.
+    Size,
     /// A supported version of the format.
     Version,
     Word(&'static [&'static str]),
@@ -49,6 +51,8 @@ pub(crate) enum Shape {
     Block,
     /// A string, or a list of strings.
     Texts,
+    /// A path, or a list of paths that may be empty.
+    Paths,
     /// An event, or a list of events.
     Events,
     Event,
@@ -129,6 +133,11 @@ pub(crate) static FILE: KeyTable = KeyTable {
             "`strict` turns warnings about safety into errors.",
         ),
         key("timeout", Shape::Duration, "The time limit of a run."),
+        key(
+            "sandbox",
+            Shape::Map(&SANDBOX),
+            "How every command is confined, unless its check says otherwise.",
+        ),
         key("checks", Shape::Named(&CHECK), "The checks, by name."),
         key("prompt", Shape::Template, "The prompt of a single agent, in a playbook without `checks`."),
         key("model", Shape::Text, "The `harness/model` of `prompt`, such as `claude/sonnet`."),
@@ -269,6 +278,11 @@ pub(crate) static CHECK: KeyTable = KeyTable {
             Shape::Bool,
             "Whether its dependents run even when it failed or was skipped.",
         ),
+        key(
+            "continue_on_skip",
+            Shape::Bool,
+            "Whether its dependents run when it was not needed: filtered, or its `if` was false.",
+        ),
         key("tags", Shape::Texts, "Tags to select it by."),
         key("timeout", Shape::Duration, "The time limit of one attempt."),
         key("env", Shape::Environment, "Environment variables. Values are templates."),
@@ -285,6 +299,40 @@ pub(crate) static CHECK: KeyTable = KeyTable {
         key("on_success", Shape::Map(&ROUTING), "Routing after success."),
         key("on_fail", Shape::Map(&ON_FAIL), "Routing after failure."),
         key("on_finish", Shape::Map(&ROUTING), "Routing after it and all its items have finished."),
+    ],
+};
+
+pub(crate) static SANDBOX: KeyTable = KeyTable {
+    what: "`sandbox`",
+    keys: &[
+        key("filesystem", Shape::Map(&SANDBOX_FILESYSTEM), "The files that it can read and write."),
+        key(
+            "network",
+            Shape::Word(escrow_model::SandboxNetwork::WORDS),
+            "The network that it sees. Default: `full`.",
+        ),
+        key("limits", Shape::Map(&SANDBOX_LIMITS), "Limits on resources."),
+    ],
+};
+
+pub(crate) static SANDBOX_FILESYSTEM: KeyTable = KeyTable {
+    what: "`filesystem`",
+    keys: &[
+        key(
+            "read",
+            Shape::Paths,
+            "Paths that it can read, besides those that it can write and the system's programs. Default: all.",
+        ),
+        key("write", Shape::Paths, "Paths that it can write, besides the artifact directory. Default: none."),
+    ],
+};
+
+pub(crate) static SANDBOX_LIMITS: KeyTable = KeyTable {
+    what: "`limits`",
+    keys: &[
+        key("memory", Shape::Size, "Address space of each process, such as `2G`."),
+        key("processes", COUNT, "Processes of the user."),
+        key("files", COUNT, "Open files of each process."),
     ],
 };
 

@@ -21,6 +21,7 @@ mod report;
 mod resolve;
 mod rules;
 mod shape;
+mod size;
 mod source;
 mod suggest;
 mod test_file;

@@ -17,6 +17,7 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
 use crate::foreign_keys::{self, Level};
 use crate::keys::{self, KeyTable, Shape};
+use crate::size;
 use crate::suggest::{did_you_mean, nearest};
 use crate::yaml::{Entry, Node};
 
@@ -179,6 +180,15 @@ impl ShapeValidator<'_> {
                     );
                 }
             }
+            Shape::Size => {
+                if let Err(why) = size::bytes(node) {
+                    self.found.push(
+                        Problem::new("E0105", node.span.clone(), format!("`{}` must be a size", entry.key))
+                            .label(why)
+                            .help("write `512M` or `2G`; a number is bytes"),
+                    );
+                }
+            }
             Shape::Version => self.word(&entry.key, node, keys::VERSIONS),
             Shape::Word(words) => self.word(&entry.key, node, words),
             Shape::Words(words) => self.each(entry, "a word, or a list of words", |validator, item| {
@@ -200,6 +210,8 @@ impl ShapeValidator<'_> {
                 }
             }
             Shape::Texts => self.each(entry, STRINGS, |validator, item| validator.name(entry, item, STRINGS)),
+            Shape::Paths if node.list().is_some_and(|items| items.is_empty()) => {}
+            Shape::Paths => self.each(entry, STRINGS, |validator, item| validator.name(entry, item, STRINGS)),
             Shape::Events => self.each(entry, EVENT_LIST, |validator, item| {
                 validator.name(entry, item, EVENT_LIST);
                 validator.event(item);

@@ -11,6 +11,8 @@ use escrow_model::{
     RunId, RunOptions, ScopePath,
 };
 
+use escrow_store::Lease;
+
 use crate::cancellation::Cancellation;
 use crate::provider_world::LocalFuture;
 use crate::supervisor::{DriveError, NestedNews, Surroundings};
@@ -37,6 +39,8 @@ pub trait Host {
 pub struct NestRequest {
     /// The options of the run around it.
     pub parent: RunOptions,
+    /// The hold on the run around it. Once it is lost, another process may have ended that run.
+    pub parent_lease: Lease,
     pub parent_started_at: Millis,
     pub check: String,
     pub scope: ScopePath,

@@ -30,6 +30,7 @@ pub mod provider_world;
 pub mod providers;
 pub mod redaction;
 pub mod rehearsal;
+pub mod sandbox;
 pub mod secrets;
 pub mod supervisor;
 pub mod telemetry;

@@ -149,6 +149,7 @@ impl Drive<'_> {
                 self.surroundings.clone(),
                 Rc::clone(&self.world),
                 Rc::clone(&self.host),
+                self.lease.clone(),
             );
             let outcome = self.work(beginning, effect_runner, &mut reports, &mut driven_elsewhere).await;
             let released = self.journal.release(&self.lease).await;

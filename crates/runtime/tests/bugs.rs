@@ -85,7 +85,13 @@ fn a_provider_that_panics_is_noticed() {
         supervisor::begin(plan, options, Facts::default(), &Redactor::none(), 1).expect("it begins");
     let store = Store::open(&folder.path().join("escrow.db"), Mode::Write).expect("a store");
     let holder = RealWorld.holder();
-    let new = NewRun { run: &id, holder: &holder, entries: &turn.entries, durability: Durability::Grouped };
+    let new = NewRun {
+        run: &id,
+        holder: &holder,
+        entries: &turn.entries,
+        durability: Durability::Grouped,
+        parent: None,
+    };
     let Created::Done { lease, .. } = store.create_run(new).expect("it is created") else {
         panic!("it is new")
     };

@@ -137,6 +137,12 @@ fn drafts(entries: &[Entry]) -> Result<Vec<Vec<u8>>, StoreError> {
 impl Memory {
     fn create(&self, new: NewRun<'_>) -> Result<Created, StoreError> {
         let mut runs = self.runs();
+        if let Some(parent) = new.parent {
+            let held = runs.run(parent.run())?.lease.as_ref();
+            if held.is_none_or(|(token, ..)| token.as_slice() != parent.token()) {
+                return Ok(Created::ParentFenced);
+            }
+        }
         if runs.by_id.contains_key(new.run) {
             return Ok(Created::AlreadyExists);
         }

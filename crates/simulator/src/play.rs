@@ -231,12 +231,20 @@ impl<'a> Play<'a> {
         loop {
             let holder = holder(self.lives);
             let entries = &turn.entries;
-            let new = NewRun { run: &self.top, holder: &holder, entries, durability: Durability::Grouped };
+            let new = NewRun {
+                run: &self.top,
+                holder: &holder,
+                entries,
+                durability: Durability::Grouped,
+                parent: None,
+            };
             match self.disk.create_run(new).await {
                 Ok(Created::Done { lease, .. }) => {
                     return Ok(Task { run, lease, beginning: Beginning::New(turn) });
                 }
-                Ok(Created::AlreadyExists) => return Err("the run exists before it is begun".into()),
+                Ok(Created::AlreadyExists | Created::ParentFenced) => {
+                    return Err("the run exists before it is begun".into());
+                }
                 Err(_) => sleep(Duration::from_millis(100)).await,
             }
         }

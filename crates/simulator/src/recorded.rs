@@ -115,11 +115,16 @@ impl Recorded {
         let (run, turn) = supervisor::begin(plan, options, facts, &Redactor::none(), clock.now_ms())
             .map_err(|error| error.to_string())?;
         let (holder, entries) = (holder(0), &turn.entries);
-        let new =
-            NewRun { run: &self.options.run, holder: &holder, entries, durability: Durability::Grouped };
+        let new = NewRun {
+            run: &self.options.run,
+            holder: &holder,
+            entries,
+            durability: Durability::Grouped,
+            parent: None,
+        };
         match disk.create_run(new).await.map_err(|error| error.to_string())? {
             Created::Done { lease, .. } => Ok(Task { run, lease, beginning: Beginning::New(turn) }),
-            Created::AlreadyExists => Err("the run exists before it is begun".into()),
+            Created::AlreadyExists | Created::ParentFenced => Err("the run exists before it is begun".into()),
         }
     }
 

@@ -120,10 +120,16 @@ impl Tenant<'_> {
         let event = Event::RunStarted { plan: plan.into(), options: options.into(), facts };
         let holder = Holder { pid: 1, host: "here".into(), boot_id: "boot".into(), process_started: 1 };
         let entries = [Entry { at: 1_000, event }];
-        let new = NewRun { run: &run, holder: &holder, entries: &entries, durability: Durability::Grouped };
+        let new = NewRun {
+            run: &run,
+            holder: &holder,
+            entries: &entries,
+            durability: Durability::Grouped,
+            parent: None,
+        };
         match store.create_run(new)? {
             Created::Done { lease, seq } => Ok(Tenant { store, lease, seq }),
-            Created::AlreadyExists => Err("the run exists".into()),
+            Created::AlreadyExists | Created::ParentFenced => Err("the run exists".into()),
         }
     }
 

@@ -21,6 +21,8 @@ pub struct NewRun<'a> {
     pub holder: &'a Holder,
     pub entries: &'a [Entry],
     pub durability: Durability,
+    /// The lease of the run that nests it.
+    pub parent: Option<&'a Lease>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ pub enum Created {
     Done { lease: Lease, seq: u64 },
     /// The run exists already, perhaps because the answer to an earlier attempt was lost. `acquire` tells.
     AlreadyExists,
+    /// Another process has taken the run that nests it, and may have ended it. Nothing was created.
+    ParentFenced,
 }
 
 /// The next entries of a run.

@@ -22,7 +22,7 @@
 //! # let holder = Holder { pid: 1, host: "here".into(), boot_id: "b".into(), process_started: 1 };
 //! # let entry = |event| Entry { at: 1_700_000_000_000, event };
 //! let store = Store::open(&path, Mode::Write)?;
-//! let new = NewRun { run: &run, holder: &holder, entries: &[], durability: Durability::Grouped };
+//! let new = NewRun { run: &run, holder: &holder, entries: &[], durability: Durability::Grouped, parent: None };
 //! let Created::Done { lease, seq } = store.create_run(new)? else { panic!("an id is used once") };
 //! let committed = store.commit(Commit {
 //!     lease: &lease,

@@ -132,7 +132,7 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         directory: order.directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
     };
-    let start = StartRequest { plan, options, secrets };
+    let start = StartRequest { plan, options, secrets, parent: None };
     let begun = begin::begin(start, &*journal, &*app.world(), &app.stopping()).await;
     let begin::Begun { run, lease, secrets, first_turn } = begun.map_err(begin_error)?;
     Ok(HeldRun { run, lease, journal, secrets, beginning: Beginning::New(first_turn) })
@@ -147,7 +147,7 @@ fn begin_error(error: BeginError) -> Error {
         }
         BeginError::Inseparable(error) => inseparable(&error),
         BeginError::Stopped => Error::stopped(),
-        BeginError::AlreadyExists(_) => Error::world("store", error.to_string()),
+        BeginError::AlreadyExists(_) | BeginError::ParentFenced => Error::world("store", error.to_string()),
         BeginError::Store(error) => error.into(),
     }
 }

@@ -26,6 +26,7 @@ pub(crate) async fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) 
         exclude_tags: Vec::new(),
         jobs: None,
         safe_mode: false,
+        fail_on_skip: false,
         frame: arguments.frame.clone(),
         reports: Vec::new(),
     };

@@ -7,7 +7,7 @@ use escrow_app::invocations::{NamedInvocation, Origin};
 use escrow_app::runs::{self, EventSource, GivenInputs, Order};
 use escrow_app::{App, Error, documents};
 use escrow_engine::Run;
-use escrow_model::Plan;
+use escrow_model::{Plan, ReasonCode};
 use escrow_store::{OutcomeFilter, Queries};
 use serde_json::{Value, json};
 
@@ -46,7 +46,12 @@ pub(crate) async fn run_plan(
     let queries = app.queries()?;
     report(&run, &*queries, ui).await;
     let is_reported = write_reports(arguments, &run, &*queries, ui).await?;
-    let exit = if is_reported { Exit::of(&run) } else { Exit::WorldFailed };
+    let left_out = run.reason().is_some_and(|reason| reason.code == ReasonCode::CompletedWithSkips);
+    let exit = match Exit::of(&run) {
+        _ if !is_reported => Exit::WorldFailed,
+        Exit::Completed if left_out && arguments.fail_on_skip => Exit::PersonMustAct,
+        exit => exit,
+    };
     // The system takes memory back faster than the destructors do.
     std::mem::forget((run, queries));
     app.exit();

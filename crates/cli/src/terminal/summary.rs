@@ -166,11 +166,19 @@ fn verdict(run: &Run, paint: Paint) -> String {
     let word = status.as_str().replace('_', " ");
     let painted = match status {
         RunStatus::Completed if reason.code == ReasonCode::CompletedNothingRan => paint.yellow("nothing ran"),
-        RunStatus::Completed if reason.code == ReasonCode::CompletedOverridden => paint.yellow(&word),
+        RunStatus::Completed
+            if matches!(reason.code, ReasonCode::CompletedOverridden | ReasonCode::CompletedWithSkips) =>
+        {
+            paint.yellow(&word)
+        }
         _ => status_painted(status, paint),
     };
     let mut line = format!("{painted}  {}", reason.code.as_str());
-    if status != RunStatus::Completed || reason.code == ReasonCode::CompletedOverridden {
+    let says_more = matches!(
+        reason.code,
+        ReasonCode::CompletedOverridden | ReasonCode::CompletedWithSkips | ReasonCode::CompletedWithWarnings
+    );
+    if status != RunStatus::Completed || says_more {
         line.push_str(&format!("  {}", words::message(&reason.summary)));
     }
     if let Some(ms) = run.elapsed_ms() {

@@ -47,7 +47,7 @@ fn a_schema_that_was_broken_blocks_too() {
         "
         gate failed x1 contract/schema_validation_failed
         post skipped x0 contract_blocked
-        run.completed.with_warnings",
+        run.completed.with_skips",
     );
 }
 

@@ -31,6 +31,7 @@ mod resume;
 mod retries;
 mod routing;
 mod rules;
+mod skips;
 mod stopping;
 mod unknown_effects;
 mod who_starts;

@@ -47,7 +47,7 @@ fn assume_comes_before_templates() {
         "
         b succeeded x1
         a skipped x0 assume
-        run.completed.ok",
+        run.completed.with_skips",
     );
 }
 

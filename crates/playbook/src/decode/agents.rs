@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_model::{Check, Field, Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec, Text};
+use escrow_model::{
+    Check, Field, Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec, Sandbox, Text,
+};
 use escrow_template::Template;
 
 use super::Decoder;
@@ -21,6 +23,7 @@ pub const AGENT_PROVIDER: ProviderSpec = ProviderSpec {
     keys: &[
         KeySpec { name: "agent", kind: KeyKind::Plain, required: false },
         KeySpec { name: "prompt", kind: KeyKind::Text, required: true },
+        KeySpec { name: "sandbox", kind: KeyKind::Sandbox, required: false },
     ],
     mutates: Mutates::Never,
     home: Home::Runtime,
@@ -123,7 +126,10 @@ impl Decoder<'_> {
             _ => return None,
         };
         let stdin = with_instructions(&profile.instructions, &prompt)?;
+        let sandbox =
+            check.fields.swap_remove(Sandbox::FIELD).map(|field| (Sandbox::FIELD.to_owned(), field));
         check.fields = [("exec".to_owned(), command), ("stdin".to_owned(), Field::Text(stdin))].into();
+        check.fields.extend(sandbox);
         let mut env = profile.env.clone();
         env.extend(std::mem::take(&mut check.env));
         check.env = env;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::agents::AGENT_PROVIDER;
 use super::schema::check_schema;
-use super::{Decoder, Draft, Fanout, count, fields, items, routing, texts};
+use super::{Decoder, Draft, Fanout, count, fields, items, routing, sandbox, texts};
 use crate::diagnostic::Problem;
 use crate::duration;
 use crate::source::Stage;
@@ -81,6 +81,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
         criticality_origin: CriticalityOrigin::Default,
         mutating: false,
         continue_on_failure: flag("continue_on_failure").unwrap_or(false),
+        continue_on_skip: flag("continue_on_skip").unwrap_or(false),
         idempotent: flag("idempotent").unwrap_or(false),
         reconcile,
         requires_approval: flag("requires_approval").unwrap_or(false),
@@ -98,6 +99,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
         secrets,
         fields,
     };
+    sandbox::inherit(&mut check, &provider, decoder.sandbox.as_ref());
     let profile =
         if provider.name == AGENT_PROVIDER.name { decoder.apply_profile(entry, &mut check) } else { None };
     Draft {

@@ -6,7 +6,7 @@ use escrow_model::{Field, KeyKind, ProviderSpec, Text, Tree};
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::Decoder;
+use super::{Decoder, sandbox};
 use crate::source::Stage;
 use crate::yaml::{Content, Node};
 
@@ -37,6 +37,7 @@ impl Decoder<'_> {
             KeyKind::Word(_) | KeyKind::Plain => {
                 Some(Field::Plain(Value::String(node.scalar_text()?.to_owned())))
             }
+            KeyKind::Sandbox => Some(sandbox::field(&sandbox::decode(node))),
             KeyKind::Shell if node.list().is_some() => {
                 let words = super::items(node).iter().filter_map(|item| item.scalar_text());
                 Some(Field::Plain(words.map(Value::from).collect()))

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::agents::Agents;
 use super::names::Names;
 use super::secrets::Secrets;
-use super::{Decoded, Decoder, File, artifacts, check, count, inputs, prompt};
+use super::{Decoded, Decoder, File, artifacts, check, count, inputs, prompt, sandbox};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
 use crate::shape;
@@ -54,6 +54,7 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
         kinds: IndexMap::new(),
         agents,
         run_names_agent: root.entry("agent").is_some(),
+        sandbox: root.get("sandbox").map(|node| sandbox::decode(node)),
     };
     let artifacts = artifacts::decode(root.get("artifacts"), Source::Playbook, decoder.found());
     decoder.artifact_kinds(root);

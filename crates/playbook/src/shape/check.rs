@@ -148,6 +148,7 @@ impl ShapeValidator<'_> {
             }
             KeyKind::Word(words) => self.word(&entry.key, node, words),
             KeyKind::Texts | KeyKind::Exec => self.exec(entry),
+            KeyKind::Sandbox => self.map(node, &keys::SANDBOX, entry.key_span.clone()),
             KeyKind::Shell if node.list().is_some() => self.exec(entry),
             KeyKind::Shell => self.word(&entry.key, node, SHELLS),
             KeyKind::ExitCodes => self.exit_codes(entry),

@@ -16,13 +16,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_model::{
-    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request,
+    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request, Sandbox,
 };
 use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
 
 use crate::process::{End, Finished, Process, SpawnError, Spool, find_program, run};
 use crate::providers::{Attempt, ContextFile, Performance, Provider};
+use crate::sandbox::{Confinement, EXIT_NOT_CONFINED};
 use handback::Handback;
 use output::{Parse, Read};
 
@@ -37,6 +38,7 @@ static SPEC: ProviderSpec = ProviderSpec {
         KeySpec { name: "stdin", kind: KeyKind::Text, required: false },
         KeySpec { name: "parse", kind: KeyKind::Word(Parse::WORDS), required: false },
         KeySpec { name: "expect", kind: KeyKind::ExitCodes, required: false },
+        KeySpec { name: "sandbox", kind: KeyKind::Sandbox, required: false },
     ],
     mutates: Mutates::Never,
     home: Home::Runtime,
@@ -61,7 +63,11 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
         Ok(exec) => exec,
         Err(fault) => return Answer::fault(fault),
     };
-    let places = match Places::prepare(attempt) {
+    let sandbox = match Confinement::declared(request) {
+        Ok(sandbox) => sandbox,
+        Err(fault) => return Answer::fault(fault),
+    };
+    let places = match Places::prepare(attempt, sandbox) {
         Ok(places) => places,
         Err(error) => {
             let message = format!("cannot write beneath `{}`: {error}", attempt.spool.display());
@@ -73,7 +79,7 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
         Err(error) => return spawn_fault(&error),
     };
     let process = Process {
-        is_plain: exec.is_shell() && attempt.environment.is_inherited(),
+        is_plain: exec.is_shell() && attempt.environment.is_inherited() && places.confinement.is_none(),
         stdin: request.fields.get("stdin").and_then(Value::as_str).map(str::as_bytes),
         spool: Some(Spool {
             directory: &places.spool,
@@ -159,6 +165,9 @@ impl<'a> Exec<'a> {
                 command
             }
         };
+        if let Some(confinement) = &places.confinement {
+            command = confinement.wrap(&command);
+        }
         command.current_dir(&attempt.directory);
         attempt.environment.apply(&mut command);
         command.envs(&request.env);
@@ -177,6 +186,9 @@ impl<'a> Exec<'a> {
             && item.len() <= ITEM_BYTES_MAX
         {
             command.env("ESCROW_ITEM", item);
+        }
+        if let Some(temporary) = &places.temporary {
+            command.env("TMPDIR", temporary);
         }
         if let Exec::Shell { values: Some(values), .. } = self {
             command.envs(values.iter().map(|(name, value)| (name, text_of(value))));
@@ -232,23 +244,60 @@ struct Places {
     handback: String,
     artifacts: PathBuf,
     state: PathBuf,
+    confinement: Option<Confinement>,
+    /// The temporary directory of a command whose files are confined.
+    temporary: Option<PathBuf>,
 }
 
 impl Places {
-    fn prepare(attempt: &Attempt) -> io::Result<Places> {
+    fn prepare(attempt: &Attempt, sandbox: Option<Sandbox>) -> io::Result<Places> {
         let spool = absolute(&attempt.spool)?;
-        let places = Places {
+        let mut places = Places {
             context: attempt.contexts.file(&attempt.context)?,
             handback: attempt.contexts.take_name(),
             artifacts: absolute(&attempt.artifacts)?,
             state: absolute(&attempt.state)?,
+            confinement: None,
+            temporary: None,
             spool,
         };
         // A crash may have left one here.
         if !attempt.contexts.is_fresh() {
             let _ = unlinkat(places.context.place(), &places.handback, AtFlags::empty());
         }
+        if let Some(sandbox) = sandbox {
+            places.confine(sandbox, attempt)?;
+        }
         Ok(places)
+    }
+
+    fn confine(&mut self, sandbox: Sandbox, attempt: &Attempt) -> io::Result<()> {
+        let mut writable = vec![self.artifacts.clone()];
+        if sandbox.filesystem.is_some() {
+            let temporary = self.spool.join(format!("{}.tmp", attempt.label));
+            std::fs::create_dir_all(&temporary)?;
+            // Only a file that exists can be made writable.
+            let handback = self.spool.join(&self.handback);
+            std::fs::File::create(&handback)?;
+            writable.extend([temporary.clone(), handback]);
+            self.temporary = Some(temporary);
+        }
+        self.confinement = Some(Confinement {
+            sandbox,
+            directory: absolute(&attempt.directory)?,
+            writable,
+            readable: vec![self.context.path().to_owned()],
+            state: self.state.clone(),
+            report: self.spool.join(format!("{}.sandbox", attempt.label)),
+        });
+        Ok(())
+    }
+
+    /// Removes what only the command needed.
+    fn tidy(&self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = std::fs::remove_dir_all(temporary);
+        }
     }
 }
 
@@ -271,7 +320,13 @@ fn answer(
     if !problems.is_empty() {
         record.insert("env_problems".into(), problems.into());
     }
-    let mut ending = ending(exec, request, &finished);
+    places.tidy();
+    let is_launchers = finished.end == End::Exited(i32::from(EXIT_NOT_CONFINED));
+    let not_confined = places.confinement.as_ref().and_then(Confinement::failure).filter(|_| is_launchers);
+    let mut ending = match not_confined {
+        Some(fault) => Ending::Fault(fault),
+        None => ending(exec, request, &finished),
+    };
     let Read { output, repeated_key, fault } = output::read(finished.stdout, Parse::of(request));
     if let Some(path) = repeated_key {
         record.insert("repeated_key".into(), path.into());

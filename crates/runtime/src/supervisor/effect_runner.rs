@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use escrow_engine::{AttemptKey, Effect, Input, Run};
 use escrow_model::{Answer, CheckIndex, FaultCode, ProviderFault, Request, ScopePath, folder_in_scope};
+use escrow_store::Lease;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
@@ -23,6 +24,8 @@ pub(super) struct EffectRunner {
     contexts: Rc<Contexts>,
     world: Rc<dyn ProviderWorld>,
     host: Rc<dyn Host>,
+    /// The hold on the run whose effects these are.
+    lease: Lease,
     tasks: Rc<RefCell<BTreeMap<AttemptKey, Task>>>,
 }
 
@@ -45,6 +48,7 @@ impl EffectRunner {
         surroundings: Surroundings,
         world: Rc<dyn ProviderWorld>,
         host: Rc<dyn Host>,
+        lease: Lease,
     ) -> EffectRunner {
         let contexts = Rc::new(Contexts::new(surroundings.spool.clone()));
         EffectRunner {
@@ -53,6 +57,7 @@ impl EffectRunner {
             contexts,
             world,
             host,
+            lease,
             tasks: Rc::default(),
         }
     }
@@ -143,6 +148,7 @@ impl EffectRunner {
             let earlier = run.nested_before(&attempt).cloned().zip(run.reopened_at());
             self.host.nest(NestRequest {
                 parent: run.options().clone(),
+                parent_lease: self.lease.clone(),
                 parent_started_at: run.started_at(),
                 check: spec.name.clone(),
                 scope: scope.clone(),

@@ -62,6 +62,7 @@ record!(CheckRecord for Check {
     criticality_origin: CriticalityOrigin,
     mutating: bool,
     continue_on_failure: bool = default,
+    continue_on_skip: bool = default,
     idempotent: bool = default,
     reconcile: Option<Reconcile> = default,
     requires_approval: bool = default,

@@ -23,9 +23,14 @@ impl Store {
         new: NewRun<'_>,
     ) -> Result<impl FnMut(&Connection) -> Result<Created, Trouble> + Send + use<>, StoreError> {
         let drafts = self.drafts(new.entries)?;
-        let (run, holder) = (new.run.clone(), new.holder.clone());
+        let (run, holder, parent) = (new.run.clone(), new.holder.clone(), new.parent.cloned());
         let ttl = self.lease_ttl();
         Ok(move |connection: &Connection| {
+            if let Some(parent) = &parent
+                && !entries::head(connection, parent.run())?.is_some_and(|head| head.is_held_by(parent))
+            {
+                return Ok(Created::ParentFenced);
+            }
             let Some(mut head) = entries::create(connection, &run)? else {
                 return Ok(Created::AlreadyExists);
             };

@@ -76,7 +76,13 @@ fn the_primary_outcome_of_an_invocation_is_its_newest() {
     assert_eq!(house.store.primary_outcome("i1").unwrap(), None);
     let run = run_id("a");
     let entries = [entry(1_000, started(&run, Some("i1")))];
-    let new = NewRun { run: &run, holder: &holder(1), entries: &entries, durability: Durability::Grouped };
+    let new = NewRun {
+        run: &run,
+        holder: &holder(1),
+        entries: &entries,
+        durability: Durability::Grouped,
+        parent: None,
+    };
     let Created::Done { lease, seq } = house.store.create_run(new).unwrap() else { panic!("exists") };
     let mut tenant = Tenant { store: &house.store, lease, seq };
     tenant.commit(&[stored(1_000, 1, "ci_result", None), stored(2_000, 2, "gate_verdict", Some(true))]);

@@ -113,6 +113,7 @@ fn create_of(store: &Store, invocation: Option<&str>, name: &str, at: u64) -> Re
         holder: &holder(1),
         entries: &entries,
         durability: Durability::Grouped,
+        parent: None,
     })
 }
 

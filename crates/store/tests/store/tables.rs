@@ -128,7 +128,13 @@ fn an_invocation_counts_its_runs_and_keeps_the_reason_of_the_one_that_failed() {
     let start = |name: &str| {
         let run = run_id(name);
         let entries = [entry(1_000, started(&run, Some("i1")))];
-        let new = NewRun { run: &run, holder: &holder(1), entries: &entries, durability: Durability::Full };
+        let new = NewRun {
+            run: &run,
+            holder: &holder(1),
+            entries: &entries,
+            durability: Durability::Full,
+            parent: None,
+        };
         let Created::Done { lease, seq } = house.store.create_run(new).unwrap() else { panic!("exists") };
         assert!(matches!(house.store.create_run(new).unwrap(), Created::AlreadyExists));
         Tenant { store: &house.store, lease, seq }
@@ -268,7 +274,7 @@ proptest! {
         let mut tenants = ["a", "b", "c"].map(|name| {
             let run = run_id(name);
             let entries = [entry(1_000, started(&run, (name != "c").then_some("i1")))];
-            let new = NewRun { run: &run, holder: &holder(1), entries: &entries, durability: Durability::Grouped };
+            let new = NewRun { run: &run, holder: &holder(1), entries: &entries, durability: Durability::Grouped, parent: None };
             let Created::Done { lease, seq } = house.store.create_run(new).unwrap() else { panic!("exists") };
             Tenant { store: &house.store, lease, seq }
         });

@@ -160,8 +160,9 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 // An override means that a person has seen the run.
                 matches!(applied.event, Event::RunOverridden { .. }),
             ))?;
-        if let Some(ReasonCode::CompletedOk | ReasonCode::CompletedWithWarnings) =
-            change.reason.map(|reason| reason.code)
+        if let Some(
+            ReasonCode::CompletedOk | ReasonCode::CompletedWithWarnings | ReasonCode::CompletedWithSkips,
+        ) = change.reason.map(|reason| reason.code)
         {
             clear(applied.run, connection)?;
         }

@@ -82,6 +82,7 @@ fn decisive(
     const COMPLETED: &[ReasonCode] = &[
         ReasonCode::CompletedNothingRan,
         ReasonCode::CompletedOverridden,
+        ReasonCode::CompletedWithSkips,
         ReasonCode::CompletedWithWarnings,
         ReasonCode::CompletedOk,
     ];

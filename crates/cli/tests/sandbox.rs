@@ -1,0 +1,218 @@
+//! Confined commands: what they can reach, what they cannot, and that a sandbox which cannot be set up is an error.
+//!
+//! Where this machine lacks an ability, the same tests show that the check fails and its command never starts.
+#![cfg(target_os = "linux")]
+
+mod desk;
+
+use desk::Desk;
+use serde_json::Value;
+
+fn machine_has(desk: &Desk, ability: &str) -> bool {
+    let doctor = desk.escrow(&["doctor", "--output", "json"]).json();
+    let abilities = doctor["abilities"].as_array().expect("a list of abilities");
+    abilities.iter().any(|one| one["name"] == ability && one["available"] == true)
+}
+
+/// Runs one confined check. Gives its object in the run document, or `None` where the machine cannot confine it.
+#[track_caller]
+fn confined(desk: &Desk, needs: &[&str], sandbox: &str, script: &str) -> Option<Value> {
+    let script: String = script.lines().map(|line| format!("      {}\n", line.trim())).collect();
+    let playbook = format!(
+        "version: '1.0'\nchecks:\n  it:\n    type: command\n    sandbox: {sandbox}\n    exec: |\n{script}"
+    );
+    let (_, document) = desk.run(&playbook);
+    let check = document["checks"]["it"].clone();
+    if needs.iter().all(|ability| machine_has(desk, ability)) {
+        return Some(check);
+    }
+    assert_eq!(check["issues"][0]["rule_id"], "command/sandbox", "{check}");
+    assert!(!desk.path().join("started").exists(), "the command started all the same");
+    None
+}
+
+#[test]
+fn only_the_declared_paths_can_be_written() {
+    let desk = Desk::new();
+    desk.write("source.txt", "kept");
+    std::fs::create_dir(desk.path().join("build")).expect("a directory");
+    let script = "\
+        echo built > build/result
+        echo delivered > \"$ESCROW_ARTIFACTS/report\"
+        echo kept > \"$TMPDIR/scratch\"
+        cat source.txt
+        (echo changed > source.txt) 2> /dev/null && echo BROKEN
+        (echo new > elsewhere) 2> /dev/null && echo BROKEN
+        rm -f source.txt 2> /dev/null && echo BROKEN
+        truncate -s 0 source.txt 2> /dev/null && echo BROKEN
+        mv build/result . 2> /dev/null && echo BROKEN
+        true";
+    let sandbox = "{filesystem: {write: [build]}}";
+    let Some(check) = confined(&desk, &["sandbox.filesystem"], sandbox, script) else { return };
+    assert_eq!(check["status"], "succeeded", "{check}");
+    assert_eq!(check["output"], "kept");
+    assert_eq!(desk.read("source.txt"), "kept");
+    assert_eq!(desk.read("build/result"), "built\n");
+}
+
+#[test]
+fn with_a_list_of_readable_paths_nothing_else_can_be_read() {
+    let desk = Desk::new();
+    desk.write("public/a.txt", "public");
+    desk.write("private.txt", "private");
+    let script = "\
+        cat public/a.txt
+        cat private.txt 2> /dev/null && echo BROKEN
+        ls . 2> /dev/null && echo BROKEN
+        test -s \"$ESCROW_CONTEXT\"
+        cat \"$ESCROW_CONTEXT\" > /dev/null";
+    let sandbox = "{filesystem: {read: [public], write: []}}";
+    let Some(check) = confined(&desk, &["sandbox.filesystem"], sandbox, script) else { return };
+    assert_eq!(check["status"], "succeeded", "{check}");
+    assert_eq!(check["output"], "public");
+}
+
+#[test]
+fn children_of_a_confined_command_are_confined_too() {
+    let desk = Desk::new();
+    let script = "\
+        (setsid sh -c 'echo new > elsewhere' & wait) 2> /dev/null
+        env -i sh -c 'echo new > elsewhere' 2> /dev/null
+        test ! -e elsewhere";
+    let sandbox = "{filesystem: {write: []}}";
+    let Some(check) = confined(&desk, &["sandbox.filesystem"], sandbox, &format!("set +e\n{script}")) else {
+        return;
+    };
+    assert_eq!(check["status"], "succeeded", "{check}");
+}
+
+#[test]
+fn the_state_cannot_be_written_even_where_everything_around_it_can() {
+    let desk = Desk::new();
+    let script = "\
+        set +e
+        echo new > new-file
+        echo forged > .escrow/escrow.db
+        rm -rf .escrow/spool
+        mv .escrow moved
+        umount .escrow
+        echo delivered > \"$ESCROW_ARTIFACTS/report\" || exit 1
+        echo KEY=value > \"$ESCROW_ENV\" || exit 1
+        test -s .escrow/escrow.db && test ! -e moved";
+    let needs = ["sandbox.filesystem", "sandbox.network"];
+    let Some(check) = confined(&desk, &needs, "{filesystem: {write: ['.']}}", script) else { return };
+    assert_eq!(check["status"], "succeeded", "{check}");
+    assert_eq!(desk.read("new-file"), "new\n");
+    assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0), "the journal is intact");
+}
+
+#[test]
+fn without_a_network_there_is_not_even_loopback() {
+    let desk = Desk::new();
+    let Some(check) = confined(&desk, &["sandbox.network"], "{network: none}", "cat /proc/net/dev") else {
+        return;
+    };
+    let devices = check["output"].as_str().expect("text");
+    let names: Vec<&str> =
+        devices.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim()).collect();
+    assert_eq!(names, ["lo"]);
+    let flags =
+        confined(&desk, &["sandbox.network"], "{network: none}", "cat /proc/net/fib_trie").expect("it ran");
+    assert!(!flags["output"].to_string().contains("127.0.0.1"), "loopback is down: {flags}");
+}
+
+#[test]
+fn with_loopback_the_command_reaches_itself() {
+    let desk = Desk::new();
+    let Some(check) = confined(&desk, &["sandbox.network"], "{network: loopback}", "cat /proc/net/fib_trie")
+    else {
+        return;
+    };
+    assert!(check["output"].to_string().contains("127.0.0.1"), "loopback is up: {check}");
+}
+
+#[test]
+fn limits_are_inherited() {
+    let desk = Desk::new();
+    let sandbox = "{limits: {files: 64, memory: 1G}}";
+    let script = "sh -c 'ulimit -n'\nsh -c 'ulimit -v'";
+    let check = confined(&desk, &["sandbox.limits"], sandbox, script).expect("every machine has limits");
+    assert_eq!(check["output"], "64\n1048576");
+}
+
+/// Linux does not limit the processes of root, so for root the limit cannot be set up.
+#[test]
+fn the_number_of_processes_is_limited_or_refused() {
+    let desk = Desk::new();
+    let check = confined(
+        &desk,
+        &["sandbox.limits"],
+        "{limits: {processes: 4000}}",
+        "touch started\nbash -c 'ulimit -u' || true",
+    )
+    .expect("every machine has limits");
+    if rustix::process::getuid().is_root() {
+        assert_eq!(check["issues"][0]["rule_id"], "command/sandbox", "{check}");
+        assert!(!desk.path().join("started").exists());
+    } else {
+        assert_eq!(check["status"], "succeeded", "{check}");
+    }
+}
+
+#[test]
+fn a_sandbox_that_cannot_be_set_up_fails_the_check_and_starts_nothing() {
+    let desk = Desk::new();
+    for sandbox in [
+        "{filesystem: {write: [missing]}}",
+        "{filesystem: {read: [missing]}}",
+        "{filesystem: {write: [.escrow]}}",
+    ] {
+        let check =
+            confined(&desk, &["sandbox.limits"], sandbox, "touch started").expect("every machine has limits");
+        assert_eq!(check["status"], "failed", "{check}");
+        assert_eq!(check["issues"][0]["rule_id"], "command/sandbox", "{check}");
+        assert!(!desk.path().join("started").exists());
+    }
+}
+
+#[test]
+fn a_playbook_confines_all_its_commands_and_a_check_can_say_otherwise() {
+    let desk = Desk::new();
+    let (_, document) = desk.run(
+        "version: '1.0'
+sandbox: {limits: {files: 64}}
+checks:
+  inherits: {type: command, exec: ulimit -n}
+  own: {type: command, exec: ulimit -n, sandbox: {limits: {files: 32}}}
+  quiet: {type: log, message: not a command}
+",
+    );
+    assert_eq!(document["checks"]["inherits"]["output"], 64);
+    assert_eq!(document["checks"]["own"]["output"], 32);
+    assert_eq!(document["checks"]["quiet"]["status"], "succeeded");
+}
+
+#[test]
+fn a_malformed_sandbox_is_refused_with_its_line() {
+    let desk = Desk::new();
+    for (sandbox, expected) in [
+        ("{network: off}", "`network`"),
+        ("{limits: {memory: lots}}", "`memory` must be a size"),
+        ("{filesytem: {}}", "filesystem"),
+        ("none", "`sandbox` must be a map"),
+    ] {
+        desk.write(
+            "p.yaml",
+            &format!("checks:\n  it:\n    type: command\n    exec: 'true'\n    sandbox: {sandbox}\n"),
+        );
+        let done = desk.escrow(&["check", "p.yaml"]);
+        assert_eq!(done.code, Some(2), "{sandbox}");
+        assert!(
+            done.stderr.contains(expected) && done.stderr.contains("p.yaml:5"),
+            "{sandbox}: {}",
+            done.stderr
+        );
+    }
+    desk.write("p.yaml", "checks:\n  it:\n    type: log\n    message: hello\n    sandbox: {network: none}\n");
+    assert_eq!(desk.escrow(&["check", "p.yaml"]).code, Some(2), "only what starts programs can be confined");
+}

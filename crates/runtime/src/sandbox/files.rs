@@ -1,0 +1,149 @@
+//! Which files a confined program can read and write, enforced by Landlock.
+
+use std::path::{Path, PathBuf};
+
+use escrow_model::SandboxFilesystem;
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+
+use super::Confinement;
+
+/// The first version that can forbid truncating a file, without which "read" would allow emptying it. Linux 6.2.
+pub(super) const NEEDED: ABI = ABI::V3;
+
+/// What almost every program reads: itself, its libraries, their settings, and facts about the machine.
+const SYSTEM: &[&str] = &[
+    "/bin",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/opt",
+    "/proc",
+    "/run/systemd/resolve",
+    "/sbin",
+    "/sys",
+    "/usr",
+];
+
+/// Devices that store nothing. `/dev/stdout` and the like lead to pipes, which are not confined.
+const DEVICES: &[&str] = &[
+    "/dev/full",
+    "/dev/null",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/random",
+    "/dev/tty",
+    "/dev/urandom",
+    "/dev/zero",
+];
+
+/// The declared paths, absolute and without links.
+pub(super) struct Files {
+    /// `None`: everything.
+    read: Option<Vec<PathBuf>>,
+    write: Vec<PathBuf>,
+    /// A writable path includes the state of Escrow.
+    pub(super) covers_state: bool,
+}
+
+pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -> Result<Files, String> {
+    let real = |key: &str, path: &str| {
+        let full = full_path(path, &confinement.directory);
+        full.canonicalize().map_err(|error| {
+            let help = "create it before this check runs, or remove it from the list";
+            format!("`sandbox.filesystem.{key}` names `{path}`, which cannot be opened: {error}; {help}")
+        })
+    };
+    let mut write = Vec::new();
+    let mut covers_state = false;
+    let state = confinement.state.canonicalize().unwrap_or_else(|_| confinement.state.clone());
+    let own: Vec<PathBuf> = confinement.writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    for path in &declared.write {
+        let full = real("write", path)?;
+        if full.starts_with(&state) && !own.iter().any(|own| full.starts_with(own)) {
+            return Err(format!(
+                "`sandbox.filesystem.write` names `{path}`, which is part of Escrow's own state"
+            ));
+        }
+        covers_state |= state.starts_with(&full);
+        write.push(full);
+    }
+    write.extend(own);
+    let read = match &declared.read {
+        None => None,
+        Some(paths) => {
+            let mut read = paths.iter().map(|path| real("read", path)).collect::<Result<Vec<_>, _>>()?;
+            read.extend(confinement.readable.iter().cloned());
+            Some(read)
+        }
+    };
+    Ok(Files { read, write, covers_state })
+}
+
+/// `~/` is the home directory; what is relative is relative to the directory of the run.
+fn full_path(path: &str, directory: &Path) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ if path == "~" => std::env::var_os("HOME").map_or_else(|| directory.join(path), PathBuf::from),
+        _ => directory.join(path),
+    }
+}
+
+impl Files {
+    /// From here on this process and its descendants reach only what the lists allow.
+    pub(super) fn restrict(&self) -> Result<(), String> {
+        let restricted = self.restricted().map_err(|error| {
+            format!("`sandbox.filesystem` cannot be set up: {error}; see `escrow doctor`")
+        })?;
+        match restricted {
+            RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
+            RulesetStatus::NotEnforced => {
+                Err("`sandbox.filesystem` cannot be set up: this kernel has no Landlock; see `escrow doctor`"
+                    .into())
+            }
+        }
+    }
+
+    fn restricted(&self) -> Result<RulesetStatus, landlock::RulesetError> {
+        let mut handled = AccessFs::from_write(NEEDED);
+        if self.read.is_some() {
+            handled |= AccessFs::from_read(NEEDED);
+        }
+        let mut rules = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(handled)?
+            .set_compatibility(CompatLevel::BestEffort)
+            .scope(Scope::from_all(ABI::V6))?
+            .create()?
+            .set_compatibility(CompatLevel::BestEffort);
+        for path in &self.write {
+            rules = allow(rules, path, AccessFs::from_all(NEEDED) & handled)?;
+        }
+        for path in DEVICES {
+            let access = (AccessFs::from_file(NEEDED) | AccessFs::ReadDir) & handled;
+            rules = allow(rules, Path::new(path), access)?;
+        }
+        if let Some(read) = &self.read {
+            for path in SYSTEM.iter().map(Path::new).chain(read.iter().map(PathBuf::as_path)) {
+                rules = allow(rules, path, AccessFs::from_read(NEEDED))?;
+            }
+        }
+        Ok(rules.restrict_self()?.ruleset)
+    }
+}
+
+/// A path that is not there, such as `/lib32` on most machines, has nothing to allow.
+fn allow(
+    rules: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    let Ok(file) = PathFd::new(path) else { return Ok(rules) };
+    let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEEDED) };
+    if access.is_empty() { Ok(rules) } else { rules.add_rule(PathBeneath::new(file, access)) }
+}

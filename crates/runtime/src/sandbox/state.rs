@@ -1,0 +1,53 @@
+//! Makes the state of Escrow read-only where the program may write everything around it.
+//!
+//! Landlock has no exceptions: a directory that can be written includes everything in it. So the state is mounted over
+//! itself, read-only, in a mount namespace of the program's own, and the paths in it that belong to the program are
+//! mounted over that again. Landlock then keeps the program from changing mounts.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use nix::mount::{MsFlags, mount};
+use nix::sys::statvfs::{FsFlags, statvfs};
+
+pub(super) fn make_read_only(state: &Path, writable: &[PathBuf]) -> Result<(), String> {
+    let failed = |what: &Path, why: &dyn std::fmt::Display| {
+        format!("`sandbox.filesystem` cannot be set up: `{}` cannot be protected: {why}", what.display())
+    };
+    let none = None::<&Path>;
+    mount(none, Path::new("/"), none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)
+        .map_err(|error| failed(Path::new("/"), &error))?;
+    let inside: Vec<(&PathBuf, File)> = writable
+        .iter()
+        .filter(|path| path.starts_with(state))
+        .map(|path| File::open(path).map(|file| (path, file)).map_err(|error| failed(path, &error)))
+        .collect::<Result<_, _>>()?;
+    mount(Some(state), state, none, MsFlags::MS_BIND | MsFlags::MS_REC, none)
+        .map_err(|error| failed(state, &error))?;
+    let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | kept_flags(state)?;
+    mount(none, state, none, flags, none).map_err(|error| failed(state, &error))?;
+    for (path, file) in inside {
+        let source = format!("/proc/self/fd/{}", file.as_raw_fd());
+        mount(Some(source.as_str()), path.as_path(), none, MsFlags::MS_BIND, none)
+            .map_err(|error| failed(path, &error))?;
+    }
+    Ok(())
+}
+
+/// A user namespace may add restrictions to a mount, and must keep those that it has.
+fn kept_flags(state: &Path) -> Result<MsFlags, String> {
+    let has = statvfs(state).map_err(|error| format!("`{}`: {error}", state.display()))?.flags();
+    let mut flags = MsFlags::empty();
+    for (has_flag, keep) in [
+        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
+        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
+        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
+        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
+        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
+        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
+    ] {
+        flags.set(keep, has.contains(has_flag));
+    }
+    Ok(flags)
+}
