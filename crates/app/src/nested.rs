@@ -17,7 +17,7 @@ use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
 use escrow_runtime::process::Stream;
 use escrow_runtime::provider_world::{LocalFuture, ProviderWorld};
-use escrow_runtime::secrets::Secrets;
+use escrow_runtime::secrets::{SecretError, Secrets};
 use escrow_runtime::supervisor::{Beginning, Drive, DriveError, NestedNews, Observer, Surroundings};
 use escrow_store::{Holder, Journal, Lease, LeaseError, StoreError};
 use serde_json::{Map, Value, json};
@@ -200,7 +200,11 @@ impl Nesting {
             self.runs.journal.release(&lease).await?;
             return Ok(Found::Ended(Box::new(run)));
         }
-        let secrets = self.secrets_or_release(run.plan_of(), &lease).await?;
+        let secrets = if self.will_end(id).await? {
+            Secrets::at_hand(run.plan_of(), &self.request.surroundings.directory)
+        } else {
+            self.secrets_or_release(run.plan_of(), &lease).await?
+        };
         // A run that is to end is told by a message, which it reads before it starts anything.
         let interruption = if self.request.cancellation.is_cancelled() {
             self.send_cancellation(id).await?;
@@ -288,7 +292,9 @@ impl Nesting {
         let artifacts = surroundings.artifacts.join(folder_in_scope(check, scope));
         let created = self.runs.files.create_directory(&artifacts);
         created.map_err(|error| failed(&format!("cannot create `{}`: {error}", artifacts.display())))?;
-        let secrets = self.secrets(&plan).await?;
+        let secrets = self.secrets(&plan).await;
+        let secrets =
+            secrets.map_err(|error| ProviderFault::logical(FaultCode::own("secret"), error.to_string()))?;
         if self.request.cancellation.is_cancelled() {
             return Err(not_begun().into());
         }
@@ -332,26 +338,34 @@ impl Nesting {
     }
 
     /// Ending a run needs no secret command to be run: a cancellation ends the one that runs.
-    async fn secrets(&self, plan: &Plan) -> Result<Secrets, ProviderFault> {
+    async fn secrets(&self, plan: &Plan) -> Result<Secrets, SecretError> {
         let directory = &self.request.surroundings.directory;
         tokio::select! {
             biased;
             () = self.request.cancellation.cancelled() => Ok(Secrets::at_hand(plan, directory)),
-            read = Secrets::read_within(plan, directory, &self.request.parent.run) => {
-                read.map_err(|error| ProviderFault::logical(FaultCode::own("secret"), error.to_string()))
+            read = Secrets::read_within(plan, directory, &self.request.parent.run) => read,
+        }
+    }
+
+    /// The secrets of a run that exists. If they cannot be read, it is not kept from others, and its check does not
+    /// fail: the run may have had effects, which a new one would repeat.
+    async fn secrets_or_release(&self, plan: &Plan, lease: &Lease) -> Result<Secrets, NestError> {
+        match self.secrets(plan).await {
+            Ok(secrets) => Ok(secrets),
+            Err(error) => {
+                self.runs.journal.release(lease).await?;
+                Err(NestError::Drive(DriveError::Secret(error)))
             }
         }
     }
 
-    /// A run that cannot be driven is not kept from others.
-    async fn secrets_or_release(&self, plan: &Plan, lease: &Lease) -> Result<Secrets, NestError> {
-        match self.secrets(plan).await {
-            Ok(secrets) => Ok(secrets),
-            Err(fault) => {
-                self.runs.journal.release(lease).await?;
-                Err(fault.into())
-            }
-        }
+    /// Whether a message will end the run before it starts anything.
+    async fn will_end(&self, id: &RunId) -> Result<bool, NestError> {
+        let messages = self.runs.journal.undelivered(id).await?;
+        Ok(messages.iter().any(|sent| match sent.message {
+            Message::Deny { .. } | Message::Cancel { .. } => true,
+            Message::Approve { .. } | Message::Answer { .. } | Message::Assume { .. } => false,
+        }))
     }
 }
 

@@ -596,3 +596,32 @@ fn gc_counts_runs_with_the_runs_nested_in_them() {
     assert_eq!(statuses(&desk).len(), 6, "two runs, each with its two");
     assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0));
 }
+
+/// A check that fails for a secret would be retried with a new nested run, which repeats the effects of this one.
+#[test]
+fn a_nested_run_whose_secret_cannot_be_read_is_left_as_it_is_unless_it_is_to_end() {
+    let inner = "
+secrets: {TOKEN: {file: token}}
+checks:
+  act: {type: command, criticality: external, exec: 'echo acted >> acts'}
+  use: {type: command, exec: 'true', secrets: [TOKEN], requires_approval: true, depends_on: act}
+";
+    for verb in ["approve", "deny"] {
+        let desk = Desk::new();
+        desk.write("token", "wonderful");
+        desk.write("inner.yaml", inner);
+        assert_eq!(desk.run("checks: {nest: {type: playbook, playbook: inner.yaml}}").0, Some(4));
+        let asked = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0]["id"].clone();
+        std::fs::remove_file(desk.path().join("token")).expect("it is there");
+        let done = desk.escrow(&[verb, asked.as_str().expect("an id")]);
+        if verb == "approve" {
+            assert_eq!(done.code, Some(2), "{}", done.stderr);
+            desk.write("token", "wonderful");
+            assert_eq!(desk.escrow(&["resume", "last"]).code, Some(0));
+        }
+        let open: Vec<_> =
+            statuses(&desk).into_iter().filter(|(_, is)| is == "running" || is == "waiting").collect();
+        assert!(open.is_empty(), "{verb}: {open:?}");
+        assert_eq!(desk.read("acts"), "acted\n", "{verb}");
+    }
+}

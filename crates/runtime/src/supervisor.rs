@@ -31,7 +31,7 @@ use crate::process::Stream;
 use crate::provider_world::ProviderWorld;
 use crate::providers::Environment;
 use crate::redaction::Inseparable;
-use crate::secrets::Secrets;
+use crate::secrets::{SecretError, Secrets};
 use commit::Committer;
 use effect_runner::EffectRunner;
 use inbox::Inbox;
@@ -89,6 +89,9 @@ pub enum DriveError {
     Inseparable(#[from] Inseparable),
     #[error("{left} of the processes that run `{run}` had started still run and cannot be ended")]
     Orphans { run: RunId, left: usize },
+    /// The secrets of a nested run that exists already. They may be readable later, so the run is left as it is.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// A bug: the task of an effect has panicked, so its answer would never come.
     #[error("the task of `{0}` ended without a result")]
     Lost(String),

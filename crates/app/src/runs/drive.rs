@@ -131,6 +131,7 @@ fn drive_error(error: DriveError, id: &RunId) -> Error {
             .help(format!("its processes were ended; `escrow resume {id}` resumes the run")),
         DriveError::Corrupt { .. } => Error::world("corrupt", error.to_string()),
         DriveError::Inseparable(error) => inseparable(&error),
+        DriveError::Secret(error) => Error::from(error).help(format!("`escrow resume {id}` resumes the run")),
         DriveError::Orphans { .. } => Error::world("orphans", error.to_string())
             .help(format!("nothing was run again; end them, then `escrow resume {id}`")),
     }
