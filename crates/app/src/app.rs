@@ -1,10 +1,12 @@
 //! The context of every use case: the state directory and its stores, the caller, and what is shown of driven runs.
 
 use std::fmt;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
 use escrow_engine::Run;
+use escrow_model::RunId;
 use escrow_runtime::cancellation::{Cancellation, Canceller, cancellation};
 use escrow_runtime::provider_world::{ProviderWorld, RealWorld};
 use escrow_store::{Journal, Queries, Records, Store};
@@ -136,13 +138,15 @@ impl App {
         Ok(Arc::clone(self.writer.get_or_init(|| store)))
     }
 
-    /// For a process that is about to exit: waits for the checkpointer, and leaves the rest of closing to the system,
-    /// which is faster. Everything is committed.
-    pub fn exit(self) {
-        if let Some(store) = self.writer.get() {
-            store.settle();
-        }
-        std::mem::forget(self);
+    /// A copy of the database in a file of its own, as one transaction left it, and the runs in it.
+    pub(crate) async fn back_up_database(&self, to: &Path) -> Result<Option<Vec<RunId>>, Error> {
+        let store = match self.writer.get() {
+            Some(store) => Arc::clone(store),
+            None => self.state.read()?,
+        };
+        let to = to.to_owned();
+        let copied = tokio::task::spawn_blocking(move || store.back_up(&to)).await;
+        Ok(copied.map_err(|error| Error::bug(format!("the copy was not finished: {error}")))??)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Sets up a state directory, with a first playbook that really runs.
 
-use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
+
+use escrow_runtime::private_files::{create_directory, create_file};
 
 use crate::app::App;
 use crate::error::Error;
@@ -22,11 +24,13 @@ pub fn init(app: &App) -> Result<Initialised, Error> {
     };
     state.create().map_err(unwritable)?;
     let playbooks = state.path().join("playbooks");
-    fs::create_dir_all(&playbooks).map_err(unwritable)?;
+    create_directory(&playbooks).map_err(unwritable)?;
     let playbook = playbooks.join("first.yaml");
     let is_new = !playbook.exists();
     if is_new {
-        fs::write(&playbook, FIRST_PLAYBOOK).map_err(unwritable)?;
+        create_file(&playbook)
+            .and_then(|mut file| file.write_all(FIRST_PLAYBOOK.as_bytes()))
+            .map_err(unwritable)?;
     }
     Ok(Initialised { playbook, is_new })
 }

@@ -24,6 +24,7 @@ mod views;
 
 pub mod artifacts;
 pub mod attention;
+pub mod backup;
 pub mod documents;
 pub mod driver;
 pub mod gc;

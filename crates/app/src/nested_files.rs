@@ -1,11 +1,11 @@
 //! The files that a nested run needs before it begins: its playbook and its artifact directory.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use escrow_model::{FaultCode, Plan, ProviderFault};
 use escrow_runtime::playbook_file;
+use escrow_runtime::private_files::create_directory_alike;
 
 /// Where nested playbooks come from. Production reads the project's files; a simulation brings its own plans.
 pub trait NestedFiles {
@@ -43,6 +43,6 @@ impl NestedFiles for ProjectFiles {
     }
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir_all(path)
+        create_directory_alike(path)
     }
 }

@@ -11,7 +11,7 @@ mod wait;
 use escrow_engine::Run;
 use escrow_model::{Entry, RunStatus};
 use escrow_runtime::holder::liveness;
-use escrow_store::{Liveness, Queries, RunRow, Verification};
+use escrow_store::{Queries, RunRow, StateBreak, Verification};
 
 pub use abandoned::{Resumed, abandoned, resume_all};
 pub use cancel::{Cancelled, cancel};
@@ -25,9 +25,10 @@ pub(crate) use resume::{HELD, Purpose, drive_around, driver_of, not_resumable};
 use crate::app::App;
 use crate::error::Error;
 
-/// Whether a live process drives the run.
+/// Whether a process drives the run: one that lives, or one that cannot be judged from here and whose lease has not
+/// lapsed.
 pub async fn is_driven(queries: &dyn Queries, row: &RunRow) -> Result<bool, Error> {
-    Ok(queries.holder(&row.id).await?.is_some_and(|holder| liveness(&holder) != Liveness::Dead))
+    Ok(queries.lease(&row.id).await?.standing(liveness).is_some())
 }
 
 /// The whole journal of a run.
@@ -42,12 +43,25 @@ pub async fn replay(queries: &dyn Queries, row: &RunRow) -> Result<Run, Error> {
     })
 }
 
-/// Checks the hash chain of a run's journal: whole and unchanged, or broken at some entry.
-pub async fn verify(app: &App, run: &str) -> Result<(RunRow, Verification), Error> {
+/// What was found about a run and the list that it is on.
+#[derive(Debug)]
+pub struct Verified {
+    pub row: RunRow,
+    pub journal: Verification,
+    /// What is wrong beside the journal. Looked for only if the journal is intact.
+    pub breaks: Vec<StateBreak>,
+}
+
+/// Checks the hash chain of a run's journal, the rows that are derived from it, and the list of runs.
+pub async fn verify(app: &App, run: &str) -> Result<Verified, Error> {
     let queries = app.queries()?;
     let row = queries.run(run).await?;
-    let verification = queries.verify(&row.id).await?;
-    Ok((row, verification))
+    let journal = queries.verify(&row.id).await?;
+    let breaks = match journal {
+        Verification::Intact { .. } => queries.verify_tables(&row.id).await?,
+        Verification::Broken { .. } | Verification::NoSuchRun => Vec::new(),
+    };
+    Ok(Verified { row, journal, breaks })
 }
 
 /// A status by its name.

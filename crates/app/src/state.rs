@@ -2,11 +2,12 @@
 //! directory.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use escrow_model::RunId;
+use escrow_runtime::{private_files, project};
 use escrow_store::{Mode, Store};
 
 use crate::error::Error;
@@ -21,6 +22,8 @@ const GITIGNORE: &str = "\
 !playbooks/**
 !agents/
 !agents/**
+!rules/
+!rules/**
 !outcomes/
 !outcomes/**
 !chains/
@@ -39,12 +42,13 @@ impl StateDirectory {
         if let Some(given) = given {
             return Ok(StateDirectory(current.join(given)));
         }
-        let holder = current
-            .ancestors()
-            .find(|ancestor| ancestor.join(".escrow").is_dir())
-            .or_else(|| current.ancestors().find(|ancestor| ancestor.join(".git").exists()))
-            .unwrap_or(&current);
-        Ok(StateDirectory(holder.join(".escrow")))
+        let found = project::nearest(&current)
+            .map_err(|error| Error::world("state", error.to_string()).help(error.help()))?;
+        if let Some(found) = found {
+            return Ok(StateDirectory(found));
+        }
+        let git = current.ancestors().find(|ancestor| ancestor.join(".git").exists());
+        Ok(StateDirectory(git.unwrap_or(&current).join(project::NAME)))
     }
 
     pub fn path(&self) -> &Path {
@@ -95,14 +99,35 @@ impl StateDirectory {
             .help("restore it from a backup; to begin anew, remove `escrow.db`, `artifacts` and `spool`"))
     }
 
-    /// Creates the directory and its `.gitignore`.
+    /// Creates the directory and its `.gitignore`, both for their owner alone.
+    ///
+    /// A `.escrow/` that is there, for instance from a clone, loses the rights of group and others. A directory of any
+    /// other name was made for something else, too, and keeps its rights.
     pub fn create(&self) -> io::Result<()> {
-        fs::create_dir_all(&self.0)?;
+        match fs::metadata(&self.0) {
+            Ok(there) if there.is_dir() => {
+                if self.0.file_name().is_some_and(|name| name == project::NAME) {
+                    // It belongs to another user, who is trusted.
+                    let _ = private_files::tighten_one(&self.0, &there);
+                }
+            }
+            Ok(_) | Err(_) => private_files::create_directory(&self.0)?,
+        }
         let ignore = self.0.join(".gitignore");
         if !ignore.exists() {
-            fs::write(ignore, GITIGNORE)?;
+            private_files::create_file(&ignore)?.write_all(GITIGNORE.as_bytes())?;
         }
         Ok(())
+    }
+
+    /// Creates a file for an export: inside the state for its owner alone, elsewhere as the umask says.
+    pub fn create_export(&self, path: &Path) -> io::Result<fs::File> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let is_inside = match (parent.canonicalize(), self.0.canonicalize()) {
+            (Ok(parent), Ok(state)) => parent.starts_with(state),
+            (_, _) => false,
+        };
+        if is_inside { private_files::create_file(path) } else { fs::File::create(path) }
     }
 
     fn database(&self) -> PathBuf {

@@ -100,6 +100,7 @@ fn read_file(path: &Path) -> Result<Sound, Error> {
             Unsound::NotASnapshot(_) => "bad_export",
             Unsound::UnknownVersion(_) => "unknown_version",
             Unsound::Broken { .. } | Unsound::CutOff { .. } | Unsound::Replay(_) => "broken_journal",
+            Unsound::Header { .. } => "broken_header",
             Unsound::Artifact { .. } => "broken_artifact",
             Unsound::Outcome { .. } => "broken_outcome",
             Unsound::Invocation { .. } => "broken_invocation",
@@ -111,6 +112,7 @@ fn read_file(path: &Path) -> Result<Sound, Error> {
             | Unsound::Broken { .. }
             | Unsound::CutOff { .. }
             | Unsound::Replay(_)
+            | Unsound::Header { .. }
             | Unsound::Artifact { .. }
             | Unsound::Outcome { .. }
             | Unsound::Invocation { .. } => error,

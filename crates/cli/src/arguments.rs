@@ -85,8 +85,10 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     /// Decide recorded runs again under another playbook, without executing anything
     Replay(ReplayArguments),
-    /// Verify that a run's journal, or an exported run, is complete and unchanged
+    /// Verify that a run, an exported run or the whole state is complete and unchanged
     Verify(VerifyArguments),
+    /// Copy the whole state to a new directory, at any time
+    Backup(BackupArguments),
     /// Remove ended runs with their artifacts and output
     Gc(GcArguments),
     /// List, show, add or export outcomes
@@ -395,6 +397,19 @@ pub(crate) struct VerifyArguments {
     /// A run (its id, a unique beginning of it, or `last`), or a file written by `runs export`
     #[arg(default_value = "last", value_name = "RUN | FILE")]
     pub(crate) subject: String,
+    /// Verify every run, every table and the list of runs
+    #[arg(long, conflicts_with = "subject")]
+    pub(crate) all: bool,
+    /// The hash that an earlier `verify` printed; exit with 3 if it differs
+    #[arg(long, value_name = "HASH")]
+    pub(crate) expect: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArguments {
+    /// The copy: a directory that does not exist yet
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 mod agent;
 mod artifacts;
 mod attention;
+mod backup;
 mod cancel;
 mod check;
 mod completions;
@@ -64,6 +65,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
         Command::Verify(verify) => block_on(verify::verify(&verify, shared, ui)),
         Command::Explain(explain) => block_on(explain::explain(&explain, shared, ui)),
         Command::Replay(replay) => block_on(replay::replay(&replay, shared, ui)),
+        Command::Backup(backup) => block_on(backup::backup(&backup, shared, ui)),
         Command::Gc(gc) => block_on(gc::gc(&gc, shared, ui)),
         Command::Test(test) => test::test(&test, ui),
         Command::Schema(schema) => schema::schema(&schema, shared),

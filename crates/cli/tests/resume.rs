@@ -259,7 +259,7 @@ fn a_holder_that_slept_through_a_takeover_is_fenced() {
     assert_eq!(desk.escrow(&["resume", "last"]).code, Some(4), "a stopped process is alive");
     // As another machine would see it: nobody can tell, and its time is up.
     database(&desk)
-        .execute("UPDATE journals SET holder = json_set(holder, '$.host', 'elsewhere'), expires_at = 1", [])
+        .execute("UPDATE journals SET holder = json_set(holder, '$.host', 'elsewhere', '$.boot_id', 'another'), expires_at = 1", [])
         .expect("the lease is changed");
     desk.write("go", "");
     assert_eq!(desk.escrow(&["resume", "last"]).code, Some(0));

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use escrow_playbook::{AgentLookup, read_profile};
 
+use crate::project;
+
 /// Above the size limit of a profile, so that the reader reports the size.
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -66,10 +68,8 @@ fn folders(from: &[&Path]) -> Vec<PathBuf> {
     for start in from {
         let start = std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf());
         for ancestor in start.ancestors() {
-            let folder = ancestor.join(".escrow/agents");
-            if folder.is_dir() && !folders.contains(&folder) {
-                folders.push(folder);
-            }
+            let folder = project::trusted_folder(ancestor, "agents");
+            folders.extend(folder.filter(|folder| !folders.contains(folder)));
         }
     }
     folders

@@ -7,6 +7,7 @@ use escrow_model::outcome::{self, is_kind_name};
 use serde_json::Value;
 
 use crate::playbook_file::read_text;
+use crate::project;
 
 /// The size limit of a schema.
 const BYTES_MAX: u64 = 4 << 20;
@@ -17,8 +18,7 @@ pub fn projects<'a>(places: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
     for place in places {
         let whole = fs::canonicalize(if place.as_os_str().is_empty() { Path::new(".") } else { place });
         let whole = whole.unwrap_or_else(|_| place.to_path_buf());
-        let nearest =
-            whole.ancestors().map(|above| above.join(".escrow/outcomes")).find(|folder| folder.is_dir());
+        let nearest = whole.ancestors().find_map(|above| project::trusted_folder(above, "outcomes"));
         found.extend(nearest.filter(|folder| !found.contains(folder)));
     }
     found

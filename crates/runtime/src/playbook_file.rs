@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::agents;
 use crate::catalog::catalog;
 use crate::outcome_kinds;
+use crate::project;
 
 /// Reads a playbook from the bytes of its file. Nested playbooks are searched in the folder of the file, then in
 /// `directory`, then in the project's `.escrow/playbooks/` there.
@@ -32,8 +33,8 @@ pub fn of_agent(name: &str, directory: &Path) -> Reading {
 
 /// The file that the name of a nested playbook refers to, with its bytes.
 pub fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
-    let project = directory.join(".escrow/playbooks");
-    [folder, Some(directory), Some(&project)].into_iter().flatten().find_map(|folder| {
+    let project = project::trusted_folder(directory, "playbooks");
+    [folder, Some(directory), project.as_deref()].into_iter().flatten().find_map(|folder| {
         let path = folder.join(name);
         read_bytes(&path).ok().map(|bytes| (path, bytes))
     })
@@ -180,7 +181,7 @@ const RULES_BYTES_MAX: u64 = 16 << 20;
 
 /// The rules file that a name refers to: in the folder of the playbook, in `directory`, or in `.escrow/rules/`.
 pub fn find_rules(name: &str, folder: Option<&Path>, directory: &Path) -> Option<RulesFile> {
-    let above = directory.ancestors().map(|above| above.join(".escrow/rules")).find(|folder| folder.is_dir());
+    let above = directory.ancestors().find_map(|above| project::trusted_folder(above, "rules"));
     let path = [folder, Some(directory), above.as_deref()]
         .into_iter()
         .flatten()

@@ -42,7 +42,14 @@ impl SimulatedWorld {
 
 /// The process of this number.
 pub(crate) fn holder(life: u32) -> Holder {
-    Holder { pid: life + 1, host: "here".into(), boot_id: "boot".into(), process_started: u64::from(life) }
+    Holder {
+        pid: life + 1,
+        host: "here".into(),
+        machine_id: "machine".into(),
+        boot_id: "boot".into(),
+        pid_namespace: "pid".into(),
+        process_started: u64::from(life),
+    }
 }
 
 impl ProviderWorld for SimulatedWorld {

@@ -118,7 +118,14 @@ impl Tenant<'_> {
         let options = RunOptions::new(run.clone(), "/", "/artifacts");
         let facts = Arc::new(Facts::default());
         let event = Event::RunStarted { plan: plan.into(), options: options.into(), facts };
-        let holder = Holder { pid: 1, host: "here".into(), boot_id: "boot".into(), process_started: 1 };
+        let holder = Holder {
+            pid: 1,
+            host: "here".into(),
+            machine_id: "machine".into(),
+            boot_id: "boot".into(),
+            pid_namespace: "pid".into(),
+            process_started: 1,
+        };
         let entries = [Entry { at: 1_000, event }];
         let new = NewRun {
             run: &run,

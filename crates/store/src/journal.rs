@@ -101,7 +101,7 @@ impl dyn Journal + '_ {
             if let Some(held) = seen.standing(&judge) {
                 return Err(LeaseError::Held {
                     run: run.clone(),
-                    holder: held.holder.clone(),
+                    holder: Box::new(held.holder.clone()),
                     expires_at: held.expires_at,
                 });
             }

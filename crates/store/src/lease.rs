@@ -12,9 +12,16 @@ use crate::error::StoreError;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     pub pid: u32,
+    /// For people; two machines may have the same name.
     pub host: String,
+    /// Stays the same through restarts of the machine; empty where there is none.
+    #[serde(default)]
+    pub machine_id: String,
     /// Changes with every boot: a process id means nothing after the next one.
     pub boot_id: String,
+    /// A process id means nothing in another one; empty where there are none.
+    #[serde(default)]
+    pub pid_namespace: String,
     /// When the process started, as the kernel counts: process ids are used again.
     pub process_started: u64,
 }
@@ -60,7 +67,7 @@ impl fmt::Debug for Lease {
 #[derive(Debug, Error)]
 pub enum LeaseError {
     #[error("run `{run}` is held by process {} on `{}`", .holder.pid, .holder.host)]
-    Held { run: RunId, holder: Holder, expires_at: Millis },
+    Held { run: RunId, holder: Box<Holder>, expires_at: Millis },
     #[error("there is no run `{0}`")]
     NoSuchRun(RunId),
     #[error(transparent)]

@@ -19,7 +19,7 @@
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("escrow.db");
 //! # let run = RunId::new(1_700_000_000_000, 42);
-//! # let holder = Holder { pid: 1, host: "here".into(), boot_id: "b".into(), process_started: 1 };
+//! # let holder = Holder { pid: 1, host: "here".into(), machine_id: "m".into(), boot_id: "b".into(), pid_namespace: "p".into(), process_started: 1 };
 //! # let entry = |event| Entry { at: 1_700_000_000_000, event };
 //! let store = Store::open(&path, Mode::Write)?;
 //! let new = NewRun { run: &run, holder: &holder, entries: &[], durability: Durability::Grouped, parent: None };
@@ -48,6 +48,7 @@ mod invocation;
 mod invocation_record;
 mod journal;
 mod lease;
+mod loss;
 mod message;
 mod outcome;
 mod persisted;
@@ -55,6 +56,7 @@ mod queries;
 mod records;
 mod run;
 mod sqlite;
+mod state_verification;
 mod transition;
 mod verify;
 mod wait;
@@ -67,6 +69,7 @@ pub use sqlite::{Mode, Options, ReceiptLedger, Store};
 
 pub use commit::{Commit, Committed, Created, Durability, NewRun};
 pub use lease::{HeldLease, Holder, Lease, LeaseError, LeaseState, Liveness};
+pub use loss::{JournalEnd, Loss};
 pub use message::{MessageId, Sent};
 pub use watch::Watch;
 
@@ -74,6 +77,7 @@ pub use chain::Hash;
 pub use entry::{FeedEntry, StoredEntry};
 pub use import::Imported;
 pub use persisted::{decode_entry, encode_entry, entry_document, plan_document, read_entry, read_plan};
+pub use state_verification::{StateBreak, StateVerification};
 pub use verify::{Break, Verification, verify_entries};
 
 pub use attention::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Subject};

@@ -10,10 +10,12 @@ use crate::error::StoreError;
 use crate::invocation::{InvocationFilter, InvocationRow};
 use crate::invocation_record::InvocationRecord;
 use crate::journal::StoreFuture;
-use crate::lease::{Holder, Liveness};
+use crate::lease::{Holder, LeaseState, Liveness};
+use crate::loss::Loss;
 use crate::message::Sent;
 use crate::outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
 use crate::run::{LookupError, RunFilter, RunRow};
+use crate::state_verification::{StateBreak, StateVerification};
 use crate::transition::TransitionRow;
 use crate::verify::Verification;
 use crate::wait::WaitRow;
@@ -48,6 +50,12 @@ pub trait Queries: Send + Sync {
 
     /// Recomputes the hash chain of a run from its first entry.
     fn verify<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Verification, StoreError>>;
+
+    /// What is wrong with the derived rows of a run whose journal is intact, and with the list of runs.
+    fn verify_tables<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<StateBreak>, StoreError>>;
+
+    /// Verifies every journal, every derived table and the list of runs.
+    fn verify_state(&self) -> StoreFuture<'_, Result<Option<StateVerification>, StoreError>>;
 
     /// Up to `limit` committed entries of all runs that follow position `after`; 0 begins at the start.
     fn feed(&self, after: u64, limit: usize) -> StoreFuture<'_, Result<Vec<FeedEntry>, StoreError>>;
@@ -117,6 +125,12 @@ pub trait Queries: Send + Sync {
 
     /// The bytes of every run's entries.
     fn sizes(&self) -> StoreFuture<'_, Result<BTreeMap<RunId, u64>, StoreError>>;
+
+    /// Entries that are known to be missing, oldest loss first.
+    fn losses(&self) -> StoreFuture<'_, Result<Vec<Loss>, StoreError>>;
+
+    /// The lease of a run; free when there is no such run.
+    fn lease<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<LeaseState, StoreError>>;
 
     /// Changes whenever any process commits. Only comparable with other values from the same store.
     fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>>;

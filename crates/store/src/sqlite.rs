@@ -10,10 +10,13 @@
 
 mod asynchronous;
 mod attention;
+mod backup;
 mod checkpointer;
 mod clock;
+mod close;
 mod commit;
 mod connect;
+mod derived;
 mod entries;
 mod feed;
 mod hash;
@@ -23,9 +26,11 @@ mod invocations;
 mod lease;
 mod ledger;
 mod lookup;
+mod mark;
 mod outcomes;
 mod readers;
 mod remove;
+mod roster;
 mod schema;
 mod size;
 mod store;

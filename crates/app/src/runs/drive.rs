@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{RunId, Safety};
+use escrow_runtime::private_files;
 use escrow_runtime::process::GRACE;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::redaction::Inseparable;
@@ -111,6 +112,8 @@ impl HeldRun {
         let outcome = tasks.run_until(caught(Box::pin(drive.to_rest(self.beginning)))).await;
         // Dropping the tasks ends the processes that they watch.
         drop(tasks);
+        // There is none when the order named another directory.
+        let _ = private_files::tighten(&app.state().artifacts(&id));
         match outcome {
             Ok(outcome) => outcome.map_err(|error| drive_error(error, &id)),
             Err(panicked) => {

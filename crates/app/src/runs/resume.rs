@@ -8,7 +8,7 @@ use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
-use escrow_store::{Holder, Lease, LeaseError, Liveness, RunRow};
+use escrow_store::{Holder, Lease, LeaseError, RunRow};
 
 use super::drive::HeldRun;
 use super::replay;
@@ -112,9 +112,8 @@ async fn outermost_open(app: &App, row: &RunRow) -> Result<RunRow, Error> {
 pub(crate) async fn driver_of(app: &App, row: &RunRow) -> Result<Option<Holder>, Error> {
     let queries = app.queries()?;
     for row in [row, &outermost_open(app, row).await?] {
-        let holder = queries.holder(&row.id).await?;
-        if let Some(holder) = holder.filter(|holder| liveness(holder) != Liveness::Dead) {
-            return Ok(Some(holder));
+        if let Some(held) = queries.lease(&row.id).await?.standing(liveness) {
+            return Ok(Some(held.holder.clone()));
         }
     }
     Ok(None)

@@ -7,6 +7,7 @@ use escrow_engine::Run;
 use escrow_model::{Plan, RunOptions};
 use escrow_playbook::nearest;
 use escrow_runtime::entropy::new_run_id;
+use escrow_runtime::private_files::create_directory;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
 use serde_json::{Map, Value};
@@ -105,12 +106,15 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         GivenInputs::Values(values) => inputs::check(&plan, values.clone())?,
     };
     let id = new_run_id().map_err(|error| Error::world("chance", format!("no random numbers: {error}")))?;
-    let artifacts = order.artifacts.unwrap_or_else(|| app.state().artifacts(&id));
+    let (artifacts, create): (PathBuf, CreateDirectory) = match order.artifacts {
+        Some(given) => (given, |path| std::fs::create_dir_all(path)),
+        None => (app.state().artifacts(&id), create_directory),
+    };
     let artifacts = std::path::absolute(&artifacts)
         .map_err(|error| Error::world("artifacts", format!("`{}`: {error}", artifacts.display())))?;
     let secrets = app.unless_stopped(Box::pin(Secrets::read(&plan, &order.directory))).await??;
     let journal = app.journal()?;
-    let artifacts = create_canonical(&artifacts)?;
+    let artifacts = create_canonical(&artifacts, create)?;
     let options = RunOptions {
         run: id,
         event: order.event.map(|event| event.name),
@@ -172,10 +176,12 @@ fn unknown_check(name: &str, plan: &Plan) -> Error {
     Error::author("unknown_check", format!("no check is called `{name}`")).help(help)
 }
 
+type CreateDirectory = fn(&Path) -> std::io::Result<()>;
+
 /// Creates the directory and resolves the links that lead to it. A link that turns up while the run works is not
 /// followed.
-fn create_canonical(path: &Path) -> Result<PathBuf, Error> {
-    std::fs::create_dir_all(path)
+fn create_canonical(path: &Path, create: CreateDirectory) -> Result<PathBuf, Error> {
+    create(path)
         .and_then(|()| path.canonicalize())
         .map_err(|error| Error::world("artifacts", format!("cannot create `{}`: {error}", path.display())))
 }

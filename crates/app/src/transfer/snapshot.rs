@@ -82,6 +82,11 @@ pub(crate) enum Unsound {
         problem: &'static str,
     },
     Replay(String),
+    /// A field for people does not say what the journal says.
+    Header {
+        field: &'static str,
+        journal: String,
+    },
 }
 
 impl fmt::Display for Unsound {
@@ -101,6 +106,9 @@ impl fmt::Display for Unsound {
             Unsound::Outcome { id, problem } => write!(formatter, "outcome `{id}` {problem}"),
             Unsound::Invocation { problem } => {
                 write!(formatter, "its record of the invocation is invalid: it {problem}")
+            }
+            Unsound::Header { field, journal } => {
+                write!(formatter, "its field `{field}` does not say what the journal says: `{journal}`")
             }
             Unsound::Replay(why) => write!(formatter, "its journal cannot be replayed: {why}"),
         }
@@ -135,6 +143,14 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Sound, Unsound> {
     let run = replay(&entries)?;
     if run.options().run != snapshot.run {
         return Err(Unsound::Replay("it belongs to another run".into()));
+    }
+    for (field, said, journal) in [
+        ("playbook", &snapshot.playbook, run.plan_of().name.as_str()),
+        ("status", &snapshot.status, run.status().as_str()),
+    ] {
+        if said != journal {
+            return Err(Unsound::Header { field, journal: journal.to_owned() });
+        }
     }
     files::check(&snapshot, &run)?;
     outcomes::check(&snapshot, &run)?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use escrow_app::{App, Error, transfer};
+use escrow_app::{App, Error, StateDirectory, transfer};
 use serde_json::json;
 
 use crate::arguments::{ExportArguments, ImportArguments};
@@ -19,7 +19,7 @@ pub(crate) async fn export(arguments: &ExportArguments, app: &App, ui: &Ui) -> R
     match &arguments.out {
         None => drop(ui.is_written(io::stdout().lock().write_all(&text))),
         Some(path) => {
-            write_whole(path, &text)?;
+            write_whole(app.state(), path, &text)?;
             let size = bytes_words(text.len() as u64);
             ui.say(&format!("wrote {} to {}: {size}", snapshot.run, path.display()));
         }
@@ -34,11 +34,14 @@ pub(crate) async fn export(arguments: &ExportArguments, app: &App, ui: &Ui) -> R
 }
 
 /// A reader of the file sees all of it or none.
-fn write_whole(path: &Path, text: &[u8]) -> Result<(), Error> {
+fn write_whole(state: &StateDirectory, path: &Path, text: &[u8]) -> Result<(), Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = Path::new(&name);
-    let written = fs::write(part, text).and_then(|()| fs::rename(part, path));
+    let written = state
+        .create_export(part)
+        .and_then(|mut file| file.write_all(text))
+        .and_then(|()| fs::rename(part, path));
     written.map_err(|error| {
         let _ = fs::remove_file(part); // it may never have been made
         Error::world("export", format!("cannot write `{}`: {error}", path.display()))

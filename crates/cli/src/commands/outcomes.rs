@@ -23,7 +23,7 @@ pub(crate) async fn outcomes(arguments: OutcomesArguments, shared: &Shared, ui: 
         Some(OutcomesAction::List(list)) => self::list(&list, &*app.queries()?, ui).await,
         Some(OutcomesAction::Show(which)) => show(&which.outcome, &*app.queries()?, ui).await,
         Some(OutcomesAction::Add(add)) => add::add(&add, &app, ui).await,
-        Some(OutcomesAction::Export(export)) => export::export(&export, &*app.queries()?, ui).await,
+        Some(OutcomesAction::Export(export)) => export::export(&export, &app, ui).await,
     }
 }
 

@@ -52,9 +52,8 @@ pub(crate) async fn run_plan(
         Exit::Completed if left_out && arguments.fail_on_skip => Exit::PersonMustAct,
         exit => exit,
     };
-    // The system takes memory back faster than the destructors do.
-    std::mem::forget((run, queries));
-    app.exit();
+    // The system takes memory back faster than the destructor does. The store must be closed, so it is dropped.
+    std::mem::forget(run);
     Ok(exit)
 }
 

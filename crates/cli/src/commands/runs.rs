@@ -4,7 +4,7 @@ use escrow_app::runs::{is_driven, parse_status, replay};
 use escrow_app::{Error, documents, invocations};
 use escrow_model::{RunStatus, rfc3339};
 use escrow_runtime::entropy::now_ms;
-use escrow_store::{Queries, RunFilter};
+use escrow_store::{Loss, Queries, RunFilter};
 use serde_json::{Value, json};
 
 use super::run::named_invocation;
@@ -43,11 +43,20 @@ async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Ex
         limit: Some(arguments.limit),
     };
     let rows = queries.runs(&filter).await?;
+    let losses = queries.losses().await?;
+    for loss in &losses {
+        ui.say(&format!("{}: {}", ui.paint.yellow("warning"), loss_words(loss)));
+    }
     if ui.output() != Output::Human {
         let documents: Vec<Value> = rows.iter().map(documents::run_row).collect();
+        let missing: Vec<Value> = losses.iter().map(documents::loss).collect();
         match ui.output() {
-            Output::Jsonl => documents.iter().all(|run| ui.data(&json!({ "run": run }))),
-            Output::Human | Output::Json => ui.data(&json!({ "runs": documents })),
+            Output::Jsonl => {
+                documents.iter().all(|run| ui.data(&json!({ "run": run })))
+                    && missing.iter().all(|loss| ui.data(&json!({ "missing": loss })))
+            }
+            Output::Human | Output::Json if missing.is_empty() => ui.data(&json!({ "runs": documents })),
+            Output::Human | Output::Json => ui.data(&json!({ "runs": documents, "missing": missing })),
         };
         return Ok(Exit::Completed);
     }
@@ -77,6 +86,18 @@ async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Ex
     }
     ui.page(&table.render());
     Ok(Exit::Completed)
+}
+
+fn loss_words(loss: &Loss) -> String {
+    let entries = match loss.entries() {
+        1 => "1 entry that was committed is".to_owned(),
+        entries => format!("{entries} entries that were committed are"),
+    };
+    format!(
+        "{entries} missing, up to entry {} of {}: the write-ahead log was removed or cut, or the \
+         machine lost power",
+        loss.last.seq, loss.last.run
+    )
 }
 
 async fn show(arguments: &ShowArguments, queries: &dyn Queries, ui: &Ui) -> Result<Exit, Error> {

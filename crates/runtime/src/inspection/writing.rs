@@ -1,4 +1,4 @@
-//! Writes a file beneath a directory: through no link, and over nothing that others share.
+//! Writes a file beneath a directory, for its owner alone: through no link, and over nothing that others share.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,14 +10,15 @@ use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, unlinkat};
 use rustix::io::Errno;
 
 use super::DIRECTORY;
+use crate::private_files::create_directory_alike;
 
 /// Folders on the way are made. What had the name before is replaced, not written over: it may be a link.
 pub fn write_beneath(directory: &Path, path: &ArtifactPath, content: &[u8]) -> io::Result<()> {
-    std::fs::create_dir_all(directory)?;
+    create_directory_alike(directory)?;
     let mut here: OwnedFd = open(directory, DIRECTORY, Mode::empty())?;
     let (folders, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
     for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
-        match mkdirat(here.as_fd(), folder, Mode::from_raw_mode(0o777)) {
+        match mkdirat(here.as_fd(), folder, Mode::from_raw_mode(0o700)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
@@ -28,7 +29,7 @@ pub fn write_beneath(directory: &Path, path: &ArtifactPath, content: &[u8]) -> i
         Err(error) => return Err(error.into()),
     }
     let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    File::from(openat(here.as_fd(), name, new, Mode::from_raw_mode(0o666))?).write_all(content)
+    File::from(openat(here.as_fd(), name, new, Mode::from_raw_mode(0o600))?).write_all(content)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! **Invariant:** secrets are taken out of the bytes before they go anywhere.
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::watch::watch;
+use crate::private_files::create_file_in;
 use crate::redaction::{self, Redactor};
 
 /// Standard output or standard error.
@@ -213,7 +214,7 @@ impl<'a> Capture<'a> {
     fn open(&mut self) {
         if let Whole::Due(spool) = self.file {
             let path = spool.directory.join(format!("{}.{}", spool.label, self.stream.as_str()));
-            self.file = match create(spool.directory, &path) {
+            self.file = match create_file_in(spool.directory, &path) {
                 Ok(file) => Whole::Open { path, file },
                 Err(error) => Whole::Broken { path, problem: error.to_string() },
             };
@@ -258,15 +259,5 @@ impl Whole<'_> {
         {
             *self = Whole::Broken { path: std::mem::take(path), problem: error.to_string() };
         }
-    }
-}
-
-fn create(directory: &Path, path: &Path) -> io::Result<File> {
-    match File::create(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(directory)?;
-            File::create(path)
-        }
-        other => other,
     }
 }

@@ -14,8 +14,10 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, fstat, open, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, fstat, open, statat, unlinkat};
 use sha2::{Digest, Sha256};
+
+use crate::private_files;
 
 /// The contexts of one run, beneath its spool directory, which is made with the first.
 #[derive(Debug)]
@@ -95,7 +97,7 @@ impl Contexts {
         let directory = std::path::absolute(&self.directory)?;
         let place = match open_directory(&directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(&directory)?;
+                private_files::create_directory(&directory)?;
                 self.fresh.set(number == 0);
                 open_directory(&directory)?
             }
@@ -105,6 +107,18 @@ impl Contexts {
         file.fill(content, digest)?;
         files.push(Rc::clone(&file));
         Ok(file)
+    }
+}
+
+impl Drop for Contexts {
+    /// The run has come to rest: no command reads them any more. A directory in which nothing else lies goes too.
+    fn drop(&mut self) {
+        for file in self.files.borrow().iter() {
+            let _ = unlinkat(&file.place, &file.name, AtFlags::empty());
+        }
+        if self.made.get() > 0 {
+            let _ = fs::remove_dir(&self.directory);
+        }
     }
 }
 
@@ -120,7 +134,7 @@ impl ContextFile {
 
     fn make(directory: &Path, place: OwnedFd, name: String) -> io::Result<ContextFile> {
         let path = directory.join(&name);
-        let create = || OpenOptions::new().write(true).create_new(true).mode(0o444).open(&path);
+        let create = || OpenOptions::new().write(true).create_new(true).mode(0o400).open(&path);
         let file = match create() {
             // A process that drove the run before may have left one.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

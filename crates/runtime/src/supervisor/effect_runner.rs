@@ -15,6 +15,7 @@ use tokio::task::AbortHandle;
 use super::{Report, Surroundings};
 use crate::cancellation::{Canceller, cancellation};
 use crate::host::{self, FailedBefore, Host, NestOutcome, NestRequest, NewsSink};
+use crate::private_files::create_directory_alike;
 use crate::provider_world::{InputSink, InspectRequest, ProviderWorld};
 use crate::providers::{Attempt, Contexts, LiveOutput};
 
@@ -222,7 +223,7 @@ impl EffectRunner {
             return whole.clone();
         }
         let own = whole.join(folder_in_scope(&spec.name, scope));
-        drop(std::fs::create_dir_all(&own));
+        drop(create_directory_alike(&own));
         own
     }
 }

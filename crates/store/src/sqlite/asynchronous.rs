@@ -16,6 +16,7 @@ use crate::invocation::{EndInvocation, InvocationEnd, InvocationFilter, Invocati
 use crate::invocation_record::InvocationRecord;
 use crate::journal::{Journal, StoreFuture};
 use crate::lease::{Holder, Lease, LeaseState};
+use crate::loss::Loss;
 use crate::message::{MessageId, Sent};
 use crate::outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
 use crate::queries::{LivenessJudge, Queries};
@@ -23,6 +24,7 @@ use crate::records::{Dismissing, Records};
 use crate::run::{LookupError, RunFilter, RunRow};
 use crate::sqlite::store::Store;
 use crate::sqlite::{entries, inbox, lease};
+use crate::state_verification::{StateBreak, StateVerification};
 use crate::transition::TransitionRow;
 use crate::verify::Verification;
 use crate::wait::WaitRow;
@@ -147,6 +149,15 @@ impl Queries for Store {
         Box::pin(self.blocking(move |store| store.verify(&run)))
     }
 
+    fn verify_tables<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<StateBreak>, StoreError>> {
+        let run = run.clone();
+        Box::pin(self.blocking(move |store| store.verify_tables(&run)))
+    }
+
+    fn verify_state(&self) -> StoreFuture<'_, Result<Option<StateVerification>, StoreError>> {
+        Box::pin(self.blocking(Store::verify_state))
+    }
+
     fn feed(&self, after: u64, limit: usize) -> StoreFuture<'_, Result<Vec<FeedEntry>, StoreError>> {
         Box::pin(self.blocking(move |store| store.feed(after, limit)))
     }
@@ -230,6 +241,14 @@ impl Queries for Store {
         entity_id: &'a str,
     ) -> StoreFuture<'a, Result<Vec<TransitionRow>, StoreError>> {
         Box::pin(async move { Store::transitions(self, entity_type, entity_id) })
+    }
+
+    fn losses(&self) -> StoreFuture<'_, Result<Vec<Loss>, StoreError>> {
+        Box::pin(async move { Store::losses(self) })
+    }
+
+    fn lease<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<LeaseState, StoreError>> {
+        Box::pin(async move { Ok(Store::lease_of(self, run)?.unwrap_or(LeaseState::Free)) })
     }
 
     fn sizes(&self) -> StoreFuture<'_, Result<BTreeMap<RunId, u64>, StoreError>> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   commit ── the log is long ──▶ thread: passive checkpoint, while others write
-//!   close ─── the log is long ──▶ full checkpoint, then restart the log: this process writes no more
+//!   close ─── the log is long ──▶ full checkpoint, then restart the log: other processes may keep it open
 //! ```
 //!
 //! Restarting the log makes writers wait for the disk. While a process works, that is done only once its log has grown

@@ -1,5 +1,7 @@
 //! Opens connections for writing and for reading.
 
+use std::fs::{self, Metadata, OpenOptions, Permissions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +11,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreErrorKind;
-use crate::sqlite::schema;
 use crate::sqlite::trouble::Trouble;
+use crate::sqlite::{mark, schema};
 
 /// Statements that stay prepared; more than all projections together have.
 const STATEMENTS_CACHED: usize = 128;
@@ -24,6 +26,7 @@ const PAGE_BYTES: u32 = 2_048;
 
 /// Opens the database for writing; makes it when it does not exist.
 pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connection, Trouble> {
+    make_private(path);
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
@@ -41,6 +44,7 @@ pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connect
     if version != schema::VERSION {
         schema::migrate(&mut connection)?;
     }
+    mark::record_loss(&connection, path)?;
     Ok(connection)
 }
 
@@ -91,11 +95,38 @@ fn read_unchanging(path: &Path, busy_timeout: Duration) -> Option<(Connection, u
     reader(Path::new(&address), flags, busy_timeout).ok()
 }
 
+/// Makes sure that only its owner can read the database. SQLite gives the log and the shared memory the same rights,
+/// whatever the umask.
+///
+/// Problems are left to SQLite: it says better why a file cannot be opened. A database that belongs to another user
+/// keeps its rights.
+pub(crate) fn make_private(path: &Path) {
+    let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    if let Ok(file) = new {
+        // The umask may have taken even the owner's rights.
+        let _ = file.set_permissions(Permissions::from_mode(0o600));
+        return;
+    }
+    let shares = |metadata: &Metadata| metadata.is_file() && metadata.mode() & 0o077 != 0;
+    for file in [path.to_owned(), log_of(path), shared_memory_of(path)] {
+        if fs::metadata(&file).is_ok_and(|metadata| shares(&metadata)) {
+            let _ = fs::set_permissions(&file, Permissions::from_mode(0o600));
+        }
+    }
+}
+
 /// The write-ahead log beside a database.
 pub(crate) fn log_of(path: &Path) -> PathBuf {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     log.into()
+}
+
+/// The shared memory of the processes that have a database open.
+fn shared_memory_of(path: &Path) -> PathBuf {
+    let mut memory = path.as_os_str().to_owned();
+    memory.push("-shm");
+    memory.into()
 }
 
 fn prepare(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
@@ -105,9 +136,6 @@ fn prepare(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Res
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     // Otherwise a statement whose parameter meets a partial index is planned again for every value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // The log stays when the last process exits. A checkpoint there, and a new log in the next process, would cost
-    // every short run several syncs.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(())
 }
 

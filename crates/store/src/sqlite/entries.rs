@@ -8,6 +8,7 @@ use crate::entry::{StoredEntry, decode};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lease::Lease;
 use crate::persisted;
+use crate::sqlite::roster;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{self, Applied};
 use crate::sqlite::trouble::Trouble;
@@ -135,8 +136,12 @@ pub(crate) fn create(connection: &Connection, run: &RunId) -> Result<Option<Head
     let made = connection
         .prepare_cached("INSERT INTO journals (run, seq, hash) VALUES (?1, 0, ?2) ON CONFLICT DO NOTHING")?
         .execute((run.as_str(), origin))?;
+    if made == 0 {
+        return Ok(None);
+    }
     let id = connection.last_insert_rowid();
-    Ok((made == 1).then_some(Head { id, seq: 0, hash: origin, token: None }))
+    roster::enroll(connection, run)?;
+    Ok(Some(Head { id, seq: 0, hash: origin, token: None }))
 }
 
 pub(crate) fn hash_at(connection: &Connection, journal: i64, seq: u64) -> rusqlite::Result<Option<Hash>> {

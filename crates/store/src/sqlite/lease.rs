@@ -30,7 +30,7 @@ impl Store {
                 return Err(LeaseError::NoSuchRun(run.clone()));
             };
             if let Some(held) = seen.standing(&judge) {
-                let (holder, expires_at) = (held.holder.clone(), held.expires_at);
+                let (holder, expires_at) = (Box::new(held.holder.clone()), held.expires_at);
                 return Err(LeaseError::Held { run: run.clone(), holder, expires_at });
             }
             let taking = self.taking(run, holder, &seen);
@@ -170,7 +170,9 @@ fn state(connection: &Connection, run: &RunId) -> Result<Option<LeaseState>, Tro
         let holder = serde_json::from_str(&holder).unwrap_or_else(|_| Holder {
             pid: 0,
             host: "unknown".into(),
+            machine_id: String::new(),
             boot_id: String::new(),
+            pid_namespace: String::new(),
             process_started: 0,
         });
         LeaseState::Held(HeldLease { token, holder, expires_at, is_expired: clock::now() >= expires_at })

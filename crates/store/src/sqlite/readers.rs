@@ -66,6 +66,12 @@ impl Readers {
         version.map_err(|error| Trouble::from(error).at(&self.path))
     }
 
+    /// Closes every connection that no query is using.
+    pub(crate) fn close(&self) {
+        unpoisoned(&self.idle).clear();
+        unpoisoned(&self.versions).take();
+    }
+
     fn open(&self) -> Result<Option<Connection>, StoreError> {
         connect::for_reading(&self.path, self.busy_timeout).map_err(|trouble| trouble.at(&self.path))
     }

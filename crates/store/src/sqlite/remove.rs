@@ -6,10 +6,10 @@ use rusqlite::Connection;
 use crate::commit::Durability;
 use crate::error::StoreError;
 use crate::sqlite::store::Store;
-use crate::sqlite::{attention, invocations, outcomes, tables};
+use crate::sqlite::{attention, invocations, outcomes, roster, tables};
 
 impl Store {
-    /// Removes these runs, their messages, the outcomes that were added to them and all that was derived from them;
+    /// Removes these runs and leaves their tombstones on the roster: their journals, their messages, the outcomes that were added to them and all that was derived from them;
     /// says how many there were. A process that still holds one of them fails at its next commit.
     ///
     /// The tables are rebuilt, because a row may speak for several runs. That takes some microseconds for each
@@ -22,6 +22,7 @@ impl Store {
             let mut removed = 0;
             let asked_for = invocations::of_runs(&runs, connection)?;
             for run in &runs {
+                roster::bury(connection, run)?;
                 for table in ["entries", "inbox"] {
                     let sql = format!(
                         "DELETE FROM {table} WHERE journal = (SELECT id FROM journals WHERE run = ?1)"

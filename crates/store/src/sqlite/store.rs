@@ -10,10 +10,11 @@ use tokio::sync::oneshot;
 
 use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::sqlite::close::{Mark, tidy};
 use crate::sqlite::readers::Readers;
 use crate::sqlite::trouble::Trouble;
 use crate::sqlite::writer::{Caller, Writer};
-use crate::sqlite::{connect, tables};
+use crate::sqlite::{connect, mark, tables};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -46,11 +47,24 @@ pub struct Store {
 
 struct Shared {
     path: PathBuf,
+    mark: Mark,
     options: Options,
     /// Open and checked, but not written to yet: many processes never write.
     unused: Mutex<Option<Connection>>,
     writer: OnceLock<Writer>,
     readers: Readers,
+}
+
+impl Drop for Shared {
+    /// Closes every connection, and leaves one file if no other process has the database open.
+    fn drop(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            writer.settle();
+        }
+        self.unused.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        self.readers.close();
+        tidy(&self.path, self.mark);
+    }
 }
 
 impl Store {
@@ -64,8 +78,16 @@ impl Store {
             Mode::Write => (Some(connect::for_writing(path, options.busy_timeout).map_err(named)?), None),
             Mode::Read => (None, connect::for_reading(path, options.busy_timeout).map_err(named)?),
         };
+        let mark = match &reader {
+            Some(reader) if mark::missing(reader, path).is_ok_and(|loss| loss.is_none()) => Mark::Spent,
+            Some(_) => Mark::Telling,
+            // A writer has recorded what it found missing.
+            None if mode == Mode::Write => Mark::Spent,
+            None => Mark::Telling,
+        };
         let shared = Shared {
             path: path.to_owned(),
+            mark,
             options,
             unused: Mutex::new(unused),
             writer: OnceLock::new(),
@@ -83,8 +105,7 @@ impl Store {
         self.write(Durability::Full, tables::rebuild)
     }
 
-    /// Waits for a checkpoint that is under way. Dropping the store does so too; a process that ends without dropping
-    /// it must call this.
+    /// Waits for a checkpoint that is under way. Dropping the store does so too.
     pub fn settle(&self) {
         if let Some(writer) = self.shared.writer.get() {
             writer.settle();

@@ -1,12 +1,16 @@
-//! Finds the first entry of a journal that is not what was written.
+//! Finds what is not as it was written: entries, derived rows, and whole runs.
 
 use escrow_model::RunId;
+use rusqlite::Connection;
+use sha2::{Digest, Sha256};
 
 use crate::chain::Hash;
 use crate::entry::decode;
 use crate::error::StoreError;
-use crate::sqlite::entries;
 use crate::sqlite::store::Store;
+use crate::sqlite::trouble::Trouble;
+use crate::sqlite::{derived, entries, mark, roster};
+use crate::state_verification::{StateBreak, StateVerification};
 use crate::verify::{Break, Verification, reason_of};
 
 impl Store {
@@ -15,37 +19,101 @@ impl Store {
         self.read(|connection| {
             // One snapshot, so that a commit in between does not look like a break.
             let snapshot = connection.unchecked_transaction()?;
-            let Some(head) = entries::head(&snapshot, run)? else { return Ok(Verification::NoSuchRun) };
-            let mut statement = snapshot
-                .prepare_cached("SELECT seq, bytes, hash FROM entries WHERE journal = ?1 ORDER BY seq")?;
-            let mut rows = statement.query([head.id])?;
-            let (mut seq, mut hash) = (0, Hash::origin(run));
-            while let Some(row) = rows.next()? {
-                let expected = seq + 1;
-                let broken = |reason| Ok(Verification::Broken { seq: expected, reason });
-                seq = row.get(0)?;
-                if seq != expected {
-                    return broken(Break::Gap { found: seq });
-                }
-                let Ok(bytes) = row.get_ref(1)?.as_blob() else { return broken(Break::NotJson) };
-                hash = hash.next(seq, bytes);
-                if row.get::<_, Hash>(2).ok() != Some(hash) {
-                    return broken(Break::HashMismatch);
-                }
-                if let Err(error) = decode(run.as_str(), seq, bytes) {
-                    return broken(reason_of(&error));
-                }
-            }
-            if seq < head.seq {
-                return Ok(Verification::Broken {
-                    seq: seq + 1,
-                    reason: Break::CutOff { recorded: head.seq },
-                });
-            }
-            if seq > head.seq || hash != head.hash {
-                return Ok(Verification::Broken { seq, reason: Break::NotRecorded });
-            }
-            Ok(Verification::Intact { entries: seq, hash })
+            verify_journal(&snapshot, run)
         })
     }
+
+    /// What is wrong with the derived rows of a run whose journal is intact, and with the roster.
+    pub fn verify_tables(&self, run: &RunId) -> Result<Vec<StateBreak>, StoreError> {
+        let database = self.path().to_owned();
+        self.read(move |connection| {
+            let losses = mark::losses(connection, &database)?;
+            let snapshot = connection.unchecked_transaction()?;
+            let mut breaks = derived::differences_of(&snapshot, run)?;
+            let end = entries::head(&snapshot, run)?.map_or(0, |head| head.seq);
+            let lost = losses.iter().filter(|loss| loss.last.run == *run && loss.last.seq > end);
+            breaks.extend(lost.map(|loss| StateBreak::Lost { run: run.clone(), seq: loss.last.seq }));
+            breaks.extend(roster::walk(&snapshot)?.breaks);
+            Ok(breaks)
+        })
+    }
+
+    /// Verifies every journal, every derived table and the roster; `None` when there is no database.
+    pub fn verify_state(&self) -> Result<Option<StateVerification>, StoreError> {
+        let database = self.path().to_owned();
+        self.read(move |connection| {
+            let losses = mark::losses(connection, &database)?;
+            let snapshot = connection.unchecked_transaction()?;
+            let walked = roster::walk(&snapshot)?;
+            let (mut breaks, mut entries) = (walked.breaks, 0);
+            let mut whole = Sha256::new();
+            whole.update(walked.link.as_bytes());
+            let runs = runs(&snapshot)?;
+            for run in &runs {
+                match verify_journal(&snapshot, run)? {
+                    Verification::Intact { entries: count, hash } => {
+                        entries += count;
+                        whole.update(hash.as_bytes());
+                        let lost =
+                            losses.iter().filter(|loss| loss.last.run == *run && loss.last.seq > count);
+                        breaks.extend(
+                            lost.map(|loss| StateBreak::Lost { run: run.clone(), seq: loss.last.seq }),
+                        );
+                    }
+                    Verification::Broken { seq, reason } => {
+                        breaks.push(StateBreak::Journal { run: run.clone(), seq, reason });
+                    }
+                    Verification::NoSuchRun => breaks.push(StateBreak::RunMissing { run: run.clone() }),
+                }
+            }
+            let is_readable = !breaks.iter().any(|one| matches!(one, StateBreak::Journal { .. }));
+            if is_readable {
+                breaks.extend(derived::differences(&snapshot)?);
+            }
+            Ok(Some(StateVerification {
+                runs: runs.len() as u64,
+                removed: walked.removed,
+                entries,
+                hash: Hash::from_bytes(whole.finalize().into()),
+                breaks,
+            }))
+        })
+    }
+}
+
+fn runs(connection: &Connection) -> rusqlite::Result<Vec<RunId>> {
+    let mut statement = connection.prepare_cached("SELECT run FROM journals ORDER BY id")?;
+    let runs = statement.query_map([], |row| Ok(RunId::from_stored(row.get::<_, String>(0)?)))?;
+    runs.collect()
+}
+
+fn verify_journal(connection: &Connection, run: &RunId) -> Result<Verification, Trouble> {
+    let Some(head) = entries::head(connection, run)? else { return Ok(Verification::NoSuchRun) };
+    let mut statement =
+        connection.prepare_cached("SELECT seq, bytes, hash FROM entries WHERE journal = ?1 ORDER BY seq")?;
+    let mut rows = statement.query([head.id])?;
+    let (mut seq, mut hash) = (0, Hash::origin(run));
+    while let Some(row) = rows.next()? {
+        let expected = seq + 1;
+        let broken = |reason| Ok(Verification::Broken { seq: expected, reason });
+        seq = row.get(0)?;
+        if seq != expected {
+            return broken(Break::Gap { found: seq });
+        }
+        let Ok(bytes) = row.get_ref(1)?.as_blob() else { return broken(Break::NotJson) };
+        hash = hash.next(seq, bytes);
+        if row.get::<_, Hash>(2).ok() != Some(hash) {
+            return broken(Break::HashMismatch);
+        }
+        if let Err(error) = decode(run.as_str(), seq, bytes) {
+            return broken(reason_of(&error));
+        }
+    }
+    if seq < head.seq {
+        return Ok(Verification::Broken { seq: seq + 1, reason: Break::CutOff { recorded: head.seq } });
+    }
+    if seq > head.seq || hash != head.hash {
+        return Ok(Verification::Broken { seq, reason: Break::NotRecorded });
+    }
+    Ok(Verification::Intact { entries: seq, hash })
 }

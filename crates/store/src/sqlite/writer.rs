@@ -20,6 +20,7 @@ use crate::commit::Durability;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::sqlite::checkpointer::Checkpointer;
 use crate::sqlite::connect;
+use crate::sqlite::mark::{self, MarkWriter};
 use crate::sqlite::trouble::Trouble;
 
 /// How many jobs one transaction takes, so that the first of a long queue need not wait for the last.
@@ -99,7 +100,8 @@ impl Writer {
         connect::wait_when_busy(&mut connection, busy_timeout, Arc::clone(&may_wait))?;
         // As `connect` has left it.
         let synced = Some(Durability::Grouped);
-        let connection = Arc::new(Mutex::new(WriteConnection { connection, path, synced, may_wait }));
+        let mark = MarkWriter::new(&path);
+        let connection = Arc::new(Mutex::new(WriteConnection { connection, path, synced, may_wait, mark }));
         Ok(Writer { connection, thread: OnceLock::new(), queued: Arc::default(), checkpointer })
     }
 
@@ -209,6 +211,7 @@ struct WriteConnection {
     synced: Option<Durability>,
     /// Whether the busy handler may sleep.
     may_wait: Arc<AtomicBool>,
+    mark: MarkWriter,
 }
 
 impl WriteConnection {
@@ -268,9 +271,13 @@ impl WriteConnection {
         } else {
             self.try_jobs(batch, &mut failures)?;
         }
+        let end = mark::end(&self.connection);
         if let Err(trouble) = self.execute("COMMIT") {
             self.roll_back();
             return Err(trouble);
+        }
+        if let (Ok(Some(end)), Some(durability)) = (end, self.synced) {
+            self.mark.record(end, durability);
         }
         debug!(jobs = batch.len(), synced = ?self.synced, "transaction committed");
         Ok(failures)
@@ -349,7 +356,8 @@ mod tests {
         let path = directory.path().join("escrow.db");
         let connection = connect::for_writing(&path, Duration::from_secs(1)).unwrap();
         connection.execute_batch("CREATE TABLE boxes (size INTEGER, content BLOB)").unwrap();
-        WriteConnection { connection, path, synced: None, may_wait: Arc::default() }
+        let mark = MarkWriter::new(&path);
+        WriteConnection { connection, path, synced: None, may_wait: Arc::default(), mark }
     }
 
     /// Puts boxes of these sizes into one batch, -1 for one that breaks, and tells what became of each.

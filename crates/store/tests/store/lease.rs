@@ -12,7 +12,7 @@ fn a_run_has_one_holder_until_it_is_released() {
     let tenant = house.start("a", 1_000);
     let taken = house.store.acquire(tenant.run(), &holder(2), |_| Liveness::Alive);
     let Err(LeaseError::Held { holder: current, .. }) = taken else { panic!("{taken:?}") };
-    assert_eq!(current, holder(1));
+    assert_eq!(*current, holder(1));
     assert_eq!(house.store.holder(tenant.run()).unwrap(), Some(holder(1)));
 
     house.store.release(&tenant.lease).unwrap();

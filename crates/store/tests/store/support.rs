@@ -126,7 +126,14 @@ pub(crate) fn run_id(name: &str) -> RunId {
 }
 
 pub(crate) fn holder(pid: u32) -> Holder {
-    Holder { pid, host: "here".into(), boot_id: "boot".into(), process_started: 7 }
+    Holder {
+        pid,
+        host: "here".into(),
+        machine_id: "machine".into(),
+        boot_id: "boot".into(),
+        pid_namespace: "pid".into(),
+        process_started: 7,
+    }
 }
 
 pub(crate) fn entry(at: u64, event: Event) -> Entry {

@@ -1,10 +1,9 @@
 //! `escrow outcomes export`: as many as there are, in constant memory.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use escrow_app::{Error, documents};
-use escrow_store::{OutcomeFilter, Queries};
+use escrow_app::{App, Error, documents};
+use escrow_store::OutcomeFilter;
 
 use super::filter;
 use crate::arguments::OutcomesExport;
@@ -14,19 +13,16 @@ use crate::terminal::{Ui, count};
 /// How many are read at once.
 const PAGE: usize = 1_000;
 
-pub(super) async fn export(
-    arguments: &OutcomesExport,
-    queries: &dyn Queries,
-    ui: &Ui,
-) -> Result<Exit, Error> {
-    let asked = filter(&arguments.which, queries).await?;
+pub(super) async fn export(arguments: &OutcomesExport, app: &App, ui: &Ui) -> Result<Exit, Error> {
+    let queries = app.queries()?;
+    let asked = filter(&arguments.which, &*queries).await?;
     let unwritable = |error: io::Error| match &arguments.out {
         Some(path) => Error::world("export", format!("cannot write `{}`: {error}", path.display())),
         None => Error::world("export", format!("cannot write: {error}")),
     };
     let mut output: Box<dyn Write> = match &arguments.out {
         None => Box::new(BufWriter::new(io::stdout().lock())),
-        Some(path) => Box::new(BufWriter::new(File::create(path).map_err(unwritable)?)),
+        Some(path) => Box::new(BufWriter::new(app.state().create_export(path).map_err(unwritable)?)),
     };
     let mut number = 0;
     let mut after = None;

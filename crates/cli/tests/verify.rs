@@ -1,0 +1,146 @@
+//! `verify` covers what people look at: journal, derived tables, the list of runs, and the head of an export.
+
+mod desk;
+
+use desk::{Desk, Done};
+use serde_json::Value;
+
+const PLAYBOOK: &str = "
+version: '1.0'
+name: deliver
+checks:
+  check:
+    type: command
+    exec: 'echo {}'
+    guarantee: 'false'
+";
+
+/// A state with three runs.
+fn home() -> (Desk, Vec<String>) {
+    let desk = Desk::new();
+    let runs = (0..3).map(|_| {
+        let (code, document) = desk.run(PLAYBOOK);
+        assert_eq!(code, Some(1), "{document}");
+        document["run"]["id"].as_str().expect("an id").to_owned()
+    });
+    let runs = runs.collect();
+    (desk, runs)
+}
+
+fn tamper(desk: &Desk, sql: &str) {
+    let database = rusqlite::Connection::open(desk.path().join(".escrow/escrow.db")).expect("it opens");
+    database.execute_batch(sql).expect("it can be changed");
+}
+
+#[track_caller]
+fn refused(done: &Done, says: &str) {
+    assert_eq!(done.code, Some(3), "{}{}", done.stdout, done.stderr);
+    assert!(done.stderr.contains(says), "{}", done.stderr);
+}
+
+#[test]
+fn a_changed_row_that_people_look_at_is_found() {
+    for (sql, table) in [
+        ("UPDATE runs SET status = 'completed', reason_code = 'run.completed.ok'", "runs"),
+        ("UPDATE runs SET reason_summary = 'all is well'", "runs"),
+        ("DELETE FROM status_transitions WHERE id = 1", "status_transitions"),
+        ("INSERT INTO warnings VALUES ('RUN', 1, '{\"code\": \"made_up\", \"message\": \"\"}')", "warnings"),
+        (
+            "INSERT INTO artifacts (id, run_id, created_at, kind, name, summary, content)
+             VALUES ('o_1', 'RUN', 1, 'review_verdict', 'x', 'fine', '{}')",
+            "artifacts",
+        ),
+    ] {
+        let (desk, runs) = home();
+        assert_eq!(desk.escrow(&["verify", &runs[0]]).code, Some(0));
+        assert_eq!(desk.escrow(&["verify", "--all"]).code, Some(0));
+        tamper(&desk, &sql.replace("RUN", &runs[0]));
+        refused(&desk.escrow(&["verify", &runs[0]]), &format!("the table `{table}`"));
+        refused(&desk.escrow(&["verify", "--all"]), &format!("the table `{table}`"));
+    }
+}
+
+#[test]
+fn a_deleted_run_is_noticed_and_one_that_gc_removed_is_not_missed() {
+    let (desk, runs) = home();
+    let removed = desk.escrow(&["gc", "--keep", "2", "--output", "json"]).json();
+    assert_eq!(removed["removed"], Value::from(vec![runs[0].clone()]));
+    let verified = desk.escrow(&["verify", "--all", "--output", "json"]).json();
+    assert_eq!((&verified["runs"], &verified["removed"]), (&Value::from(2), &Value::from(1)));
+    let gone = format!(
+        "DELETE FROM entries WHERE journal = (SELECT id FROM journals WHERE run = '{0}');
+         DELETE FROM journals WHERE run = '{0}'; DELETE FROM runs WHERE id = '{0}';
+         DELETE FROM status_transitions WHERE entity_id = '{0}'",
+        runs[1]
+    );
+    tamper(&desk, &gone);
+    let words = format!("run `{}` was deleted", runs[1]);
+    refused(&desk.escrow(&["verify", "--all"]), &words);
+    refused(&desk.escrow(&["verify", &runs[2]]), &words);
+    // Nor does it help to strike it off the list.
+    tamper(&desk, &format!("DELETE FROM roster WHERE run = '{}'", runs[1]));
+    refused(&desk.escrow(&["verify", "--all"]), "the list of runs was changed at position 2");
+}
+
+#[test]
+fn the_last_run_cannot_be_struck_off_the_list_either() {
+    let (desk, runs) = home();
+    tamper(
+        &desk,
+        &format!(
+            "DELETE FROM entries WHERE journal = (SELECT id FROM journals WHERE run = '{0}');
+             DELETE FROM journals WHERE run = '{0}'; DELETE FROM roster WHERE run = '{0}'",
+            runs[2]
+        ),
+    );
+    refused(&desk.escrow(&["verify", &runs[0]]), "the list of runs was changed at position 3");
+}
+
+#[test]
+fn a_run_that_was_not_created_here_is_noticed() {
+    let (desk, runs) = home();
+    tamper(&desk, "UPDATE roster SET removed_at = 1 WHERE position = 2");
+    refused(
+        &desk.escrow(&["verify", "--all"]),
+        &format!("run `{}` was neither created nor imported", runs[1]),
+    );
+}
+
+#[test]
+fn an_expected_hash_must_be_the_one_that_is_found() {
+    let (desk, runs) = home();
+    let hash_of = |arguments: &[&str]| {
+        let mut all = vec!["verify", "--output", "json"];
+        all.extend(arguments);
+        desk.escrow(&all).json()["hash"].as_str().expect("a hash").to_owned()
+    };
+    assert_eq!(desk.escrow(&["runs", "export", &runs[0], "--out", "run.json"]).code, Some(0));
+    for subject in [&runs[0], "run.json", "--all"] {
+        let hash = hash_of(&[subject]);
+        assert_eq!(desk.escrow(&["verify", subject, "--expect", &hash]).code, Some(0));
+        assert_eq!(desk.escrow(&["verify", subject, "--expect", &hash.to_uppercase()]).code, Some(0));
+        refused(&desk.escrow(&["verify", subject, "--expect", &"0".repeat(64)]), "its hash is");
+    }
+    assert_eq!(desk.escrow(&["verify", &runs[0], "--expect", "nonsense"]).code, Some(2));
+    // The hash of the state covers every journal.
+    let before = hash_of(&["--all"]);
+    desk.run(PLAYBOOK);
+    refused(&desk.escrow(&["verify", "--all", "--expect", &before]), "its hash is");
+}
+
+#[test]
+fn the_head_of_an_export_says_what_its_journal_says() {
+    let (desk, runs) = home();
+    assert_eq!(desk.escrow(&["runs", "export", &runs[0], "--out", "run.json"]).code, Some(0));
+    let export: Value = serde_json::from_str(&desk.read("run.json")).expect("JSON");
+    for (field, lie) in
+        [("status", "completed"), ("playbook", "another"), ("run", "r_00000000000000000000"), ("hash", "00")]
+    {
+        let mut changed = export.clone();
+        changed[field] = lie.into();
+        desk.write("changed.json", &changed.to_string());
+        assert_eq!(desk.escrow(&["verify", "changed.json"]).code, Some(3), "{field}");
+        assert_eq!(desk.escrow(&["runs", "import", "changed.json"]).code, Some(3), "{field}");
+    }
+    assert_eq!(desk.escrow(&["verify", "run.json"]).code, Some(0));
+}

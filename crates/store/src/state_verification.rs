@@ -1,0 +1,77 @@
+//! What `verify` says of a state beyond the journal of one run.
+
+use std::fmt;
+
+use escrow_model::RunId;
+
+use crate::chain::Hash;
+use crate::verify::Break;
+
+/// Everything that was checked, and everything that is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateVerification {
+    pub runs: u64,
+    /// Runs that `gc` removed; the roster remembers them.
+    pub removed: u64,
+    pub entries: u64,
+    /// Covers the roster and the last entry of every journal.
+    pub hash: Hash,
+    pub breaks: Vec<StateBreak>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateBreak {
+    Journal {
+        run: RunId,
+        seq: u64,
+        reason: Break,
+    },
+    /// A row of a derived table is not what the journals say.
+    Table {
+        table: &'static str,
+        row: String,
+    },
+    /// The run was created here, `gc` has not removed it, and its journal is gone.
+    RunMissing {
+        run: RunId,
+    },
+    /// The run has a journal, but was neither created nor imported by Escrow.
+    RunUnknown {
+        run: RunId,
+    },
+    /// The list of runs was changed from this position on.
+    Roster {
+        position: u64,
+    },
+    /// Committed entries of the run are missing at its end.
+    Lost {
+        run: RunId,
+        seq: u64,
+    },
+}
+
+impl fmt::Display for StateBreak {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StateBreak::Journal { run, seq, reason } => {
+                write!(formatter, "the journal of `{run}` is broken at entry {seq}: {reason}")
+            }
+            StateBreak::Table { table, row } => {
+                write!(formatter, "the table `{table}` does not say what the journal says about `{row}`")
+            }
+            StateBreak::RunMissing { run } => {
+                write!(formatter, "run `{run}` was deleted, and not by `escrow gc`")
+            }
+            StateBreak::RunUnknown { run } => {
+                write!(formatter, "run `{run}` was neither created nor imported here")
+            }
+            StateBreak::Roster { position } => {
+                write!(formatter, "the list of runs was changed at position {position}")
+            }
+            StateBreak::Lost { run, seq } => write!(
+                formatter,
+                "the journal of `{run}` once had {seq} entries: the write-ahead log was removed or cut"
+            ),
+        }
+    }
+}
