@@ -155,6 +155,6 @@ fn the_next_command_for_an_unknown_effect_is_one_word_to_a_shell() {
     let (code, _) =
         desk.run("checks: {act: {type: command, criticality: external, timeout: 300ms, exec: 'sleep 30'}}");
     assert_eq!(code, Some(4));
-    let next = desk.escrow(&["attention", "--output", "json"]).json()["items"][0]["next"].clone();
+    let next = desk.escrow(&["attention", "--output", "json"]).json()["attention"][0]["next"].clone();
     assert!(next.as_str().is_some_and(|next| next.ends_with("--assume 'act=done|failed|retry'")), "{next}");
 }
