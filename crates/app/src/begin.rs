@@ -5,7 +5,6 @@
 //! **Invariant:** a run whose plan or options contain the value of a declared secret is refused before anything is
 //! written: redacting it would make it a different run.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use escrow_engine::{Run, Turn};
@@ -72,12 +71,11 @@ pub async fn begin(
     if redactor.finds_in_options(&options) {
         return Err(BeginError::SecretInOptions);
     }
-    let (directory, artifacts) = (Path::new(&options.directory), Path::new(&options.artifacts));
     // Git may take its time. Dropping the question ends it.
     let facts = tokio::select! {
         biased;
         () = stopping.cancelled() => return Err(BeginError::Stopped),
-        facts = facts::gather(&plan, directory, artifacts, &secrets) => facts,
+        facts = facts::gather(&plan, &options, &secrets) => facts,
     };
     let (run, first_turn) = supervisor::begin(plan, options, facts, redactor, world.now_ms())?;
     let (id, holder) = (run.options().run.clone(), world.holder());

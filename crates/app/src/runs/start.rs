@@ -135,6 +135,8 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
             .map(|path| path.display().to_string()),
         directory: order.directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
+        started_by: app.actor().into_iter().collect(),
+        environment: None,
     };
     let start = StartRequest { plan, options, secrets, parent: None };
     let begun = begin::begin(start, &*journal, &*app.world(), &app.stopping()).await;

@@ -75,7 +75,7 @@ fn goes_on(event: &Event) -> bool {
         Event::RetryDue { .. }
         | Event::WaitExpired { .. }
         | Event::NestedResumed { .. }
-        | Event::RunResumed {}
+        | Event::RunResumed { .. }
         | Event::RunReopened { .. }
         | Event::DeadlinePassed {} => true,
         Event::MessageDelivered { refused, .. } => refused.is_none(),
