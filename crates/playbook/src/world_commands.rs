@@ -424,7 +424,7 @@ fn changes_by_options(program: &str, words: &[&str]) -> bool {
                         |method| !reads(method),
                     ))
         }
-        "docker" => words.iter().any(|word| *word == "--push") && words.iter().any(|word| *word == "build"),
+        "docker" => words.contains(&"--push") && words.contains(&"build"),
         "rsync" => words.iter().any(|word| {
             !word.starts_with('-')
                 && (word.starts_with("rsync://")
