@@ -166,7 +166,7 @@ impl Run {
                     location: Location::new(check, scope.clone()),
                     kind: *kind,
                     digest: digest.clone(),
-                    terms: subject.as_ref().map(|subject| subject.terms.clone()).unwrap_or_default(),
+                    subject: subject.as_deref().cloned().map(Arc::new),
                     approved_by: Vec::new(),
                     nested_reason: *nested_reason,
                     prompt: prompt.clone(),
@@ -260,8 +260,6 @@ impl Run {
                 let check = self.index(check)?;
                 self.expect_last_attempt(check, scope, *attempt)?;
                 self.expect_phase(check, scope, &[PhaseName::Inspecting])?;
-                let missing = delivery.missing_required.iter().chain(&delivery.missing_optional);
-                self.expect_cell_mut(check, scope)?.last_result.missing = missing.cloned().collect();
                 self.set_phase(check, scope, Phase::Inspecting { delivery: Some(delivery.clone()) })
             }
             Event::ArtifactsVerified { delivery } => {
@@ -354,7 +352,6 @@ impl Run {
         self.set_phase(check, scope, phase)?;
         self.release_capacity(check, scope);
         let cell = self.expect_cell_mut(check, scope)?;
-        cell.last_result.missing.clear();
         cell.answer = Some(Arc::clone(answer));
         cell.pass_from = entry;
         self.forget_outputs(check, scope);
@@ -576,7 +573,7 @@ impl Run {
                     return Err(ApplyError::NoWait(id.clone()));
                 };
                 wait.approved_by.push(by.clone());
-                if wait.approved_by.len() < usize::try_from(wait.terms.count).unwrap_or(usize::MAX) {
+                if wait.approved_by.len() < usize::try_from(wait.terms().count).unwrap_or(usize::MAX) {
                     return Ok(());
                 }
                 let (Location { check, scope }, digest) = (wait.location.clone(), wait.digest.clone());

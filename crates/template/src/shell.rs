@@ -14,10 +14,7 @@ mod error;
 mod rules;
 mod scan;
 mod split;
-mod survey;
 mod word;
-
-pub use survey::{Survey, SurveyedCommand, SurveyedWrite, survey_arguments, survey_script};
 
 use rules::Given;
 use split::Piece;
