@@ -166,7 +166,7 @@ impl Run {
                     location: Location::new(check, scope.clone()),
                     kind: *kind,
                     digest: digest.clone(),
-                    terms: subject.as_ref().map(|subject| subject.terms.clone()).unwrap_or_default(),
+                    subject: subject.as_deref().cloned().map(Arc::new),
                     approved_by: Vec::new(),
                     nested_reason: *nested_reason,
                     prompt: prompt.clone(),
@@ -590,7 +590,7 @@ impl Run {
                     return Err(ApplyError::NoWait(id.clone()));
                 };
                 wait.approved_by.push(by.clone());
-                if wait.approved_by.len() < usize::try_from(wait.terms.count).unwrap_or(usize::MAX) {
+                if wait.approved_by.len() < usize::try_from(wait.terms().count).unwrap_or(usize::MAX) {
                     return Ok(());
                 }
                 let (Location { check, scope }, digest) = (wait.location.clone(), wait.digest.clone());

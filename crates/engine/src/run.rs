@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ApprovalTerms, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts,
-    InspectedArtifact, Message, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath,
-    SkipReason, WaitKind, Warning,
+    Answer, ApprovalSubject, ApprovalTerms, CheckIndex, Criticality, Delivery, Entry, Event,
+    ExpectedArtifact, Facts, InspectedArtifact, Message, Millis, Plan, Reason, Request, RunId, RunOptions,
+    RunStatus, ScopePath, SkipReason, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -155,17 +155,19 @@ pub struct OpenWait {
     pub prompt: String,
     pub choices: Vec<String>,
     pub expires_at: Option<Millis>,
-    pub terms: ApprovalTerms,
+    /// What is to be approved.
+    pub subject: Option<Arc<ApprovalSubject>>,
 }
 
 impl OpenWait {
     /// Actors whose approvals are enough, for plays without real people.
     pub fn enough_approvers(&self) -> Vec<Option<String>> {
-        if self.terms == ApprovalTerms::default() {
+        let terms = self.subject.as_ref().map(|subject| subject.terms.clone()).unwrap_or_default();
+        if terms == ApprovalTerms::default() {
             return vec![None];
         }
-        let count = usize::try_from(self.terms.count).unwrap_or(usize::MAX);
-        let named = self.terms.by.iter().cloned();
+        let count = usize::try_from(terms.count).unwrap_or(usize::MAX);
+        let named = terms.by.into_iter();
         named.chain((1..).map(|number| format!("os:approver-{number}"))).take(count).map(Some).collect()
     }
 }
@@ -419,7 +421,7 @@ impl Run {
                 prompt: wait.prompt.clone(),
                 choices: wait.choices.clone(),
                 expires_at: wait.expires_at,
-                terms: wait.terms.clone(),
+                subject: wait.subject.clone(),
             })
             .collect()
     }
