@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::error::Error;
+use crate::messages::outsider;
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
-use crate::runs::{HELD, Purpose, drive_upward, is_driven, take_over};
+use crate::runs::{HELD, Purpose, drive_around, driver_of, is_driven, take_over};
 
 /// Which effects are asked for; all when empty.
 #[derive(Debug, Default)]
@@ -55,6 +56,7 @@ pub struct Resolved {
 
 /// Settles an unknown effect. A run that waits for the answer continues here, unless another process drives it.
 pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
+    outsider::check(app).await?;
     one_line("--by", &word.by, NAME_LENGTH_MAX)?;
     text("--why", &word.why, WHY_LENGTH_MAX)?;
     let queries = app.queries()?;
@@ -133,10 +135,10 @@ async fn tell(
         why: Some(word.why.trim().to_owned()),
     };
     app.journal()?.send(&row.id, &message, app.sender()).await?;
-    if is_driven(&*app.queries()?, row).await? {
+    if driver_of(app, row).await?.is_some() {
         return Ok(None);
     }
-    match drive_upward(app, row, Purpose::Continue).await {
+    match drive_around(app, row, Purpose::Resume).await {
         Ok(run) => Ok(Some(Box::new(run))),
         // A process that took the run over meanwhile reads the message.
         Err(error) if error.code() == HELD => Ok(None),

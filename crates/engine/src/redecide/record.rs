@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use escrow_model::{
     Answer, ChangedArtifact, Delivery, Ending, Entry, Event, FaultCode, LedgerEffect, Message, Millis,
-    ReasonCode, Request, ScopePath, ScopedCheck, WaitKind,
+    ReasonCode, Request, RunStatus, ScopePath, ScopedCheck, WaitKind,
 };
 
 use crate::overridden::Override;
@@ -165,7 +165,12 @@ impl RecordedAsk {
     /// Whether it was stopped before it was done.
     pub(super) fn was_stopped(&self) -> bool {
         let ending = self.answer.as_ref().map(|answer| &answer.ending);
-        matches!(ending, Some(Ending::Fault(fault)) if fault.code == FaultCode::Cancelled)
+        let Some(Ending::Fault(fault)) = ending else { return false };
+        match &fault.code {
+            FaultCode::Cancelled => true,
+            FaultCode::Nested(reason) => reason.status() == RunStatus::Cancelled,
+            _ => false,
+        }
     }
 }
 
@@ -212,6 +217,8 @@ impl Record {
                     let answers = record.ledger.entry(ScopedCheck::new(check, scope)).or_default();
                     answers.push_back((effect.clone(), index));
                 }
+                // The answer of a nested run is an attempt's answer; it is found there.
+                Event::WaitStarted { kind: WaitKind::Nested, .. } => {}
                 Event::WaitStarted { check, scope, id, .. } => {
                     let asked = ScopedCheck::new(check, scope);
                     let times = record.messages.entry(asked.clone()).or_default();

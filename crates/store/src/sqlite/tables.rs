@@ -91,6 +91,7 @@ pub(crate) fn are_changed_by(event: &Event) -> bool {
         | Event::WaitStarted { .. }
         | Event::MessageDelivered { .. }
         | Event::WaitExpired { .. }
+        | Event::NestedResumed { .. }
         | Event::RetryDue { .. }
         | Event::DeadlinePassed {}
         | Event::AttemptAnswered { .. }
@@ -139,6 +140,7 @@ fn ends_a_wait(event: &Event) -> bool {
         event,
         Event::MessageDelivered { refused: None, .. }
             | Event::WaitExpired { .. }
+            | Event::NestedResumed { .. }
             | Event::RetryDue { .. }
             | Event::DeadlinePassed {}
     )
