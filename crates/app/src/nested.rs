@@ -316,11 +316,11 @@ impl Nesting {
 
     /// Ending a run needs no secret command to be run.
     async fn secrets(&self, plan: &Plan) -> Result<Secrets, ProviderFault> {
-        let directory = &self.request.surroundings.directory;
+        let (directory, outer) = (&self.request.surroundings.directory, &self.request.surroundings.secrets);
         if self.request.cancellation.is_cancelled() {
-            return Ok(Secrets::at_hand(plan, directory));
+            return Ok(Secrets::at_hand(plan, directory).inside(outer));
         }
-        let read = Secrets::read(plan, directory).await;
+        let read = Secrets::read(plan, directory).await.map(|secrets| secrets.inside(outer));
         read.map_err(|error| ProviderFault::logical(FaultCode::own("secret"), error.to_string()))
     }
 

@@ -136,6 +136,7 @@ impl EffectRunner {
             context,
             environment: surroundings.environment.clone(),
             secrets: surroundings.secrets.granted(&spec.secrets),
+            secret_files: spec.secret_files.clone(),
             redactor: Arc::clone(surroundings.secrets.redactor()),
             cancellation: cancellation.clone(),
             live: match kind {
