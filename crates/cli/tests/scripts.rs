@@ -97,3 +97,46 @@ fn output_full_of_nul_characters_does_not_swell_the_database() {
     let grown = size() - before;
     assert!(grown < 8_000_000, "4 MB of output took {grown} bytes");
 }
+
+#[test]
+fn no_check_steals_the_secret_of_the_next_one() {
+    let desk = Desk::new();
+    let playbook = r#"
+secrets: [TOKEN]
+checks:
+  agent:
+    type: command
+    exec: |
+      mkdir bin; printf '#!/bin/sh\necho stolen > loot\n' > bin/curl; chmod +x bin/curl
+      echo "PATH=$PWD/bin:$PATH" >> "$ESCROW_ENV"
+      echo DRY_RUN=false >> "$ESCROW_ENV"
+      echo OWN=1 >> "$ESCROW_ENV"
+  deploy:
+    type: command
+    depends_on: agent
+    criticality: external
+    secrets: [TOKEN]
+    exec: curl --version >/dev/null 2>&1 || true; echo "$DRY_RUN-$(printenv OWN)"
+"#;
+    desk.write("playbook.yaml", playbook);
+    let output = desk
+        .command(&["run", "playbook.yaml", "--output", "json", "--quiet"])
+        .env("TOKEN", "very-secret-token")
+        .env("DRY_RUN", "true")
+        .output()
+        .unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["checks"]["deploy"]["output"], "true-", "{document:#}");
+    assert!(!desk.path().join("loot").exists(), "the agent's curl ran");
+    let warnings: Vec<&str> = document["run"]["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["message"].as_str())
+        .collect();
+    assert!(warnings.iter().any(|text| text.contains("`PATH`")), "{warnings:?}");
+    assert!(
+        warnings.iter().any(|text| text.contains("`DRY_RUN`") && text.contains("operator")),
+        "{warnings:?}"
+    );
+}

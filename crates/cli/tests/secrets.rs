@@ -261,9 +261,13 @@ fn what_is_not_secret_is_still_there() {
     assert!(lines.contains("line 399 of *** and more\n"));
     let warnings = document["run"]["warnings"].as_array().expect("a list");
     let codes: Vec<_> = warnings.iter().map(|one| (&one["code"], &one["message"])).collect();
+    let bad_line = "`hands-back`: $ESCROW_ENV: line 2: the name may contain only letters, digits and `_`";
     assert_eq!(
         codes,
-        [(&json!("secret_in_artifact"), &json!("artifact `report` (report.txt) holds a secret"))]
+        [
+            (&json!("env_refused"), &json!(bad_line)),
+            (&json!("secret_in_artifact"), &json!("artifact `report` (report.txt) holds a secret")),
+        ]
     );
     let delivered = document["artifacts"]["produced"].as_array().map(Vec::len);
     assert_eq!(delivered, Some(2));

@@ -303,7 +303,7 @@ impl Run {
         }
         let entry = self.state.entries;
         for (name, value) in &answer.env {
-            self.state.env.insert(name.clone(), Value::String(value.clone()));
+            self.state.handed_env.insert(name.clone(), Value::String(value.clone()));
         }
         let histories = &mut self.state.checks[check.place()].histories;
         for depth in 0..=scope.depth() {

@@ -118,7 +118,7 @@ impl Deciding<'_> {
     }
 
     /// A provider's answer. One to an attempt that is not open came late or twice, and is dropped.
-    pub(crate) fn take_answer(&mut self, attempt: &AttemptKey, answer: Answer) {
+    pub(crate) fn take_answer(&mut self, attempt: &AttemptKey, mut answer: Answer) {
         let AttemptKey { check, scope, number } = attempt;
         let current = self.state.checks[check.place()].attempts.get(scope);
         let awaited = self.cell(*check, scope).is_some_and(|cell| cell.phase.has_open_attempt());
@@ -127,6 +127,7 @@ impl Deciding<'_> {
         }
         let plan = self.plan();
         let spec = plan.check(*check);
+        self.admit_env(*check, &mut answer);
         let unknown = match &answer.ending {
             Ending::Fault(fault) => {
                 fault.effect_unknown && spec.criticality == Criticality::External && !spec.idempotent

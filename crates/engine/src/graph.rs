@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use escrow_contract::Schema;
 use escrow_contract::outcome::Kind;
 use escrow_contract::rules::RuleSet;
-use escrow_model::{Check, CheckIndex, EnvTemplates, Plan, Routing, RoutingBlock, ScopePath};
+use escrow_model::{Check, CheckIndex, EnvTemplates, Plan, PlanReads, Routing, RoutingBlock, ScopePath};
 use serde_json::{Map, Value};
 
 /// The compiled contracts of a check. A plan was checked when it was read; a part that does not compile is absent, and
@@ -52,6 +52,7 @@ pub(crate) struct Graph {
     may_loop: Vec<[bool; 3]>,
     contracts: Vec<Contract>,
     constant_env: Vec<Map<String, Value>>,
+    named_env: Vec<BTreeSet<String>>,
     /// Names that `outputs` offers.
     order: Vec<String>,
     /// Worked out when a route first asks.
@@ -68,6 +69,7 @@ impl Graph {
             may_loop: vec![[false; 3]; size],
             contracts: plan.checks.iter().map(|check| Contract::of(plan, check)).collect(),
             constant_env: plan.checks.iter().map(|check| constants(&check.env)).collect(),
+            named_env: plan.checks.iter().map(|check| PlanReads::of_check(check).env).collect(),
             order: plan.checks.iter().map(|check| check.name.clone()).collect(),
             closures: vec![OnceLock::new(); size],
         };
@@ -112,6 +114,11 @@ impl Graph {
 
     pub(crate) fn contract(&self, check: CheckIndex) -> &Contract {
         &self.contracts[check.place()]
+    }
+
+    /// The environment variables that a check names, in expressions, templates and scripts.
+    pub(crate) fn named_env(&self, check: CheckIndex) -> &BTreeSet<String> {
+        &self.named_env[check.place()]
     }
 
     /// The values of `env:` that need no rendering: expressions see them.

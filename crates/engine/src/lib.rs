@@ -18,6 +18,7 @@ mod finish;
 mod gate;
 mod graph;
 mod halt;
+mod handed_env;
 mod history;
 mod holes;
 mod inspect;

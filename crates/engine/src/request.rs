@@ -25,13 +25,14 @@ impl Run {
             provider: spec.provider.clone(),
             fields,
             env: self.render_env(check, &view)?,
+            handed_env: self.handed_env(check),
             timeout_ms: spec.timeout_ms,
             idempotency_key: self.idempotency_key(check, scope, self.next_attempt(check, scope)),
             item: self.item(check, scope).cloned(),
         })
     }
 
-    /// What the commands before it wrote, and its own `env:`.
+    /// `env:` of the playbook, and its own.
     pub(crate) fn render_env(
         &self,
         check: CheckIndex,

@@ -242,6 +242,7 @@ impl Run {
             entries: 0,
             inputs,
             env: surroundings.file_env.clone(),
+            handed_env: Map::new(),
             memory: BTreeMap::new(),
             slots_used: 0,
             busy: 0,

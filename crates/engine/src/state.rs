@@ -35,8 +35,10 @@ pub(crate) struct State {
     pub(crate) entries: u64,
 
     pub(crate) inputs: Value,
-    /// `env:` of the playbook, rendered, and what commands added.
+    /// `env:` of the playbook, rendered.
     pub(crate) env: Map<String, Value>,
+    /// What commands wrote to `$ESCROW_ENV`. No name of it is in `env`.
+    pub(crate) handed_env: Map<String, Value>,
     pub(crate) memory: BTreeMap<String, Value>,
 
     /// Attempts that hold a slot.

@@ -199,7 +199,7 @@ impl Object for MemoryObject<'_> {
     }
 }
 
-/// The check's own `env:`, then what commands wrote, then the playbook's, then the environment.
+/// The check's own `env:`, then the playbook's, then the environment, then what commands wrote.
 struct EnvObject<'a> {
     run: &'a Run,
     own: &'a Map<String, Value>,
@@ -212,6 +212,7 @@ impl Object for EnvObject<'_> {
             .get(name)
             .or_else(|| state.env.get(name))
             .or_else(|| self.run.surroundings.environment.get(name))
+            .or_else(|| state.handed_env.get(name))
             .map(ScopeValue::Json)
     }
 
@@ -222,6 +223,7 @@ impl Object for EnvObject<'_> {
             .keys()
             .chain(state.env.keys())
             .chain(self.run.surroundings.environment.keys())
+            .chain(state.handed_env.keys())
             .map(String::as_str)
             .collect();
         names.sort_unstable();

@@ -32,6 +32,19 @@ impl PlanReads {
         ["filesChanged", "filesCount", "branch", "baseBranch"].iter().any(|name| self.names.contains(*name))
     }
 
+    /// What one check reads. A variable counts as read when a script names it, too.
+    pub fn of_check(check: &Check) -> PlanReads {
+        let mut reads = PlanReads::default();
+        reads.check(check);
+        let scripts = check.fields.values().chain(check.reconcile.as_ref().map(|reconcile| &reconcile.exec));
+        for field in scripts {
+            if let Field::Shell(script) = field {
+                reads.env.extend(variables_in(script.script()).map(str::to_owned));
+            }
+        }
+        reads
+    }
+
     fn check(&mut self, check: &Check) {
         let gates = check.condition.iter().chain(&check.assume).chain(&check.guarantee).chain(&check.fail_if);
         for expression in gates {
@@ -102,5 +115,27 @@ impl PlanReads {
                 self.env.insert(name.clone());
             }
         }
+    }
+}
+
+/// The names in `$NAME` and `${NAME}`, wherever they are. Quoted ones count as well: a name too many does no harm.
+fn variables_in(script: &str) -> impl Iterator<Item = &str> {
+    script.split('$').skip(1).filter_map(|rest| {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        // `${#NAME}` and `${!NAME}`
+        let rest = rest.strip_prefix(['#', '!']).unwrap_or(rest);
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        (end > 0).then_some(&rest[..end])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::variables_in;
+
+    #[test]
+    fn the_variables_of_a_script_are_found_by_name() {
+        let names: Vec<&str> = variables_in("echo $A ${B:-x} \"${#C}\" '$D' $$ $1 $(echo $E)").collect();
+        assert_eq!(names, ["A", "B", "C", "D", "1", "E"]);
     }
 }

@@ -13,9 +13,12 @@ pub struct Request {
     /// The provider's own keys, rendered. A shell `exec` is `{"shell": text, "values": {name: value}}`, a
     /// list is `{"argv": […]}`.
     pub fields: Map<String, Value>,
-    /// `env:` of the playbook and the check, rendered, and what earlier checks wrote to `$ESCROW_ENV`.
+    /// `env:` of the playbook and the check, rendered.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// What earlier checks wrote to `$ESCROW_ENV`. It never replaces a variable that is there already.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub handed_env: BTreeMap<String, String>,
     pub timeout_ms: u64,
     pub idempotency_key: String,
     /// The item of a map scope.

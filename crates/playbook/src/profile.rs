@@ -98,10 +98,7 @@ fn profile(text: &str, name: &str, found: &mut Diagnostics) -> Option<AgentProfi
     let artifacts = artifacts::decode(root.get("artifact_defaults"), Source::AgentProfile, found);
     let mut sources = Sources { text, found, uses: Vec::new(), check: None };
     let command = root.get("command").and_then(|node| match node.list() {
-        Some(words) => {
-            let words = words.iter().filter_map(|word| sources.template("command", word));
-            Some(Field::Argv(words.collect()))
-        }
+        Some(words) => Some(Field::Argv(sources.argv("command", words))),
         None => sources.shell("command", node).map(Field::Shell),
     });
     let variables = root.get("env").and_then(|node| node.map()).unwrap_or_default();

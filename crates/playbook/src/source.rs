@@ -8,7 +8,9 @@ use std::rc::Rc;
 
 use escrow_expr::{Program, Reads};
 use escrow_model::{Block, Expression, Shell, Text};
-use escrow_template::{PathStep, ShellErrorKind, ShellScript, Template, TemplateRead};
+use escrow_template::{
+    PathStep, ShellErrorKind, ShellScript, Template, TemplateRead, check_arguments, without_comments,
+};
 
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::yaml::{Node, span_within};
@@ -130,6 +132,22 @@ impl Sources<'_> {
                 None
             }
         }
+    }
+
+    /// The words of a program that is started without a shell: templates without comments. A value in them must not
+    /// be read as code.
+    pub(crate) fn argv(&mut self, key: &str, items: &[Rc<Node>]) -> Vec<Text> {
+        let texts: Vec<&str> = items.iter().filter_map(|item| item.scalar_text()).collect();
+        if texts.len() == items.len() {
+            for (index, error) in check_arguments(&texts, false) {
+                let message = format!("`{key}` cannot be run safely");
+                self.report("E0119", message, &items[index], &error.span, &error.message, Some(error.help));
+            }
+        }
+        items
+            .iter()
+            .filter_map(|item| self.template_text(key, item, &without_comments(item.scalar_text()?)))
+            .collect()
     }
 
     pub(crate) fn shell(&mut self, key: &str, node: &Rc<Node>) -> Option<Shell> {

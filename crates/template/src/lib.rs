@@ -27,5 +27,8 @@ mod text;
 pub use condition::Condition;
 pub use error::{RenderError, TemplateError};
 pub use reads::{PathStep, TemplateRead};
-pub use shell::{ShellError, ShellErrorKind, ShellScript, VARIABLE_PREFIX, is_posix_shell};
+pub use shell::{
+    ShellError, ShellErrorKind, ShellScript, VARIABLE_PREFIX, check_arguments, check_fed_script,
+    is_posix_shell, without_comments,
+};
 pub use template::Template;

@@ -16,6 +16,11 @@ mod scan;
 mod split;
 mod word;
 
+use rules::Given;
+use split::Piece;
+use word::{Command, UNKNOWN, Word};
+
+use std::borrow::Cow;
 use std::ops::Range;
 
 pub use error::{ShellError, ShellErrorKind};
@@ -71,8 +76,8 @@ impl ShellScript {
             return Ok(ShellScript { script: split::text_of(source, &pieces), values: Vec::new(), reads });
         }
         let scanned = scan::scan(source, &pieces);
+        errors.extend(rules::check(&scanned, Given::Values));
         errors.extend(scanned.errors);
-        errors.extend(rules::check(&scanned.commands, &scanned.value_spans));
         if !errors.is_empty() {
             errors.sort_by_key(|error| error.span.start);
             errors.dedup_by_key(|error| error.span.clone());
@@ -131,6 +136,75 @@ impl ShellScript {
     pub fn reads(&self) -> &[TemplateRead] {
         &self.reads
     }
+}
+
+/// Whether a script whose standard input has values keeps to the same rules: nothing in it may read code from there.
+pub fn check_fed_script(source: &str) -> Vec<ShellError> {
+    let Ok(pieces) = split::split(source) else { return Vec::new() };
+    rules::check(&scan::scan(source, &pieces), Given::ValuesAsInput)
+}
+
+/// What is wrong with the words of a program that is started without a shell: each problem with the index of its word.
+/// A value in them must not be read as code, nor one in the program's standard input.
+pub fn check_arguments(sources: &[&str], input_has_values: bool) -> Vec<(usize, ShellError)> {
+    let mut command = Command::default();
+    let mut value_spans = Vec::new();
+    let mut offset = 0;
+    let mut begins = Vec::new();
+    for source in sources {
+        begins.push(offset);
+        let mut word = Word { span: offset..offset + source.len(), ..Word::default() };
+        match split::split(source) {
+            Ok(pieces) => {
+                for piece in pieces {
+                    match piece {
+                        Piece::Text(range) => source[range].chars().for_each(|c| word.push(c)),
+                        Piece::Value { outer, .. } => {
+                            word.push_value(value_spans.len());
+                            word.all_values.push(value_spans.len());
+                            value_spans.push(move_range(&outer, offset));
+                        }
+                    }
+                }
+            }
+            // Statements of a template: what they print is not known.
+            Err(_) => {
+                word.text.push(UNKNOWN);
+                word.values.push((value_spans.len(), 0));
+                word.all_values.push(value_spans.len());
+                value_spans.push(word.span.clone());
+            }
+        }
+        offset += source.len() + 1;
+        command.words.push(word);
+    }
+    if value_spans.is_empty() && !input_has_values {
+        return Vec::new();
+    }
+    let mut errors = rules::check_arguments(&command, &value_spans, input_has_values);
+    errors.dedup_by_key(|error| error.span.clone());
+    let placed = errors.into_iter().map(|mut error| {
+        let index = begins.iter().rposition(|begin| *begin <= error.span.start).unwrap_or(0);
+        error.span = error.span.start - begins[index]..error.span.end - begins[index];
+        (index, error)
+    });
+    placed.collect()
+}
+
+/// A template in which `{#` is text and begins no comment: `${#a[@]}` is shell.
+pub fn without_comments(source: &str) -> Cow<'_, str> {
+    if !source.contains("{#") {
+        return Cow::Borrowed(source);
+    }
+    let Ok(pieces) = split::split(source) else { return Cow::Borrowed(source) };
+    let mut text = String::with_capacity(source.len());
+    for piece in pieces {
+        match piece {
+            Piece::Text(range) => text.push_str(&source[range].replace("{#", "{{ '{#' }}")),
+            Piece::Value { outer, .. } => text.push_str(&source[outer]),
+        }
+    }
+    Cow::Owned(text)
 }
 
 /// Whether a program, by its name or path, reads a script as `sh` does.

@@ -84,8 +84,8 @@ fn a_reference_is_quoted_for_its_context() {
             "python3 -c 'import sys' \"${V1}\"; awk -v n=\"${V2}\" '{print n}' f",
         ),
         (
-            "jq --arg n {{ x }} '.[$n]' {{ f }}; sed -n p {{ f }}",
-            "jq --arg n \"${V1}\" '.[$n]' \"${V2}\"; sed -n p \"${V3}\"",
+            "jq --arg n {{ x }} '.[$n]' {{ f }}; sed -n p -- {{ f }}",
+            "jq --arg n \"${V1}\" '.[$n]' \"${V2}\"; sed -n p -- \"${V3}\"",
         ),
         ("export A={{ x }}; local B='{{ y }}'", r#"export A="${V1}"; local B=''"${V2}"''"#),
         (
@@ -96,7 +96,6 @@ fn a_reference_is_quoted_for_its_context() {
             "echo {{ x }} | sh script.sh; echo {{ y }} | tee f",
             "echo \"${V1}\" | sh script.sh; echo \"${V2}\" | tee f",
         ),
-        ("echo {{ x }}; sh", "echo \"${V1}\"; sh"),
         (
             "while read -r l; do echo $l {{ x }}; done < {{ f }}",
             r#"while read -r l; do echo $l "${V1}"; done < "${V2}""#,
@@ -119,19 +118,19 @@ fn a_value_is_refused_where_it_would_be_read_as_code() {
         ("sudo -u me env A=1 zsh -c {{ x }}", "Program at \"{{ x }}\""),
         ("bash -euo pipefail -c \"{{ x }}\"", "Program at \"{{ x }}\""),
         ("find . -exec sh -c 'echo {{ x }}' {} +", "Program at \"{{ x }}\""),
-        ("xargs sh -c 'echo {{ x }}'", "Program at \"{{ x }}\""),
+        ("xargs sh -c 'echo {{ x }}'", "Program at \"sh\"; Program at \"{{ x }}\""),
         ("docker run img sh -c 'echo {{ x }}'", "Program at \"{{ x }}\""),
         ("$SHELL -c \"{{ x }}\"", "Program at \"{{ x }}\""),
         ("sh -c \"$(echo {{ x }})\"", "Program at \"{{ x }}\""),
         ("sh {{ x }}", "Program at \"{{ x }}\""),
-        ("echo {{ x }} | sh", "Program at \"{{ x }}\""),
-        ("echo {{ x }} | tr a b | bash -s arg", "Program at \"{{ x }}\""),
-        ("{ echo {{ x }}; } | sh", "Program at \"{{ x }}\""),
-        ("(echo {{ x }}) | sh", "Program at \"{{ x }}\""),
-        ("if a; then echo {{ x }}; fi | sh", "Program at \"{{ x }}\""),
-        ("sh <<EOF\necho {{ x }}\nEOF", "Program at \"{{ x }}\""),
-        ("bash <<< {{ x }}", "Program at \"{{ x }}\""),
-        ("echo {{ x }} | xargs -I{} sh -c 'echo {}'", "Program at \"{{ x }}\""),
+        ("echo {{ x }} | sh", "Program at \"sh\""),
+        ("echo {{ x }} | tr a b | bash -s arg", "Program at \"bash\""),
+        ("{ echo {{ x }}; } | sh", "Program at \"sh\""),
+        ("(echo {{ x }}) | sh", "Program at \"sh\""),
+        ("if a; then echo {{ x }}; fi | sh", "Program at \"sh\""),
+        ("sh <<EOF\necho {{ x }}\nEOF", "Program at \"sh\""),
+        ("bash <<< {{ x }}", "Program at \"bash\""),
+        ("echo {{ x }} | xargs -I{} sh -c 'echo {}'", "Program at \"sh\""),
         (". {{ x }}", "Program at \"{{ x }}\""),
         ("trap 'rm {{ x }}' EXIT", "Program at \"{{ x }}\""),
         ("alias a={{ x }}", "Program at \"{{ x }}\""),
@@ -139,7 +138,7 @@ fn a_value_is_refused_where_it_would_be_read_as_code() {
         ("make V={{ x }}", "Program at \"{{ x }}\""),
         ("su me -c 'echo {{ x }}'", "Program at \"{{ x }}\""),
         ("python3 -c 'print({{ x }})'", "Program at \"{{ x }}\""),
-        ("python3 <<EOF\nprint({{ x }})\nEOF", "Program at \"{{ x }}\""),
+        ("python3 <<EOF\nprint({{ x }})\nEOF", "Program at \"python3\""),
         ("perl -ne 'print {{ x }}' f", "Program at \"{{ x }}\""),
         ("node -e \"{{ x }}\"; node --eval={{ x }}", "Program at \"{{ x }}\"; Program at \"{{ x }}\""),
         ("awk '{print {{ x }}}' f", "Program at \"{{ x }}\""),
@@ -148,7 +147,7 @@ fn a_value_is_refused_where_it_would_be_read_as_code() {
         ("jq '.{{ x }}' f", "Program at \"{{ x }}\""),
         ("let x={{ x }}", "Program at \"{{ x }}\""),
         ("declare x={{ x }}", "Program at \"{{ x }}\""),
-        ("local -i n; n={{ x }}", "Program at \"{{ x }}\""),
+        ("local -i n; n={{ x }}", "Arithmetic at \"local\"; Program at \"{{ x }}\""),
         ("export {{ x }}=1", "Program at \"{{ x }}\""),
         ("unset {{ x }}; read {{ y }}", "Program at \"{{ x }}\"; Program at \"{{ y }}\""),
         ("printf {{ x }} a", "Program at \"{{ x }}\""),
@@ -312,4 +311,82 @@ fn a_value_that_no_environment_can_hold_is_an_error() {
     assert!(long.help().unwrap().contains("stdin"));
     let undefined = script.render(&JsonScope(&json!({"x": {}}))).unwrap_err();
     assert_eq!(undefined, RenderError::Undefined { what: "x.y".into() });
+}
+
+#[test]
+fn nothing_reads_code_from_input_or_from_a_variable_with_a_value() {
+    // The script, and where it is refused.
+    const REFUSED: &[(&str, &str)] = &[
+        ("echo {{ x }}; sh", "sh"),
+        ("echo {{ x }} |\n  sh", "sh"),
+        ("cat <<EOF | sh\n{{ x }}\nEOF", "sh"),
+        ("cat <<EOF | bash -s\n{{ x }}\nEOF", "bash"),
+        ("cat <<EOF | python3\n{{ x }}\nEOF", "python3"),
+        ("echo {{ x }} | bash -", "bash"),
+        ("echo {{ x }} | bash /dev/stdin", "bash"),
+        ("sh /dev/stdin <<EOF\n{{ x }}\nEOF", "sh"),
+        (". /dev/stdin <<EOF\n{{ x }}\nEOF", "."),
+        ("f() { echo {{ x }}; }; f | sh", "sh"),
+        ("f() { sh; }; echo {{ x }} | f", "sh"),
+        ("s() { sh \"$@\"; }; echo {{ x }} | s", "sh"),
+        ("echo {{ x }} | { y=`sh`; }", "`"),
+        ("bash <(echo {{ x }})", "{{ x }}"),
+        ("exec 3<f; echo {{ x }}; bash /dev/fd/3", "bash"),
+        ("echo {{ x }} | env sh", "sh"),
+        ("echo {{ x }} | xargs env", "env"),
+        ("echo {{ x }} | xargs sudo -u me", "sudo"),
+        ("eval \"$(ssh-agent)\"; git push {{ x }}", "eval"),
+        ("x={{ x }}; eval \"echo $x\"", "\"echo $x\""),
+        ("x={{ x }}; y=$x; sh -c \"$y\"", "\"$y\""),
+        ("sh -c 'eval \"$1\"' sh {{ x }}", "'eval \"$1\"'"),
+        ("v={{ x }} sh -c 'sh -c \"$v\"'", "'sh -c \"$v\"'"),
+        ("ssh host < {{ x }}", "ssh"),
+        ("echo {{ x }} | ssh host 'bash -s'", "ssh"),
+        ("psql -c \"select '{{ x }}'\"", "{{ x }}"),
+        ("psql db <<EOF\n{{ x }}\nEOF", "psql"),
+        ("sqlite3 a.db \"select {{ x }}\"", "{{ x }}"),
+        ("python3 {{ x }}", "{{ x }}"),
+        ("perl -e 'print' {{ x }}", "{{ x }}"),
+        ("sed -n p {{ x }}", "{{ x }}"),
+        ("alias x=sh; echo {{ x }} | x", "alias"),
+        ("hash -p {{ x }} ls", "{{ x }}"),
+        ("$SHELL <<EOF\n{{ x }}\nEOF", "$SHELL"),
+    ];
+    const COMMANDS: &[(&str, &str)] = &[
+        ("$(echo {{ x }}) a", "{{ x }}"),
+        ("x={{ x }}; $x", "$x"),
+        ("x={{ x }}; \"$x\" a", "\"$x\""),
+        ("x=$(echo {{ x }}); sudo $x", "$x"),
+        ("env {{ x }}", "{{ x }}"),
+        ("timeout 5 {{ x }}", "{{ x }}"),
+        ("find . -exec {{ x }} {} +", "{{ x }}"),
+        ("set -- {{ x }}; \"$@\"", "\"$@\""),
+        ("run() { \"$@\"; }; run echo {{ x }}", "\"$@\""),
+        ("echo {{ x }} | while read -r c; do $c; done", "$c"),
+    ];
+    const ARITHMETIC: &[&str] = &[
+        "x={{ x }}; echo $((x))",
+        "x={{ x }}; echo $(( $x + 1 ))",
+        "x={{ x }}; y=\"$x\"; (( y > 1 ))",
+        "x={{ x }}; echo ${a[x]}",
+        "x={{ x }}; echo ${s:x}",
+        "x={{ x }}; echo ${!x}",
+        "x={{ x }}; [[ $x -eq 1 ]]",
+        "for i in {{ x }}; do echo $((i)); done",
+        "echo {{ x }} | while read n; do echo $((n + 1)); done",
+        "set -- {{ x }}; echo $(( $1 ))",
+    ];
+    for (source, at) in REFUSED {
+        let shown = rewritten(source);
+        let wanted = format!("Program at {at:?}");
+        assert!(shown.contains(&wanted), "{source}\n  is     {shown}\n  wanted {wanted}");
+    }
+    for (source, at) in COMMANDS {
+        let shown = rewritten(source);
+        let wanted = format!("Command at {at:?}");
+        assert!(shown.contains(&wanted), "{source}\n  is     {shown}\n  wanted {wanted}");
+    }
+    for source in ARITHMETIC {
+        assert!(rewritten(source).starts_with("Arithmetic at"), "{source}\n  is {}", rewritten(source));
+    }
 }

@@ -15,6 +15,7 @@ mod fan_out;
 mod faults;
 mod gates;
 mod guide;
+mod handed_env;
 mod held;
 mod history;
 mod holes;

@@ -48,6 +48,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     let provider = decoder.provider(node).unwrap_or(UNKNOWN_PROVIDER);
     let fields = fields::decode(decoder, node, &provider);
     decoder.shell_program(node, &fields);
+    decoder.values_as_input(node, &fields);
     let secrets = decoder.secret_names(node, &provider);
     decoder.sources.check = None;
 

@@ -31,7 +31,9 @@ impl Decoder<'_> {
             KeyKind::Text => self.sources.template(name, node).map(Field::Text),
             KeyKind::Texts => Some(Field::Texts(self.field_texts(name, node))),
             KeyKind::Tree | KeyKind::Inputs => Some(Field::Tree(self.tree(name, node)?)),
-            KeyKind::Exec if node.list().is_some() => Some(Field::Argv(self.field_texts(name, node))),
+            KeyKind::Exec if node.list().is_some() => {
+                Some(Field::Argv(self.sources.argv(name, super::items(node))))
+            }
             KeyKind::Exec => self.sources.shell(name, node).map(Field::Shell),
             KeyKind::Block => self.sources.block(name, node, Stage::BeforeProvider).map(Field::Block),
             KeyKind::Word(_) | KeyKind::Plain => {

@@ -1,7 +1,7 @@
 //! Checks `shell` against the `exec` that it interprets.
 
 use escrow_model::Field;
-use escrow_template::is_posix_shell;
+use escrow_template::{check_arguments, check_fed_script, is_posix_shell};
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -31,6 +31,33 @@ impl Decoder<'_> {
                 );
             }
             Some(_) | None => {}
+        }
+    }
+
+    /// A value in `stdin` must not be read as code either.
+    pub(super) fn values_as_input(&mut self, check: &Node, fields: &IndexMap<String, Field>) {
+        let (Some(entry), Some(Field::Text(stdin))) = (check.entry("stdin"), fields.get("stdin")) else {
+            return;
+        };
+        if stdin.is_constant() {
+            return;
+        }
+        let problems = match fields.get("exec") {
+            Some(Field::Shell(script)) => check_fed_script(script.source()),
+            Some(Field::Argv(words)) => {
+                let sources: Vec<&str> = words.iter().map(|word| word.source()).collect();
+                let known = check_arguments(&sources, false);
+                let fed = check_arguments(&sources, true);
+                fed.into_iter().filter(|one| !known.contains(one)).map(|(_, error)| error).collect()
+            }
+            Some(_) | None => Vec::new(),
+        };
+        if let Some(error) = problems.into_iter().next() {
+            self.found().push(
+                Problem::new("E0119", entry.value.span.clone(), "`stdin` cannot be given safely")
+                    .label(error.message)
+                    .help(error.help),
+            );
         }
     }
 }

@@ -8,6 +8,7 @@ mod output;
 mod secret_file;
 mod words;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,7 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_model::{
-    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request, Sandbox,
+    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request,
+    Sandbox, steered_by,
 };
 use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
@@ -173,6 +175,8 @@ impl<'a> Exec<'a> {
         }
         command.current_dir(&attempt.directory);
         attempt.environment.apply(&mut command);
+        let is_free = |name: &&String| attempt.environment.value(name).is_none();
+        command.envs(request.handed_env.iter().filter(|(name, _)| is_free(name)));
         command.envs(&request.env);
         command.envs(attempt.secrets.iter().map(|(name, value)| {
             let file = places.secret_files.iter().find(|file| file.is_of(name));
@@ -327,7 +331,9 @@ fn answer(
     finished: Finished,
     places: &Places,
 ) -> Answer {
-    let Handback { env, problems, is_gone } = handback::take(places.context.place(), &places.handback);
+    let Handback { env, mut problems, is_gone } = handback::take(places.context.place(), &places.handback);
+    let (env, of_operator) = without_operators_variables(env);
+    problems.extend(of_operator);
     if is_gone && finished.unended == 0 {
         attempt.contexts.give_name_back(&places.handback);
     }
@@ -351,6 +357,14 @@ fn answer(
         ending = Ending::Fault(fault);
     }
     Answer { ending, output, record, env }
+}
+
+/// A variable that the operator has set is refused, also one that commands do not inherit.
+fn without_operators_variables(env: BTreeMap<String, String>) -> (BTreeMap<String, String>, Vec<String>) {
+    let (refused, free): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        env.into_iter().partition(|(name, _)| std::env::var_os(name).is_some() && steered_by(name).is_none());
+    let say = |name: String| format!("`{name}` was not handed on: the operator has set it");
+    (free, refused.into_keys().map(say).collect())
 }
 
 /// The exit codes that are no fault.

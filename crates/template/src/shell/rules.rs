@@ -1,59 +1,119 @@
-//! Finds values in arguments that are programs. A value that is safe from the shell is not safe from `eval`.
+//! Finds values that a program would read as code. A value that is safe from the shell is not safe from `eval`.
 //!
-//! **Invariant:** a rule only refuses; no rule allows what the scanner refused. A program that is not in the tables is
-//! an ordinary program, which gets its arguments byte for byte.
+//! **Invariant:** a rule only refuses; no rule allows what the scanner refused. The rules err on the side of refusing:
+//! they do not follow data through pipes and files. In a script that holds values nothing may read code from its input,
+//! whether or not a value can get there. A program that is not in the tables is an ordinary program, which gets its
+//! arguments byte for byte.
 
+mod interpreters;
 mod tables;
+mod taint;
 
 use std::ops::Range;
 
 use super::error::{ShellError, ShellErrorKind};
+use super::scan::{Scanned, scan_text};
 use super::word::{Command, UNKNOWN, Word};
-use tables::{
-    ASSIGNERS, EVALUATED, EVALUATORS, Interpreter, Operand, SHELL_OPTION, SHELLS, WRAPPERS, interpreter,
-};
+use interpreters::{Interpreter, Operands, interpreter};
+use tables::{ASSIGNERS, CODE_OPTIONS, EVALUATED, EVALUATORS, INPUT_EVALUATORS, SHELLS, Wrapper, wrapper};
+pub(super) use taint::SUBSTITUTION;
+use taint::Taint;
 
-pub(super) fn check(commands: &[Command], value_spans: &[Range<usize>]) -> Vec<ShellError> {
-    let mut checker = Checker { value_spans, errors: Vec::new() };
-    for command in commands {
-        checker.command(command);
-    }
-    if commands.iter().any(gives_attributes) {
-        for word in commands.iter().flat_map(|command| &command.assignments) {
-            checker.refuse_word(
-                word,
-                "a variable that was declared with `-i` or `-n` computes what it is assigned",
-            );
-        }
-    }
+/// How deeply literal scripts within scripts are looked into.
+const NESTING_MAX: usize = 4;
+
+/// What a script is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Given {
+    /// Values in its own text.
+    Values,
+    /// Values in its standard input, too.
+    ValuesAsInput,
+}
+
+pub(super) fn check(scanned: &Scanned, given: Given) -> Vec<ShellError> {
+    let taint = Taint::of(scanned, given == Given::ValuesAsInput, &[]);
+    let mut checker = Checker { value_spans: &scanned.value_spans, taint, nesting: 0, errors: Vec::new() };
+    checker.script(scanned);
     checker.errors
 }
 
-fn is_one_of(word: &Word, names: &[&str]) -> bool {
-    word.program().is_some_and(|program| names.contains(&program))
-}
-
-/// Whether the command is like `declare -i x`, after which `x=…` is arithmetic.
-fn gives_attributes(command: &Command) -> bool {
-    let declares = command
-        .words
-        .first()
-        .is_some_and(|word| is_one_of(word, ASSIGNERS) || is_one_of(word, &["declare", "typeset"]));
-    declares
-        && command
-            .words
-            .iter()
-            .any(|word| word.text.starts_with('-') && word.text.contains(['i', 'n', 'A', 'a']))
+/// The arguments of a program that is started without a shell. Its standard input is what the playbook says.
+pub(super) fn check_arguments(
+    command: &Command,
+    value_spans: &[Range<usize>],
+    input_has_values: bool,
+) -> Vec<ShellError> {
+    let mut checker = Checker { value_spans, taint: Taint::default(), nesting: 0, errors: Vec::new() };
+    checker.taint.is_fed = input_has_values;
+    checker.reads_given_input_alone(command);
+    checker.errors
 }
 
 struct Checker<'a> {
     value_spans: &'a [Range<usize>],
+    taint: Taint,
+    nesting: usize,
     errors: Vec<ShellError>,
 }
 
 impl Checker<'_> {
-    fn refuse(&mut self, value: usize, kind: ShellErrorKind, message: Option<String>, help: Option<&str>) {
-        let mut error = ShellError::new(kind, self.value_spans[value].clone());
+    fn script(&mut self, scanned: &Scanned) {
+        for command in &scanned.commands {
+            self.command(command, Input::Anything);
+        }
+        for computed in &scanned.computed {
+            if let Some(name) = computed.names.iter().find(|name| self.taint.holds(name)) {
+                let message = format!("`{name}` has a value, which arithmetic would read as code");
+                let error = ShellError::new(ShellErrorKind::Arithmetic, computed.span.clone());
+                self.errors.push(error.saying(message));
+            }
+        }
+        if self.taint.names().next().is_some() {
+            // `declare -i n=x` computes `x`.
+            for word in scanned
+                .commands
+                .iter()
+                .filter(|command| gives_attributes(command))
+                .filter_map(|command| command.words.first())
+            {
+                let message = "a variable that is declared with an attribute may compute what it is assigned";
+                self.refuse(word.span.clone(), ShellErrorKind::Arithmetic, Some(message.to_owned()), None);
+            }
+        }
+        if scanned.commands.iter().any(gives_attributes) {
+            for word in scanned.commands.iter().flat_map(|command| &command.assignments) {
+                self.refuse_word(
+                    word,
+                    "a variable that was declared with `-i` or `-n` computes what it is assigned",
+                );
+            }
+        }
+    }
+
+    fn reads_given_input_alone(&mut self, command: &Command) {
+        let input = if self.taint.is_fed { Input::Anything } else { Input::Literal };
+        self.command(command, input);
+    }
+
+    /// Whether a value may be in what the word expands to.
+    fn is_tainted(&self, word: &Word) -> bool {
+        !word.all_values.is_empty() || self.taint.reaches(word)
+    }
+
+    /// Whether the word may begin with a value, and so be an option or a name.
+    fn begins_tainted(&self, word: &Word) -> bool {
+        word.text.starts_with(UNKNOWN) && self.is_tainted(word)
+    }
+
+    fn refuse(
+        &mut self,
+        span: Range<usize>,
+        kind: ShellErrorKind,
+        message: Option<String>,
+        help: Option<&str>,
+    ) {
+        let mut error = ShellError::new(kind, span);
         if let Some(message) = message {
             error = error.saying(message);
         }
@@ -63,27 +123,37 @@ impl Checker<'_> {
         self.errors.push(error);
     }
 
-    fn refuse_word(&mut self, word: &Word, message: &str) {
-        for value in &word.all_values {
-            self.refuse(*value, ShellErrorKind::Program, Some(message.to_owned()), None);
+    /// Refuses a word that may hold a value: at each value, or at the word that expands a variable with one.
+    fn refuse_tainted(&mut self, word: &Word, kind: ShellErrorKind, message: &str, help: Option<&str>) {
+        if word.all_values.is_empty() && self.taint.reaches(word) {
+            let message = format!("{message} (a variable here has a value)");
+            self.refuse(word.span.clone(), kind, Some(message), help);
         }
+        for value in word.all_values.clone() {
+            self.refuse(self.value_spans[value].clone(), kind, Some(message.to_owned()), help);
+        }
+    }
+
+    fn refuse_word(&mut self, word: &Word, message: &str) {
+        self.refuse_tainted(word, ShellErrorKind::Program, message, None);
     }
 
     fn refuse_code(&mut self, word: &Word, program: &str, instead: Option<&str>) {
-        for value in &word.all_values {
-            let message = format!("`{program}` would read the value as code");
-            self.refuse(*value, ShellErrorKind::Program, Some(message), instead);
-        }
+        let message = format!("`{program}` would read the value as code");
+        self.refuse_tainted(word, ShellErrorKind::Program, &message, instead);
     }
 
-    fn refuse_input(&mut self, command: &Command, program: &str) {
-        for value in command.stdin.iter().chain(&command.piped) {
-            let message = format!("`{program}` would read the value as code from its input");
-            self.refuse(*value, ShellErrorKind::Program, Some(message), None);
+    /// Refuses a program that takes code from its input.
+    fn refuse_input(&mut self, word: &Word, program: &str, input: Input) {
+        if input == Input::Literal {
+            return;
         }
+        let message = format!("`{program}` reads code from its input, and this script holds values");
+        let help = "keep the code in a file, or write it out and give it the values as arguments: `sh -c 'echo \"$1\"' sh {{ … }}`";
+        self.refuse(word.span.clone(), ShellErrorKind::Program, Some(message), Some(help));
     }
 
-    fn command(&mut self, command: &Command) {
+    fn command(&mut self, command: &Command, input: Input) {
         for word in command.assignments.iter().chain(&command.words) {
             if let Some((name, _)) = word.text.split_once('=')
                 && EVALUATED.contains(&name)
@@ -91,102 +161,281 @@ impl Checker<'_> {
                 self.refuse_word(word, &format!("a shell reads the value of `{name}` as code"));
             }
         }
-        let Some(first) = command.words.first() else { return };
-        self.name(first);
-        let wraps = is_one_of(first, WRAPPERS);
-        for (index, word) in command.words.iter().enumerate() {
-            let arguments = &command.words[index + 1..];
-            let runs = index == 0 || wraps;
-            if is_one_of(word, SHELLS) || (runs && is_unknown(word)) {
-                self.shell(word, arguments, command, runs);
-                if runs && word.program().is_some() {
-                    // The remaining words belong to the shell's script, starting with its `$0`.
-                    return;
-                }
+        self.run(&command.words, input);
+    }
+
+    /// A command by its words: the name of a program, and its arguments.
+    fn run(&mut self, words: &[Word], input: Input) {
+        let Some((name, arguments)) = words.split_first() else { return };
+        if !self.name(name) {
+            return;
+        }
+        let Some(program) = name.program() else {
+            return self.shell(name, arguments, input);
+        };
+        if let Some(wrapper) = wrapper(program) {
+            return self.wrapped(program, wrapper, arguments, input);
+        }
+        if SHELLS.contains(&program) {
+            return self.shell(name, arguments, input);
+        }
+        // A shell that an ordinary program is told to run: `entr sh -c '…'`.
+        for (index, word) in arguments.iter().enumerate() {
+            if word.program().is_some_and(|program| SHELLS.contains(&program)) {
+                self.code_after_option(word, &arguments[index + 1..]);
             }
-            let Some(program) = word.program().filter(|_| runs) else { continue };
-            if EVALUATORS.contains(&program) {
-                arguments.iter().for_each(|word| self.refuse_code(word, program, None));
-                self.refuse_evaluated_input(program, command);
-            }
-            if SHELL_OPTION.contains(&program) {
-                self.option(program, &["-c", "--command"], arguments, None);
-            }
-            if let Some(interpreter) = interpreter(program) {
-                self.interpreter(program, interpreter, arguments, command);
-            }
-            match program {
-                "builtin" | "command" => {
-                    if let Some(name) = arguments.iter().find(|word| !is_option(word)) {
-                        self.name(name);
-                    }
-                }
-                "env" => {
-                    self.option("env", &["-S", "--split-string"], arguments, None);
-                }
-                "printf" => self.printf(arguments),
-                "[" | "test" => self.test(arguments),
-                "xargs" => self.xargs(arguments, command),
-                name if ASSIGNERS.contains(&name) => self.assigner(name, arguments),
-                _ => {}
-            }
+        }
+        if EVALUATORS.contains(&program) {
+            self.evaluator(name, program, arguments, input);
+        }
+        if let Some((_, options)) = CODE_OPTIONS.iter().find(|(known, _)| *known == program) {
+            self.script_option(program, options, arguments, input);
+        }
+        if let Some(interpreter) = interpreter(program) {
+            self.interpreter(name, interpreter, arguments, input);
+        }
+        match program {
+            "printf" => self.printf(arguments),
+            "[" | "test" => self.test(arguments),
+            "find" => self.find(arguments, input),
+            name if ASSIGNERS.contains(&name) => self.assigner(name, arguments),
+            _ => {}
         }
     }
 
     /// A value may be part of a path, but not a bare command name, which could be `eval`.
-    fn name(&mut self, word: &Word) {
-        for (value, at) in &word.values {
-            if !word.text[..*at].contains('/') {
-                self.refuse(*value, ShellErrorKind::Command, None, None);
-            }
+    fn name(&mut self, word: &Word) -> bool {
+        let is_path = word.literal_prefix().contains('/') && !word.substitutes;
+        let is_refused = !is_path && self.is_tainted(word);
+        if is_refused {
+            let message = "a value cannot be the name of a command";
+            self.refuse_tainted(word, ShellErrorKind::Command, message, None);
         }
+        !is_refused
     }
 
-    fn shell(&mut self, shell: &Word, arguments: &[Word], command: &Command, runs: bool) {
-        let program = shell.program().unwrap_or("a program that is not known before it runs");
-        let is_known = shell.program().is_some();
-        let mut from_option = false;
-        let mut has_operand = false;
-        let mut from_input = false;
-        let mut arguments = arguments.iter();
-        while let Some(word) = arguments.next() {
+    /// `env`, `sudo`, `xargs` and the like: the command begins behind their own options and operands.
+    fn wrapped(&mut self, program: &str, wrapper: &Wrapper, arguments: &[Word], input: Input) {
+        if program == "command"
+            && arguments.first().is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V"))
+        {
+            return;
+        }
+        self.script_option(program, wrapper.code, arguments, input);
+        let mut operands = wrapper.operands;
+        let mut at = 0;
+        while let Some(word) = arguments.get(at) {
             if word.text == "--" {
+                at += 1;
                 continue;
             }
             if is_option(word) {
-                if word.text.ends_with(['o', 'O']) || matches!(word.text.as_str(), "--rcfile" | "--init-file")
-                {
-                    // `-euo pipefail`
-                    if let Some(setting) = arguments.next() {
-                        self.refuse_code(setting, program, None);
-                    }
+                let takes = wrapper.takes.contains(&word.text.as_str());
+                if !takes && word.text.starts_with(UNKNOWN) {
+                    break;
                 }
-                from_option |= !word.text.starts_with("--") && word.text.contains('c');
-                if is_known && runs {
-                    self.refuse_code(word, program, None);
-                }
-                from_input |= word.text.contains('s') && !word.text.starts_with("--");
+                at += if takes { 2 } else { 1 };
                 continue;
             }
-            has_operand = true;
-            if from_option || (is_known && runs && word.begins_with_value()) {
-                self.refuse_code(
-                    word,
-                    program,
-                    Some("give it to the script: `sh -c 'echo \"$1\"' sh {{ … }}`"),
-                );
+            if word.assigned().is_some() && wrapper.assigns {
+                at += 1;
+                continue;
+            }
+            if operands > 0 {
+                operands -= 1;
+                at += 1;
+                continue;
             }
             break;
         }
-        if (from_input || !has_operand) && is_known && runs {
-            self.refuse_input(command, program);
+        let rest = arguments.get(at..).unwrap_or_default();
+        if program == "xargs" {
+            return self.xargs(&arguments[..at.min(arguments.len())], rest, input);
+        }
+        if wrapper.is_container {
+            // Which of its words is the command depends on its subcommand: each may be.
+            let is_interactive = arguments.iter().any(|word| {
+                word.text == "--interactive"
+                    || word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('i')
+            });
+            let input = if is_interactive { input } else { Input::Literal };
+            for (index, word) in arguments.iter().enumerate() {
+                let is_program = word.program().is_some_and(|program| {
+                    SHELLS.contains(&program) || interpreter(program).is_some() || wrapper_is_pure(program)
+                });
+                if is_program {
+                    self.run(&arguments[index..], input);
+                }
+            }
+            return;
+        }
+        self.run(rest, input);
+    }
+
+    /// A shell, or a program that is not known before it runs.
+    fn shell(&mut self, name: &Word, arguments: &[Word], input: Input) {
+        let program = name.program().unwrap_or("a program that is not known before it runs");
+        let is_known = name.program().is_some();
+        if arguments.iter().any(|word| matches!(word.text.as_str(), "--version" | "--help")) {
+            return;
+        }
+        let mut from_option = false;
+        let mut from_input = false;
+        let mut ends_options = false;
+        let mut operand = None;
+        let mut rest = arguments.iter().enumerate();
+        while let Some((index, word)) = rest.next() {
+            if word.text == "--" {
+                ends_options = true;
+                continue;
+            }
+            if is_option(word) && !ends_options {
+                if word.text.ends_with(['o', 'O']) || matches!(word.text.as_str(), "--rcfile" | "--init-file")
+                {
+                    // `-euo pipefail`
+                    if let Some((_, setting)) = rest.next() {
+                        self.refuse_code(setting, program, None);
+                    }
+                }
+                let is_cluster = !word.text.starts_with("--");
+                from_option |= is_cluster && word.text.contains('c');
+                from_input |= is_cluster && word.text.contains('s');
+                if is_known {
+                    self.refuse_code(word, program, None);
+                }
+                continue;
+            }
+            operand = Some((index, word));
+            break;
+        }
+        const INSTEAD: &str = "give it to the script: `sh -c 'echo \"$1\"' sh {{ … }}`";
+        match operand {
+            Some((index, code)) if from_option => {
+                self.refuse_code(code, program, Some(INSTEAD));
+                self.literal_script(code, &arguments[index + 1..], input);
+            }
+            // `-s -- ARGUMENT…`
+            Some(_) if is_known && from_input && ends_options => self.refuse_input(name, program, input),
+            Some((_, file)) if is_known => {
+                if self.begins_tainted(file) || (file.substitutes && self.is_tainted(file)) {
+                    self.refuse_code(file, program, Some(INSTEAD));
+                }
+                if from_input || is_input(file) || file.may_vanish {
+                    self.refuse_input(name, program, input);
+                }
+            }
+            Some((_, file)) if from_input || is_input(file) => self.refuse_input(name, program, input),
+            Some(_) => {}
+            // A program in a directory of the author's is no shell.
+            None if name.literal_prefix().contains('/') && !is_known => {}
+            None => self.refuse_input(name, program, input),
         }
     }
 
-    fn refuse_evaluated_input(&mut self, program: &str, command: &Command) {
-        const FROM_INPUT: &[&str] = &["at", "batch", "crontab", "parallel", "rsh", "ssh"];
-        if FROM_INPUT.contains(&program) {
-            self.refuse_input(command, program);
+    /// `-c CODE` of a shell that stands among the arguments of another program.
+    fn code_after_option(&mut self, shell: &Word, arguments: &[Word]) {
+        let mut words = arguments.iter();
+        let mut is_code = false;
+        while let Some(word) = words.next() {
+            if is_option(word) {
+                is_code |= !word.text.starts_with("--") && word.text.contains('c');
+                if word.text.ends_with(['o', 'O']) {
+                    words.next();
+                }
+            } else {
+                if is_code {
+                    self.refuse_code(word, shell.program().unwrap_or("sh"), None);
+                }
+                return;
+            }
+        }
+    }
+
+    /// Literal code of a shell. Values may be in its parameters, its variables and its input.
+    fn literal_script(&mut self, code: &Word, arguments: &[Word], input: Input) {
+        if code.text.contains(UNKNOWN) || self.nesting >= NESTING_MAX {
+            return;
+        }
+        let scanned = scan_text(&code.text, 0);
+        let has_parameters = arguments.iter().any(|word| self.is_tainted(word));
+        let is_fed = input == Input::Anything && (self.taint.is_fed || !self.value_spans.is_empty());
+        let mut inherited: Vec<String> = self.taint.names().map(str::to_owned).collect();
+        if has_parameters {
+            inherited.push("@".to_owned());
+        }
+        if inherited.is_empty() && !is_fed {
+            return;
+        }
+        let taint = Taint::of(&scanned, is_fed, &inherited);
+        let mut inner =
+            Checker { value_spans: &[], taint, nesting: self.nesting + 1, errors: scanned.errors.clone() };
+        if input == Input::Anything {
+            inner.script(&scanned);
+        } else {
+            for command in &scanned.commands {
+                inner.command(command, input);
+            }
+        }
+        if let Some(found) = inner.errors.into_iter().next() {
+            self.errors.push(ShellError { span: code.span.clone(), ..found });
+        }
+    }
+
+    /// Commands whose arguments are code.
+    fn evaluator(&mut self, name: &Word, program: &str, arguments: &[Word], input: Input) {
+        const ALWAYS: &[&str] = &["alias", "eval", "let"];
+        let callback = || arguments.iter().any(|word| word.text.starts_with("-C"));
+        let is_refused = ALWAYS.contains(&program)
+            || program == "hash" && arguments.iter().any(|word| word.text.starts_with("-p"))
+            || matches!(program, "mapfile" | "readarray") && callback();
+        if is_refused && !arguments.is_empty() && input == Input::Anything {
+            let message = format!("`{program}` cannot be used in a script that holds values");
+            let help = "write the command itself; values are already complete words";
+            if !arguments.iter().any(|word| self.is_tainted(word)) {
+                self.refuse(name.span.clone(), ShellErrorKind::Program, Some(message), Some(help));
+            }
+        }
+        arguments.iter().for_each(|word| self.refuse_code(word, program, None));
+        let operands: Vec<&Word> = arguments.iter().filter(|word| !is_option(word)).collect();
+        match program {
+            "ssh" | "rsh" => {
+                // Without a command, the remote shell reads its input.
+                match operands.split_first() {
+                    Some((_, [])) | None => self.refuse_input(name, program, input),
+                    Some((_, remote)) => {
+                        let text: Vec<&str> = remote.iter().map(|word| word.text.as_str()).collect();
+                        let joined =
+                            Word { text: text.join(" "), span: name.span.clone(), ..Word::default() };
+                        self.literal_script(&joined, &[], input);
+                    }
+                }
+            }
+            "trap" => {
+                if let Some(action) = operands.first() {
+                    self.literal_script(action, &[], input);
+                }
+            }
+            _ if INPUT_EVALUATORS.contains(&program) => {
+                let reads = operands.is_empty() || operands.iter().any(|word| is_input(word));
+                if reads || matches!(program, "at" | "batch" | "parallel") {
+                    self.refuse_input(name, program, input);
+                }
+            }
+            _ => {
+                if operands.iter().any(|word| is_input(word)) {
+                    self.refuse_input(name, program, input);
+                }
+            }
+        }
+    }
+
+    /// An option whose argument is given to a shell.
+    fn script_option(&mut self, program: &str, options: &[&str], arguments: &[Word], input: Input) {
+        self.option(program, options, arguments, None);
+        for pair in arguments.windows(2) {
+            if options.iter().any(|option| selects(&pair[0].text, option)) {
+                self.literal_script(&pair[1], &[], input);
+            }
         }
     }
 
@@ -208,50 +457,105 @@ impl Checker<'_> {
         found
     }
 
-    fn interpreter(
-        &mut self,
-        program: &str,
-        interpreter: &Interpreter,
-        arguments: &[Word],
-        command: &Command,
-    ) {
+    /// A program that takes code of its own language.
+    fn interpreter(&mut self, name: &Word, interpreter: &Interpreter, arguments: &[Word], input: Input) {
+        let program = name.program().unwrap_or(interpreter.name);
+        let reads_no_code = arguments.first().is_some_and(only_tells);
+        let input = if reads_no_code { Input::Literal } else { input };
         let instead = Some(interpreter.instead);
-        let has_code = self.option(program, interpreter.code, arguments, instead);
-        let mut rest = arguments.iter();
-        let mut operand = None;
-        while let Some(word) = rest.next() {
-            let takes = interpreter.takes.iter().find(|(option, _)| word.text == *option);
-            if let Some((option, count)) = takes {
-                if matches!(*option, "-f" | "--from-file" | "-m") {
-                    return;
+        let mut has_code = false;
+        let mut operands = Vec::new();
+        let mut ends_options = false;
+        let mut index = 0;
+        while let Some(word) = arguments.get(index) {
+            index += 1;
+            if ends_options {
+                operands.push(word);
+                continue;
+            }
+            if word.text == "--" {
+                ends_options = true;
+                continue;
+            }
+            if interpreter.code.iter().any(|option| selects(&word.text, option)) {
+                has_code = true;
+                self.refuse_code(word, program, instead);
+                let is_joined = word.text.contains('=') && word.text.starts_with("--");
+                if let Some(code) = arguments.get(index).filter(|_| !is_joined) {
+                    self.refuse_code(code, program, instead);
+                    index += 1;
                 }
-                rest.by_ref().take(*count).for_each(drop);
-            } else if !is_option(word) {
-                operand = Some(word);
-                break;
+                // Python hands on everything behind its code.
+                ends_options |= interpreter.operands == Operands::FileThenArguments && !interpreter.permutes;
+                continue;
+            }
+            if let Some((option, count)) = interpreter.takes.iter().find(|(option, _)| word.text == *option) {
+                if matches!(*option, "-f" | "--file" | "--from-file" | "-m") {
+                    has_code = true;
+                    let file = arguments.get(index);
+                    if file.is_some_and(is_input) {
+                        self.refuse_input(name, program, input);
+                    }
+                }
+                index += count;
+                continue;
+            }
+            if is_option(word) && !word.text.starts_with(UNKNOWN) {
+                continue;
+            }
+            // A word that begins with a value may be an option with code in it.
+            if self.begins_tainted(word) && (operands.is_empty() && !has_code || interpreter.permutes) {
+                let help = format!("write `--` before it, or: {}", interpreter.instead);
+                let message = format!("`{program}` could take the value for an option with code");
+                let is_argument = interpreter.operands == Operands::FileThenArguments && !operands.is_empty();
+                if !is_argument {
+                    self.refuse_tainted(word, ShellErrorKind::Program, &message, Some(&help));
+                }
+            }
+            operands.push(word);
+            if interpreter.operands == Operands::FileThenArguments && !has_code {
+                ends_options = true;
             }
         }
-        match (&interpreter.first_operand, operand) {
-            _ if has_code => {}
-            (Operand::Code, Some(word)) => self.refuse_code(word, program, instead),
-            (Operand::Code, None) | (Operand::File, Some(_)) => {}
-            (Operand::File, None) => self.refuse_input(command, program),
+        match interpreter.operands {
+            Operands::CodeThenFiles => match operands.first() {
+                Some(code) if !has_code => self.refuse_code(code, program, instead),
+                Some(_) | None => {}
+            },
+            Operands::FileThenArguments => match operands.first() {
+                _ if has_code => {}
+                None => self.refuse_input(name, program, input),
+                Some(file) if is_input(file) || file.may_vanish => self.refuse_input(name, program, input),
+                Some(file) if file.substitutes && self.is_tainted(file) => {
+                    self.refuse_code(file, program, instead)
+                }
+                Some(_) => {}
+            },
+            Operands::DatabaseThenCode => {
+                for code in operands.iter().skip(1) {
+                    self.refuse_code(code, program, instead);
+                }
+                if !has_code && operands.len() < 2 {
+                    self.refuse_input(name, program, input);
+                }
+            }
+            Operands::Database => {
+                if !has_code {
+                    self.refuse_input(name, program, input);
+                }
+            }
         }
     }
 
     /// In some shells `printf -v name` assigns, and an index in the name is arithmetic.
     fn printf(&mut self, arguments: &[Word]) {
         self.option("printf", &["-v"], arguments, None);
-        let format = arguments.iter().find(|word| !is_option(word) || word.begins_with_value());
-        if let Some(word) = format {
+        let format = arguments.iter().find(|word| !is_option(word) || self.begins_tainted(word));
+        if let Some(word) = format.cloned() {
+            let help = Some("write `printf '%s\\n' {{ … }}`");
             for (value, _) in &word.values {
                 let message = "the first argument of `printf` is a pattern".to_owned();
-                self.refuse(
-                    *value,
-                    ShellErrorKind::Program,
-                    Some(message),
-                    Some("write `printf '%s\\n' {{ … }}`"),
-                );
+                self.refuse(self.value_spans[*value].clone(), ShellErrorKind::Program, Some(message), help);
             }
         }
     }
@@ -260,39 +564,130 @@ impl Checker<'_> {
     fn test(&mut self, arguments: &[Word]) {
         for pair in arguments.windows(2) {
             let [operator, operand] = pair else { continue };
-            if matches!(operator.text.as_str(), "-v" | "-R") || operator.begins_with_value() {
-                let message = "`test` would take the first of these values for an operator";
-                let message =
-                    if operator.begins_with_value() { message } else { "`-v` reads its operand as code" };
-                self.refuse_word(operand, message);
+            if matches!(operator.text.as_str(), "-v" | "-R") {
+                self.refuse_word(operand, "`-v` reads its operand as code");
+            } else if operator.begins_with_value() {
+                self.refuse_word(operand, "`test` would take the first of these values for an operator");
             }
         }
     }
 
     fn assigner(&mut self, program: &str, arguments: &[Word]) {
         for word in arguments {
-            let assigns = word.assigned().is_some();
-            if !assigns {
+            if word.assigned().is_none() {
                 self.refuse_code(word, program, Some("write the name: `export NAME={{ … }}`"));
             }
         }
     }
 
-    /// `xargs` puts its input into the arguments, and with `-I` into the middle of a script.
-    fn xargs(&mut self, arguments: &[Word], command: &Command) {
-        let Some(shell) = arguments.iter().position(|word| is_one_of(word, SHELLS)) else { return };
-        let replaces = arguments[..shell].iter().any(|word| {
-            word.text.starts_with("-I") || word.text.starts_with("-i") || word.text.starts_with("--replace")
-        });
-        let has_script = arguments[shell + 1..].iter().any(|word| !is_option(word));
-        if replaces || !has_script {
-            self.refuse_input(command, "xargs");
+    /// `find … -exec COMMAND`.
+    fn find(&mut self, arguments: &[Word], input: Input) {
+        for (index, word) in arguments.iter().enumerate() {
+            if matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
+                let end = arguments[index..].iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
+                let end = end.map_or(arguments.len(), |length| index + length);
+                self.run(&arguments[(index + 1).min(end)..end], input);
+            }
         }
     }
+
+    /// `xargs` puts its input into the arguments, and with `-I` into the middle of them.
+    fn xargs(&mut self, options: &[Word], command: &[Word], input: Input) {
+        let Some(name) = command.first() else { return };
+        let mut replaced = None;
+        for (index, word) in options.iter().enumerate() {
+            if let Some(rest) = word.text.strip_prefix("-I") {
+                let next = options.get(index + 1).map(|next| next.text.clone()).unwrap_or_default();
+                replaced = Some(if rest.is_empty() { next } else { rest.to_owned() });
+            } else if word.text.starts_with("-i") || word.text.starts_with("--replace") {
+                replaced = Some("{}".to_owned());
+            }
+        }
+        let is_replaced = |word: &Word| {
+            replaced.as_ref().is_some_and(|mark| !mark.is_empty() && word.text.contains(mark.as_str()))
+        };
+        let program = name.program().unwrap_or_default();
+        let takes_code = SHELLS.contains(&program)
+            || interpreter(program).is_some()
+            || EVALUATORS.contains(&program)
+            || wrapper(program).is_some()
+            || is_unknown(name)
+            || is_replaced(name);
+        if takes_code && input == Input::Anything {
+            // The literal words must settle what is run before any input follows.
+            let literal: Vec<Word> = command.iter().filter(|word| !is_replaced(word)).cloned().collect();
+            let has_replaced_code = command.len() != literal.len();
+            let settled = self.settles_code(&literal);
+            if has_replaced_code || !settled {
+                self.refuse_input(name, "xargs", input);
+            }
+        }
+        self.run(command, Input::Literal);
+    }
+
+    /// Whether these words name a program and all the code that it runs.
+    fn settles_code(&self, words: &[Word]) -> bool {
+        let Some((name, arguments)) = words.split_first() else { return false };
+        let Some(program) = name.program() else { return false };
+        if SHELLS.contains(&program) {
+            // `sh -c CODE NAME`, or a file.
+            let is_code = arguments.iter().any(|word| is_option(word) && word.text.contains('c'));
+            let operands = arguments.iter().filter(|word| !is_option(word)).count();
+            return operands >= if is_code { 2 } else { 1 };
+        }
+        if let Some(interpreter) = interpreter(program) {
+            return !interpreter.permutes && arguments.iter().any(|word| !is_option(word));
+        }
+        if let Some(wrapper) = wrapper(program) {
+            let command = arguments.iter().position(|word| !is_option(word) && word.assigned().is_none());
+            return wrapper.takes.iter().all(|option| arguments.iter().all(|word| word.text != *option))
+                && command.is_some_and(|at| self.settles_code(&arguments[at..]));
+        }
+        !EVALUATORS.contains(&program)
+    }
+}
+
+/// What a command may find on its standard input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Input {
+    /// It may hold a value.
+    Anything,
+    /// Nothing, or what the author wrote.
+    Literal,
+}
+
+/// Whether the command is like `declare -i x`, after which `x=…` is arithmetic.
+fn gives_attributes(command: &Command) -> bool {
+    let declares = command
+        .words
+        .first()
+        .and_then(Word::program)
+        .is_some_and(|program| ASSIGNERS.contains(&program) || matches!(program, "declare" | "typeset"));
+    declares
+        && command
+            .words
+            .iter()
+            .any(|word| word.text.starts_with('-') && word.text.contains(['i', 'n', 'A', 'a']))
+}
+
+fn wrapper_is_pure(program: &str) -> bool {
+    wrapper(program).is_some_and(|wrapper| !wrapper.is_container)
+}
+
+/// Whether an option makes an interpreter do something else than run code from its input.
+fn only_tells(word: &Word) -> bool {
+    matches!(word.text.as_str(), "--version" | "-V" | "-v" | "--help" | "-h" | "--test" | "--run")
 }
 
 fn is_option(word: &Word) -> bool {
     word.text.starts_with(['-', '+']) && word.text.len() > 1
+}
+
+/// Whether a file name stands for the standard input, or for another open file.
+fn is_input(word: &Word) -> bool {
+    word.text == "-"
+        || word.text.starts_with("/dev/") && word.text != "/dev/null"
+        || word.text.starts_with("/proc/")
 }
 
 /// Whether a word is known only when the script runs, as in `$SHELL -c …`.

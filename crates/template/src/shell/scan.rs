@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::error::{ShellError, ShellErrorKind};
 use super::split::Piece;
 use super::variable;
-use super::word::Command;
+use super::word::{Command, Computed, Flow, is_name};
 
 /// How deeply `$(…)`, `${…}` and subshells may nest.
 const DEPTH_MAX: usize = 40;
@@ -22,12 +22,30 @@ pub(super) struct Scanned {
     /// The values that the script refers to, in the order of their variables.
     pub(super) used: Vec<usize>,
     pub(super) commands: Vec<Command>,
+    /// Every variable that was expanded so far, in order.
+    pub(super) names: Vec<String>,
+    pub(super) flows: Vec<Flow>,
+    pub(super) computed: Vec<Computed>,
+    pub(super) functions: Vec<String>,
+    /// Commands may read input that the script gives them: a group or a function in a pipeline, a redirected group.
+    pub(super) feeds: bool,
+    /// The `|` of each pipeline, with the index of the command on its left.
+    pub(super) pipes: Vec<(usize, usize)>,
     pub(super) errors: Vec<ShellError>,
     /// The span of each value in the source.
     pub(super) value_spans: Vec<Range<usize>>,
 }
 
+/// Scans a script without values that is part of another: the content of backticks, or the argument of `sh -c`.
+pub(super) fn scan_text(text: &str, depth: usize) -> Scanned {
+    scan_from(text, &[Piece::Text(0..text.len())], depth)
+}
+
 pub(super) fn scan(source: &str, pieces: &[Piece]) -> Scanned {
+    scan_from(source, pieces, 0)
+}
+
+fn scan_from(source: &str, pieces: &[Piece], depth: usize) -> Scanned {
     let mut symbols = Vec::new();
     let mut value_spans = Vec::new();
     for piece in pieces {
@@ -45,13 +63,19 @@ pub(super) fn scan(source: &str, pieces: &[Piece]) -> Scanned {
     let mut scanner = Scanner {
         symbols,
         at: 0,
-        depth: 0,
+        depth,
         forbidden: Vec::new(),
         heredocs: Vec::new(),
         found: Scanned {
             script: String::new(),
             used: Vec::new(),
             commands: Vec::new(),
+            names: Vec::new(),
+            flows: Vec::new(),
+            computed: Vec::new(),
+            functions: Vec::new(),
+            feeds: false,
+            pipes: Vec::new(),
             errors: Vec::new(),
             value_spans,
         },
@@ -87,8 +111,6 @@ struct Heredoc {
     quoted: bool,
     strip_tabs: bool,
     at: usize,
-    /// The command that reads it, once that is complete.
-    command: Option<usize>,
 }
 
 struct Scanner {
@@ -166,6 +188,20 @@ impl Scanner {
         self.found.used.push(value);
     }
 
+    /// The characters from a position to the current one. A value is a blank.
+    fn text_since(&self, start: usize) -> String {
+        let symbols = &self.symbols[start.min(self.at)..self.at];
+        symbols.iter().map(|(symbol, _)| if let Symbol::Char(c) = symbol { *c } else { ' ' }).collect()
+    }
+
+    /// Some shell computes the text since a position. Variables need no `$` there.
+    fn computes(&mut self, start: usize, names_before: usize) {
+        let mut names = identifiers(&self.text_since(start));
+        names.extend_from_slice(&self.found.names[names_before..]);
+        let from = self.symbols.get(start).map_or(0, |(_, offset)| *offset);
+        self.found.computed.push(Computed { span: from..self.offset().max(from), names });
+    }
+
     /// Refuses a value directly after a `\` or a `$`.
     fn adjacent(&mut self) -> bool {
         match self.peek() {
@@ -197,4 +233,10 @@ impl Scanner {
         }
         self.depth -= 1;
     }
+}
+
+/// Everything in a text that may be the name of a variable.
+fn identifiers(text: &str) -> Vec<String> {
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    parts.filter(|part| is_name(part)).map(str::to_owned).collect()
 }

@@ -3,14 +3,24 @@
 /// A placeholder in a word's text for a value or an expansion, which is known only when the script runs.
 pub(super) const UNKNOWN: char = '\u{fffc}';
 
+use std::ops::Range;
+
 /// A word without its quotes.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Word {
     pub(super) text: String,
+    /// Where it is in the source.
+    pub(super) span: Range<usize>,
     /// The values in the word, each with its offset in the text.
     pub(super) values: Vec<(usize, usize)>,
     /// The values in the word and in its `$(…)`, whose output becomes part of it.
     pub(super) all_values: Vec<usize>,
+    /// The variables that the word and its `$(…)` expand.
+    pub(super) names: Vec<String>,
+    /// It contains `$(…)`, backticks or `<(…)`.
+    pub(super) substitutes: bool,
+    /// It may expand to no word at all, or to several: an expansion without quotes, or `"$@"`.
+    pub(super) may_vanish: bool,
     /// The length of the unquoted prefix of the text.
     pub(super) bare: usize,
     pub(super) quoted: bool,
@@ -49,6 +59,11 @@ impl Word {
         Some(self.text.rsplit('/').next().unwrap_or(&self.text))
     }
 
+    /// The literal text before the first value or expansion.
+    pub(super) fn literal_prefix(&self) -> &str {
+        self.text.split(UNKNOWN).next().unwrap_or_default()
+    }
+
     /// Whether the word begins with a value.
     pub(super) fn begins_with_value(&self) -> bool {
         self.values.first().is_some_and(|(_, at)| *at == 0)
@@ -65,10 +80,25 @@ pub(super) fn is_name(name: &str) -> bool {
 pub(super) struct Command {
     pub(super) assignments: Vec<Word>,
     pub(super) words: Vec<Word>,
-    /// Values in its here-documents and here-strings.
-    pub(super) stdin: Vec<usize>,
-    /// Values in the commands whose output it reads.
-    pub(super) piped: Vec<usize>,
+    /// The files that its output is redirected to.
+    pub(super) writes: Vec<Word>,
+    /// Its output is the input of the next command.
+    pub(super) is_piped: bool,
+}
+
+/// A variable that gets its value in another way than by `NAME=value`.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) to: String,
+    pub(super) has_value: bool,
+    pub(super) from: Vec<String>,
+}
+
+/// Text that some shell computes: variables in it are code.
+#[derive(Debug)]
+pub(super) struct Computed {
+    pub(super) span: Range<usize>,
+    pub(super) names: Vec<String>,
 }
 
 impl Command {

@@ -3,7 +3,8 @@
 
 use super::{End, Heredoc, Scanner, Symbol};
 use crate::shell::error::{ShellError, ShellErrorKind};
-use crate::shell::word::{Command, UNKNOWN, Word};
+use crate::shell::rules::SUBSTITUTION;
+use crate::shell::word::{Command, Flow, UNKNOWN, Word};
 
 /// The role of the next word of a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,24 +30,21 @@ struct CommandList {
     expect: Expect,
     command: Command,
     cases: Vec<CaseState>,
-    /// How many values came before the pipeline, and before this command.
-    pipeline: usize,
-    stage: usize,
-    /// The pipelines of the enclosing compound commands.
-    around: Vec<usize>,
+    /// The next command reads the output of the one before.
+    is_fed: bool,
+    /// The variable of the `for` that is being read.
+    loop_name: String,
 }
 
 impl Scanner {
     pub(super) fn commands(&mut self, end: End) {
         let outer = std::mem::take(&mut self.heredocs);
-        let values = self.found.used.len();
         let mut list = CommandList {
             expect: Expect::Command,
             command: Command::default(),
             cases: Vec::new(),
-            pipeline: values,
-            stage: values,
-            around: Vec::new(),
+            is_fed: false,
+            loop_name: String::new(),
         };
         while let Some(symbol) = self.peek() {
             match symbol {
@@ -110,18 +108,15 @@ impl Scanner {
 
     fn end_command(&mut self, list: &mut CommandList, piped: bool) {
         let mut command = std::mem::take(&mut list.command);
-        if list.stage > list.pipeline {
-            command.piped = self.found.used[list.pipeline..list.stage].to_vec();
+        command.is_piped = piped;
+        // `exec < file` changes what every later command reads.
+        if let [word] = command.words.as_slice() {
+            self.found.feeds |= word.text == "exec";
         }
-        if !command.is_empty() {
-            for heredoc in &mut self.heredocs {
-                heredoc.command.get_or_insert(self.found.commands.len());
-            }
+        // A newline behind a `|` ends nothing.
+        list.is_fed = piped || (list.is_fed && command.is_empty() && command.writes.is_empty());
+        if !command.is_empty() || !command.writes.is_empty() {
             self.found.commands.push(command);
-        }
-        list.stage = self.found.used.len();
-        if !piped {
-            list.pipeline = list.stage;
         }
         list.expect = Expect::Command;
     }
@@ -137,12 +132,16 @@ impl Scanner {
             return;
         }
         let piped = self.sees("|") && !self.sees("||");
+        let at = self.offset();
         let length = if ["&&", "||", "|&"].iter().any(|operator| self.sees(operator)) { 2 } else { 1 };
         self.take_many(length);
         if list.cases.last() == Some(&CaseState::Pattern) {
             return;
         }
         self.end_command(list, piped);
+        if piped {
+            self.found.pipes.push((at, self.found.commands.len().saturating_sub(1)));
+        }
     }
 
     fn open(&mut self, list: &mut CommandList) {
@@ -153,6 +152,7 @@ impl Scanner {
             if self.sees("((") {
                 self.within(ShellErrorKind::Arithmetic, |scanner| scanner.balanced(offset));
             } else {
+                self.found.feeds |= list.is_fed;
                 self.parenthesis();
             }
         } else if list.command.words.len() == 1
@@ -161,6 +161,9 @@ impl Scanner {
         {
             // A function: its name is not a command, and its body follows.
             while self.take() != Some(')') {}
+            let name = list.command.words.first().map_or_else(String::new, |word| word.text.clone());
+            self.found.functions.push(name);
+            self.found.feeds = true;
             list.command = Command::default();
             list.expect = Expect::Command;
         } else {
@@ -197,7 +200,10 @@ impl Scanner {
             self.take();
         }
         let at = self.offset();
-        let before = self.found.used.len();
+        if operator.starts_with('<') && list.command.is_empty() {
+            // A group, or what follows it in the same command, reads from here.
+            self.found.feeds = true;
+        }
         if matches!(*operator, "<<" | "<<-") {
             let mut word = Word::default();
             self.within(ShellErrorKind::HeredocDelimiter, |scanner| word = scanner.word());
@@ -212,14 +218,12 @@ impl Scanner {
                 quoted: word.quoted,
                 strip_tabs: *operator == "<<-",
                 at,
-                command: None,
             });
         } else {
-            self.word();
-        }
-        if *operator == "<<<" {
-            let values = self.found.used[before..].to_vec();
-            list.command.stdin.extend(values);
+            let word = self.word();
+            if operator.starts_with('>') || *operator == "<>" {
+                list.command.writes.push(word);
+            }
         }
     }
 
@@ -227,6 +231,8 @@ impl Scanner {
     fn accept(&mut self, list: &mut CommandList) {
         let start = self.offset();
         let word = self.word();
+        // A substitution in it reads what is piped into the command.
+        self.found.feeds |= list.is_fed && word.substitutes;
         if word.values.is_empty() && word.text.chars().all(|c| c.is_ascii_digit()) && !word.quoted {
             // `2>file`: the number belongs to the redirection.
             if matches!(self.char_at(0), Some('<' | '>')) {
@@ -236,7 +242,7 @@ impl Scanner {
         if list.cases.last() == Some(&CaseState::Pattern) {
             if word.is_bare() && word.text == "esac" && list.expect == Expect::Command {
                 list.cases.pop();
-                self.close_compound(list);
+                list.expect = Expect::Command;
             } else {
                 list.expect = Expect::Argument;
             }
@@ -249,10 +255,27 @@ impl Scanner {
                 for (value, _) in &word.values {
                     self.refuse(ShellErrorKind::Name, *value);
                 }
+                if list.expect == Expect::FunctionName {
+                    self.found.functions.push(word.text.clone());
+                    self.found.feeds = true;
+                } else {
+                    // Without `in`, the loop is over the parameters.
+                    let from = vec!["@".to_owned()];
+                    self.found.flows.push(Flow { to: word.text.clone(), has_value: false, from });
+                    list.loop_name.clone_from(&word.text);
+                }
                 list.expect = if list.expect == Expect::LoopName { Expect::LoopIn } else { Expect::Command };
             }
             Expect::LoopIn if word.is_bare() && word.text == "do" => list.expect = Expect::Command,
-            Expect::LoopIn | Expect::LoopWord => list.expect = Expect::LoopWord,
+            Expect::LoopIn | Expect::LoopWord => {
+                let has_value = !word.all_values.is_empty();
+                let mut from = word.names.clone();
+                if word.substitutes {
+                    from.push(SUBSTITUTION.to_owned());
+                }
+                self.found.flows.push(Flow { to: list.loop_name.clone(), has_value, from });
+                list.expect = Expect::LoopWord;
+            }
             Expect::CaseSubject => list.expect = Expect::CaseIn,
             Expect::CaseIn => {
                 list.cases.push(CaseState::Pattern);
@@ -266,24 +289,29 @@ impl Scanner {
             match word.text.as_str() {
                 "then" | "elif" | "else" | "do" | "!" | "time" => return,
                 "if" | "while" | "until" | "{" => {
-                    list.around.push(list.pipeline);
+                    self.found.feeds |= list.is_fed;
                     return;
                 }
                 "for" | "select" => {
-                    list.around.push(list.pipeline);
+                    // `select` assigns what it reads.
+                    self.found.feeds |= list.is_fed || word.text == "select";
                     list.expect = Expect::LoopName;
                     return;
                 }
                 "case" => {
-                    list.around.push(list.pipeline);
+                    self.found.feeds |= list.is_fed;
                     list.expect = Expect::CaseSubject;
                     return;
                 }
                 "esac" => {
                     list.cases.pop();
-                    return self.close_compound(list);
+                    list.expect = Expect::Command;
+                    return;
                 }
-                "fi" | "done" | "}" => return self.close_compound(list),
+                "fi" | "done" | "}" => {
+                    list.expect = Expect::Command;
+                    return;
+                }
                 "function" => {
                     list.expect = Expect::FunctionName;
                     return;
@@ -294,7 +322,13 @@ impl Scanner {
         }
         if word.assigned().is_some() {
             if word.bare == word.text.len() && word.text.ends_with('=') && self.char_at(0) == Some('(') {
-                return self.array();
+                let before = self.found.names.len();
+                self.array();
+                let from = self.found.names[before..].to_vec();
+                let to = word.assigned().unwrap_or_default().to_owned();
+                // A substitution within it may print anything.
+                self.found.flows.push(Flow { to, has_value: false, from });
+                return;
             }
             list.command.assignments.push(word);
             return;
@@ -303,17 +337,11 @@ impl Scanner {
         list.expect = Expect::Argument;
     }
 
-    /// A pipe after a compound command carries the output of everything within it.
-    fn close_compound(&mut self, list: &mut CommandList) {
-        if let Some(pipeline) = list.around.pop() {
-            list.pipeline = pipeline;
-        }
-        list.stage = list.pipeline;
-        list.expect = Expect::Command;
-    }
-
     /// `[[ … ]]`, a keyword in some shells and a command name in others.
     fn brackets(&mut self, start: usize) {
+        const COMPUTES: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"];
+        let (from, names_before) = (self.at, self.found.names.len());
+        let mut computes = false;
         self.forbidden.push(ShellErrorKind::Brackets);
         loop {
             match self.peek() {
@@ -329,10 +357,14 @@ impl Scanner {
                     if word.is_bare() && word.text == "]]" {
                         break;
                     }
+                    computes |= COMPUTES.contains(&word.text.as_str());
                 }
             }
         }
         self.forbidden.pop();
+        if computes {
+            self.computes(from, names_before);
+        }
     }
 
     fn array(&mut self) {

@@ -11,15 +11,10 @@ impl Scanner {
 
     pub(super) fn heredoc_bodies(&mut self) {
         for heredoc in std::mem::take(&mut self.heredocs) {
-            let before = self.found.used.len();
             if heredoc.quoted {
                 self.within(ShellErrorKind::QuotedHeredoc, |scanner| scanner.heredoc_body(&heredoc));
             } else {
                 self.heredoc_body(&heredoc);
-            }
-            let values = self.found.used[before..].to_vec();
-            if let Some(command) = heredoc.command.and_then(|index| self.found.commands.get_mut(index)) {
-                command.stdin.extend(values);
             }
         }
     }

@@ -1,13 +1,14 @@
 //! Words: quotes, expansions, and the form of a reference in each of them.
 
-use super::{Quoting, Scanner, Symbol};
+use super::{DEPTH_MAX, Quoting, Scanned, Scanner, Symbol, identifiers, scan_text};
 use crate::shell::error::ShellErrorKind;
-use crate::shell::word::{UNKNOWN, Word};
+use crate::shell::word::{Computed, Flow, UNKNOWN, Word};
 
 impl Scanner {
     pub(super) fn word(&mut self) -> Word {
         let mut word = Word::default();
-        let before = self.found.used.len();
+        let start = self.offset();
+        let (before, names_before) = (self.found.used.len(), self.found.names.len());
         while let Some(symbol) = self.peek() {
             match symbol {
                 Symbol::Value(value) => {
@@ -18,6 +19,7 @@ impl Scanner {
                     self.take();
                     self.parenthesis();
                     word.push(UNKNOWN);
+                    word.substitutes = true;
                 }
                 Symbol::Char(' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>') => break,
                 Symbol::Char('\\') => {
@@ -41,7 +43,14 @@ impl Scanner {
             }
         }
         word.all_values = self.found.used[before..].to_vec();
+        word.names = self.found.names[names_before..].to_vec();
+        word.span = start..if self.at < self.symbols.len() { self.offset() } else { self.end() };
         word
+    }
+
+    /// The end of the source.
+    fn end(&self) -> usize {
+        self.symbols.last().map_or(0, |(_, offset)| self.span_at(*offset).end)
     }
 
     pub(super) fn single_quotes(&mut self, word: &mut Word) {
@@ -106,14 +115,27 @@ impl Scanner {
         if self.adjacent() {
             return;
         }
+        word.may_vanish |= quoting == Quoting::Bare;
         if self.sees("((") {
             self.within(ShellErrorKind::Arithmetic, |scanner| scanner.balanced(offset));
         } else if self.sees("(") {
+            word.substitutes = true;
             self.parenthesis();
         } else if self.sees("{") {
             self.within(ShellErrorKind::Parameter, |scanner| {
                 scanner.deeper(|scanner| scanner.parameter(offset, quoting));
             });
+            word.may_vanish |= self.found.names.last().is_some_and(|name| name == "@");
+        } else if self.char_at(0).is_some_and(|c| c.is_ascii_digit()) {
+            let digit = self.take().unwrap_or('0');
+            self.found.names.push(digit.to_string());
+        } else if self.char_at(0).is_some_and(|c| c.is_ascii_alphabetic() || c == '_') {
+            let start = self.at;
+            while self.char_at(0).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
+                self.take();
+            }
+            let name = self.text_since(start);
+            self.found.names.push(name);
         } else if self.sees("[") {
             // Arithmetic in some shells, text in others.
             self.error_at(ShellErrorKind::Ambiguous, offset);
@@ -121,7 +143,9 @@ impl Scanner {
             self.within(ShellErrorKind::AnsiQuotes, |scanner| scanner.ansi_quotes(offset));
         } else if matches!(self.char_at(0), Some('$' | '!' | '?' | '#' | '*' | '@' | '-')) {
             // A parameter of one character: `$$` is not the beginning of another `$`, nor `$#` a comment.
-            self.take();
+            let name = self.take().unwrap_or('$');
+            word.may_vanish |= name == '@';
+            self.found.names.push(name.to_string());
         }
     }
 
@@ -153,12 +177,14 @@ impl Scanner {
     /// `${…}`.
     pub(super) fn parameter(&mut self, offset: usize, quoting: Quoting) {
         self.take();
+        let (start, names_before) = (self.at, self.found.names.len());
         let mut ignored = Word::default();
         loop {
             match self.peek() {
                 None => return self.error_at(ShellErrorKind::Unfinished, offset),
                 Some(Symbol::Value(value)) => self.value(value, "", ""),
                 Some(Symbol::Char('}')) => {
+                    self.parameter_content(start, names_before);
                     self.take();
                     return;
                 }
@@ -184,11 +210,42 @@ impl Scanner {
         }
     }
 
+    /// What a `${…}` reads, assigns and computes.
+    fn parameter_content(&mut self, start: usize, names_before: usize) {
+        let content = self.text_since(start);
+        let operand = content.trim_start_matches(['#', '!']);
+        let length = operand.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(operand.len());
+        let (name, rest) = operand.split_at(length);
+        let name = if name.is_empty() { operand.chars().take(1).collect() } else { name.to_owned() };
+        if rest.starts_with(":=") || rest.starts_with('=') {
+            let from = self.found.names[names_before..].to_vec();
+            self.found.flows.push(Flow { to: name.clone(), has_value: false, from });
+        }
+        let is_slice = rest.strip_prefix(':').is_some_and(|rest| !rest.starts_with(['-', '=', '?', '+']));
+        if content.starts_with('!') || rest.starts_with('@') {
+            self.computes(start, names_before);
+            // The name of a parameter is not an identifier.
+            if let Some(computed) = self.found.computed.last_mut() {
+                computed.names.push(name.clone());
+            }
+        } else if is_slice || rest.contains('[') {
+            // An offset or an index is arithmetic.
+            let mut names = identifiers(rest);
+            names.extend_from_slice(&self.found.names[names_before..]);
+            let from = self.symbols.get(start).map_or(0, |(_, offset)| *offset);
+            self.found.computed.push(Computed { span: from..self.offset().max(from), names });
+        }
+        self.found.names.push(name);
+    }
+
     /// `` `…` ``, which ends at the first backtick without a backslash.
     pub(super) fn backticks(&mut self, word: &mut Word) {
         let offset = self.offset();
         self.take();
         word.push(UNKNOWN);
+        word.substitutes = true;
+        word.may_vanish = true;
+        let start = self.at;
         self.forbidden.push(ShellErrorKind::Backticks);
         loop {
             match self.peek() {
@@ -212,11 +269,53 @@ impl Scanner {
             }
         }
         self.forbidden.pop();
+        self.scan_backticks(start, offset);
+    }
+
+    /// Scans the content of backticks as the script that it is.
+    fn scan_backticks(&mut self, start: usize, offset: usize) {
+        let content = self.text_since(start);
+        let content = content.strip_suffix('`').unwrap_or(&content);
+        let mut script = String::with_capacity(content.len());
+        let mut characters = content.chars().peekable();
+        while let Some(c) = characters.next() {
+            match characters.peek() {
+                Some('`' | '\\' | '$') if c == '\\' => script.extend(characters.next()),
+                _ => script.push(c),
+            }
+        }
+        if self.depth >= DEPTH_MAX {
+            return self.error_at(ShellErrorKind::Unfinished, offset);
+        }
+        let inner = scan_text(&script, self.depth + 1);
+        if !inner.errors.is_empty() {
+            self.error_at(ShellErrorKind::Ambiguous, offset);
+        }
+        self.adopt(inner, offset);
+    }
+
+    /// Takes over what a script within this one does, all of it at one place.
+    fn adopt(&mut self, inner: Scanned, offset: usize) {
+        let span = self.span_at(offset);
+        for mut command in inner.commands {
+            for word in command.words.iter_mut().chain(&mut command.assignments).chain(&mut command.writes) {
+                word.span = span.clone();
+            }
+            self.found.commands.push(command);
+        }
+        self.found.names.extend(inner.names);
+        self.found.flows.extend(inner.flows);
+        self.found.functions.extend(inner.functions);
+        self.found.feeds |= inner.feeds;
+        self.found.computed.extend(
+            inner.computed.into_iter().map(|computed| Computed { span: span.clone(), names: computed.names }),
+        );
     }
 
     /// `((…))`. Two parentheses that do not close together are a subshell in a subshell, which shells
     /// find out in different ways.
     pub(super) fn balanced(&mut self, offset: usize) {
+        let (start, names_before) = (self.at, self.found.names.len());
         let mut ignored = Word::default();
         let mut open = 0_usize;
         let mut closed_at = None;
@@ -238,6 +337,7 @@ impl Scanner {
                         if closed_at != Some(self.at - 1) {
                             self.error_at(ShellErrorKind::Ambiguous, offset);
                         }
+                        self.computes(start, names_before);
                         return;
                     }
                 }

@@ -1,0 +1,299 @@
+//! No value ever acts: generated scripts, every composition of pipes, groups, functions, redirections and
+//! substitutions, run by dash and bash with hostile values. And ordinary scripts are not refused for it.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use escrow_expr::JsonScope;
+use escrow_template::ShellScript;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::json;
+
+/// Commands that take values in: `@` is a value. They print it, or put it into `x` or the parameters.
+const SOURCES: &[&str] = &[
+    "echo @",
+    "printf '%s\\n' \"@\"",
+    "x=@",
+    "x=@; echo \"$x\"",
+    "x=$(echo @)",
+    "x=$(cat <<E\n@\nE\n)",
+    "export x='@'",
+    "set -- @",
+    "set -- a @; x=$2",
+    "read x <<E\n@\nE\n",
+    "for x in @; do echo \"$x\"; done",
+    "cat <<E\n@\nE\n",
+    "y=@; x=$y",
+    "x=; : ${x:=$(echo @)}",
+    "echo literal",
+];
+
+/// Commands that may run what they read, what is in `x`, or their parameters; and some that do not.
+const SINKS: &[&str] = &[
+    "sh",
+    "bash",
+    "sh -s",
+    "sh -e",
+    "sh -",
+    "bash -",
+    "sh /dev/stdin",
+    "bash /dev/fd/0",
+    "bash -s a",
+    ". /dev/stdin",
+    "env sh",
+    "command sh",
+    "exec sh",
+    "timeout 5 sh",
+    "nohup sh",
+    "busybox sh",
+    "python3",
+    "python3 -",
+    "perl",
+    "xargs sh -c",
+    "xargs env",
+    "xargs -I{} sh -c '{}'",
+    "xargs -n1 sh -c 'echo \"$1\"' sh",
+    "xargs echo",
+    "eval \"$x\"",
+    "eval \"$(cat)\"",
+    "eval $1",
+    "$x",
+    "\"$x\"",
+    "$(cat)",
+    "`cat`",
+    "\"$@\"",
+    "$1",
+    "command $x",
+    "sh -c \"$x\"",
+    "bash -c \"$(cat)\"",
+    "sh -c 'eval \"$1\"' sh \"$x\"",
+    "sh -c 'sh'",
+    "sh -c 'echo \"$0\"' \"$x\"",
+    "x=$x sh -c 'eval \"$x\"'",
+    "python3 -c \"$x\"",
+    "perl -e \"$x\"",
+    "perl -e 'print 1' \"$x\"",
+    "perl -e 'print 1' -- \"$x\"",
+    "awk \"$x\" /dev/null",
+    "sed \"$x\" /dev/null",
+    "sed -n p \"$x\" /dev/null",
+    "trap \"$x\" EXIT",
+    "echo $((x))",
+    "echo $(( $x + 1 ))",
+    "echo \"${a[x]}\"",
+    "echo \"${!x}\"",
+    "[ -v \"$x\" ]",
+    "unset \"$x\"",
+    "read c; $c",
+    "while read -r c; do $c; done",
+    "while read -r c; do echo \"$c\"; done",
+    "read n; echo $((n))",
+    "x=$(cat); $x",
+    "x=$(cat); eval \"$x\"",
+    "x=$(cat); echo \"$x\"",
+    "x=`cat`; $x",
+    "y=$(sh)",
+    "echo `sh`",
+    "cat",
+    "tee /dev/null",
+    "cat | sh",
+    "tr a-z A-Z",
+    "wc -c",
+    "true",
+    "head -1",
+    "grep -c canary",
+    "sort",
+    "sh <<F\n$x\nF\n",
+    "bash <<< \"$x\"",
+    "sh < /dev/stdin",
+    "bash <(cat)",
+    "source /dev/stdin",
+    "find . -exec $x {} +",
+    "printf \"$x\"",
+    "PS4=$x sh -xc :",
+    "BASH_ENV=$x bash -c :",
+    "env \"$x\"",
+    "env -S \"$x\"",
+    "hash -p /bin/sh z; z",
+    "alias z=sh\nz",
+    "let \"x\"",
+    "declare \"$x=1\"",
+    "export \"$x\"",
+    "test \"$x\" \"$x\"",
+    "case $x in *) echo c;; esac",
+    "echo \"${x@P}\"",
+    "mapfile -C eval -c 1",
+    "trap 'eval \"$x\"' EXIT",
+    "local -i n=x",
+    "declare -i n=x",
+    "su -c 'sh'",
+];
+
+/// How a source and a sink are put together: `A` and `B`.
+const COMPOSITIONS: &[&str] = &[
+    "A | B",
+    "A |\nB",
+    "A | cat | B",
+    "{ A; } | B",
+    "{ A\n} | { B\n}",
+    "(A\n) | (B\n)",
+    "f() { A\n}; f | B",
+    "g() { B\n}; A | g",
+    "f() { A\n}\ng() { B\n}\nf | g",
+    "g() { B\n}; A\ng \"$x\"",
+    "g() { B\n}; A\ng \"$@\"",
+    "if true; then A\nfi | B",
+    "while :; do A\nbreak; done | B",
+    "A\nB",
+    "A && B",
+    "A\n{ B\n} < /dev/null",
+    "y=$(A\n); B",
+    "y=$(A\n); x=$y; B",
+    "echo \"$(A\n)\" | B",
+    "A\necho \"$(B\n)\"",
+    "$(A\n)",
+    "B <<G\n$(A\n)\nG\n",
+    "A > file; B < file; rm -f file",
+    "(A\nB\n)",
+    "case x in x) A\n;; esac | B",
+    "for i in 1; do A\nB\ndone",
+    "A 2>&1 | B 2>/dev/null",
+    "exec 3<<G\n@\nG\nA; B <&3",
+    "trap 'true' EXIT; A | B",
+    "sh -c 'echo \"$1\"' sh @ | B",
+    "A | if true; then B\nfi",
+    "A | while :; do B\nbreak; done",
+    "diff <(A\n) /dev/null | B",
+];
+
+/// What acts when a shell, an arithmetic expression or an interpreter reads it, each in its own way.
+const VALUES: &[&str] = &[
+    "touch canary",
+    "a[$(touch canary)]",
+    "__import__('os').system('touch canary')",
+    "system('touch canary')",
+    "$(touch canary)`touch canary`;touch canary\ntouch canary\n",
+    "-esystem('touch canary')",
+    "1e touch canary",
+];
+
+/// An empty directory in which scripts run.
+struct Sandbox {
+    directory: PathBuf,
+}
+
+impl Sandbox {
+    fn new(name: &str) -> Sandbox {
+        let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).expect("the target directory is writable");
+        Sandbox { directory }
+    }
+
+    /// Whether the value acted.
+    fn acts(&self, shell: &str, script: &ShellScript, value: &str) -> bool {
+        let scope = json!({ "v": value });
+        let mut child = Command::new(shell)
+            .args(["-c", script.script()])
+            .envs(script.render(&JsonScope(&scope)).expect("the value is given"))
+            .current_dir(&self.directory)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the shell starts");
+        child.wait().expect("the shell ends");
+        let canary = self.directory.join("canary");
+        let acted = canary.exists();
+        let _ = std::fs::remove_file(canary);
+        acted
+    }
+}
+
+fn shells() -> Vec<&'static str> {
+    let posix = ["/bin/dash", "/bin/sh"].into_iter().find(|shell| Path::new(shell).exists());
+    posix.into_iter().chain(["/bin/bash"].into_iter().filter(|shell| Path::new(shell).exists())).collect()
+}
+
+fn compose(composition: &str, source: &str, sink: &str) -> String {
+    let script = composition.replace('A', "\u{1}").replace('B', "\u{2}");
+    script.replace('\u{1}', source).replace('\u{2}', sink).replace('@', "{{ v }}")
+}
+
+#[test]
+fn every_composition_of_a_source_and_a_sink_is_refused_or_harmless() {
+    let sandbox = Sandbox::new("compositions");
+    let shells = shells();
+    let (mut accepted, mut refused) = (0, 0);
+    let mut acted = Vec::new();
+    for (at, composition) in COMPOSITIONS.iter().enumerate() {
+        for (number, sink) in SINKS.iter().enumerate() {
+            // Every pair of a composition and a sink, each with three of the sources.
+            for step in 0..3 {
+                let source = SOURCES[(at + 5 * number + 7 * step) % SOURCES.len()];
+                let text = compose(composition, source, sink);
+                let Ok(script) = ShellScript::parse(&text) else {
+                    refused += 1;
+                    continue;
+                };
+                if !script.has_values() {
+                    continue;
+                }
+                accepted += 1;
+                // Plain shell code acts in most places, so every pair is tried with it.
+                let value = if step == 0 { VALUES[0] } else { VALUES[(at + number + step) % VALUES.len()] };
+                for shell in &shells {
+                    if sandbox.acts(shell, &script, value) {
+                        acted.push(format!("{shell}: {value:?} acted in\n{text}\n"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(acted.is_empty(), "{}", acted.join("\n"));
+    assert!(accepted > 400 && refused > 2000, "{accepted} accepted, {refused} refused");
+}
+
+#[test]
+fn no_value_acts_in_nested_compositions() {
+    let sandbox = Sandbox::new("nested_compositions");
+    let shells = shells();
+    let leaf = || prop_oneof![2 => proptest::sample::select(SOURCES), 1 => proptest::sample::select(SINKS)];
+    let part = (proptest::sample::select(COMPOSITIONS), leaf(), proptest::sample::select(SINKS))
+        .prop_map(|(composition, source, sink)| compose(composition, source, sink));
+    let script = (proptest::sample::select(COMPOSITIONS), part.clone(), part)
+        .prop_map(|(composition, first, second)| compose(composition, &first, &second));
+    let scripts = (script, proptest::sample::select(VALUES));
+    // The seed is fixed, so that a failure is reproducible.
+    let mut runner = TestRunner::new_with_rng(
+        Config { cases: 2_000, failure_persistence: None, ..Config::default() },
+        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    );
+    let accepted = Cell::new(0);
+    runner
+        .run(&scripts, |(text, value)| {
+            let Ok(script) = ShellScript::parse(&text) else { return Ok(()) };
+            if script.has_values() {
+                accepted.set(accepted.get() + 1);
+                for shell in &shells {
+                    prop_assert!(!sandbox.acts(shell, &script, value), "{shell}: {value:?} acted in\n{text}");
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert!(accepted.get() > 10, "only {} scripts were accepted", accepted.get());
+}
+
+#[test]
+fn ordinary_scripts_are_accepted() {
+    let scripts: Vec<&str> = include_str!("ordinary_scripts.txt").split("\n---\n").collect();
+    assert!(scripts.len() >= 60, "{} scripts", scripts.len());
+    let refused: Vec<String> = scripts
+        .iter()
+        .filter_map(|script| Some(format!("{script}\n{:#?}", ShellScript::parse(script).err()?)))
+        .collect();
+    assert!(refused.is_empty(), "{} refused:\n{}", refused.len(), refused.join("\n"));
+}
