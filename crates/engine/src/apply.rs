@@ -29,6 +29,7 @@ impl Run {
         self.check_run_status(&entry.event)?;
         self.state.entries += 1;
         let at = entry.at;
+        self.state.latest_at = self.state.latest_at.max(at);
         match &entry.event {
             Event::RunStarted { .. } => Ok(()),
             Event::CheckSkipped { check, scope, reason, .. } => {

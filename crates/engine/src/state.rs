@@ -25,6 +25,8 @@ pub(crate) struct State {
     pub(crate) options: Shared<RunOptions>,
     pub(crate) facts: Shared<Facts>,
     pub(crate) started_at: Millis,
+    /// The time of the newest entry.
+    pub(crate) latest_at: Millis,
     /// When what failed was last opened again: a deadline counts from here.
     pub(crate) reopened_at: Option<Millis>,
     pub(crate) ended_at: Option<Millis>,

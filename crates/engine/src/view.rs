@@ -420,6 +420,7 @@ impl Run {
         let mut event: BTreeMap<&str, &Value> =
             self.state.options.payload.iter().map(|(name, value)| (name.as_str(), value)).collect();
         event.insert("name", &view.event.name);
+        event.insert("event_name", &view.event.name);
         let context = Context { event, inputs: &self.state.inputs, outputs, item: view.item };
         // Values and names have no way to fail.
         serde_json::to_vec(&context).unwrap_or_default()

@@ -294,3 +294,15 @@ async fn printed(
         End::Cancelled | End::Lost => Err(failed("was ended".into())),
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use rustix::process::{DumpableBehavior, dumpable_behavior};
+
+    #[test]
+    fn a_process_that_knows_a_secret_cannot_be_dumped() {
+        keep_out_of_dumps();
+        assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+    }
+}
