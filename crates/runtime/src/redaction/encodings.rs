@@ -38,7 +38,7 @@ impl Patterns {
             backslashed(piece, is_quoted_by_bash),
             backslashed(piece, |_, byte| b"\"$`\\".contains(&byte)),
             backslashed(piece, |_, byte| b"\"$`\\!".contains(&byte)),
-            dollar_quoted(piece, Beyond::Kept),
+            dollar_quoted(piece, Beyond::Verbatim),
             dollar_quoted(piece, Beyond::Octal),
             echoed(piece),
         ] {
@@ -122,7 +122,7 @@ fn is_quoted_by_bash(place: usize, byte: u8) -> bool {
 /// What becomes of bytes that are not ASCII.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Beyond {
-    Kept,
+    Verbatim,
     Octal,
 }
 
