@@ -30,8 +30,10 @@ pub struct App {
 pub struct Caller {
     /// The program, as messages to runs name their sender.
     pub program: &'static str,
-    /// The person who acts. Recorded with each action, unless its request names another.
-    pub person: Option<String>,
+    /// The person who acts, `os:NAME` or `token:NAME`. Recorded with each action.
+    pub actor: Option<String>,
+    /// The ids of the runs that the caller is a part of.
+    pub runs_around: fn() -> Vec<String>,
 }
 
 /// Makes the world that each run is driven in.
@@ -66,8 +68,20 @@ impl App {
         &self.state
     }
 
+    /// `os:NAME` or `token:NAME`.
     pub(crate) fn actor(&self) -> Option<String> {
-        self.caller.person.clone()
+        self.caller.actor.clone()
+    }
+
+    /// The bare name of the actor, where a request may name another person.
+    pub(crate) fn person(&self) -> Option<String> {
+        let actor = self.caller.actor.as_deref()?;
+        Some(actor.split_once(':').map_or(actor, |(_, name)| name).to_owned())
+    }
+
+    /// The runs that the caller is a part of.
+    pub(crate) fn runs_around(&self) -> Vec<String> {
+        (self.caller.runs_around)()
     }
 
     pub(crate) fn sender(&self) -> &'static str {

@@ -5,7 +5,6 @@
 //! **Invariant:** a run whose plan or options contain the value of a declared secret is refused before anything is
 //! written: redacting it would make it a different run.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use escrow_engine::{Run, Turn};
@@ -68,8 +67,7 @@ pub async fn begin(
     if redactor.finds_in_options(&options) {
         return Err(BeginError::SecretInOptions);
     }
-    let (directory, artifacts) = (Path::new(&options.directory), Path::new(&options.artifacts));
-    let facts = facts::gather(&plan, directory, artifacts, &secrets).await;
+    let facts = facts::gather(&plan, &options, &secrets).await;
     let (run, first_turn) = supervisor::begin(plan, options, facts, redactor, world.now_ms())?;
     let (id, holder) = (run.options().run.clone(), world.holder());
     let entries = &first_turn.entries;

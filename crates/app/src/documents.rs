@@ -21,7 +21,7 @@ pub use invocation::{invocation, invocation_with};
 pub use loss::loss;
 pub use outcome::{added_outcome, outcome, run_outcomes};
 pub use run::{resume_failure, run, run_row, run_summary, run_with_outcomes};
-pub use wait::approvals;
+pub use wait::{approval, approvals, next_command as next_of_wait};
 
 use escrow_playbook::{Diagnostic, Report};
 use serde_json::{Value, json};

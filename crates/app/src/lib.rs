@@ -34,6 +34,7 @@ pub mod invocations;
 pub mod messages;
 pub mod outcomes;
 pub mod playbooks;
+pub mod request_words;
 pub mod runs;
 pub mod telemetry;
 pub mod timeline;

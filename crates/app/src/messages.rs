@@ -1,6 +1,10 @@
-//! Messages to runs that wait: approve, deny, answer, assume. A run that no process drives continues here.
+//! Decisions about runs that wait: approve, deny, answer, assume. A run that no process drives continues here.
+//!
+//! **Invariant:** the first word wins. A decision is compared and recorded in one transaction, and what was accepted
+//! stays accepted, whatever the run does next.
 
 mod assume;
+mod outsider;
 mod wait;
 
 use std::path::Path;
@@ -8,12 +12,13 @@ use std::path::Path;
 use escrow_engine::Run;
 use escrow_model::{Message, RunId};
 use escrow_runtime::secrets::Secrets;
-use escrow_store::{Queries, RunRow};
+use escrow_store::{Decided, RunRow};
 
 pub use assume::{Assumed, assume};
 
 use crate::app::App;
 use crate::error::Error;
+use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
 use crate::runs::{HELD, Purpose, drive_upward, is_driven, replay};
 
 /// A message, and whether the run continues here when no process drives it.
@@ -25,10 +30,11 @@ pub struct Reply {
     pub then: Then,
 }
 
+/// `claim` is a name that the caller gives. It is kept and never counts.
 #[derive(Debug)]
 pub enum Decision {
-    Approve { by: Option<String>, note: Option<String> },
-    Deny { by: Option<String>, note: Option<String> },
+    Approve { claim: Option<String>, note: Option<String> },
+    Deny { claim: Option<String>, note: Option<String> },
     Answer { text: String },
 }
 
@@ -40,12 +46,17 @@ pub enum Then {
     Record,
 }
 
+/// A decision that was accepted.
 #[derive(Debug)]
 pub enum Delivered {
-    /// The message is in the inbox of the run.
+    /// A process that drives the run will act on it.
+    ToDriver { wait: String, run: RunId },
+    /// No process drives the run. It acts on the decision when it is resumed.
     Recorded { wait: String, run: RunId },
     /// The run was driven here until it ended or waits again, and so were the runs around it.
     Rested(Box<Run>),
+    /// The run could not be continued here.
+    NotContinued { wait: String, run: RunId, error: Error },
 }
 
 pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
@@ -55,48 +66,52 @@ pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
     };
     let then = reply.then;
     let (wait, row) = record(app, reply).await?;
-    if then == Then::Record || is_driven(&*app.queries()?, &row).await? {
-        return Ok(Delivered::Recorded { wait, run: row.id });
+    let run = row.id.clone();
+    if is_driven(&*app.queries()?, &row).await? {
+        return Ok(Delivered::ToDriver { wait, run });
+    }
+    if then == Then::Record {
+        return Ok(Delivered::Recorded { wait, run });
     }
     match drive_upward(app, &row, purpose).await {
         Ok(run) => Ok(Delivered::Rested(Box::new(run))),
         // A process that took the run over meanwhile reads the message.
-        Err(error) if error.code() == HELD => Ok(Delivered::Recorded { wait, run: row.id }),
-        Err(error) => Err(error),
+        Err(error) if error.code() == HELD => Ok(Delivered::ToDriver { wait, run }),
+        Err(error) => Ok(Delivered::NotContinued { wait, run, error }),
     }
 }
 
-/// Puts the message into the inbox of the run, if it can answer the wait.
+/// Puts the decision into the inbox of the run, if it is the first word about the wait.
 async fn record(app: &App, reply: Reply) -> Result<(String, RunRow), Error> {
+    outsider::check(app).await?;
     let queries = app.queries()?;
     let wait = wait::find(&*queries, &reply.wait).await?;
     let row = queries.run(wait.run.as_str()).await?;
-    let id = wait.id.clone();
+    let (id, by) = (wait.id.clone(), app.actor());
     let mut message = match reply.decision {
-        Decision::Approve { by, note } => Message::Approve { id, by: by.or_else(|| app.actor()), note },
-        Decision::Deny { by, note } => Message::Deny { id, by: by.or_else(|| app.actor()), note },
-        Decision::Answer { text } => Message::Answer { id, text, by: app.actor() },
+        Decision::Approve { claim, note } => Message::Approve { id, by, claim, note },
+        Decision::Deny { claim, note } => Message::Deny { id, by, claim, note },
+        Decision::Answer { text } => Message::Answer { id, text, by },
     };
-    wait::fits(&wait, &message)?;
-    redact(&*queries, &row, &mut message).await?;
-    wait::admits(&wait, &message)?;
-    if queries.undelivered(&wait.run).await?.iter().any(|sent| wait::is_about(&sent.message, &wait.id)) {
-        let message = format!(
-            "`{}` is already answered; the message is not delivered to run `{}` yet",
-            wait.id, row.id
-        );
-        return Err(Error::person("resolved", message).help(format!("`escrow resume {}` resumes it", row.id)));
+    if let Message::Approve { claim, note, .. } | Message::Deny { claim, note, .. } = &message {
+        claim.as_deref().map_or(Ok(()), |claim| one_line("--by", claim, NAME_LENGTH_MAX))?;
+        note.as_deref().map_or(Ok(()), |note| text("--note", note, WHY_LENGTH_MAX))?;
     }
-    app.journal()?.send(&wait.run, &message, app.sender()).await?;
-    Ok((wait.id, row))
+    wait::fits(&wait, &message)?;
+    let run = replay(&*queries, &row).await?;
+    redact(&run, &mut message);
+    wait::admits(&wait, &message)?;
+    wait::refused(&run, &message)?;
+    match app.records()?.decide(&wait.run, &message, app.sender()).await? {
+        Decided::Accepted(_) => Ok((wait.id, row)),
+        Decided::Refused(why) => Err(wait::not_accepted(&wait, &why)),
+    }
 }
 
 /// A message stays in the inbox until it is delivered, so secrets are taken out before it is sent.
-async fn redact(queries: &dyn Queries, row: &RunRow, message: &mut Message) -> Result<(), Error> {
-    let run = replay(queries, row).await?;
+fn redact(run: &Run, message: &mut Message) {
     if !run.plan_of().secrets.is_empty() {
         let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
         secrets.redactor().message(message);
     }
-    Ok(())
 }

@@ -17,8 +17,11 @@ use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
 use escrow_runtime::process::Stream;
 use escrow_runtime::provider_world::{LocalFuture, ProviderWorld};
+use escrow_runtime::providers::Environment;
 use escrow_runtime::secrets::Secrets;
-use escrow_runtime::supervisor::{Beginning, Drive, DriveError, NestedNews, Observer, Surroundings};
+use escrow_runtime::supervisor::{
+    Beginning, Drive, DriveError, NestedNews, NestedOutput, Observer, Surroundings,
+};
 use escrow_store::{Holder, Journal, Lease, LeaseError, StoreError};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -132,7 +135,11 @@ impl Nesting {
         let surroundings = Surroundings {
             artifacts: PathBuf::from(&run.options().artifacts),
             spool: surroundings.spool.with_file_name(run.options().run.as_str()),
-            environment: surroundings.environment.without(secrets.withheld()),
+            environment: match &run.options().environment {
+                Some(variables) => Environment::Captured { variables: variables.clone() },
+                None => surroundings.environment.clone(),
+            }
+            .without(secrets.withheld()),
             secrets: Arc::new(secrets),
             ..surroundings
         };
@@ -143,7 +150,7 @@ impl Nesting {
             world,
             host: Rc::new(self.runs),
             surroundings,
-            observer: &mut NewsObserver { place: format!("{check}{scope}"), news },
+            observer: &mut NewsObserver { place: format!("{check}{scope}"), news, seen: None },
             interruption,
         };
         // Boxed: the future of a drive contains those of its nested runs.
@@ -204,7 +211,12 @@ impl Nesting {
             return Ok(Found::Ended(Box::new(run)));
         }
         let secrets = self.secrets_or_release(run.plan_of(), &lease).await?;
-        Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning: Beginning::Resumed })))
+        Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning: self.resumed() })))
+    }
+
+    /// Who resumed the run around it has resumed this one.
+    fn resumed(&self) -> Beginning {
+        Beginning::Resumed { by: self.request.involved.clone() }
     }
 
     /// `None` when another process holds the run.
@@ -290,6 +302,8 @@ impl Nesting {
             parent: Some(parent.run.clone()),
             file: Some(file.display().to_string()),
             artifacts: artifacts.display().to_string(),
+            started_by: self.request.involved.clone(),
+            environment: request.environment.clone().or_else(|| parent.environment.clone()),
             ..parent.clone()
         };
         let parent_lease = Some(self.request.parent_lease.clone());
@@ -414,6 +428,8 @@ struct NewsObserver {
     /// The check that nests it, with its item.
     place: String,
     news: NewsSink,
+    /// The nested run, once it has committed something.
+    seen: Option<(RunId, Arc<Plan>)>,
 }
 
 impl Observer for NewsObserver {
@@ -423,16 +439,24 @@ impl Observer for NewsObserver {
             run: run.options().run.clone(),
             plan: Arc::clone(run.plan_of()),
             entries: entries.to_vec(),
+            output: None,
         });
+        self.seen = Some((run.options().run.clone(), Arc::clone(run.plan_of())));
     }
 
-    fn output(&mut self, _check: &str, _scope: &ScopePath, _stream: Stream, _bytes: &[u8]) {}
+    fn output(&mut self, check: &str, scope: &ScopePath, stream: Stream, bytes: &[u8]) {
+        // A command prints only after its run has committed something.
+        let Some((run, plan)) = self.seen.clone() else { return };
+        let output = NestedOutput { label: format!("{check}{scope}"), stream, bytes: bytes.to_vec() };
+        let path = vec![self.place.clone()];
+        (self.news)(NestedNews { path, run, plan, entries: Vec::new(), output: Some(output) });
+    }
 
     fn tick(&mut self, _run: &Run) {}
 
     fn nested(&mut self, news: &NestedNews) {
         let path = std::iter::once(&self.place).chain(&news.path).cloned().collect();
         let (run, plan, entries) = (news.run.clone(), Arc::clone(&news.plan), news.entries.clone());
-        (self.news)(NestedNews { path, run, plan, entries });
+        (self.news)(NestedNews { path, run, plan, entries, output: news.output.clone() });
     }
 }

@@ -36,7 +36,11 @@ pub struct Timeline {
     attempts: BTreeMap<ScopedCheck, OpenAttempt>,
     /// The check and scope of every open wait, by its id.
     waits: BTreeMap<String, ScopedCheck>,
+    /// How many approvals a wait still needs.
+    approvals_left: BTreeMap<String, u32>,
     fans: BTreeMap<String, Fan>,
+    /// How many attempts of a check or an item failed and were retried, since it last settled.
+    retried: BTreeMap<ScopedCheck, u32>,
     /// How many items a `forEach` check gave, by its scope.
     sizes: BTreeMap<String, BTreeMap<ScopePath, usize>>,
 }
@@ -62,7 +66,9 @@ impl Timeline {
             plan: Arc::clone(plan),
             attempts: BTreeMap::new(),
             waits: BTreeMap::new(),
+            approvals_left: BTreeMap::new(),
             fans: BTreeMap::new(),
+            retried: BTreeMap::new(),
             sizes: BTreeMap::new(),
         }
     }

@@ -9,7 +9,7 @@ use escrow_model::RunStatus;
 use site::Site;
 
 fn approve(site: &Site, wait: &str, then: Then) -> Result<Delivered, Error> {
-    let decision = Decision::Approve { by: None, note: Some("looks good".into()) };
+    let decision = Decision::Approve { claim: None, note: Some("looks good".into()) };
     block_on(reply(&site.app(), Reply { wait: wait.to_owned(), decision, then }))
 }
 
@@ -25,8 +25,8 @@ fn an_approval_reaches_a_run_that_another_caller_drives() {
     let driven = driver.spawn(move |app| async move { Ok(runs::start(&app, order).await?.status()) });
     let wait = site.await_wait();
     match approve(&site, &wait.id, Then::Drive).expect("it is recorded") {
-        Delivered::Recorded { wait: answered, run } => assert_eq!((answered, run), (wait.id, wait.run)),
-        Delivered::Rested(run) => panic!("two drive {}", run.options().run),
+        Delivered::ToDriver { wait: answered, run } => assert_eq!((answered, run), (wait.id, wait.run)),
+        other => panic!("another process drives it: {other:?}"),
     }
     assert_eq!(block_on(driven.join()).expect("it ends"), RunStatus::Completed);
 }
@@ -41,7 +41,7 @@ fn an_approval_drives_a_run_that_waits_and_a_second_one_is_refused() {
     let wait = site.await_wait();
     match approve(&site, &wait.id, Then::Drive).expect("it is driven") {
         Delivered::Rested(run) => assert_eq!(run.status(), RunStatus::Completed),
-        Delivered::Recorded { run, .. } => panic!("no process drives {run}, so the reply must drive it"),
+        other => panic!("no process drives it, so the reply must: {other:?}"),
     }
     assert!(site.has("deployed"));
     let again = approve(&site, &wait.id, Then::Drive).expect_err("once is enough");
@@ -58,7 +58,7 @@ fn a_message_that_cannot_answer_is_refused_by_class_and_code() {
     for (id, decision, class, code) in [
         ("a_nothing", answer("yes"), Class::Author, "unknown_wait"),
         (&wait, answer("perhaps"), Class::Author, "bad_answer"),
-        (&wait, Decision::Approve { by: None, note: None }, Class::Author, "wrong_message"),
+        (&wait, Decision::Approve { claim: None, note: None }, Class::Author, "wrong_message"),
     ] {
         let request = Reply { wait: id.to_owned(), decision, then: Then::Record };
         let error = block_on(reply(&site.app(), request)).expect_err(code);

@@ -96,7 +96,7 @@ pub(crate) enum Command {
     /// Judge JSON by rules
     Rules(RulesArguments),
     /// List approvals and questions that wait for a person
-    Approvals,
+    Approvals(ApprovalsArguments),
     /// Approve a waiting check
     Approve(ApproveArguments),
     /// Deny a waiting check; the run ends
@@ -141,6 +141,16 @@ pub(crate) struct RunArguments {
     /// The number of checks that run in parallel, unless the playbook allows fewer [default: the number of cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) jobs: Option<u32>,
+    /// Print the output of commands as it comes, each line behind its check [default in CI: when `CI` is set and stderr
+    /// is no terminal]
+    #[arg(long)]
+    pub(crate) stream: bool,
+    /// With `--stream`: begin every line with the time
+    #[arg(long)]
+    pub(crate) timestamps: bool,
+    /// Print the output of every check when it has finished, not only of those that failed
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// Exit with 4 when something was skipped by `assume`, by a contract or by safe mode
     #[arg(long)]
     pub(crate) fail_on_skip: bool,
@@ -269,6 +279,9 @@ pub(crate) struct LogsArguments {
     /// Only what was written to stdout
     #[arg(long)]
     pub(crate) stdout: bool,
+    /// Print output as it comes, until the run ends or pauses; also of a run that another process drives
+    #[arg(long, short)]
+    pub(crate) follow: bool,
     /// Send control characters to the terminal as they were printed, instead of showing them
     #[arg(long)]
     pub(crate) raw: bool,
@@ -300,10 +313,17 @@ pub(crate) struct ResumeArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ApprovalsArguments {
+    /// Include what was decided, newest first
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ApproveArguments {
     /// The id that `escrow approvals` shows
     pub(crate) id: String,
-    /// The name of the person who decides [default: the current user]
+    /// A name to keep beside the current user, who decides; it does not count
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
     /// The reason

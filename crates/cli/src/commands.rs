@@ -1,6 +1,7 @@
 //! The verbs, a file each.
 
 mod agent;
+mod approvals;
 mod artifacts;
 mod attention;
 mod backup;
@@ -57,7 +58,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
         Command::Resume(resume) => block_on(resume::resume(&resume, shared, ui)),
         Command::Outcomes(outcomes) => block_on(outcomes::outcomes(outcomes, shared, ui)),
         Command::Rules(rules) => rules::rules(&rules, ui),
-        Command::Approvals => block_on(messages::approvals(shared, ui)),
+        Command::Approvals(list) => block_on(approvals::approvals(&list, shared, ui)),
         Command::Approve(approve) => block_on(messages::approve(&approve, shared, ui)),
         Command::Deny(deny) => block_on(messages::deny(&deny, shared, ui)),
         Command::Answer(answer) => block_on(messages::answer(&answer, shared, ui)),

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bug;
+mod codes;
 mod commands;
 mod exit;
 mod logging;

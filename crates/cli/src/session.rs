@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use escrow_app::{App, Caller, Error, StateDirectory};
 use escrow_engine::Run;
-use escrow_runtime::process::is_ignored_signal;
+use escrow_runtime::actor::os_actor;
+use escrow_runtime::process::{is_ignored_signal, runs_around};
 
 use crate::arguments::Shared;
 use crate::terminal::{LiveView, Ui};
@@ -21,9 +22,10 @@ pub(crate) fn app_for_many(shared: &Shared, ui: &Ui) -> Result<App, Error> {
 
 fn app_with(shared: &Shared, ui: &Ui, view: fn(&Ui, &Run) -> LiveView) -> Result<App, Error> {
     let state = StateDirectory::find(shared.state.as_deref())?;
+    let caller = Caller { program: "cli", actor: Some(os_actor()), runs_around };
     let ui = ui.clone();
     let views = Arc::new(move |run: &Run| Box::new(view(&ui, run)) as _);
-    Ok(App::new(state, Caller { program: "cli", person: person() }).with_views(views))
+    Ok(App::new(state, caller).with_views(views))
 }
 
 /// From here on, Ctrl-C, SIGTERM and SIGHUP end the runs that the app drives, with all their processes. Signals that
@@ -40,9 +42,4 @@ pub(crate) fn stop_on_signals(app: &App) {
             });
         }
     }
-}
-
-/// The person who acts, as far as the environment tells.
-fn person() -> Option<String> {
-    std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).ok().filter(|name| !name.is_empty())
 }

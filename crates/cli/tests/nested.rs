@@ -310,8 +310,9 @@ fn what_was_denied_in_a_nested_run_stays_denied() {
     let desk = waiting(OUTER);
     let listed = desk.escrow(&["approvals", "--output", "json"]).json();
     let id = listed["approvals"][0]["id"].as_str().expect("an id").to_owned();
-    assert_eq!(desk.escrow(&["deny", &id]).code, Some(1));
-    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1));
+    assert_eq!(desk.escrow(&["deny", &id]).code, Some(0), "the denial was accepted");
+    assert_eq!(desk.show("last")["run"]["reason"]["code"], "run.aborted.denied");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(4), "a denial is final");
     assert_eq!(desk.escrow(&["approvals"]).stdout, "nothing waits for a person\n", "nobody is asked again");
 }
 

@@ -9,8 +9,9 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Entry, Event, Issue, IssueCode, Message, Millis, Plan, Reason,
-    ReasonCode, RoutedBy, RoutingBlock, RunStatus, ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
+    Answer, ApprovalStatus, Assumption, CheckIndex, Ending, Entry, Event, FaultCode, Issue, IssueCode,
+    Message, Millis, Plan, Reason, ReasonCode, RoutedBy, RoutingBlock, RunStatus, ScopePath, ScopedCheck,
+    SkipReason, Verdict, WaitKind,
 };
 use serde_json::Value;
 
@@ -19,7 +20,8 @@ use crate::location::Location;
 use crate::phase::{Certainty, Phase};
 use crate::run::Run;
 use crate::state::{
-    AnswerHistory, Cell, CheckFailure, Node, RecordedAnswer, Route, RunFailure, Stopping, Wait,
+    AnswerHistory, Approved, Cell, CheckFailure, Denial, Node, RecordedAnswer, RecordedDecision, Route,
+    RunFailure, Stopping, Wait,
 };
 use crate::verdict::failure_code;
 
@@ -46,6 +48,7 @@ impl Run {
                 self.set_phase(check, scope, Phase::Running { request: Arc::clone(request) })?;
                 let cell = self.expect_cell_mut(check, scope)?;
                 cell.last_result.runs += 1;
+                cell.changed = None;
                 cell.certainty = Certainty::Known;
                 Ok(())
             }
@@ -60,6 +63,11 @@ impl Run {
                     self.expect_last_attempt(check, scope, *attempt)?;
                 }
                 self.expect_judgeable(check, scope)?;
+                let delivered =
+                    self.expect_cell(check, scope)?.phase.delivery().map(|one| one.produced.clone());
+                if let (Verdict::Succeeded, Some(produced)) = (verdict, delivered) {
+                    self.note_verified(check, scope, produced);
+                }
                 self.set_phase(check, scope, Phase::Judged { fault: *fault })?;
                 self.judged(check, scope, *verdict, issues, *violation)?;
                 if *settled { self.settle(check, scope) } else { Ok(()) }
@@ -147,6 +155,8 @@ impl Run {
                 kind,
                 id,
                 digest,
+                subject,
+                replaces,
                 nested_reason,
                 prompt,
                 choices,
@@ -157,12 +167,20 @@ impl Run {
                     location: Location::new(check, scope.clone()),
                     kind: *kind,
                     digest: digest.clone(),
+                    terms: subject.as_ref().map(|subject| subject.terms.clone()).unwrap_or_default(),
+                    approved_by: Vec::new(),
                     nested_reason: *nested_reason,
                     prompt: prompt.clone(),
                     choices: choices.clone(),
                     expires_at: *expires_at,
                 };
-                self.wait(id, wait)
+                self.wait(id, wait)?;
+                if *kind == WaitKind::Approval {
+                    let cell = self.expect_cell_mut(check, scope)?;
+                    cell.approved = None;
+                    cell.asked_anew += u32::from(replaces.is_some());
+                }
+                Ok(())
             }
             Event::ReconcileStarted { check, scope, attempt, request } => {
                 let check = self.index(check)?;
@@ -186,27 +204,46 @@ impl Run {
             }
             Event::MessageDelivered { message, refused: None } => {
                 if let Some(refused) = self.refusal(message) {
-                    return Err(ApplyError::Refused(refused));
+                    return Err(ApplyError::Refused(refused.to_string()));
                 }
                 self.go_on_running();
+                self.note_decision(at, message);
                 self.message_delivered(message)
             }
             Event::MessageDelivered { refused: Some(_), .. } => Ok(()),
             Event::WaitExpired { id } => {
                 let wait = self.state.waits.get_mut(id).ok_or_else(|| ApplyError::NoWait(id.clone()))?;
                 wait.expires_at = None;
+                self.decided(at, id, ApprovalStatus::Expired, [None, None, None]);
                 self.go_on_running();
+                Ok(())
+            }
+            Event::WaitWithdrawn { check, id, .. } => {
+                self.index(check)?;
+                if self.state.waits.contains_key(id) {
+                    return Err(ApplyError::WaitTwice(id.clone()));
+                }
+                Ok(())
+            }
+            Event::ArtifactChanged { check, scope, artifact } => {
+                let check = self.index(check)?;
+                self.expect_phase(check, scope, &[PhaseName::Pending, PhaseName::Due])?;
+                self.expect_cell_mut(check, scope)?.changed = Some(Box::new(artifact.clone()));
                 Ok(())
             }
             Event::MemoryChanged { namespace, key, value } => {
                 self.change_memory(namespace, key, value.as_ref());
                 Ok(())
             }
-            Event::RunResumed {} => {
+            Event::RunResumed { by } => {
+                self.state.resumed_by.extend(by.iter().cloned());
                 self.go_on_running();
                 Ok(())
             }
-            Event::RunReopened { places, .. } => self.apply_reopened(at, places),
+            Event::RunReopened { places, by } => {
+                self.state.resumed_by.extend(by.clone());
+                self.apply_reopened(at, places)
+            }
             Event::RunWaiting { reason } => {
                 expect_status(reason, reason.code.status() == RunStatus::Waiting)?;
                 self.state.status = RunStatus::Waiting;
@@ -319,6 +356,18 @@ impl Run {
         cell.answer = Some(Arc::clone(answer));
         cell.pass_from = entry;
         self.forget_outputs(check, scope);
+        if let Ending::Fault(fault) = &answer.ending
+            && fault.code == FaultCode::Nested(ReasonCode::AbortedDenied)
+        {
+            let reason =
+                answer.output.get("reason").cloned().and_then(|told| serde_json::from_value(told).ok());
+            let reason = reason.unwrap_or_else(|| Reason {
+                code: ReasonCode::AbortedDenied,
+                summary: fault.message.clone(),
+                evidence: Vec::new(),
+            });
+            self.stop_denied(Denial::Nested(reason));
+        }
         Ok(())
     }
 
@@ -481,18 +530,68 @@ impl Run {
         Ok(())
     }
 
+    fn note_decision(&mut self, at: Millis, message: &Message) {
+        match message {
+            Message::Approve { id, by, claim, note } => {
+                self.decided(at, id, ApprovalStatus::Approved, [by.as_ref(), claim.as_ref(), note.as_ref()]);
+            }
+            Message::Deny { id, by, claim, note } => {
+                self.decided(at, id, ApprovalStatus::Denied, [by.as_ref(), claim.as_ref(), note.as_ref()]);
+            }
+            Message::Answer { id, text, by } => {
+                self.decided(at, id, ApprovalStatus::Answered, [by.as_ref(), None, Some(text)]);
+            }
+            Message::Assume { .. } | Message::Cancel { .. } => {}
+        }
+    }
+
+    fn decided(
+        &mut self,
+        at: Millis,
+        id: &str,
+        decision: ApprovalStatus,
+        [by, claim, note]: [Option<&String>; 3],
+    ) {
+        let Some(wait) = self.state.waits.get(id) else { return };
+        let Location { check, scope } = wait.location.clone();
+        let decision = RecordedDecision {
+            at,
+            wait: id.to_owned(),
+            check: self.state.plan.check(check).name.clone(),
+            scope,
+            decision,
+            by: by.cloned(),
+            claim: claim.cloned(),
+            note: note.cloned(),
+        };
+        self.state.decisions.push(decision);
+    }
+
     fn message_delivered(&mut self, message: &Message) -> Result<(), ApplyError> {
         match message {
-            Message::Approve { id, .. } => {
-                let Some(wait) = self.state.waits.get(id).cloned() else {
+            Message::Approve { id, by, .. } => {
+                let Some(wait) = self.state.waits.get_mut(id) else {
                     return Err(ApplyError::NoWait(id.clone()));
                 };
-                let Location { check, scope } = wait.location;
+                wait.approved_by.push(by.clone());
+                if wait.approved_by.len() < usize::try_from(wait.terms.count).unwrap_or(usize::MAX) {
+                    return Ok(());
+                }
+                let (Location { check, scope }, digest) = (wait.location.clone(), wait.digest.clone());
                 self.make_due(check, &scope)?;
-                self.expect_cell_mut(check, &scope)?.approved = Some(wait.digest);
+                let approved = Approved { wait: id.clone(), digest };
+                self.expect_cell_mut(check, &scope)?.approved = Some(Box::new(approved));
             }
             // The verdict or the attempt's answer follows as an entry of its own.
-            Message::Deny { .. } => self.stop(Stopping::Denied),
+            Message::Deny { id, by, claim, note } => {
+                let wait = self.state.waits.get(id).ok_or_else(|| ApplyError::NoWait(id.clone()))?;
+                self.stop_denied(Denial::Here {
+                    check: wait.location.check,
+                    by: by.clone(),
+                    claim: claim.clone(),
+                    note: note.clone(),
+                });
+            }
             Message::Answer { .. } => {}
             Message::Assume { check, scope, assumption, .. } => {
                 let check = self.index(check)?;
@@ -537,6 +636,11 @@ impl Run {
         self.state.stopping.get_or_insert(cause);
         self.go_on_running();
         self.put_everything_on_the_agenda();
+    }
+
+    fn stop_denied(&mut self, denial: Denial) {
+        self.state.denial.get_or_insert(denial);
+        self.stop(Stopping::Denied);
     }
 
     fn raise(&mut self, check: CheckIndex, scope: &ScopePath, issue: &Issue) {

@@ -7,10 +7,10 @@ use escrow_model::{
     RoutingBlock, ScopePath, SkipReason, Verdict,
 };
 
+use crate::approval::digest_of_subject;
 use crate::location::{AttemptKey, Location};
 use crate::phase::{Certainty, Phase};
 use crate::pure;
-use crate::request::digest_of;
 use crate::run::{Effect, Run};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
@@ -47,11 +47,16 @@ impl Deciding<'_> {
             self.find_out_about_item(location);
             return;
         }
-        if spec.requires_approval {
-            let digest = digest_of(&request);
+        if !self.has_looked_again(location) {
+            return;
+        }
+        if let Some(rule) = &spec.requires_approval {
+            let subject = self.approval_subject(location, &request);
+            let digest = digest_of_subject(&subject);
             let approved = self.cell(*check, scope).and_then(|cell| cell.approved.clone());
-            if approved.as_deref() != Some(&digest) {
-                self.ask_approval(location, digest, approved.is_some());
+            if approved.as_ref().is_none_or(|approved| approved.digest != digest) {
+                let stale = approved.map(|approved| approved.wait);
+                self.ask_approval(location, rule, subject, digest, stale);
                 return;
             }
         }
@@ -134,6 +139,7 @@ impl Deciding<'_> {
             }
             Ending::Done => false,
         };
+        let was_stopping = self.state.stopping.is_some();
         self.record(Event::AttemptAnswered {
             check: spec.name.clone(),
             scope: scope.clone(),
@@ -141,6 +147,10 @@ impl Deciding<'_> {
             answer: Arc::new(answer),
         });
         let location = attempt.location();
+        if self.state.stopping.is_some() && !was_stopping {
+            // A nested run was denied, so everything around it ends.
+            self.stop_running();
+        }
         if unknown {
             self.find_out(&location, *number);
             if self.state.stopping.is_some() {

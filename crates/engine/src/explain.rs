@@ -302,6 +302,8 @@ fn scope_of(event: &Event) -> Option<&ScopePath> {
         | Event::IssueRaised { scope, .. }
         | Event::RecoveryExhausted { scope, .. }
         | Event::WaitStarted { scope, .. }
+        | Event::WaitWithdrawn { scope, .. }
+        | Event::ArtifactChanged { scope, .. }
         | Event::ReconcileStarted { scope, .. }
         | Event::Reconciled { scope, .. } => Some(scope),
         Event::OutcomeStored { outcome } => Some(&outcome.scope),

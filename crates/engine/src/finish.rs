@@ -5,15 +5,20 @@ use escrow_model::{
     Reason, ReasonCode, SkipReason, WaitKind, Warning,
 };
 
+use crate::approval::denial_in_words;
 use crate::location::Location;
 use crate::phase::Phase;
-use crate::run::{Effect, Run};
-use crate::state::{Node, Stopping};
+use crate::run::{Effect, Inspection, Run};
+use crate::state::{Denial, Node, Stopping};
 use crate::turn::Deciding;
 
 impl Deciding<'_> {
     /// The agenda is empty. Returns true when this settled something, so that more may follow.
     pub(crate) fn settle_the_rest(&mut self) -> bool {
+        if !self.agenda().looking.is_empty() {
+            // An effect starts or is blocked when the look is answered.
+            return false;
+        }
         if self.state.busy > 0 {
             self.wait_for_people();
             return false;
@@ -132,7 +137,7 @@ impl Deciding<'_> {
             if !expected.is_empty() {
                 if !self.state.agenda.0.inspection_asked {
                     self.agenda().inspection_asked = true;
-                    self.ask_for(Effect::Inspect { expected, attempt: None });
+                    self.ask_for(Effect::Inspect { expected, of: Inspection::Run });
                 }
                 return;
             }
@@ -237,6 +242,9 @@ impl Run {
 
     /// One cause: cancelled, timed out, budget, loop budget, expression error, check failed, missing artifact.
     fn conclude(&self) -> Reason {
+        if let (Some(Stopping::Denied), Some(denial)) = (self.state.stopping, &self.state.denial) {
+            return self.denied_reason(denial);
+        }
         if let Some(stopping) = self.state.stopping {
             let (code, summary) = match stopping {
                 Stopping::CancelledByUser => (ReasonCode::CancelledUser, "cancelled by a person"),
@@ -264,6 +272,18 @@ impl Run {
                 code: failure.code,
                 summary: format!("`{name}` failed: {}", failure.message),
                 evidence,
+            };
+        }
+        if let Some((location, artifact)) = self.blocked_by_changes().next() {
+            let name = self.named(location.check, &location.scope).to_string();
+            let words = artifact.in_words();
+            return Reason {
+                code: ReasonCode::FailedArtifactChanged,
+                summary: format!("`{name}` was blocked: {words}"),
+                evidence: vec![
+                    Evidence::check(&self.state.plan.check(location.check).name, words),
+                    Evidence::expected_artifact(&artifact.id, &artifact.path),
+                ],
             };
         }
         if let Some(delivery) = self.state.delivery.as_ref().filter(|d| d.status == DeliveryStatus::Failed) {
@@ -300,6 +320,22 @@ impl Run {
         }
         let summary = "every contract was met".to_owned();
         Reason { code: ReasonCode::CompletedOk, summary, evidence: Vec::new() }
+    }
+
+    /// Who denied what, and why. A reason travels unchanged from a nested run to the one around it.
+    fn denied_reason(&self, denial: &Denial) -> Reason {
+        match denial {
+            Denial::Nested(reason) => reason.clone(),
+            Denial::Here { check, by, claim, note } => {
+                let words = denial_in_words(by.as_deref(), claim.as_deref(), note.as_deref());
+                let mut evidence = self.failed_checks();
+                if let Some(by) = by {
+                    evidence.push(Evidence::word_of(by, note.as_deref().unwrap_or_default()));
+                }
+                let name = &self.state.plan.check(*check).name;
+                Reason { code: ReasonCode::AbortedDenied, summary: format!("`{name}`: {words}"), evidence }
+            }
+        }
     }
 
     fn missing_artifacts(&self) -> Vec<Evidence> {

@@ -160,24 +160,33 @@ impl Run {
         if plan.check(check).criticality != Criticality::External {
             return None;
         }
+        let foundation = self.stands_on(check, scope, cell);
+        let violated = foundation.iter().find(|at| self.is_violated(at.check, &at.scope));
+        match violated {
+            Some(at) => Some(Blocker::Violation(at.check)),
+            None => foundation.iter().find_map(|at| self.hole_in(at.check, &at.scope)),
+        }
+    }
+
+    /// Everything that a check depends on, directly or not, where it depends on it. Alternatives that were not needed are
+    /// left out; the source of a route is included.
+    pub(crate) fn stands_on(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        cell: Option<&Cell>,
+    ) -> Vec<Location> {
+        let plan = &self.state.plan;
+        let mut found = Vec::new();
         let here = Location::new(check, scope.clone());
         let mut seen = BTreeSet::from([here.clone()]);
         let mut open = vec![here];
-        let mut hole = None;
         if let Some(source) = cell.and_then(|cell| cell.activation.routed_from.clone())
             && seen.insert(source.clone())
         {
             open.push(source);
         }
         while let Some(Location { check: at_check, scope: at_scope }) = open.pop() {
-            if at_check != check {
-                if self.is_violated(at_check, &at_scope) {
-                    return Some(Blocker::Violation(at_check));
-                }
-                if hole.is_none() {
-                    hole = self.hole_in(at_check, &at_scope);
-                }
-            }
             let spec = plan.check(at_check);
             let this = self.cell(at_check, &at_scope);
             for need in &spec.needs {
@@ -194,8 +203,11 @@ impl Run {
             {
                 open.push(source);
             }
+            if at_check != check {
+                found.push(Location::new(at_check, at_scope));
+            }
         }
-        hole
+        found
     }
 
     /// The alternatives that a need rests on: those that succeeded; else those that are let through although

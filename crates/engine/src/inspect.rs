@@ -12,7 +12,7 @@ use escrow_model::{
 
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
-use crate::run::{Effect, Run};
+use crate::run::{Effect, Inspection, Run};
 use crate::state::Node;
 use crate::turn::Deciding;
 
@@ -20,7 +20,7 @@ impl Deciding<'_> {
     /// Asks for an inspection of what an answered attempt delivered.
     pub(crate) fn inspect_for(&mut self, attempt: &AttemptKey) {
         let expected = self.artifacts_of(attempt.check, &attempt.scope);
-        self.ask_for(Effect::Inspect { expected, attempt: Some(attempt.clone()) });
+        self.ask_for(Effect::Inspect { expected, of: Inspection::Attempt(attempt.clone()) });
     }
 
     /// The inspection that `inspect_for` asked for. One for an attempt that is over came twice and is dropped.
@@ -140,7 +140,7 @@ impl Run {
     }
 
     /// What one attempt owes: of its check's own artifacts those of its item, of all others everything.
-    fn artifacts_of(&self, check: CheckIndex, scope: &ScopePath) -> Vec<ExpectedArtifact> {
+    pub(crate) fn artifacts_of(&self, check: CheckIndex, scope: &ScopePath) -> Vec<ExpectedArtifact> {
         let plan = self.plan();
         let spec = plan.check(check);
         let mut owed = Vec::new();

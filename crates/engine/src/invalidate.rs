@@ -100,6 +100,8 @@ impl Run {
         cell.retries = 0;
         cell.repeats = 0;
         cell.approved = None;
+        cell.asked_anew = 0;
+        cell.changed = None;
         Ok(())
     }
 

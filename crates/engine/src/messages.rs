@@ -9,6 +9,7 @@ use escrow_model::{
 use serde_json::{Value, json};
 
 use crate::apply_error::PhaseName;
+use crate::approval::denial_in_words;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::run::{Effect, Input, Run};
@@ -18,7 +19,7 @@ use crate::verdict::Judgement;
 
 impl Deciding<'_> {
     pub(crate) fn deliver_message(&mut self, message: Message) {
-        let refused = self.refusal(&message);
+        let refused = self.refusal(&message).map(|refusal| refusal.to_string());
         let opened = refused.is_none();
         let looked_for = match &message {
             Message::Assume { check, scope, .. } if opened => self.reconciling_at(check, scope),
@@ -34,7 +35,10 @@ impl Deciding<'_> {
         }
         match message {
             Message::Approve { .. } => {}
-            Message::Deny { id, .. } => self.deny(&id),
+            Message::Deny { id, by, claim, note } => {
+                let words = denial_in_words(by.as_deref(), claim.as_deref(), note.as_deref());
+                self.deny(&id, words);
+            }
             Message::Cancel { .. } => self.stop_running(),
             Message::Answer { id, text, by } => self.answer_question(&id, &text, by.as_deref()),
             Message::Assume { check, scope, assumption, by } => {
@@ -45,19 +49,16 @@ impl Deciding<'_> {
     }
 
     /// Fails what was denied, and stops the run.
-    fn deny(&mut self, id: &str) {
+    fn deny(&mut self, id: &str, words: String) {
         let Some(wait) = self.state.waits.get(id).cloned() else { return };
         match wait.kind {
             WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested => {
-                let issue = Issue::error(IssueCode::ApprovalDenied, "a person denied it");
+                let issue = Issue::error(IssueCode::ApprovalDenied, words);
                 self.judge_as(&wait.location, Judgement::without_attempt(vec![issue], None));
             }
             WaitKind::Input => {
                 let attempt = self.last_attempt(&wait.location);
-                let fault = ProviderFault::logical(
-                    FaultCode::Denied,
-                    "a person denied it, or the time to answer ran out",
-                );
+                let fault = ProviderFault::logical(FaultCode::Denied, words);
                 self.take_answer(&attempt, Answer::fault(fault));
             }
         }
@@ -95,7 +96,7 @@ impl Deciding<'_> {
     }
 
     /// Stops every open attempt and every nested run that waits. Their answers are still awaited.
-    fn stop_running(&mut self) {
+    pub(crate) fn stop_running(&mut self) {
         for (attempt, request) in self.nested_waits() {
             self.call_nested(attempt, request);
         }
@@ -158,7 +159,12 @@ impl Deciding<'_> {
         match (wait.kind, default) {
             (WaitKind::Input, Some(text)) => self.answer_question(&id, &text, None),
             (WaitKind::Input | WaitKind::Approval | WaitKind::UnknownEffect | WaitKind::Nested, _) => {
-                let message = Message::Deny { id, by: None, note: Some("the time to answer ran out".into()) };
+                let message = Message::Deny {
+                    id,
+                    by: None,
+                    claim: None,
+                    note: Some("the time to answer ran out".into()),
+                };
                 self.deliver_message(message);
             }
         }
@@ -166,9 +172,10 @@ impl Deciding<'_> {
 
     /// Another process drives the run: what was started and left unanswered is issued again, except external
     /// effects, which become unknown. A nested run is issued again too: its own journal says what it has done.
-    pub(crate) fn take_over(&mut self) {
-        self.record(Event::RunResumed {});
+    pub(crate) fn take_over(&mut self, by: Vec<String>) {
+        self.record(Event::RunResumed { by });
         self.agenda().inspection_asked = false;
+        self.agenda().looking.clear();
         let plan = self.plan();
         let code = if self.state.stopping.is_some() { FaultCode::Cancelled } else { FaultCode::Lost };
         for (attempt, request) in self.nested_waits() {
@@ -258,41 +265,6 @@ impl Run {
                 self.state.waits.get(id).is_some_and(|wait| wait.kind == WaitKind::Nested)
             }
             _ => false,
-        }
-    }
-
-    /// Why a message changes nothing, if it does not.
-    pub(crate) fn refusal(&self, message: &Message) -> Option<String> {
-        let waiting = |id: &String, kinds: &[WaitKind]| match self.state.waits.get(id) {
-            None => Some(format!("no approval or question is called `{id}`")),
-            Some(wait) if !kinds.contains(&wait.kind) => Some(format!("`{id}` waits for something else")),
-            Some(_) => None,
-        };
-        match message {
-            Message::Approve { id, .. } => waiting(id, &[WaitKind::Approval]),
-            Message::Deny { id, .. } => waiting(id, &[WaitKind::Approval, WaitKind::Input]),
-            Message::Answer { id, text, .. } => waiting(id, &[WaitKind::Input]).or_else(|| {
-                let choices = &self.state.waits.get(id)?.choices;
-                (!choices.is_empty() && !choices.contains(text))
-                    .then(|| format!("`{text}` is none of: {}", choices.join(", ")))
-            }),
-            Message::Assume { check, scope, .. } => {
-                let Some(index) = self.graph.find(check) else {
-                    return Some(format!("no check is called `{check}`"));
-                };
-                let cell = self.cell(index, scope).filter(|cell| cell.is_unknown());
-                match cell.map(|cell| &cell.phase) {
-                    None => Some(format!("the effect of `{check}{scope}` is not unknown")),
-                    // It was answered before, or the run is stopping and does not wait for the answer.
-                    Some(Phase::Due | Phase::Settled { .. }) => {
-                        Some(format!("the effect of `{check}{scope}` is no longer in question"))
-                    }
-                    Some(_) => None,
-                }
-            }
-            Message::Cancel { .. } => {
-                self.state.stopping.is_some().then(|| "the run is already stopping".to_owned())
-            }
         }
     }
 }

@@ -18,7 +18,7 @@ use escrow_model::{
 };
 
 use crate::location::AttemptKey;
-use crate::run::{Effect, Input, ReplayError, Run, Turn};
+use crate::run::{Effect, Input, Inspection, ReplayError, Run, Turn};
 
 /// Answers in place of providers and of the artifact directory.
 pub trait AnswerSource {
@@ -56,7 +56,7 @@ pub struct VirtualDrive {
     pub now_ms: Millis,
     /// The length of the journal after each turn: the places where a crash can happen.
     pub commits: Vec<usize>,
-    inspections: VecDeque<(Vec<ExpectedArtifact>, Option<AttemptKey>)>,
+    inspections: VecDeque<(Vec<ExpectedArtifact>, Inspection)>,
     /// By time, then by the position of the intent in the journal.
     answers: BTreeMap<(Millis, usize), (Pending, Answer)>,
     /// Attempts that answer only when they are stopped.
@@ -89,7 +89,7 @@ impl VirtualDrive {
         let run = Run::replay(journal)?;
         let at = journal.last().map_or(0, |entry| entry.at);
         let mut drive = VirtualDrive::with(run, journal.to_vec(), at);
-        drive.handle(Input::Resume, source);
+        drive.handle(Input::Resume { by: Vec::new() }, source);
         Ok(drive)
     }
 
@@ -111,7 +111,7 @@ impl VirtualDrive {
         self.answers.clear();
         self.silent.clear();
         self.inspections.clear();
-        self.handle(Input::Resume, source);
+        self.handle(Input::Resume { by: Vec::new() }, source);
         Ok(())
     }
 
@@ -137,13 +137,9 @@ impl VirtualDrive {
 
     /// Performs the first inspection that was asked for. Inspections take no time.
     pub fn inspect_next(&mut self, source: &mut dyn AnswerSource) -> bool {
-        let Some((expected, attempt)) = self.inspections.pop_front() else { return false };
+        let Some((expected, of)) = self.inspections.pop_front() else { return false };
         let seen = source.inspect(&expected);
-        let input = match attempt {
-            None => Input::Seen(seen),
-            Some(attempt) => Input::SeenAt { attempt, seen },
-        };
-        self.handle(input, source);
+        self.handle(of.answered(seen), source);
         true
     }
 
@@ -188,7 +184,7 @@ impl VirtualDrive {
                     self.call(Pending { attempt, kind: EffectKind::Reconcile }, &request, source);
                 }
                 Effect::Stop { attempt } => self.stop(&attempt),
-                Effect::Inspect { expected, attempt } => self.inspections.push_back((expected, attempt)),
+                Effect::Inspect { expected, of } => self.inspections.push_back((expected, of)),
             }
         }
     }

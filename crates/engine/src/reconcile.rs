@@ -133,6 +133,7 @@ impl Run {
             provider: ProviderName::COMMAND,
             fields,
             env: self.render_env(check, &view)?,
+            environment: self.captured_environment(check),
             handed_env: self.handed_env(check),
             timeout_ms: reconcile.timeout_ms,
             idempotency_key: self.idempotency_key(check, scope, attempt),

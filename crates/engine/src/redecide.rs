@@ -21,14 +21,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ArtifactContract, Delivery, Entry, Event, ExpectedArtifact, FaultCode, Message, Millis, Plan,
-    ProviderFault, Request, ScopePath, ScopedCheck, WaitKind,
+    Answer, ArtifactContract, ChangedArtifact, Delivery, Entry, Event, ExpectedArtifact, FaultCode, Message,
+    Millis, Plan, ProviderFault, Request, ScopePath, ScopedCheck, WaitKind,
 };
 use serde::Serialize;
 
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
-use crate::run::{Effect, Input, OpenWait, ReplayError, Run, Turn};
+use crate::run::{Effect, Input, Inspection, OpenWait, ReplayError, Run, Turn};
 use crate::turn::Deciding;
 use record::{Afterwards, Moment, Record, Recorded, RecordedAsk, RecordedAttempt, Response, Said};
 
@@ -106,6 +106,8 @@ enum Due {
     Input(Box<Input>),
     /// The artifacts were inspected, for an attempt or for the run.
     Seen(Delivery, Option<AttemptKey>),
+    /// The artifacts that an effect stands on were looked at again.
+    SeenBefore(AttemptKey, Option<Box<ChangedArtifact>>),
 }
 
 impl Driver {
@@ -131,6 +133,7 @@ impl Driver {
                 (Some(key), _) => match self.queue.remove(&key) {
                     Some(Due::Input(input)) => self.handle(key.0.at, *input),
                     Some(Due::Seen(delivery, attempt)) => self.see(key.0.at, delivery, attempt),
+                    Some(Due::SeenBefore(attempt, changed)) => self.see_again(key.0.at, &attempt, changed),
                     None => return,
                 },
             }
@@ -191,6 +194,11 @@ impl Driver {
 
     fn follow(&mut self, turn: Turn) {
         for entry in &turn.entries {
+            if let Some(at) = record::starts_at(&entry.event)
+                && let Some(starts) = self.record.starts.get_mut(&at)
+            {
+                starts.pop_front();
+            }
             self.note_wait(&entry.event);
         }
         self.entries.extend(turn.entries);
@@ -249,10 +257,34 @@ impl Driver {
                     };
                     self.schedule(self.later(0, usize::MAX), input);
                 }
-                Effect::Inspect { expected, attempt } => self.inspect(expected, attempt),
+                Effect::Inspect { expected, of: Inspection::Run } => self.inspect(expected, None),
+                Effect::Inspect { expected, of: Inspection::Attempt(attempt) } => {
+                    self.inspect(expected, Some(attempt));
+                }
+                Effect::Inspect { of: Inspection::Before(attempt), .. } => self.look_again(attempt),
             }
         }
         self.look_at_waits();
+    }
+
+    /// Schedules the recorded second look. Its answer is not recorded by itself, but what followed from it is.
+    fn look_again(&mut self, attempt: AttemptKey) {
+        let key = self.recorded_key(&attempt);
+        let starts = self.record.starts.get(&ScopedCheck::new(&key.check, &key.scope));
+        let next = starts.and_then(VecDeque::front);
+        let entry = next.map_or(usize::MAX, |start| start.entry);
+        let changed = next.and_then(|start| start.changed.clone()).map(Box::new);
+        self.serial += 1;
+        self.queue.insert((self.later(0, entry), self.serial), Due::SeenBefore(attempt, changed));
+    }
+
+    fn see_again(&mut self, at: Millis, attempt: &AttemptKey, changed: Option<Box<ChangedArtifact>>) {
+        self.now = self.now.max(at);
+        let mut deciding = Deciding::new(&mut self.run, self.now);
+        deciding.take_second_finding(attempt, changed.map(|changed| *changed));
+        deciding.decide();
+        let turn = deciding.into_turn();
+        self.follow(turn);
     }
 
     fn answer(&mut self, attempt: &AttemptKey, request: &Request) -> Option<(Answer, Moment)> {
@@ -286,7 +318,11 @@ impl Driver {
         for (id, response) in std::mem::take(&mut self.asked) {
             let Some(wait) = self.run.waits().into_iter().find(|wait| wait.id == id) else { continue };
             match response {
-                Some(Response::Message(said)) => self.say(said, &wait.id),
+                Some(Response::Messages(all)) => {
+                    for said in all {
+                        self.say(said, &wait.id);
+                    }
+                }
                 Some(Response::Silence) => drop(self.expiring.insert(wait.id)),
                 Some(Response::None) | None if self.answer_question(&wait) => {}
                 // It was not answered then either: the run waits.
@@ -389,8 +425,8 @@ impl Driver {
 fn addressed(message: Message, id: &str) -> Message {
     let id = id.to_owned();
     match message {
-        Message::Approve { by, note, .. } => Message::Approve { id, by, note },
-        Message::Deny { by, note, .. } => Message::Deny { id, by, note },
+        Message::Approve { by, claim, note, .. } => Message::Approve { id, by, claim, note },
+        Message::Deny { by, claim, note, .. } => Message::Deny { id, by, claim, note },
         Message::Answer { text, by, .. } => Message::Answer { id, text, by },
         Message::Assume { .. } | Message::Cancel { .. } => message,
     }

@@ -36,6 +36,11 @@ pub struct ItemReport<'r> {
     pub skip_reason: Option<SkipReason>,
     pub runs: u32,
     pub output: Option<&'r Value>,
+    /// The value that it runs for.
+    pub value: Option<&'r Value>,
+    pub issues: &'r [Issue],
+    /// What the provider recorded about the last attempt.
+    pub record: Option<&'r Map<String, Value>>,
 }
 
 impl Run {
@@ -73,7 +78,7 @@ impl Run {
     /// The items of a fan-out that exist so far.
     pub fn item_reports(&self, check: CheckIndex) -> impl Iterator<Item = ItemReport<'_>> {
         let nodes = self.state.checks[check.place()].nodes.iter();
-        nodes.filter_map(|(scope, node)| Some((scope, node.cell()?))).map(|(scope, cell)| {
+        nodes.filter_map(|(scope, node)| Some((scope, node.cell()?))).map(move |(scope, cell)| {
             let status = self.cell_status(cell);
             ItemReport {
                 scope,
@@ -81,6 +86,9 @@ impl Run {
                 skip_reason: (status == CheckStatus::Skipped).then(|| cell.skipped()).flatten(),
                 runs: cell.last_result.runs,
                 output: cell.answer.as_ref().map(|answer| &answer.output),
+                value: self.item(check, scope),
+                issues: &cell.last_result.issues,
+                record: cell.answer.as_ref().map(|answer| &answer.record),
             }
         })
     }

@@ -25,6 +25,7 @@ impl Run {
             provider: spec.provider.clone(),
             fields,
             env: self.render_env(check, &view)?,
+            environment: self.captured_environment(check),
             handed_env: self.handed_env(check),
             timeout_ms: spec.timeout_ms,
             idempotency_key: self.idempotency_key(check, scope, self.next_attempt(check, scope)),

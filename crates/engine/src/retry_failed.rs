@@ -77,6 +77,12 @@ impl Run {
                 }
             }
         }
+        // What was changed has to be verified again.
+        for (location, artifact) in self.blocked_by_changes() {
+            let gates = self.verified_files(&location).into_iter().filter(|(_, file)| file.id == artifact.id);
+            locations.extend(gates.map(|(gate, _)| gate));
+            locations.insert(location);
+        }
         for (location, issue) in &self.state.issues {
             if issue.severity == Severity::Error {
                 locations.insert(location.clone());
@@ -93,6 +99,7 @@ impl Run {
         self.state.ended_at = None;
         self.state.reopened_at = Some(at);
         self.state.stopping = None;
+        self.state.denial = None;
         self.state.first_failure = None;
         self.state.delivery = None;
         self.state.overridden = None;
@@ -100,6 +107,7 @@ impl Run {
         self.state.halted.clear();
         self.state.loops.clear();
         self.state.agenda.0.inspection_asked = false;
+        self.state.agenda.0.looking.clear();
         let places: Vec<(CheckIndex, &ScopePath)> = places
             .iter()
             .map(|place| Ok((self.index(&place.check)?, &place.scope)))

@@ -320,7 +320,15 @@ impl Deciding<'_> {
             goto_event: target.goto_event.clone(),
             again,
         };
+        let asked: Vec<(String, Location)> =
+            self.state.waits.iter().map(|(id, wait)| (id.clone(), wait.location.clone())).collect();
         self.record(event);
+        for (id, Location { check, scope }) in asked {
+            if !self.state.waits.contains_key(&id) {
+                let check = plan.check(check).name.clone();
+                self.record(Event::WaitWithdrawn { check, scope, id });
+            }
+        }
         true
     }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts, InspectedArtifact,
-    Message, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath, SkipReason, WaitKind,
-    Warning,
+    Answer, ApprovalTerms, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts,
+    InspectedArtifact, Message, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath,
+    SkipReason, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -16,7 +16,7 @@ use crate::by_scope::ByScope;
 use crate::filter::left_out;
 use crate::graph::Graph;
 use crate::location::{AttemptKey, Location};
-use crate::state::{Activation, Agenda, Cell, CheckState, Derived, Node, Shared, State};
+use crate::state::{Activation, Agenda, Cell, CheckState, Derived, Node, RecordedDecision, Shared, State};
 use crate::surroundings::Surroundings;
 use crate::turn::Deciding;
 
@@ -73,11 +73,19 @@ pub enum Input {
         attempt: AttemptKey,
         seen: Vec<InspectedArtifact>,
     },
+    /// The artifact directory was inspected again, before this attempt of an effect starts.
+    SeenBefore {
+        attempt: AttemptKey,
+        seen: Vec<InspectedArtifact>,
+    },
     /// Time has passed: retries, expiries and deadlines may be due.
     Wake,
     Message(Message),
-    /// Another process takes the run over: what was started and left unanswered is issued again.
-    Resume,
+    /// Another process takes the run over: what was started and left unanswered is issued again. `by` are the actors
+    /// who asked for it, if any did.
+    Resume {
+        by: Vec<String>,
+    },
 }
 
 /// What follows from an input.
@@ -104,11 +112,33 @@ pub enum Effect {
     Stop {
         attempt: AttemptKey,
     },
-    /// Inspect the artifact directory, for an attempt or for the whole run.
+    /// Inspect the artifact directory.
     Inspect {
         expected: Vec<ExpectedArtifact>,
-        attempt: Option<AttemptKey>,
+        of: Inspection,
     },
+}
+
+/// What an inspection is for. It decides which input answers it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inspection {
+    /// The delivery of the whole run.
+    Run,
+    /// What an answered attempt has delivered.
+    Attempt(AttemptKey),
+    /// What other checks have verified, before this attempt of an effect starts.
+    Before(AttemptKey),
+}
+
+impl Inspection {
+    /// The input that answers it.
+    pub fn answered(self, seen: Vec<InspectedArtifact>) -> Input {
+        match self {
+            Inspection::Run => Input::Seen(seen),
+            Inspection::Attempt(attempt) => Input::SeenAt { attempt, seen },
+            Inspection::Before(attempt) => Input::SeenBefore { attempt, seen },
+        }
+    }
 }
 
 /// A message that the run waits for.
@@ -121,6 +151,19 @@ pub struct OpenWait {
     pub prompt: String,
     pub choices: Vec<String>,
     pub expires_at: Option<Millis>,
+    pub terms: ApprovalTerms,
+}
+
+impl OpenWait {
+    /// Actors whose approvals are enough, for plays without real people.
+    pub fn enough_approvers(&self) -> Vec<Option<String>> {
+        if self.terms == ApprovalTerms::default() {
+            return vec![None];
+        }
+        let count = usize::try_from(self.terms.count).unwrap_or(usize::MAX);
+        let named = self.terms.by.iter().cloned();
+        named.chain((1..).map(|number| format!("os:approver-{number}"))).take(count).map(Some).collect()
+    }
 }
 
 #[derive(Debug, Error)]
@@ -184,6 +227,7 @@ impl Run {
             return Turn::default();
         }
         let mut deciding = Deciding::new(self, at);
+        deciding.agenda().seen_again.clear();
         if deciding.is_too_late_for(&input) {
             deciding.pass_deadline();
             deciding.decide();
@@ -199,9 +243,10 @@ impl Run {
             Input::Reconciled { attempt, answer } => deciding.take_finding(&attempt, answer),
             Input::Seen(seen) => deciding.take_run_inspection(&seen),
             Input::SeenAt { attempt, seen } => deciding.take_inspection(&attempt, &seen),
+            Input::SeenBefore { attempt, seen } => deciding.take_second_look(&attempt, &seen),
             Input::Wake => deciding.wake(),
             Input::Message(message) => deciding.deliver_message(message),
-            Input::Resume => deciding.take_over(),
+            Input::Resume { by } => deciding.take_over(by),
         }
         deciding.decide();
         deciding.into_turn()
@@ -256,6 +301,9 @@ impl Run {
             loops: BTreeMap::new(),
             halted: Default::default(),
             stopping: None,
+            denial: None,
+            decisions: Vec::new(),
+            resumed_by: Vec::new(),
             first_failure: None,
             issues: Vec::new(),
             warnings: Vec::new(),
@@ -356,6 +404,11 @@ impl Run {
             .collect()
     }
 
+    /// What people decided so far, oldest first.
+    pub fn decisions(&self) -> &[RecordedDecision] {
+        &self.state.decisions
+    }
+
     /// The open waits.
     pub fn waits(&self) -> Vec<OpenWait> {
         self.state
@@ -369,6 +422,7 @@ impl Run {
                 prompt: wait.prompt.clone(),
                 choices: wait.choices.clone(),
                 expires_at: wait.expires_at,
+                terms: wait.terms.clone(),
             })
             .collect()
     }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Delivery, Facts, Issue, Millis, Plan, Reason, ReasonCode, RecordedOutcome,
-    RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    Answer, ApprovalStatus, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery, Facts, Issue, Millis, Plan,
+    Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason,
+    Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
@@ -14,6 +15,7 @@ use crate::by_scope::ByScope;
 use crate::location::Location;
 use crate::overridden::Overridden;
 use crate::phase::{Certainty, Phase};
+use crate::second_look::VerifiedArtifacts;
 
 /// A scope with the `forEach` check that its last index belongs to: the third item of one list is not the
 /// third item of another.
@@ -65,6 +67,12 @@ pub(crate) struct State {
 
     /// Why no new work starts.
     pub(crate) stopping: Option<Stopping>,
+    /// Who denied what, when that is why.
+    pub(crate) denial: Option<Denial>,
+    /// What people decided, in order.
+    pub(crate) decisions: Vec<RecordedDecision>,
+    /// The actors who resumed the run.
+    pub(crate) resumed_by: Vec<String>,
     pub(crate) first_failure: Option<RunFailure>,
     pub(crate) issues: Vec<(Location, Issue)>,
     pub(crate) warnings: Vec<Warning>,
@@ -119,6 +127,10 @@ pub(crate) struct Agenda {
     /// Routes that would withdraw an open attempt: considered again with the next input.
     pub(crate) deferred: BTreeSet<Location>,
     pub(crate) inspection_asked: bool,
+    /// Effects that wait for a second look at the artifacts that they stand on.
+    pub(crate) looking: BTreeSet<Location>,
+    /// Those whose look was answered in this turn.
+    pub(crate) seen_again: BTreeSet<Location>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +139,32 @@ pub(crate) enum Stopping {
     CancelledBySystem,
     Deadline,
     Denied,
+}
+
+/// What a person decided about a wait, or that it expired.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedDecision {
+    pub at: Millis,
+    pub wait: String,
+    pub check: String,
+    pub scope: ScopePath,
+    pub decision: ApprovalStatus,
+    pub by: Option<String>,
+    pub claim: Option<String>,
+    pub note: Option<String>,
+}
+
+/// What ended a run by a denial.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Denial {
+    Here {
+        check: CheckIndex,
+        by: Option<String>,
+        claim: Option<String>,
+        note: Option<String>,
+    },
+    /// A nested run was denied, for this reason.
+    Nested(Reason),
 }
 
 /// Fails the run independently of the verdicts of its checks.
@@ -148,6 +186,8 @@ pub(crate) struct CheckState {
     pub(crate) histories: ByScope<AnswerHistory>,
     /// Scopes with a broken contract and no later success.
     pub(crate) violations: BTreeSet<ScopePath>,
+    /// What each scope has verified of its artifacts when it last succeeded.
+    pub(crate) verified: BTreeMap<ScopePath, VerifiedArtifacts>,
     /// Scopes whose last judged attempt failed.
     pub(crate) failures: BTreeMap<ScopePath, CheckFailure>,
     /// Confirmed effects of items whose `forEach` check runs again because something failed.
@@ -235,10 +275,21 @@ pub(crate) struct Cell {
     pub(crate) recovering: bool,
     /// Stays unknown while a repeat is due, and after a run was ended without an answer.
     pub(crate) certainty: Certainty,
-    /// The digest of what was approved. A retry of the same request starts without asking again.
-    pub(crate) approved: Option<String>,
+    /// What was approved. A retry of the same starts without asking again.
+    pub(crate) approved: Option<Box<Approved>>,
+    /// How often an approval was asked for again because it had gone stale, since it was last decided.
+    pub(crate) asked_anew: u32,
+    /// Why it was blocked, if an artifact that it stands on has changed.
+    pub(crate) changed: Option<Box<ChangedArtifact>>,
     /// The entry at which this pass of a `forEach` began.
     pub(crate) pass_from: u64,
+}
+
+/// An approval that was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Approved {
+    pub(crate) wait: String,
+    pub(crate) digest: String,
 }
 
 /// The result of the last judged attempt. It outlives the item, until a new pass has an item at the same scope.
@@ -254,6 +305,9 @@ pub(crate) struct Wait {
     pub(crate) location: Location,
     pub(crate) kind: WaitKind,
     pub(crate) digest: String,
+    pub(crate) terms: ApprovalTerms,
+    /// The actors who have approved so far, where more than one must.
+    pub(crate) approved_by: Vec<Option<String>>,
     pub(crate) nested_reason: Option<ReasonCode>,
     pub(crate) prompt: String,
     pub(crate) choices: Vec<String>,

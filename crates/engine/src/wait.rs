@@ -1,38 +1,70 @@
 //! Waits for a person: approvals before an intent, questions, unknown effects; and for nested runs.
 
-use escrow_model::{Event, Millis, Reason, Request, RunId, WaitKind, hex};
+use escrow_model::{
+    ApprovalRule, ApprovalSubject, Event, FaultClass, Issue, IssueCode, Message, Millis, Reason, Request,
+    RunId, WaitKind, hex,
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::approval::ASKED_ANEW_MAX;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::request::digest_of;
 use crate::run::{NestedLease, Run};
 use crate::turn::Deciding;
-
-/// How long an approval may be awaited.
-const APPROVAL_MS: Millis = 24 * 60 * 60 * 1000;
+use crate::verdict::Judgement;
+use crate::view::View;
 
 /// What is asked of a person.
 #[derive(Default)]
 struct Question {
     digest: String,
+    subject: Option<Box<ApprovalSubject>>,
+    replaces: Option<String>,
     prompt: String,
     choices: Vec<String>,
     expires_at: Option<Millis>,
 }
 
 impl Deciding<'_> {
-    /// `stale`: something else was approved before.
-    pub(crate) fn ask_approval(&mut self, location: &Location, digest: String, stale: bool) {
-        let name = &self.state.plan.check(location.check).name;
-        let prompt = if stale {
-            format!("approve `{name}` again: what it would do has changed")
-        } else {
-            format!("approve `{name}`")
+    /// `stale`: the approval that was given for something else. After too many of them this one is denied at once.
+    pub(crate) fn ask_approval(
+        &mut self,
+        location: &Location,
+        rule: &ApprovalRule,
+        subject: ApprovalSubject,
+        digest: String,
+        stale: Option<String>,
+    ) {
+        let Location { check, scope } = location;
+        let mut prompt = match &rule.prompt {
+            None => format!("approve `{}`", self.state.plan.check(*check).name),
+            Some(prompt) => match prompt.render(&View::before(self, *check, scope)) {
+                Ok(prompt) => prompt,
+                Err(fault) => {
+                    let message =
+                        format!("`requires_approval.prompt`: {}", self.surroundings.in_words(&fault));
+                    let issue = Issue::error(IssueCode::TemplateError, message);
+                    let judgement = Judgement::without_attempt(vec![issue], Some(FaultClass::Logical));
+                    self.judge_as(location, judgement);
+                    return;
+                }
+            },
         };
-        let expires_at = Some(self.at.saturating_add(APPROVAL_MS));
-        self.ask(location, WaitKind::Approval, Question { digest, prompt, expires_at, choices: Vec::new() });
+        if stale.is_some() {
+            prompt.push_str(" again: what it would do has changed");
+        }
+        let asked_anew = self.cell(*check, scope).map_or(0, |cell| cell.asked_anew);
+        let denied = stale.is_some() && asked_anew >= ASKED_ANEW_MAX;
+        let expires_at = Some(self.at.saturating_add(rule.expires_ms));
+        let subject = Some(Box::new(subject));
+        let question = Question { digest, subject, replaces: stale, prompt, expires_at, choices: Vec::new() };
+        let id = self.ask(location, WaitKind::Approval, question);
+        if denied {
+            let note = format!("what it would do has changed after each of {} approvals", ASKED_ANEW_MAX + 1);
+            self.deliver_message(Message::Deny { id, by: None, claim: None, note: Some(note) });
+        }
     }
 
     pub(crate) fn ask_input(&mut self, location: &Location, request: &Request) {
@@ -45,7 +77,8 @@ impl Deciding<'_> {
         let prompt = request.fields.get("prompt").and_then(Value::as_str).unwrap_or_default().to_owned();
         let expires_at = Some(self.at.saturating_add(request.timeout_ms));
         let digest = digest_of(request);
-        self.ask(location, WaitKind::Input, Question { digest, prompt, choices, expires_at });
+        let question = Question { digest, prompt, choices, expires_at, ..Question::default() };
+        self.ask(location, WaitKind::Input, question);
     }
 
     /// `detail`: why `reconcile` did not know either; empty when it was not asked.
@@ -96,6 +129,8 @@ impl Deciding<'_> {
             kind: WaitKind::Nested,
             id: child.to_string(),
             digest: String::new(),
+            subject: None,
+            replaces: None,
             nested_reason: Some(reason.code),
             prompt: reason.summary.clone(),
             choices: Vec::new(),
@@ -103,19 +138,24 @@ impl Deciding<'_> {
         });
     }
 
-    fn ask(&mut self, location: &Location, kind: WaitKind, question: Question) {
+    /// Returns the id of the wait.
+    fn ask(&mut self, location: &Location, kind: WaitKind, question: Question) -> String {
+        let id = self.wait_id(kind, location, &question.digest);
         let event = Event::WaitStarted {
             check: self.state.plan.check(location.check).name.clone(),
             scope: location.scope.clone(),
             kind,
-            id: self.wait_id(kind, location, &question.digest),
+            id: id.clone(),
             digest: question.digest,
+            subject: question.subject,
+            replaces: question.replaces,
             nested_reason: None,
             prompt: question.prompt,
             choices: question.choices,
             expires_at: question.expires_at,
         };
         self.record(event);
+        id
     }
 }
 

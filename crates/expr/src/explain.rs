@@ -22,7 +22,7 @@ const PARTS_MAX: usize = 200;
 const SHOWN_MAX: usize = 60;
 
 /// How many values are formatted in all; further evaluations are only counted.
-const WRITTEN_MAX: u32 = 2_000;
+const WRITTEN_MAX: u32 = 10_000;
 
 /// The parts of an evaluation with their values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,6 +44,9 @@ pub struct Part {
     pub value: Option<String>,
     /// How often it was evaluated; the value is the last one.
     pub times: u32,
+    /// Every value, in order, when it was evaluated several times. Shorter than `times` when there are too many to keep.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// The byte under which the value is printed: the operator, the name of a member, or the start.
@@ -54,8 +57,15 @@ pub struct Part {
 /// Collects values while a program runs.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    seen: BTreeMap<u32, (String, u32)>,
+    seen: BTreeMap<u32, Seen>,
     written: u32,
+}
+
+/// The values of one node.
+#[derive(Default)]
+struct Seen {
+    values: Vec<String>,
+    times: u32,
 }
 
 impl Recorder {
@@ -74,8 +84,8 @@ impl<'a> Evaluator<'a> {
             return;
         }
         if recorder.written >= WRITTEN_MAX {
-            if let Some((_, times)) = recorder.seen.get_mut(&id.0) {
-                *times = times.saturating_add(1);
+            if let Some(seen) = recorder.seen.get_mut(&id.0) {
+                seen.times = seen.times.saturating_add(1);
             }
             return;
         }
@@ -83,8 +93,9 @@ impl<'a> Evaluator<'a> {
         self.show(value, 0, &mut shown);
         let Some(recorder) = &mut self.recorder else { return };
         recorder.written += 1;
-        let entry = recorder.seen.entry(id.0).or_default();
-        *entry = (shown, entry.1.saturating_add(1));
+        let seen = recorder.seen.entry(id.0).or_default();
+        seen.values.push(shown);
+        seen.times = seen.times.saturating_add(1);
     }
 
     /// Formats the start of a value. Items beyond the limit are not visited.
@@ -230,8 +241,9 @@ fn parts_of(source: &str, tree: &Tree, id: NodeId, recorder: &Recorder, left: &m
     let anchor = anchor(source, tree, id);
     vec![Part {
         source: shortened(text),
-        value: shown.map(|(value, _)| value.clone()),
-        times: shown.map_or(0, |(_, times)| *times),
+        value: shown.and_then(|seen| seen.values.last().cloned()),
+        times: shown.map_or(0, |seen| seen.times),
+        values: shown.filter(|seen| seen.times > 1).map(|seen| seen.values.clone()).unwrap_or_default(),
         parts: below,
         anchor,
         span,

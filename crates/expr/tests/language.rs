@@ -331,7 +331,8 @@ fn an_explanation_of_large_values_is_bounded() {
     let source = "list.map(x => list.length + x).filter(x => x % 2 === 0).length > 3 && text + text";
     let (_, explanation) =
         Program::expression(source).unwrap().explain(&JsonScope(&context), Budget::default());
-    assert!(serde_json::to_string(&explanation).unwrap().len() < 8_000);
+    // Ten thousand values at most, each cut short, whatever the list has.
+    assert!(serde_json::to_string(&explanation).unwrap().len() < 1_000_000);
     assert!(
         explanation
             .walk()
@@ -383,4 +384,22 @@ fn programs_are_shared_between_threads_and_compared_by_source() {
     shared(&program);
     assert_eq!(program, Program::expression("1").unwrap());
     assert_ne!(program, Program::block("1").unwrap());
+}
+
+#[test]
+fn an_explanation_keeps_every_value_of_what_was_evaluated_several_times() {
+    let context = json!({ "output": { "findings": [{ "severity": "low" }, { "severity": "high" }] } });
+    let source = "output.findings.some(f => f.severity === 'high')";
+    let (_, explanation) =
+        Program::expression(source).unwrap().explain(&JsonScope(&context), Budget::default());
+    let parts = explanation.walk();
+    let values = |source: &str| {
+        let part = parts.iter().find(|part| part.source == source).expect("it is a part");
+        (part.times, part.values.clone())
+    };
+    assert_eq!(values("f.severity"), (2, vec!["\"low\"".to_owned(), "\"high\"".to_owned()]));
+    assert_eq!(values("f.severity === 'high'"), (2, vec!["false".to_owned(), "true".to_owned()]));
+    assert_eq!(values("output.findings"), (1, Vec::new()), "a single value is not repeated");
+    let document = serde_json::to_value(&explanation).unwrap();
+    assert!(document.to_string().contains(r#""values":["false","true"]"#), "{document}");
 }

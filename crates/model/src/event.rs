@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, Assumption, Delivery, Facts, FaultClass, Issue, IssueCode, Message, Millis, Plan, Reason,
-    ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunOptions, ScopePath,
-    ScopedCheck, SkipReason, Verdict, Warning,
+    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, Facts, FaultClass, Issue, IssueCode,
+    Message, Millis, Plan, Reason, ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock,
+    RunOptions, ScopePath, ScopedCheck, SkipReason, Verdict, Warning,
 };
 
 /// An event with its time, as the journal holds it.
@@ -163,8 +163,12 @@ pub enum Event {
         scope: ScopePath,
         kind: WaitKind,
         id: String,
-        /// SHA-256 of the request that is to be approved or answered.
+        /// SHA-256 of the subject that is to be approved, or of the request that is to be answered.
         digest: String,
+        /// What is to be approved.
+        subject: Option<Box<ApprovalSubject>>,
+        /// The approval that this one replaces, because what it approved has changed.
+        replaces: Option<String>,
         /// Why the nested run waits, of `WaitKind::Nested`.
         nested_reason: Option<ReasonCode>,
         prompt: String,
@@ -196,6 +200,18 @@ pub enum Event {
     WaitExpired {
         id: String,
     },
+    /// A route re-decides the check before its question was answered.
+    WaitWithdrawn {
+        check: String,
+        scope: ScopePath,
+        id: String,
+    },
+    /// A file is no longer what a check on the way to this one has verified, so this one must not start.
+    ArtifactChanged {
+        check: String,
+        scope: ScopePath,
+        artifact: ChangedArtifact,
+    },
 
     MemoryChanged {
         namespace: String,
@@ -204,7 +220,10 @@ pub enum Event {
     },
 
     /// Another process drives the run from here on.
-    RunResumed {},
+    RunResumed {
+        /// The actors who asked for it. Empty when a message or the end of a nested run led here.
+        by: Vec<String>,
+    },
     /// A person retries what failed. These checks and everything that depends on them are invalidated, and nothing
     /// else.
     RunReopened {
@@ -270,6 +289,8 @@ impl Event {
             | Event::RecoverySucceeded { check, .. }
             | Event::RecoveryExhausted { check, .. }
             | Event::WaitStarted { check, .. }
+            | Event::WaitWithdrawn { check, .. }
+            | Event::ArtifactChanged { check, .. }
             | Event::ReconcileStarted { check, .. }
             | Event::Reconciled { check, .. } => Some(check),
             Event::OutcomeStored { outcome } => outcome.check.as_deref(),
@@ -278,7 +299,7 @@ impl Event {
             | Event::MessageDelivered { .. }
             | Event::WaitExpired { .. }
             | Event::MemoryChanged { .. }
-            | Event::RunResumed {}
+            | Event::RunResumed { .. }
             | Event::RunReopened { .. }
             | Event::RunWaiting { .. }
             | Event::DeadlinePassed {}

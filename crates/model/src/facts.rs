@@ -11,6 +11,9 @@ use crate::{InspectedArtifact, RunId};
 pub struct Facts {
     /// Variables of the environment that are named literally.
     pub env: BTreeMap<String, String>,
+    /// The environment of each check that requires approval, by its name: the documented minimum, and what its `exec`
+    /// and `env` name.
+    pub captured: BTreeMap<String, BTreeMap<String, String>>,
     /// Absent when nothing names it; an error text when it could not be read.
     pub git: Option<Result<GitFacts, String>>,
     /// The expected artifacts as they were before the run.
@@ -48,6 +51,10 @@ pub struct RunOptions {
     pub file: Option<String>,
     pub directory: String,
     pub artifacts: String,
+    /// The actors who started the run. For a nested run also those who resumed the runs around it.
+    pub started_by: Vec<String>,
+    /// The whole environment of its commands, where an approval around this run has fixed it.
+    pub environment: Option<BTreeMap<String, String>>,
 }
 
 impl RunOptions {
@@ -70,6 +77,8 @@ impl RunOptions {
             file: None,
             directory: directory.into(),
             artifacts: artifacts.into(),
+            started_by: Vec::new(),
+            environment: None,
         }
     }
 }

@@ -81,6 +81,11 @@ const COMMON: [FaultCode; 8] = [
 ];
 
 impl FaultCode {
+    /// The codes that every provider may give.
+    pub fn common() -> impl Iterator<Item = FaultCode> {
+        COMMON.into_iter()
+    }
+
     pub const fn own(code: &'static str) -> FaultCode {
         FaultCode::Own(Cow::Borrowed(code))
     }

@@ -61,6 +61,11 @@ const FIXED: [IssueCode; 16] = [
 const FAIL_IF: &str = "_fail_if";
 
 impl IssueCode {
+    /// The codes whose text is always the same.
+    pub fn fixed() -> impl Iterator<Item = IssueCode> {
+        FIXED.into_iter()
+    }
+
     pub fn parse(text: &str) -> Option<IssueCode> {
         if let Some(code) = FIXED.into_iter().find(|code| code.text() == text) {
             return Some(code);

@@ -4,6 +4,7 @@
 //! version and is read back by the same types that wrote it.
 
 mod answer;
+mod approval;
 mod artifact;
 mod catalog;
 mod event;
@@ -31,6 +32,10 @@ mod time;
 mod vocabulary;
 
 pub use answer::{Answer, Ending};
+pub use approval::{
+    ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedOutcome, ApprovedOutput,
+    ChangedArtifact,
+};
 pub use artifact::{
     ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery, DeliveryStatus, ExpectedArtifact,
     InspectedArtifact, Location, MissingArtifact, Problem, ProducedArtifact, Refused, SeenFile, Source,

@@ -4,18 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::ScopePath;
 
+/// `by` is the actor, `os:NAME` or `token:NAME`, as the system knows it. `claim` is the name that the sender gave and
+/// that never counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "snake_case")]
 pub enum Message {
-    Approve { id: String, by: Option<String>, note: Option<String> },
-    Deny { id: String, by: Option<String>, note: Option<String> },
+    Approve { id: String, by: Option<String>, claim: Option<String>, note: Option<String> },
+    Deny { id: String, by: Option<String>, claim: Option<String>, note: Option<String> },
     Answer { id: String, text: String, by: Option<String> },
     Assume { check: String, scope: ScopePath, assumption: Assumption, by: Option<String> },
     Cancel { by: Option<String>, system: bool },
 }
 
 impl Message {
-    /// The sender, if it is known.
+    /// The actor, if it is known.
     pub fn by(&self) -> Option<&str> {
         match self {
             Message::Approve { by, .. }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ArtifactContract, Assumption, Block, ExpectedArtifact, Expression, ProviderName, Retry, Routing, Rule,
-    Secret, Shell, Text,
+    ApprovalRule, ArtifactContract, Assumption, Block, ExpectedArtifact, Expression, ProviderName, Retry,
+    Routing, Rule, Secret, Shell, Text,
 };
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
@@ -106,7 +106,8 @@ pub struct Check {
     pub idempotent: bool,
     /// How to find out whether an unknown effect has happened.
     pub reconcile: Option<Reconcile>,
-    pub requires_approval: bool,
+    /// A person must approve before it starts.
+    pub requires_approval: Option<ApprovalRule>,
     pub retry: Option<Retry>,
     /// `retry_on` has `logical`.
     pub retry_logical: bool,

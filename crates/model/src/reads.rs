@@ -59,9 +59,41 @@ impl PlanReads {
         for field in check.fields.values() {
             self.field(field);
         }
+        if let Some(prompt) = check.requires_approval.as_ref().and_then(|rule| rule.prompt.as_ref()) {
+            self.template(prompt.reads());
+        }
         if let Some(reconcile) = &check.reconcile {
             self.field(&reconcile.exec);
             reconcile.expressions().for_each(|(_, expression)| self.program(expression));
+        }
+    }
+
+    /// The variables that the `exec` and `env` of a check name, in templates or as `$NAME`.
+    pub fn environment_of(check: &Check) -> BTreeSet<String> {
+        let mut reads = PlanReads::default();
+        for text in check.env.values() {
+            reads.template(text.reads());
+        }
+        for field in check.fields.values() {
+            reads.field(field);
+            match field {
+                Field::Shell(shell) => reads.shell_variables(shell.source()),
+                Field::Argv(texts) => texts.iter().for_each(|text| reads.shell_variables(text.source())),
+                Field::Text(_) | Field::Texts(_) | Field::Tree(_) | Field::Block(_) | Field::Plain(_) => {}
+            }
+        }
+        reads.env
+    }
+
+    /// `$NAME` and `${NAME…}`, wherever they stand: one too many does no harm.
+    fn shell_variables(&mut self, script: &str) {
+        for (at, _) in script.match_indices('$') {
+            let rest = script[at + 1..].trim_start_matches('{').trim_start_matches('#');
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let name = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
+            if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+                self.env.insert(name.to_owned());
+            }
         }
     }
 

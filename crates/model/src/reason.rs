@@ -81,6 +81,7 @@ reason_codes! {
         FailedLoopBudget = "run.failed.loop_budget" => Failed,
         FailedExpression = "run.failed.expression_error" => Failed,
         FailedMissingArtifact = "run.failed.missing_artifact" => Failed,
+        FailedArtifactChanged = "run.failed.artifact_changed" => Failed,
         FailedBudget = "run.failed.budget_exhausted" => Failed,
         FailedExit = "run.failed.exit_nonzero" => Failed,
         FailedException = "run.failed.exception" => Failed,
@@ -122,6 +123,7 @@ reason_codes! {
         AssumedRetry = "approval.assumed_retry.person" => AssumedRetry,
         ExpiredDeadline = "approval.expired.deadline" => Expired,
         RunEnded = "approval.run_ended.unanswered" => RunEnded,
+        StaleChanged = "approval.stale.changed" => Stale,
     }
 }
 

@@ -16,6 +16,10 @@ pub struct Request {
     /// `env:` of the playbook and the check, rendered.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// The whole environment that a process inherits beneath `env`, captured for an approval. Absent: that of Escrow, or
+    /// the minimum of `safety: strict`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<BTreeMap<String, String>>,
     /// What earlier checks wrote to `$ESCROW_ENV`. It never replaces a variable that is there already.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handed_env: BTreeMap<String, String>,

@@ -121,10 +121,12 @@ pub enum ApprovalStatus {
     AssumedRetry,
     Expired,
     RunEnded,
+    /// What it approved, or asked about, has changed.
+    Stale,
 }
 
 impl ApprovalStatus {
-    pub const ALL: [ApprovalStatus; 9] = [
+    pub const ALL: [ApprovalStatus; 10] = [
         ApprovalStatus::Pending,
         ApprovalStatus::Approved,
         ApprovalStatus::Denied,
@@ -134,6 +136,7 @@ impl ApprovalStatus {
         ApprovalStatus::AssumedRetry,
         ApprovalStatus::Expired,
         ApprovalStatus::RunEnded,
+        ApprovalStatus::Stale,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -147,6 +150,7 @@ impl ApprovalStatus {
             ApprovalStatus::AssumedRetry => "assumed_retry",
             ApprovalStatus::Expired => "expired",
             ApprovalStatus::RunEnded => "run_ended",
+            ApprovalStatus::Stale => "stale",
         }
     }
 

@@ -5,6 +5,7 @@
 //! **Invariant:** `shape` has already reported every malformed value, so the decoder skips them silently.
 
 mod agents;
+mod approval;
 pub(crate) mod artifacts;
 mod check;
 mod fields;

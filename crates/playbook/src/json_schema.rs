@@ -116,6 +116,11 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
         Shape::Reconcile => {
             json!({"oneOf": [provider_key_schema(KeyKind::Exec), table_schema(&keys::RECONCILE, catalog)]})
         }
+        Shape::Approval => {
+            let mut rule = table_schema(&keys::APPROVAL, catalog);
+            rule["minProperties"] = json!(1);
+            json!({"oneOf": [{"type": "boolean"}, rule]})
+        }
         Shape::TargetOrNull => json!({"type": ["string", "null"]}),
         Shape::Environment => json!({
             "type": "object",

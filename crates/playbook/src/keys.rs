@@ -76,6 +76,8 @@ pub(crate) enum Shape {
     Exec,
     /// A command that finds out whether an effect happened, or a map with the command and how to read its output.
     Reconcile,
+    /// `true`, or a map that says who approves.
+    Approval,
     /// Environment variables and their values.
     Environment,
     /// A JSON Schema, or the name of a card.
@@ -289,7 +291,7 @@ pub(crate) static CHECK: KeyTable = KeyTable {
         key("secrets", Shape::SecretNames, "The declared secrets that it is given."),
         key("idempotent", Shape::Bool, "Whether its effect can be repeated safely."),
         key("reconcile", Shape::Reconcile, "How to find out whether an effect happened."),
-        key("requires_approval", Shape::Bool, "Whether a person must approve before it runs."),
+        key("requires_approval", Shape::Approval, "Whether a person must approve before it runs, and who."),
         key(
             "retry_on",
             Shape::Words(&["transient", "logical"]),
@@ -299,6 +301,21 @@ pub(crate) static CHECK: KeyTable = KeyTable {
         key("on_success", Shape::Map(&ROUTING), "Routing after success."),
         key("on_fail", Shape::Map(&ON_FAIL), "Routing after failure."),
         key("on_finish", Shape::Map(&ROUTING), "Routing after it and all its items have finished."),
+    ],
+};
+
+pub(crate) static APPROVAL: KeyTable = KeyTable {
+    what: "`requires_approval`",
+    keys: &[
+        key(
+            "prompt",
+            Shape::Template,
+            "What people are asked. Default: a sentence with the name of the check.",
+        ),
+        key("by", Shape::Texts, "Who may approve: `os:NAME`, `token:NAME` or a bare name. Default: anyone."),
+        key("count", COUNT, "How many different people must approve. Default: 1."),
+        key("expires", Shape::Duration, "The time after which it counts as denied. Default: `24h`."),
+        key("independent", Shape::Bool, "Whether those who started or resumed the run are excluded."),
     ],
 };
 
@@ -447,6 +464,7 @@ mod tests {
             &RULES,
             &RULE,
             &CHECK,
+            &APPROVAL,
             &RECONCILE,
             &GRANTED_SECRET,
             &ROUTING,

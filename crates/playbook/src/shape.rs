@@ -249,6 +249,20 @@ impl ShapeValidator<'_> {
                 Some(_) => self.map(node, &keys::RECONCILE, entry.key_span.clone()),
                 None => self.exec(entry),
             },
+            Shape::Approval => match node.map() {
+                Some([]) => self.wrong_because(entry, "`true` or a map", "empty"),
+                Some(_) => self.map(node, &keys::APPROVAL, entry.key_span.clone()),
+                None if node.bool().is_some() => {}
+                None => self.found.push(
+                    Problem::new(
+                        "E0105",
+                        node.span.clone(),
+                        "`requires_approval` must be `true`, `false` or a map",
+                    )
+                    .label(format!("this is {}", node.describe()))
+                    .help("write `requires_approval: true`, or `requires_approval: { by: [ann], count: 1 }`"),
+                ),
+            },
             Shape::Environment => self.environment(entry),
             Shape::SchemaOrCard => {
                 if node.map().is_none() && node.string().is_none() {

@@ -105,6 +105,7 @@ fn request(exec: serde_json::Value) -> Request {
         provider: ProviderName::COMMAND,
         fields: [("exec".to_owned(), exec)].into_iter().collect(),
         env: BTreeMap::new(),
+        environment: None,
         handed_env: BTreeMap::new(),
         timeout_ms: 600_000,
         idempotency_key: "key".into(),

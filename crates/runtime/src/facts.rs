@@ -3,15 +3,21 @@
 
 use std::path::Path;
 
-use escrow_model::{Facts, Plan, PlanReads};
+use escrow_model::{Facts, Plan, PlanReads, RunOptions};
 
 use crate::git::git_facts;
 use crate::inspection::{Depth, inspect};
+use crate::providers::Environment;
 use crate::redaction::REDACTED;
 use crate::secrets::Secrets;
 
 /// A declared secret reads as `"***"`, or is undefined when it has no value.
-pub async fn gather(plan: &Plan, directory: &Path, artifacts: &Path, secrets: &Secrets) -> Facts {
+pub async fn gather(plan: &Plan, options: &RunOptions, secrets: &Secrets) -> Facts {
+    let (directory, artifacts) = (Path::new(&options.directory), Path::new(&options.artifacts));
+    let environment = match &options.environment {
+        Some(variables) => Environment::Captured { variables: variables.clone() },
+        None => Environment::Inherit { secrets: secrets.withheld().map(str::to_owned).collect() },
+    };
     let reads = PlanReads::of(plan);
     let env = reads
         .env
@@ -21,12 +27,17 @@ pub async fn gather(plan: &Plan, directory: &Path, artifacts: &Path, secrets: &S
                 let is_there = secrets.has(name) || std::env::var_os(name).is_some();
                 return is_there.then(|| (name.clone(), REDACTED.to_owned()));
             }
-            Some((name.clone(), std::env::var(name).ok()?))
+            Some((name.clone(), environment.value(name)?.into_string().ok()?))
         })
         .collect();
     let git = if reads.wants_git() { Some(git_facts(directory).await) } else { None };
     let before = inspect(artifacts, &plan.artifacts_before(), Depth::Identity);
-    let mut facts = Facts { env, git, before };
+    let asking = plan.checks.iter().filter(|check| check.requires_approval.is_some());
+    let captured = asking.map(|check| {
+        let named = PlanReads::environment_of(check);
+        (check.name.clone(), environment.capture(named.iter().map(String::as_str)))
+    });
+    let mut facts = Facts { env, captured: captured.collect(), git, before };
     secrets.redactor().facts(&mut facts);
     facts
 }

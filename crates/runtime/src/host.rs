@@ -39,6 +39,8 @@ pub trait Host {
 pub struct NestRequest {
     /// The options of the run around it.
     pub parent: RunOptions,
+    /// The actors who started or resumed the run around it.
+    pub involved: Vec<String>,
     /// The hold on the run around it. Once it is lost, another process may have ended that run.
     pub parent_lease: Lease,
     pub parent_started_at: Millis,

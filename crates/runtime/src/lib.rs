@@ -13,6 +13,7 @@
 //!
 //! **Invariant:** commit, then act. Nothing blocks the thread of a drive: stores, git and secret commands are awaited.
 
+pub mod actor;
 pub mod agents;
 pub mod callbacks;
 pub mod cancellation;
@@ -39,7 +40,7 @@ pub mod telemetry;
 
 // Driving a run.
 pub use cancellation::{Cancellation, Canceller, cancellation};
-pub use supervisor::{Beginning, Drive, DriveError, NestedNews, Observer, Surroundings};
+pub use supervisor::{Beginning, Drive, DriveError, NestedNews, NestedOutput, Observer, Surroundings};
 
 // What a drive is given.
 pub use host::{FailedBefore, Host, NestOutcome, NestRequest, NewsSink, NoHost};

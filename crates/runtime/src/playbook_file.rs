@@ -32,10 +32,16 @@ pub fn of_agent(name: &str, directory: &Path) -> Reading {
 
 /// The file that the name of a nested playbook refers to, with its bytes.
 pub fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
-    let project = project::trusted_folder(directory, "playbooks");
+    let project = directory.ancestors().find_map(|above| project::trusted_folder(above, "playbooks"));
     [folder, Some(directory), project.as_deref()].into_iter().flatten().find_map(|folder| {
-        let path = folder.join(name);
-        read_bytes(&path).ok().map(|bytes| (path, bytes))
+        let endings = ["", ".yaml", ".yml", ".playbook.yaml"];
+        endings.iter().find_map(|ending| {
+            let path = folder.join(format!("{name}{ending}"));
+            if path.is_dir() {
+                return None;
+            }
+            read_bytes(&path).ok().map(|bytes| (path, bytes))
+        })
     })
 }
 

@@ -11,6 +11,7 @@
 //! background is given a moment to finish, then it is ended like the rest: a check that has settled does
 //! nothing more.
 
+mod ancestors;
 mod capture;
 mod child;
 #[cfg(target_os = "linux")]
@@ -49,6 +50,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 use tracing::debug;
 
+pub use ancestors::runs_around;
 pub use capture::{Captured, Spool, Stream, Watcher};
 pub use orphans::{Orphans, end_orphans_of};
 pub use program::{SpawnError, find_program};

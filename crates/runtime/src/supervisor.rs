@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use escrow_engine::{ApplyError, Effect, Input, Run, Turn};
 use escrow_model::{Entry, Message, ScopePath};
-use escrow_store::{Journal, Lease, LeaseError, StoreError};
+use escrow_store::{Journal, Lease, LeaseError, MessageId, Sent, StoreError};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -31,10 +31,11 @@ use crate::provider_world::ProviderWorld;
 use crate::providers::Environment;
 use crate::redaction::Inseparable;
 use crate::secrets::Secrets;
-use commit::Committer;
+use commit::{Committer, TurnCommit};
 use effect_runner::EffectRunner;
 use inbox::Inbox;
 
+pub use effect_runner::spool_label;
 pub use seal::begin;
 
 /// The directories, environment and secrets that a run works with.
@@ -74,6 +75,17 @@ pub struct NestedNews {
     pub run: escrow_model::RunId,
     pub plan: Arc<escrow_model::Plan>,
     pub entries: Vec<Entry>,
+    /// Instead of entries: something that a command of it has printed.
+    pub output: Option<NestedOutput>,
+}
+
+/// A piece of the output of a command in a nested run.
+#[derive(Clone, Debug)]
+pub struct NestedOutput {
+    /// The check or item, as `build` or `build[2]`.
+    pub label: String,
+    pub stream: Stream,
+    pub bytes: Vec<u8>,
 }
 
 #[derive(Debug, Error)]
@@ -111,10 +123,19 @@ pub(crate) enum Report {
 pub enum Beginning {
     /// A run that was just created; its first turn is already in the journal.
     New(Turn),
-    /// A run that was replayed. Processes that its last holder left running are ended first.
-    Resumed,
+    /// A run that was replayed. Processes that its last holder left running are ended first. `by` are the actors who
+    /// asked for it; a message that leads here is not such a request.
+    Resumed { by: Vec<String> },
     /// A run that had ended and was reopened by this turn, which is not in the journal yet.
     Reopened(Turn),
+}
+
+/// The inputs of one turn, in the order in which the run gets them.
+struct Inputs {
+    first: Option<Input>,
+    /// Messages from the inbox, oldest first.
+    sent: Vec<Sent>,
+    rest: Vec<Input>,
 }
 
 /// A run, with everything needed to drive it until it ends or waits.
@@ -167,7 +188,7 @@ impl Drive<'_> {
                 Err(LeaseError::Store(error)) => return Err(error.into()),
             }
             self.catch_up().await?;
-            beginning = Beginning::Resumed;
+            beginning = Beginning::Resumed { by: Vec::new() };
         }
     }
 
@@ -200,30 +221,19 @@ impl Drive<'_> {
                 self.perform(&mut effect_runner, turn.effects);
             }
             Beginning::Reopened(turn) => {
-                self.act(&committer, &mut effect_runner, turn, Vec::new()).await?;
+                let _done = self.act(&committer, &mut effect_runner, turn, &[]).await?;
             }
-            Beginning::Resumed => {
+            Beginning::Resumed { by } => {
                 let run = self.lease.run();
                 let left = self.world.end_orphans_of(run.clone(), self.surroundings.grace).await;
                 if left > 0 {
                     return Err(DriveError::Orphans { run: run.clone(), left });
                 }
-                let mut turn = self.run.handle(self.world.now_ms(), Input::Resume);
-                let mut delivered = Vec::new();
-                for mut sent in self.journal.undelivered(self.lease.run()).await? {
-                    self.surroundings.secrets.redactor().message(&mut sent.message);
-                    let next = self.run.handle(self.world.now_ms(), Input::Message(sent.message));
-                    turn.entries.extend(next.entries);
-                    turn.effects.extend(next.effects);
-                    delivered.push(sent.id);
-                }
-                // After the messages: an approval that came in time counts, although it was not delivered until now.
-                if self.run.wake_at().is_some_and(|at| at <= self.world.now_ms()) {
-                    let due = self.run.handle(self.world.now_ms(), Input::Wake);
-                    turn.entries.extend(due.entries);
-                    turn.effects.extend(due.effects);
-                }
-                self.act(&committer, &mut effect_runner, turn, delivered).await?;
+                let sent = self.journal.undelivered(self.lease.run()).await?;
+                // Time comes after the messages: an approval that came in time counts, although it was not delivered
+                // until now.
+                let inputs = Inputs { first: Some(Input::Resume { by }), sent, rest: vec![Input::Wake] };
+                self.take_turn(&committer, &mut effect_runner, inputs).await?;
             }
         }
         let mut renewed = Instant::now();
@@ -235,7 +245,7 @@ impl Drive<'_> {
                 }
             }
             let mut inputs = Vec::new();
-            let mut delivered = Vec::new();
+            let mut sent = Vec::new();
             let wake_in =
                 self.run.wake_at().map(|at| Duration::from_millis(at.saturating_sub(self.world.now_ms())));
             tokio::select! {
@@ -247,11 +257,7 @@ impl Drive<'_> {
                     interrupted = true;
                     inputs.push(Input::Message(Message::Cancel { by: None, system: true }));
                 }
-                messages = inbox.next() => for mut sent in messages? {
-                    self.surroundings.secrets.redactor().message(&mut sent.message);
-                    delivered.push(sent.id);
-                    inputs.push(Input::Message(sent.message));
-                },
+                messages = inbox.next() => sent = messages?,
                 () = sleep(wake_in) => inputs.push(Input::Wake),
                 () = tokio::time::sleep(TICK) => {
                     self.observer.tick(&self.run);
@@ -266,18 +272,41 @@ impl Drive<'_> {
             while let Ok(report) = reports.try_recv() {
                 self.take(report, &mut inputs)?;
             }
-            if inputs.is_empty() {
-                continue;
+            if !inputs.is_empty() || !sent.is_empty() {
+                let inputs = Inputs { first: None, sent, rest: inputs };
+                self.take_turn(&committer, &mut effect_runner, inputs).await?;
             }
+        }
+        Ok(())
+    }
+
+    /// Makes one turn of several inputs and acts on it.
+    async fn take_turn(
+        &mut self,
+        committer: &Committer,
+        effect_runner: &mut EffectRunner,
+        mut inputs: Inputs,
+    ) -> Result<(), DriveError> {
+        loop {
+            let redactor = self.surroundings.secrets.redactor();
+            inputs.sent.iter_mut().for_each(|sent| redactor.message(&mut sent.message));
+            let messages = inputs.sent.iter().map(|sent| Input::Message(sent.message.clone()));
+            let all = inputs.first.iter().cloned().chain(messages).chain(inputs.rest.iter().cloned());
             let mut turn = Turn::default();
-            for input in inputs {
+            for input in all {
                 let next = self.run.handle(self.world.now_ms(), input);
                 turn.entries.extend(next.entries);
                 turn.effects.extend(next.effects);
             }
-            self.act(&committer, &mut effect_runner, turn, delivered).await?;
+            let delivered: Vec<MessageId> = inputs.sent.iter().map(|sent| sent.id).collect();
+            match self.act(committer, effect_runner, turn, &delivered).await? {
+                TurnCommit::Done => return Ok(()),
+                TurnCommit::DecidedInTime => {
+                    self.rebuild().await?;
+                    inputs.sent = self.journal.undelivered(self.lease.run()).await?;
+                }
+            }
         }
-        Ok(())
     }
 
     /// The effects that follow waiting nested runs which another process has driven to their end.
@@ -321,12 +350,15 @@ impl Drive<'_> {
         committer: &Committer,
         effect_runner: &mut EffectRunner,
         mut turn: Turn,
-        delivered: Vec<escrow_store::MessageId>,
-    ) -> Result<(), DriveError> {
+        delivered: &[MessageId],
+    ) -> Result<TurnCommit, DriveError> {
         let had_secrets = seal::seal(&mut turn, self.surroundings.secrets.redactor())?;
         if !turn.entries.is_empty() || !delivered.is_empty() {
             let expected = self.run.entries() - turn.entries.len() as u64;
-            committer.commit(&self.run, expected, &turn.entries, &delivered).await?;
+            let commit = committer.commit(&self.run, expected, &turn.entries, delivered).await?;
+            if commit != TurnCommit::Done {
+                return Ok(commit);
+            }
             let (entries, effects) = (turn.entries.len(), turn.effects.len());
             debug!(run = %self.lease.run(), entries, effects, messages = delivered.len(), "turn committed");
             if had_secrets {
@@ -335,7 +367,7 @@ impl Drive<'_> {
             self.observer.committed(&self.run, &turn.entries);
         }
         self.perform(effect_runner, turn.effects);
-        Ok(())
+        Ok(TurnCommit::Done)
     }
 
     /// Replays the run, so that it knows what is written and no more.

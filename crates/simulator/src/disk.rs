@@ -145,6 +145,7 @@ impl Disk {
                 self.ledger.problem("a supervisor repeats a commit");
             }
             Ok(Committed::Fenced) => self.ledger.log(format!("disk: {} is fenced", commit.lease.run())),
+            Ok(Committed::DecidedInTime) => self.ledger.log("disk: decided in time"),
             Err(error) => {
                 let run = commit.lease.run();
                 self.ledger.problem(format!("the journal of {run} refuses a commit: {error}"));

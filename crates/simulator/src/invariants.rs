@@ -104,7 +104,7 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                 kept.remove(&location);
                 continue;
             }
-            Event::RunResumed {} => {
+            Event::RunResumed { .. } => {
                 cut_off.extend(open.iter().cloned());
                 continue;
             }
@@ -168,7 +168,7 @@ pub(crate) fn messages(
                     *told.entry(by).or_default() += 1;
                 }
             }
-            Event::RunResumed {} => last_resumed = seq,
+            Event::RunResumed { .. } => last_resumed = seq,
             _ => {}
         }
     }
@@ -199,7 +199,9 @@ fn oracle(case: &Case, options: &Options, run: &Run) -> Result<(), String> {
         stage.message(match wait.kind {
             WaitKind::UnknownEffect => return Ok(()),
             WaitKind::Input => Message::Answer { id: wait.id, text: "yes".into(), by: None },
-            WaitKind::Approval | WaitKind::Nested => Message::Approve { id: wait.id, by: None, note: None },
+            WaitKind::Approval | WaitKind::Nested => {
+                Message::Approve { id: wait.id, by: None, claim: None, note: None }
+            }
         });
     }
     let (expected, found) = (outcome(&stage), outcome_of(run));

@@ -50,9 +50,9 @@ impl People {
         let (id, by) = (wait.id.clone(), Some(by.to_owned()));
         match wait.kind {
             WaitKind::Approval if case.has_oracle() || self.rng.chance(85) => {
-                Message::Approve { id, by, note: None }
+                Message::Approve { id, by, claim: None, note: None }
             }
-            WaitKind::Approval | WaitKind::Nested => Message::Deny { id, by, note: None },
+            WaitKind::Approval | WaitKind::Nested => Message::Deny { id, by, claim: None, note: None },
             WaitKind::Input => Message::Answer { id, text: "yes".into(), by },
             WaitKind::UnknownEffect => {
                 let assumption = *self.rng.pick(&[Assumption::Done, Assumption::Failed, Assumption::Retry]);
@@ -72,8 +72,8 @@ impl People {
         let by = Some(by.to_owned());
         match kind {
             MessageKind::Cancel => Message::Cancel { by, system: false },
-            MessageKind::Approve => Message::Approve { id, by, note: None },
-            MessageKind::Deny => Message::Deny { id, by, note: None },
+            MessageKind::Approve => Message::Approve { id, by, claim: None, note: None },
+            MessageKind::Deny => Message::Deny { id, by, claim: None, note: None },
             MessageKind::Answer => Message::Answer { id, text: "no".into(), by },
             MessageKind::Assume(assumption) => {
                 let checks = run.plan.as_ref().map(|plan| plan.checks.as_slice()).unwrap_or_default();

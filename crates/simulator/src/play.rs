@@ -362,7 +362,7 @@ impl<'a> Play<'a> {
         }
         let lease = acquire(&self.disk, run, &me, Liveness::Dead).ok()?;
         let run = self.replayed(run).ok()?;
-        Some(Task { run, lease, beginning: Beginning::Resumed })
+        Some(Task { run, lease, beginning: Beginning::Resumed { by: Vec::new() } })
     }
 
     fn replayed(&self, run: &RunId) -> Result<Run, String> {
@@ -375,7 +375,7 @@ impl<'a> Play<'a> {
             match acquire(&self.disk, run, &holder(self.lives), Liveness::Dead) {
                 Ok(lease) => {
                     let run = self.replayed(run)?;
-                    return Ok(Some(Task { run, lease, beginning: Beginning::Resumed }));
+                    return Ok(Some(Task { run, lease, beginning: Beginning::Resumed { by: Vec::new() } }));
                 }
                 Err(LeaseError::Store(_)) => self.lives += 1,
                 Err(error) => return Err(format!("no process drives the run, and still: {error}")),

@@ -105,7 +105,7 @@ impl Recorded {
                 audit(&memory, &ledger, &run)?;
                 return Ok(Rest { run, cut_off, commits: disk.commits() });
             }
-            task = Task { run, lease, beginning: Beginning::Resumed };
+            task = Task { run, lease, beginning: Beginning::Resumed { by: Vec::new() } };
         }
         Err("it does not settle".into())
     }

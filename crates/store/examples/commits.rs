@@ -156,7 +156,9 @@ impl Tenant<'_> {
         };
         match self.store.commit(commit)? {
             Committed::Done { seq } => self.seq = seq,
-            Committed::Fenced | Committed::AlreadyDone { .. } => return Err("the commit was refused".into()),
+            Committed::Fenced | Committed::DecidedInTime | Committed::AlreadyDone { .. } => {
+                return Err("the commit was refused".into());
+            }
         }
         Ok(())
     }

@@ -28,7 +28,8 @@ pub struct Subject {
 /// Occurrences of one cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttentionItem {
-    /// `f_` and 12 characters: the same for the same kind, reason code, playbook and check or artifact.
+    /// `f_` and 12 characters: the same for the same kind, reason code, playbook and check or artifact. Every wait has
+    /// its own.
     pub fingerprint: String,
     pub kind: AttentionKind,
     pub reason_code: Option<String>,
@@ -56,6 +57,8 @@ pub struct AttentionWait {
     /// The check, with its item.
     pub place: String,
     pub expires_at: Option<Millis>,
+    /// A decision is recorded that no process has delivered to the run yet.
+    pub has_recorded_decision: bool,
 }
 
 /// A person has seen an item.

@@ -54,6 +54,8 @@ pub enum Committed {
     Done { seq: u64 },
     /// Another process holds the run. Nothing was written; the caller must stop.
     Fenced,
+    /// A wait would expire that was decided in time. Nothing was written; the caller must deliver that message first.
+    DecidedInTime,
     /// The very same commit was written before.
     AlreadyDone { seq: u64 },
 }

@@ -41,6 +41,7 @@
 mod attention;
 mod chain;
 mod commit;
+mod decision;
 mod entry;
 mod error;
 mod import;
@@ -81,6 +82,7 @@ pub use state_verification::{StateBreak, StateVerification};
 pub use verify::{Break, Verification, verify_entries};
 
 pub use attention::{AttentionItem, AttentionKind, AttentionWait, Dismissal, Subject};
+pub use decision::{Decided, NotAccepted};
 pub use invocation::{
     EndInvocation, InvocationEnd, InvocationFilter, InvocationReason, InvocationRow, StartedInvocation,
 };
@@ -88,6 +90,6 @@ pub use invocation_record::InvocationRecord;
 pub use outcome::{AddedOutcome, OutcomeFilter, OutcomeRow};
 pub use run::{LookupError, RunFilter, RunRow};
 pub use transition::TransitionRow;
-pub use wait::WaitRow;
+pub use wait::{GivenApproval, WaitRow};
 
 pub use error::{StoreError, StoreErrorKind};

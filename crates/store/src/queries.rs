@@ -69,6 +69,9 @@ pub trait Queries: Send + Sync {
     /// Open waits of all runs, oldest first.
     fn open_waits(&self) -> StoreFuture<'_, Result<Vec<WaitRow>, StoreError>>;
 
+    /// Every wait of all runs, newest first.
+    fn all_waits(&self) -> StoreFuture<'_, Result<Vec<WaitRow>, StoreError>>;
+
     /// Every wait of a run, oldest first.
     fn waits<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<WaitRow>, StoreError>>;
 

@@ -1,9 +1,10 @@
-//! Writes that belong to no run's lease: outcomes and invocations by hand, dismissals, imports and removals.
+//! Writes that belong to no run's lease: decisions, outcomes and invocations by hand, dismissals, imports and removals.
 
-use escrow_model::{InvocationId, Millis, RunId};
+use escrow_model::{InvocationId, Message, Millis, RunId};
 
 use crate::attention::{AttentionItem, Dismissal};
 use crate::commit::Durability;
+use crate::decision::Decided;
 use crate::entry::StoredEntry;
 use crate::error::StoreError;
 use crate::import::Imported;
@@ -44,6 +45,15 @@ pub trait Records: Send + Sync {
         id: &'a str,
         wish: &'a EndInvocation,
     ) -> StoreFuture<'a, Result<InvocationEnd, StoreError>>;
+
+    /// Records an approval, a denial or an answer if it is the first word about its wait: compared and set in one
+    /// transaction, and synced to the disk.
+    fn decide<'a>(
+        &'a self,
+        run: &'a RunId,
+        message: &'a Message,
+        from: &'a str,
+    ) -> StoreFuture<'a, Result<Decided, StoreError>>;
 
     /// Marks an item of attention as seen in its current state.
     fn dismiss<'a>(

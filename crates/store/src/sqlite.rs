@@ -16,6 +16,7 @@ mod clock;
 mod close;
 mod commit;
 mod connect;
+mod decisions;
 mod derived;
 mod entries;
 mod feed;

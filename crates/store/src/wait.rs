@@ -1,8 +1,9 @@
 //! What a run waits for, and how the wait ended.
 
-use escrow_model::{Millis, RunId, WaitKind};
+use escrow_model::{ApprovalSubject, Millis, RunId, WaitKind};
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WaitRow {
     pub run: RunId,
     pub id: String,
@@ -15,8 +16,37 @@ pub struct WaitRow {
     pub started_at: Millis,
     pub expires_at: Option<Millis>,
     pub resolved_at: Option<Millis>,
-    /// `approved`, `denied`, `answered`, `assumed_done`, `assumed_failed`, `assumed_retry`, `expired` or
+    /// `approved`, `denied`, `answered`, `assumed_done`, `assumed_failed`, `assumed_retry`, `expired`, `stale` or
     /// `run_ended`.
     pub resolution: Option<String>,
     pub resolved_by: Option<String>,
+    /// The name that the sender of the decision gave, which never counts.
+    pub claim: Option<String>,
+    pub note: Option<String>,
+    /// What is approved.
+    pub subject: Option<Box<ApprovalSubject>>,
+    /// The approvals that the run has taken in.
+    pub approvals: Vec<GivenApproval>,
+    /// A decision is recorded that no process has delivered to the run yet.
+    pub has_recorded_decision: bool,
+}
+
+/// One of the approvals of a wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenApproval {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    pub at: Millis,
+}
+
+impl WaitRow {
+    /// How many actors must approve.
+    pub fn approvals_needed(&self) -> usize {
+        let count = self.subject.as_ref().map_or(1, |subject| subject.terms.count);
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
 }

@@ -13,6 +13,8 @@
 //!   a: env K=V                     done, and `K=V` joins the environment
 //!
 //!   approve a · deny a · answer a yes · assume a done · cancel · interrupt      messages, when all is quiet
+//!   approve a os:ann                                                           the actor who approves
+//!   seen from 2 {"id": size, …}                                                from the second inspection on
 //!   wait 5s · crash · reopen · seen {"id": size, …}                                      time, a new driver, artifacts
 
 use std::collections::BTreeMap;
@@ -26,7 +28,8 @@ use crate::sightings;
 /// Something that happens to a run from outside its providers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    Approve(String),
+    /// A check, and the actor if one is named.
+    Approve(String, Option<String>),
     Deny(String),
     Answer(String, String),
     Assume(String, String),
@@ -44,6 +47,9 @@ pub struct Script {
     answers: BTreeMap<String, Vec<Reply>>,
     pub steps: Vec<Step>,
     files: Vec<(String, u64)>,
+    /// Files that later inspections find instead, each with the first that does.
+    later: Vec<(usize, String, u64)>,
+    inspections: usize,
 }
 
 impl Script {
@@ -60,7 +66,7 @@ impl Script {
         let verb = words.next().unwrap_or_default();
         let mut word = || words.next().unwrap_or_else(|| panic!("`{line}` says too little")).to_owned();
         let step = match verb {
-            "approve" => Step::Approve(word()),
+            "approve" => Step::Approve(word(), words.next().map(str::to_owned)),
             "deny" => Step::Deny(word()),
             "answer" => Step::Answer(word(), word()),
             "assume" => Step::Assume(word(), word()),
@@ -70,7 +76,13 @@ impl Script {
             "crash" => Step::Crash,
             "reopen" => Step::Reopen,
             "seen" => {
-                let text = line.trim_start_matches("seen");
+                let text = line.trim_start_matches("seen").trim_start();
+                if let Some((from, text)) = text.strip_prefix("from ").and_then(|text| text.split_once(' ')) {
+                    let from = from.parse().expect("`from` has a number");
+                    let files: BTreeMap<String, u64> = serde_json::from_str(text).expect("ids with sizes");
+                    self.later.extend(files.into_iter().map(|(id, size)| (from, id, size)));
+                    return;
+                }
                 let files: BTreeMap<String, u64> = serde_json::from_str(text).expect("ids with sizes");
                 self.files.extend(files);
                 return;
@@ -100,7 +112,12 @@ impl AnswerSource for Script {
     }
 
     fn inspect(&mut self, expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact> {
-        sightings(&self.files, expected)
+        self.inspections += 1;
+        let mut files: BTreeMap<String, u64> = self.files.iter().cloned().collect();
+        for (_, id, size) in self.later.iter().filter(|(from, _, _)| *from <= self.inspections) {
+            files.insert(id.clone(), *size);
+        }
+        sightings(&files.into_iter().collect::<Vec<_>>(), expected)
     }
 }
 

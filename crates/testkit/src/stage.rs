@@ -103,13 +103,13 @@ impl<A: AnswerSource> Stage<A> {
 
     fn step(&mut self, step: &Step) {
         match step {
-            Step::Approve(check) => {
-                let id = self.wait_of(check);
-                self.message(Message::Approve { id, by: None, note: None });
+            Step::Approve(check, by) => {
+                let (id, by) = (self.wait_of(check), by.clone());
+                self.message(Message::Approve { id, by, claim: None, note: None });
             }
             Step::Deny(check) => {
                 let id = self.wait_of(check);
-                self.message(Message::Deny { id, by: None, note: None });
+                self.message(Message::Deny { id, by: None, claim: None, note: None });
             }
             Step::Answer(check, text) => {
                 let id = self.wait_of(check);
@@ -204,7 +204,7 @@ pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<
                 .map(|(_, size)| SeenFile {
                     path: artifact.location.label().to_owned(),
                     size: *size,
-                    sha256: "0".repeat(64),
+                    sha256: format!("{size:064}"),
                     inode: 1,
                     changed_ns: 1,
                     mime_type: None,

@@ -75,10 +75,14 @@ fn line(event: &Event) -> Option<String> {
         }
         Event::MessageDelivered { message, refused } => message_line(message, refused.is_some()),
         Event::WaitExpired { .. } => "expired".to_owned(),
+        Event::WaitWithdrawn { check, scope, .. } => format!("withdrawn {check}{scope}"),
+        Event::ArtifactChanged { check, scope, artifact } => {
+            format!("changed {check}{scope} {}", artifact.id)
+        }
         Event::MemoryChanged { key, value, .. } => {
             format!("memory {key} {}", value.as_ref().unwrap_or(&Value::Null))
         }
-        Event::RunResumed {} => "resumed".to_owned(),
+        Event::RunResumed { .. } => "resumed".to_owned(),
         Event::RunReopened { places, .. } => {
             let names: Vec<String> =
                 places.iter().map(|place| format!("{}{}", place.check, place.scope)).collect();

@@ -36,9 +36,9 @@ fn dismissal(seen: &Dismissal) -> Value {
 /// The command that deals with an item.
 pub fn next_command(item: &AttentionItem, now: Millis) -> String {
     let run = item.runs.first().map_or("last", |run| run.as_str());
-    if let Some(AttentionWait { id, kind, place, expires_at }) = &item.wait {
-        // Resuming the run makes it notice the expiry.
-        if expires_at.is_some_and(|at| at <= now) {
+    if let Some(AttentionWait { id, kind, place, expires_at, has_recorded_decision }) = &item.wait {
+        // Resuming the run delivers the decision, or makes the run notice the expiry.
+        if *has_recorded_decision || expires_at.is_some_and(|at| at <= now) {
             return format!("escrow resume {run}");
         }
         return match kind {

@@ -5,6 +5,7 @@ use escrow_model::{Delivery, DeliveryStatus, RunId, rfc3339};
 use escrow_store::{OutcomeRow, RunRow};
 use serde_json::{Map, Value, json};
 
+use super::wait::decision;
 use super::{outcome, run_outcomes};
 
 /// A run in full. Derived from the journal alone, so it is the same at any later time.
@@ -16,6 +17,7 @@ pub fn run(run: &Run) -> Value {
         "checks": checks,
         "artifacts": artifacts(run.delivery()),
         "outcomes": run_outcomes(run),
+        "decisions": run.decisions().iter().map(decision).collect::<Vec<_>>(),
     })
 }
 

@@ -1,7 +1,8 @@
-//! What waits for a person: `approvals`.
+//! What waits for a person, and what people decided: `approvals`.
 
+use escrow_engine::RecordedDecision;
 use escrow_model::rfc3339;
-use escrow_store::WaitRow;
+use escrow_store::{GivenApproval, WaitRow};
 use serde_json::{Value, json};
 
 pub fn approvals(waits: &[WaitRow]) -> Value {
@@ -9,16 +10,74 @@ pub fn approvals(waits: &[WaitRow]) -> Value {
     json!({ "approvals": documents })
 }
 
-fn approval(wait: &WaitRow) -> Value {
-    json!({
+pub fn approval(wait: &WaitRow) -> Value {
+    let subject = wait.subject.as_deref();
+    let mut document = json!({
         "id": wait.id,
         "kind": wait.kind,
+        "status": wait.resolution.as_deref().unwrap_or("pending"),
         "run_id": wait.run,
         "check": wait.check,
         "scope": wait.scope,
+        "criticality": subject.map(|subject| subject.criticality),
         "prompt": wait.prompt,
         "choices": wait.choices,
         "digest": wait.digest,
+        "asked_at": rfc3339(wait.started_at),
         "expires_at": wait.expires_at.map(rfc3339),
+        "request": subject.map(|subject| &subject.request),
+        "decided_at": wait.resolved_at.map(rfc3339),
+        "decided_by": wait.resolved_by,
+        "claim": wait.claim,
+        "note": wait.note,
+        "next": next_command(wait),
+    });
+    if let Some(subject) = subject {
+        document["playbook"] = json!(subject.playbook);
+        document["inputs"] = json!(subject.inputs);
+        document["outputs"] = json!(subject.outputs);
+        document["outcomes"] = json!(subject.outcomes);
+        document["artifacts"] = json!(subject.artifacts);
+        document["terms"] = json!(subject.terms);
+        document["approvals"] = wait.approvals.iter().map(given).collect();
+    }
+    document
+}
+
+fn given(GivenApproval { by, claim, note, at }: &GivenApproval) -> Value {
+    json!({ "by": by, "claim": claim, "note": note, "at": rfc3339(*at) })
+}
+
+/// The command that deals with a wait; none when it is decided.
+pub fn next_command(wait: &WaitRow) -> Option<String> {
+    use escrow_model::WaitKind;
+    let (id, run) = (&wait.id, &wait.run);
+    if wait.resolved_at.is_some() {
+        return None;
+    }
+    if wait.has_recorded_decision {
+        return Some(format!("escrow resume {run}"));
+    }
+    Some(match wait.kind {
+        WaitKind::Approval => format!("escrow approve {id}"),
+        WaitKind::Input => format!("escrow answer {id} TEXT"),
+        WaitKind::UnknownEffect => {
+            format!("escrow resume {run} --assume {}{}=done|failed|retry", wait.check, wait.scope)
+        }
+        WaitKind::Nested => format!("escrow runs show {id}"),
+    })
+}
+
+/// What a person decided, in the document of a run.
+pub(super) fn decision(one: &RecordedDecision) -> Value {
+    json!({
+        "id": one.wait,
+        "check": one.check,
+        "scope": one.scope,
+        "decision": one.decision,
+        "by": one.by,
+        "claim": one.claim,
+        "note": one.note,
+        "at": rfc3339(one.at),
     })
 }

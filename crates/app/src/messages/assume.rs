@@ -3,6 +3,7 @@
 use escrow_engine::Run;
 use escrow_model::{Assumption, Message, ScopePath};
 
+use super::outsider;
 use crate::app::App;
 use crate::error::Error;
 use crate::runs::{Purpose, drive_upward, not_resumable};
@@ -42,6 +43,7 @@ impl Assumed {
 
 /// Sends the assumptions to a run, and drives it and the runs around it.
 pub async fn assume(app: &App, run: &str, all: Vec<Assumed>) -> Result<Run, Error> {
+    outsider::check(app).await?;
     let row = app.queries()?.run(run).await?;
     if row.status.is_terminal() {
         return Err(not_resumable(&row));
@@ -51,7 +53,7 @@ pub async fn assume(app: &App, run: &str, all: Vec<Assumed>) -> Result<Run, Erro
         let message = Message::Assume { check, scope, assumption, by: app.actor() };
         journal.send(&row.id, &message, app.sender()).await?;
     }
-    drive_upward(app, &row, Purpose::Continue).await
+    drive_upward(app, &row, Purpose::Resume).await
 }
 
 #[cfg(test)]

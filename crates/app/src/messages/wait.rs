@@ -1,8 +1,9 @@
 //! The wait that a message answers, and which messages can answer it.
 
-use escrow_model::{Message, WaitKind, is_harmless};
+use escrow_engine::{Refusal, Run};
+use escrow_model::{ApprovalStatus, Message, WaitKind, is_harmless};
 use escrow_runtime::entropy::now_ms;
-use escrow_store::{Queries, WaitRow};
+use escrow_store::{NotAccepted, Queries, WaitRow};
 
 use crate::error::Error;
 
@@ -15,14 +16,13 @@ pub(super) async fn find(queries: &dyn Queries, name: &str) -> Result<WaitRow, E
     match named.as_slice() {
         [] => Err(Error::author("unknown_wait", format!("no approval or question is called `{name}`"))
             .help("`escrow approvals` lists what waits")),
-        [one] if one.resolved_at.is_some() => {
-            let how = one.resolution.as_deref().unwrap_or("already");
-            Err(Error::person("resolved", format!("`{name}` was resolved: {how}")))
-        }
-        [one] if one.expires_at.is_some_and(|at| at <= now_ms()) => {
-            Err(Error::person("expired", format!("`{name}` has expired")))
-        }
-        [one] => Ok(one.clone()),
+        [one] => match &one.resolution {
+            Some(how) => Err(not_accepted(one, &NotAccepted::Resolved(how.clone()))),
+            None if one.expires_at.is_some_and(|at| at <= now_ms()) => {
+                Err(not_accepted(one, &NotAccepted::Expired))
+            }
+            None => Ok(one.clone()),
+        },
         several => {
             let ids: Vec<&str> = several.iter().map(|wait| wait.id.as_str()).collect();
             Err(Error::author("ambiguous_wait", format!("`{name}` is ambiguous: {}", ids.join(", "))))
@@ -63,10 +63,46 @@ pub(super) fn admits(wait: &WaitRow, message: &Message) -> Result<(), Error> {
     }
 }
 
-/// Whether a message answers this wait.
-pub(super) fn is_about(message: &Message, wait: &str) -> bool {
-    match message {
-        Message::Approve { id, .. } | Message::Deny { id, .. } | Message::Answer { id, .. } => id == wait,
-        Message::Assume { .. } | Message::Cancel { .. } => false,
+/// Whether the run would refuse the decision, as far as its journal tells.
+pub(super) fn refused(run: &Run, message: &Message) -> Result<(), Error> {
+    let Some(refusal) = run.refusal(message) else { return Ok(()) };
+    let text = refusal.to_string();
+    Err(match refusal {
+        Refusal::NoWait(_) => Error::person("stale", text).help("`escrow approvals` lists what waits"),
+        Refusal::NotNamed { .. } => Error::person("not_allowed", text),
+        Refusal::NotIndependent(_) => Error::person("not_independent", text)
+            .help("another person approves; `--by` is kept as a claim and does not count"),
+        Refusal::Again(_) => Error::person("again", text).help("another person has to approve as well"),
+        Refusal::OtherKind(_) | Refusal::NotAChoice { .. } | Refusal::NoCheck(_) => {
+            Error::author("wrong_message", text)
+        }
+        Refusal::NotUnknown(_) | Refusal::Settled(_) | Refusal::Stopping => Error::person("resolved", text),
+    })
+}
+
+/// Why the first word about a wait was not this one.
+pub(super) fn not_accepted(wait: &WaitRow, why: &NotAccepted) -> Error {
+    let (id, run) = (&wait.id, &wait.run);
+    match why {
+        NotAccepted::Gone => {
+            Error::author("unknown_wait", format!("no approval or question is called `{id}`"))
+                .help("`escrow approvals` lists what waits")
+        }
+        NotAccepted::Resolved(how) if how == ApprovalStatus::Stale.as_str() => {
+            Error::person("stale", format!("`{id}` is stale: what it asked about has changed"))
+                .help("`escrow approvals` lists what waits now")
+        }
+        NotAccepted::Resolved(how) => {
+            let by = wait.resolved_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            Error::person("resolved", format!("`{id}` was resolved{by}: {how}"))
+        }
+        NotAccepted::Expired => Error::person("expired", format!("`{id}` has expired")),
+        NotAccepted::Decided => Error::person(
+            "resolved",
+            format!("`{id}` is already decided; run `{run}` has not acted on it yet"),
+        )
+        .help(format!("`escrow resume {run}` resumes it")),
+        NotAccepted::Again => Error::person("again", format!("you have already approved `{id}`"))
+            .help("another person has to approve as well"),
     }
 }

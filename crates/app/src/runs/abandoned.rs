@@ -64,7 +64,7 @@ pub async fn resume_all(driver: &Driver) -> Result<Vec<Resumed>, Error> {
     let mut hosted = Vec::new();
     for row in abandoned(driver.app()).await? {
         let own = row.clone();
-        let handle = driver.spawn(move |app| async move { drive(&app, &own, Purpose::Continue).await });
+        let handle = driver.spawn(move |app| async move { drive(&app, &own, Purpose::Resume).await });
         hosted.push((row, handle));
     }
     let mut all = Vec::new();

@@ -79,9 +79,10 @@ impl HeldRun {
         let options = self.run.options();
         let id = options.run.clone();
         let secrets = self.secrets.withheld().map(str::to_owned).collect();
-        let environment = match self.run.plan_of().safety {
-            Safety::Standard => Environment::Inherit { secrets },
-            Safety::Strict => Environment::Minimal { also: Vec::new(), secrets },
+        let environment = match (&options.environment, self.run.plan_of().safety) {
+            (Some(variables), _) => Environment::Captured { variables: variables.clone() },
+            (None, Safety::Standard) => Environment::Inherit { secrets },
+            (None, Safety::Strict) => Environment::Minimal { also: Vec::new(), secrets },
         };
         let surroundings = Surroundings {
             directory: PathBuf::from(&options.directory),

@@ -61,6 +61,7 @@ async fn commit(
         Commit { lease, expected_seq, entries: &turn.entries, delivered: &[], durability: Durability::Full };
     match journal.commit(commit).await? {
         Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(run),
+        Committed::DecidedInTime => Err(Error::bug("an override expires no approval")),
         Committed::Fenced => {
             Err(Error::person("fenced", format!("another process has taken over run `{id}`")))
         }

@@ -21,7 +21,7 @@ pub async fn resume(app: &App, run: &str) -> Result<Run, Error> {
     if row.status.is_terminal() {
         return Err(not_resumable(&row));
     }
-    drive(app, &row, Purpose::Continue).await
+    drive_upward(app, &row, Purpose::Resume).await
 }
 
 /// Opens the failed checks of a run that has ended, and those that depend on them, in the same journal.
@@ -49,7 +49,10 @@ pub async fn retry_failed(app: &App, run: &str) -> Result<Run, Error> {
 /// Why a run is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
+    /// A message or the end of a nested run lets it continue.
     Continue,
+    /// The actor asks for it, which an independent approval takes into account.
+    Resume,
     /// Ending a run starts no check, so its secrets need not be readable.
     End,
 }
@@ -77,7 +80,11 @@ pub(super) async fn drive(app: &App, row: &RunRow, purpose: Purpose) -> Result<R
     let journal = app.journal()?;
     let (lease, run) = take_over(app, row).await?;
     let secrets = secrets_of(app, &run, &lease, purpose).await?;
-    HeldRun { run, lease, journal, secrets, beginning: Beginning::Resumed }.drive_to_rest(app).await
+    let by = match purpose {
+        Purpose::Resume => app.actor().into_iter().collect(),
+        Purpose::Continue | Purpose::End => Vec::new(),
+    };
+    HeldRun { run, lease, journal, secrets, beginning: Beginning::Resumed { by } }.drive_to_rest(app).await
 }
 
 /// Drives a run, and then the runs around it that no other process drives.
@@ -99,7 +106,9 @@ async fn secrets_of(app: &App, run: &Run, lease: &Lease, purpose: Purpose) -> Re
     let directory = Path::new(&run.options().directory);
     let read = match purpose {
         Purpose::End => return Ok(Secrets::at_hand(run.plan_of(), directory)),
-        Purpose::Continue => app.unless_stopped(Box::pin(Secrets::read(run.plan_of(), directory))).await,
+        Purpose::Continue | Purpose::Resume => {
+            app.unless_stopped(Box::pin(Secrets::read(run.plan_of(), directory))).await
+        }
     };
     let secrets = read.and_then(|read| read.map_err(Error::from));
     if secrets.is_err() {

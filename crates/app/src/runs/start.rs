@@ -135,6 +135,8 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
             .map(|path| path.display().to_string()),
         directory: order.directory.display().to_string(),
         artifacts: artifacts.display().to_string(),
+        started_by: app.actor().into_iter().collect(),
+        environment: None,
     };
     let begun =
         begin::begin(StartRequest { plan, options, secrets, parent: None }, &*journal, &*app.world()).await;

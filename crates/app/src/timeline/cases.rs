@@ -31,6 +31,8 @@ pub struct Case {
     pub scope: ScopePath,
     pub standing: CaseResult,
     pub issues: Vec<Issue>,
+    /// The issues of attempts that failed and were retried before it succeeded: it is flaky.
+    pub flaky: Vec<Issue>,
     /// Over all attempts.
     pub duration_ms: u64,
     pub output: String,
@@ -96,6 +98,7 @@ impl Gathering {
             scope: of.scope.clone(),
             standing: CaseResult::Open,
             issues: Vec::new(),
+            flaky: Vec::new(),
             duration_ms: 0,
             output: String::new(),
             stderr: String::new(),
@@ -118,6 +121,11 @@ impl Gathering {
             }
             What::Judged(judged) => {
                 let case = self.case(judged.of);
+                if judged.retry.is_some() {
+                    case.flaky.extend(judged.issues.first().cloned());
+                } else if judged.verdict == Verdict::Failed {
+                    case.flaky.clear();
+                }
                 case.issues = judged.issues.to_vec();
                 case.standing = match judged.verdict {
                     Verdict::Succeeded => CaseResult::Succeeded,

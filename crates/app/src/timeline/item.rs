@@ -131,6 +131,8 @@ pub struct Judged<'e> {
     /// Since the attempt started. `None` if its start is not part of what was read.
     pub duration_ms: Option<u64>,
     pub retry: Option<Retry>,
+    /// How many attempts before this one failed and were retried. A success behind them is flaky.
+    pub retried: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +149,8 @@ pub enum Resolution {
     Answered,
     Assumed(Assumption),
     Expired,
+    /// A route re-decides the check.
+    Stale,
 }
 
 impl Resolution {
@@ -157,6 +161,7 @@ impl Resolution {
             Resolution::Answered => "answered",
             Resolution::Assumed(assumption) => assumption.as_str(),
             Resolution::Expired => "expired",
+            Resolution::Stale => "stale",
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Items as lines of text, without width and colour.
 
 use escrow_model::{Issue, Request, SkipReason, Verdict};
-use serde_json::Value;
 
 use super::item::{Item, Judged, What};
+use crate::request_words::command_words;
 use crate::words::{count, duration_words, printable, skip_words};
 
 /// One line that is worth showing.
@@ -105,6 +105,11 @@ impl Judged<'_> {
     fn line(&self) -> Option<Line> {
         let issues = issue_words(self.issues);
         let (mark, note) = match (self.verdict, self.retry) {
+            (Verdict::Succeeded, _) if self.retried > 0 => {
+                let times =
+                    if self.retried == 1 { "once".to_owned() } else { format!("{} times", self.retried) };
+                (Mark::Succeeded, format!("flaky: failed {times} before"))
+            }
             (Verdict::Succeeded, _) if !self.of.scope.is_root() => return None,
             (Verdict::Succeeded, _) => (Mark::Succeeded, issues),
             (Verdict::Failed, None) => (Mark::Failed, issues),
@@ -138,18 +143,6 @@ fn issue_words(issues: &[Issue]) -> String {
 
 /// What safe mode prevented, in one line.
 fn would_run(request: &Request) -> Option<String> {
-    let exec = request.fields.get("exec")?;
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let command =
-        match (exec.get("shell").and_then(Value::as_str), exec.get("argv").and_then(Value::as_array)) {
-            (Some(shell), _) => {
-                let values = exec.get("values").and_then(Value::as_object).into_iter().flatten();
-                values.fold(shell.to_owned(), |shell, (name, value)| {
-                    shell.replace(&format!("${{{name}}}"), &text(value))
-                })
-            }
-            (None, Some(words)) => words.iter().map(text).collect::<Vec<_>>().join(" "),
-            (None, None) => return None,
-        };
+    let command = command_words(request)?;
     Some(format!("would have run: {}", printable(&command.split_whitespace().collect::<Vec<_>>().join(" "))))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use escrow_model::{Entry, Event, Facts, Message, Millis, Plan, RunOptions, ScopePath};
+use escrow_model::{Entry, Event, Facts, Message, Millis, Plan, RunOptions, ScopePath, Verdict};
 use serde_json::Value;
 
 use super::item::{CheckScope, Item, Judged, Resolution, Retry, What};
@@ -40,7 +40,7 @@ impl Timeline {
         let at = entry.at;
         let what = match &entry.event {
             Event::RunStarted { plan, options, .. } => What::RunStarted { plan, options },
-            Event::RunResumed {} => What::RunResumed,
+            Event::RunResumed { .. } => What::RunResumed,
             Event::RunReopened { places, .. } => What::RunReopened { places },
             Event::DeadlinePassed {} => What::DeadlinePassed,
             Event::ArtifactsVerified { delivery } => What::ArtifactsVerified { delivery },
@@ -65,7 +65,12 @@ impl Timeline {
                     self.fans.entry(check.clone()).or_default().judge(scope, *verdict);
                 }
                 let duration_ms = began.map(|began| at.saturating_sub(began));
-                let judged = Judged { of, verdict: *verdict, issues, duration_ms, retry: None };
+                let retried = if *verdict == Verdict::Succeeded || *settled {
+                    self.retried.remove(&of.scoped_check()).unwrap_or(0)
+                } else {
+                    self.retried.get(&of.scoped_check()).copied().unwrap_or(0)
+                };
+                let judged = Judged { of, verdict: *verdict, issues, duration_ms, retry: None, retried };
                 items.push(Item { at, what: What::Judged(judged) });
                 if *settled {
                     items.extend(self.settle(of, at));
@@ -91,6 +96,7 @@ impl Timeline {
                 if !scope.is_root() {
                     self.fans.entry(check.clone()).or_default().retry(scope);
                 }
+                *self.retried.entry(of.scoped_check()).or_default() += 1;
                 let retry = Retry { number: *retry, delay_ms: due.saturating_sub(at) };
                 match verdict_in(items, of) {
                     Some(judged) => {
@@ -113,15 +119,19 @@ impl Timeline {
                 What::IssueRaised { of: CheckScope { check, scope }, issue }
             }
 
-            Event::WaitStarted { check, scope, kind, id, prompt, .. } => {
+            Event::WaitStarted { check, scope, kind, id, prompt, subject, .. } => {
                 let of = CheckScope { check, scope };
                 if let Some(open) = self.attempts.get_mut(&of.scoped_check()) {
                     open.waiting = true;
                 }
                 self.waits.insert(id.clone(), of.scoped_check());
+                if let Some(subject) = subject {
+                    self.approvals_left.insert(id.clone(), subject.terms.count);
+                }
                 What::WaitStarted { of, kind: *kind, id, prompt }
             }
             Event::WaitExpired { id } => self.resolve(id, Resolution::Expired),
+            Event::WaitWithdrawn { id, .. } => self.resolve(id, Resolution::Stale),
             Event::MessageDelivered { refused: Some(why), .. } => What::MessageRefused { why },
             Event::MessageDelivered { message, refused: None } => match self.deliver(message) {
                 Some(what) => what,
@@ -146,6 +156,7 @@ impl Timeline {
             | Event::MemoryChanged { .. }
             | Event::RunWaiting { .. }
             | Event::CheckInspected { .. }
+            | Event::ArtifactChanged { .. }
             | Event::RunOverridden { .. } => return,
         };
         items.push(Item { at, what });
@@ -186,7 +197,14 @@ impl Timeline {
 
     fn deliver<'e>(&mut self, message: &'e Message) -> Option<What<'e>> {
         Some(match message {
-            Message::Approve { id, .. } => self.resolve(id, Resolution::Approved),
+            Message::Approve { id, .. } => {
+                let left = self.approvals_left.entry(id.clone()).or_insert(1);
+                *left = left.saturating_sub(1);
+                if *left > 0 {
+                    return None;
+                }
+                self.resolve(id, Resolution::Approved)
+            }
             Message::Deny { id, .. } => self.resolve(id, Resolution::Denied),
             Message::Answer { id, .. } => self.resolve(id, Resolution::Answered),
             Message::Assume { check, scope, assumption, .. } => {
@@ -204,6 +222,7 @@ impl Timeline {
 
     fn resolve(&mut self, id: &str, how: Resolution) -> What<'static> {
         self.waits.remove(id);
+        self.approvals_left.remove(id);
         What::WaitResolved { id: id.to_owned(), how }
     }
 

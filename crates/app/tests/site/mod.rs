@@ -42,7 +42,7 @@ impl Site {
     /// A caller of its own: each has its own stores, as two processes have.
     pub(crate) fn app(&self) -> App {
         let state = StateDirectory::find(Some(&self.path().join(".escrow"))).expect("a state directory");
-        App::new(state, Caller { program: "test", person: Some("ann".into()) })
+        App::new(state, Caller { program: "test", actor: Some("os:ann".into()), runs_around: Vec::new })
     }
 
     pub(crate) fn driver(&self, hosted_max: usize) -> Driver {

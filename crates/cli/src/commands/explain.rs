@@ -7,6 +7,7 @@ use escrow_model::ScopePath;
 use serde_json::json;
 
 use crate::arguments::{ExplainArguments, Output, Shared};
+use crate::codes;
 use crate::exit::Exit;
 use crate::pages;
 use crate::session;
@@ -44,11 +45,14 @@ fn is_code(text: &str) -> bool {
     let numbered = |text: &str| {
         text.len() == 5 && text.starts_with(['E', 'W']) && text[1..].bytes().all(|byte| byte.is_ascii_digit())
     };
-    pages::page(text).is_some() || text.contains('.') || numbered(text)
+    pages::page(text).is_some()
+        || codes::section(text).is_some()
+        || text.contains(['.', '/'])
+        || numbered(text)
 }
 
 fn explain_code(code: &str, ui: &Ui) -> Result<Exit, Error> {
-    let Some(page) = pages::page(code) else {
+    let Some(page) = pages::page(code).or_else(|| codes::section(code)) else {
         let failure = Error::author("unknown_code", format!("no page explains `{code}`"));
         let near = pages::codes().find(|known| known.contains(code));
         return Err(match near {

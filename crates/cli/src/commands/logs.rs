@@ -1,5 +1,6 @@
 //! `escrow logs`: what a run's commands printed, whole, from the files they were streamed to.
 
+mod follow;
 mod page;
 
 use std::fs::File;
@@ -21,6 +22,9 @@ pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) ->
     let app = session::app(shared, ui)?;
     let queries = app.queries()?;
     let row = queries.run(&arguments.run).await?;
+    if arguments.follow {
+        return follow::follow(arguments, &app, row, ui).await;
+    }
     let spool = app.state().spool(&row.id);
     let entries = runs::entries(&*queries, &row).await?;
     let mut documents = Vec::new();

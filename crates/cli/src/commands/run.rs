@@ -16,7 +16,7 @@ use crate::arguments::{Frame, Output, RunArguments, Shared};
 use crate::exit::Exit;
 use crate::report::{self, Playbook};
 use crate::session;
-use crate::terminal::{Ui, closing, parse_duration};
+use crate::terminal::{Streaming, Ui, closing, parse_duration, verdict_of};
 
 pub(crate) async fn run(arguments: &RunArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let file = arguments.file.clone().unwrap_or_default();
@@ -40,6 +40,9 @@ pub(crate) async fn run_plan(
     {
         ui.say(&format!("warning: {slip}"));
     }
+    let lines = arguments.stream || arguments.timestamps || ui.is_ci_log();
+    let streaming = Streaming { lines, timestamps: arguments.timestamps, finished: arguments.verbose };
+    let ui = &ui.streaming(streaming);
     let app = session::app(shared, ui)?;
     session::stop_on_signals(&app);
     let run = runs::start(&app, order).await?;
@@ -134,6 +137,9 @@ async fn write_reports(
 /// A run at rest: the closing for people, the document for tools.
 pub(crate) async fn report(run: &Run, queries: &dyn Queries, ui: &Ui) {
     ui.say_lazily(|| closing(run, ui.paint).trim_end().to_owned());
+    if ui.is_quiet() && Exit::of(run) != Exit::Completed {
+        ui.say_even_when_quiet(verdict_of(run, ui.paint).trim_end());
+    }
     match ui.output() {
         Output::Human => {}
         Output::Json => drop(ui.data(&document(run, queries).await)),

@@ -48,7 +48,12 @@ struct Tally {
 fn check_case(case: &Case, report: &RunCases, text: &mut String, tally: &mut Tally) {
     let mut inside = String::new();
     match &case.standing {
-        CaseResult::Succeeded => {}
+        CaseResult::Succeeded => {
+            for issue in &case.flaky {
+                let attributes = [("message", issue.message.as_str()), ("type", &issue.code.text())];
+                element(&mut inside, "flakyFailure", &attributes, "");
+            }
+        }
         CaseResult::Failed => {
             tally.failures += 1;
             let first = case.issues.first();

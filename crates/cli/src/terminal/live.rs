@@ -5,15 +5,17 @@
 use std::io::{self, Write};
 
 use escrow_app::RunView;
-use escrow_app::timeline::{Item, Line, Mark, NestedTimelines, Timeline};
+use escrow_app::timeline::{Item, Line, Mark, NestedTimelines, Timeline, What};
 use escrow_engine::Run;
 use escrow_model::{Entry, RunId, ScopePath};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::process::Stream;
-use escrow_runtime::supervisor::{NestedNews, Observer};
+use escrow_runtime::supervisor::{NestedNews, NestedOutput, Observer};
 use escrow_store::entry_document;
 use serde_json::json;
 
+use super::stream::OutputLines;
+use super::summary::printed;
 use super::ui::Ui;
 use super::width;
 use super::words::{duration_words, message, printable};
@@ -37,6 +39,7 @@ pub(crate) struct LiveView {
     header: bool,
     /// Begins every line, where the lines of several runs mix.
     label: Option<RunId>,
+    output: OutputLines,
 }
 
 impl LiveView {
@@ -52,6 +55,7 @@ impl LiveView {
             drawn: Vec::new(),
             header: false,
             label: None,
+            output: OutputLines::new(ui.streaming.timestamps),
         }
     }
 
@@ -188,13 +192,32 @@ impl Observer for LiveView {
             ));
         }
         let items = self.timeline.read(entries);
-        lines.extend(items.iter().flat_map(Item::lines).map(|line| self.paint(&line)));
+        for item in &items {
+            if let What::AttemptAnswered { of, answer, .. } = &item.what {
+                lines.extend(self.output.finish(&of.to_string(), self.ui.paint));
+                if self.ui.streaming.finished && !self.ui.streaming.lines {
+                    lines.extend(
+                        printed(Some(&answer.output), Some(&answer.record), self.ui.paint)
+                            .lines()
+                            .map(str::to_owned),
+                    );
+                }
+            }
+            lines.extend(item.lines().iter().map(|line| self.paint(line)));
+        }
         if !lines.is_empty() || self.ui.redraws {
             self.write(&lines);
         }
     }
 
-    fn output(&mut self, _check: &str, _scope: &ScopePath, _stream: Stream, _bytes: &[u8]) {}
+    fn output(&mut self, check: &str, scope: &ScopePath, stream: Stream, bytes: &[u8]) {
+        if self.ui.streaming.lines && !self.ui.is_quiet() {
+            let lines = self.output.take(&format!("{check}{scope}"), stream, bytes, self.ui.paint);
+            if !lines.is_empty() {
+                self.write(&lines);
+            }
+        }
+    }
 
     fn tick(&mut self, _run: &Run) {
         if self.ui.redraws {
@@ -203,6 +226,16 @@ impl Observer for LiveView {
     }
 
     fn nested(&mut self, news: &NestedNews) {
+        if let Some(NestedOutput { label, stream, bytes }) = &news.output {
+            let label = format!("{}/{label}", news.path.join("/"));
+            if self.ui.streaming.lines && !self.ui.is_quiet() {
+                let lines = self.output.take(&label, *stream, bytes, self.ui.paint);
+                if !lines.is_empty() {
+                    self.write(&lines);
+                }
+            }
+            return;
+        }
         let new = self.nested.lines(news);
         // One step to the right for every run around it.
         let indent = "  ".repeat(news.path.len());

@@ -1,7 +1,9 @@
 //! How a run ended, for people: what failed and its output, what is missing, what to do next.
 
 use escrow_engine::{CheckReport, Run};
-use escrow_model::{CheckStatus, Problem, ReasonCode, RunStatus, SkipReason, WaitKind, is_harmless, rfc3339};
+use escrow_model::{
+    CheckStatus, Issue, Problem, ReasonCode, RunStatus, SkipReason, WaitKind, is_harmless, rfc3339,
+};
 use serde_json::{Map, Value};
 
 use super::paint::Paint;
@@ -10,6 +12,11 @@ use super::words::{self, count, duration_words};
 
 /// Lines of output that are repeated for a failed check.
 const OUTPUT_LINES_MAX: usize = 20;
+
+/// How the run ended, and the next command, in a few lines.
+pub(crate) fn verdict_of(run: &Run, paint: Paint) -> String {
+    verdict(run, paint)
+}
 
 /// The end of a run: failing output, missing artifacts, the verdict and the next command.
 pub(crate) fn closing(run: &Run, paint: Paint) -> String {
@@ -46,20 +53,27 @@ pub(crate) fn closing(run: &Run, paint: Paint) -> String {
 
 fn failing(run: &Run, check: &CheckReport<'_>, paint: Paint) -> String {
     let mut text = format!("\n{} {}\n", paint.red("✗"), paint.bold(check.name));
-    for issue in &check.issues {
+    let told = |issue: &Issue, indent: &str| {
         let message = words::message(&issue.message);
-        text.push_str(&format!("  {}  {message}\n", paint.dim(&issue.code.text())));
-    }
+        format!("{indent}{}  {message}\n", paint.dim(&issue.code.text()))
+    };
     if !check.has_items {
+        for issue in &check.issues {
+            text.push_str(&told(issue, "  "));
+        }
         text.push_str(&printed(run.output_of(check.index), check.record, paint));
         return text;
     }
     let items = run.item_reports(check.index);
     let failed: Vec<_> = items.filter(|item| item.status == CheckStatus::Failed).collect();
     for item in failed.iter().take(ITEMS_MAX) {
-        let index = item.scope.last().map(|index| index.to_string()).unwrap_or_default();
-        text.push_str(&format!("  {}\n", paint.bold(&format!("item {index}"))));
-        text.push_str(&printed(item.output, None, paint));
+        let value = item.value.map(|value| format!("  {}", value_words(value))).unwrap_or_default();
+        let label = format!("{}{}", check.name, item.scope);
+        text.push_str(&format!("  {}{}\n", paint.bold(&label), paint.dim(&value)));
+        for issue in item.issues {
+            text.push_str(&told(issue, "    "));
+        }
+        text.push_str(&printed(item.output, item.record, paint));
     }
     if failed.len() > ITEMS_MAX {
         text.push_str(&format!("  and {}\n", count(failed.len() - ITEMS_MAX, "more item")));
@@ -67,11 +81,22 @@ fn failing(run: &Run, check: &CheckReport<'_>, paint: Paint) -> String {
     text
 }
 
+/// The value of an item, as far as it fits behind its name.
+fn value_words(value: &Value) -> String {
+    const LENGTH_MAX: usize = 60;
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let shown: String = words::printable(&text).chars().take(LENGTH_MAX).collect();
+    if text.chars().count() > LENGTH_MAX { format!("{shown}…") } else { shown }
+}
+
 /// Failed items of a fan-out whose output is repeated.
 const ITEMS_MAX: usize = 3;
 
 /// The end of what a check or an item printed.
-fn printed(output: Option<&Value>, record: Option<&Map<String, Value>>, paint: Paint) -> String {
+pub(crate) fn printed(output: Option<&Value>, record: Option<&Map<String, Value>>, paint: Paint) -> String {
     let recorded = |name: &str| record.and_then(|record| record.get(name)).and_then(Value::as_str);
     if let Some(nested) = recorded("run_id") {
         // The output of a nested run is a document; the run itself explains it better.
@@ -180,6 +205,10 @@ fn verdict(run: &Run, paint: Paint) -> String {
     );
     if status != RunStatus::Completed || says_more {
         line.push_str(&format!("  {}", words::message(&reason.summary)));
+    }
+    let failed = run.check_reports().filter(|check| check.status == CheckStatus::Failed).count();
+    if status == RunStatus::Failed && failed > 1 {
+        line.push_str(&format!("; {} failed", count(failed, "check")));
     }
     if let Some(ms) = run.elapsed_ms() {
         line.push_str(&format!("  {}", paint.dim(&duration_words(ms))));

@@ -21,8 +21,21 @@ pub(crate) struct Ui {
     pub(crate) page: Paint,
     /// Whether stderr is a terminal on which lines may be redrawn.
     pub(crate) redraws: bool,
+    /// How the output of commands is shown while they run.
+    pub(crate) streaming: Streaming,
     /// Why an answer could not be written.
     unwritten: Arc<OnceLock<String>>,
+}
+
+/// How the output of commands is shown while they run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Streaming {
+    /// Line by line, as it comes.
+    pub(crate) lines: bool,
+    /// Each line with its time.
+    pub(crate) timestamps: bool,
+    /// The output of every check when it has finished, not only of those that failed.
+    pub(crate) finished: bool,
 }
 
 impl Ui {
@@ -35,8 +48,19 @@ impl Ui {
             paint: Paint::for_terminal(terminal),
             page: Paint::for_terminal(io::stdout().is_terminal() && !dumb),
             redraws: terminal && std::env::var_os("CI").is_none(),
+            streaming: Streaming::default(),
             unwritten: Arc::default(),
         }
+    }
+
+    /// The same with the output of commands shown while they run.
+    pub(crate) fn streaming(&self, streaming: Streaming) -> Ui {
+        Ui { streaming, ..self.clone() }
+    }
+
+    /// Whether this looks like a CI job: its log is read while it grows, and by machines.
+    pub(crate) fn is_ci_log(&self) -> bool {
+        std::env::var_os("CI").is_some_and(|ci| !ci.is_empty()) && !io::stderr().is_terminal()
     }
 
     pub(crate) fn output(&self) -> Output {

@@ -45,7 +45,7 @@ impl Desk {
         let mut command = Command::new(env!("CARGO_BIN_EXE_escrow"));
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
         // What the tests run in must not leak into what they test.
-        for name in ["ESCROW_STATE", "ESCROW_INVOCATION", "ESCROW_RUN", "NO_COLOR", "CLICOLOR_FORCE"] {
+        for name in ["ESCROW_STATE", "ESCROW_INVOCATION", "ESCROW_RUN", "NO_COLOR", "CLICOLOR_FORCE", "CI"] {
             command.env_remove(name);
         }
         for (name, _) in std::env::vars_os() {

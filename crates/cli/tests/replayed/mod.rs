@@ -158,6 +158,11 @@ fn timeless(run: &Run, cut_off: &[String]) -> Value {
             evidence["id"] = Value::Null;
         }
     }
+    // An effect that was lost is approved again.
+    let decided = document["decisions"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    let kept = decided.into_iter().filter(|one| !cut_off.iter().any(|check| one["check"] == **check));
+    document["decisions"] =
+        kept.map(|one| serde_json::json!([one["check"], one["scope"], one["decision"]])).collect();
     for check in cut_off {
         document["checks"][check]["runs"] = Value::Null;
         for item in document["checks"][check]["items"].as_array_mut().into_iter().flatten() {

@@ -7,6 +7,7 @@ use escrow_model::{
 };
 
 use super::{Cause, Evaluation, JournalReader, decisive};
+use crate::approval::{approval_in_words, denial_in_words};
 use crate::location::Location;
 use crate::run::{ReplayError, Run};
 use crate::view::{BUDGET, View};
@@ -56,6 +57,25 @@ impl JournalReader<'_> {
             Event::WaitStarted { check, id, .. } if id == wanted => Some(check.as_str()),
             _ => None,
         })
+    }
+
+    /// Who approved the last request of a check before an entry.
+    fn approvals(&self, check: &str, scope: &ScopePath, before: usize) -> Vec<String> {
+        let asked = self.entries[..before].iter().rev().find_map(|entry| match &entry.event {
+            Event::WaitStarted { check: at, scope: here, kind: WaitKind::Approval, id, .. } => {
+                (at == check && here == scope).then_some(id)
+            }
+            _ => None,
+        });
+        let Some(asked) = asked else { return Vec::new() };
+        let given = self.entries[..before].iter().filter_map(|entry| match &entry.event {
+            Event::MessageDelivered { message: Message::Approve { id, by, claim, note }, refused: None } => {
+                let words = approval_in_words(by.as_deref(), claim.as_deref(), note.as_deref());
+                (id == asked).then_some(words)
+            }
+            _ => None,
+        });
+        given.collect()
     }
 
     pub(super) fn cause(&self, index: usize) -> Result<Cause, ReplayError> {
@@ -179,7 +199,11 @@ impl JournalReader<'_> {
                 {
                     format!("`{check}{scope}` was done, as `reconcile` found: {detail}")
                 }
-                Verdict::Succeeded => format!("`{check}{scope}` ran and kept its contract"),
+                Verdict::Succeeded => {
+                    let approved = self.approvals(check, scope, index);
+                    let approved = approved.iter().map(|words| format!("; {words}")).collect::<String>();
+                    format!("`{check}{scope}` ran and kept its contract{approved}")
+                }
                 Verdict::Failed => {
                     let message = decisive(issues).map_or("it failed", |issue| issue.message.as_str());
                     format!("`{check}{scope}` failed: {message}")
@@ -220,11 +244,11 @@ impl JournalReader<'_> {
                 (None, true) => "a signal ended the run".into(),
                 (None, false) => "a person cancelled the run".into(),
             },
-            Event::MessageDelivered { message: Message::Deny { by, note, .. }, .. } => {
-                let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-                match by {
-                    Some(by) => format!("{by} denied it{note}"),
-                    None => format!("it was denied{note}"),
+            Event::MessageDelivered { message: Message::Deny { id, by, claim, note }, .. } => {
+                let words = denial_in_words(by.as_deref(), claim.as_deref(), note.as_deref());
+                match self.waits_at(id) {
+                    Some(check) => format!("`{check}`: {words}"),
+                    None => words,
                 }
             }
             Event::DeadlinePassed {} => "the run's own time was up".into(),

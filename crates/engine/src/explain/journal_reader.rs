@@ -74,7 +74,7 @@ fn goes_on(event: &Event) -> bool {
     match event {
         Event::RetryDue { .. }
         | Event::WaitExpired { .. }
-        | Event::RunResumed {}
+        | Event::RunResumed { .. }
         | Event::RunReopened { .. }
         | Event::DeadlinePassed {} => true,
         Event::MessageDelivered { refused, .. } => refused.is_none(),

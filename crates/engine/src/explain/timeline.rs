@@ -1,9 +1,12 @@
 //! What happened to one check: attempts, retries, routes from it and to it, waits.
 
-use escrow_model::{CheckIndex, Event, RoutedBy, ScopePath, Verdict, rfc3339};
+use std::collections::BTreeSet;
+
+use escrow_model::{CheckIndex, Event, Message, RoutedBy, ScopePath, Verdict, rfc3339};
 
 use super::cause::evaluate;
 use super::{Evaluation, JournalReader, Moment, decisive};
+use crate::approval::{approval_in_words, denial_in_words};
 use crate::run::ReplayError;
 use crate::view::View;
 
@@ -16,9 +19,13 @@ impl JournalReader<'_> {
     pub(super) fn timeline(&self, check: CheckIndex, scope: &ScopePath) -> Result<Vec<Moment>, ReplayError> {
         let name = self.plan.check(check).name.as_str();
         let mut moments = Vec::new();
+        let mut asked = BTreeSet::new();
         for (index, entry) in self.entries.iter().enumerate() {
             let here = entry.event.check() == Some(name)
                 && super::scope_of(&entry.event).is_some_and(|at| at.touches(scope));
+            if let (true, Event::WaitStarted { id, .. }) = (here, &entry.event) {
+                asked.insert(id.as_str());
+            }
             let told = match &entry.event {
                 Event::Routed { check: from, block, by, to, to_scope, .. }
                     if to == name && to_scope.touches(scope) && !here =>
@@ -26,6 +33,8 @@ impl JournalReader<'_> {
                     Some(format!("`{from}` routed here ({block}, {})", how(*by)))
                 }
                 event if here => tell(event, entry.at),
+                Event::WaitExpired { id } if asked.contains(id.as_str()) => Some(format!("{id} expired")),
+                Event::MessageDelivered { message, refused: None } => decided(message, &asked),
                 _ => None,
             };
             if let Some(what) = told {
@@ -66,6 +75,23 @@ impl JournalReader<'_> {
     }
 }
 
+/// Who decided about one of these waits, and why.
+fn decided(message: &Message, asked: &BTreeSet<&str>) -> Option<String> {
+    let (id, words) = match message {
+        Message::Approve { id, by, claim, note } => {
+            (id, approval_in_words(by.as_deref(), claim.as_deref(), note.as_deref()))
+        }
+        Message::Deny { id, by, claim, note } => {
+            (id, denial_in_words(by.as_deref(), claim.as_deref(), note.as_deref()))
+        }
+        Message::Answer { id, text, by } => {
+            (id, format!("{} answered: {text}", by.as_deref().unwrap_or("a person")))
+        }
+        Message::Assume { .. } | Message::Cancel { .. } => return None,
+    };
+    asked.contains(id.as_str()).then_some(words)
+}
+
 fn tell(event: &Event, at: u64) -> Option<String> {
     Some(match event {
         Event::AttemptStarted { attempt, .. } => format!("attempt {attempt} started"),
@@ -94,6 +120,8 @@ fn tell(event: &Event, at: u64) -> Option<String> {
             format!("the route to `{to}` would exceed the loop budget of {limit}")
         }
         Event::WaitStarted { id, prompt, .. } => format!("waits ({id}): {prompt}"),
+        Event::WaitWithdrawn { id, .. } => format!("{id} is stale: a route re-decides the check"),
+        Event::ArtifactChanged { artifact, .. } => artifact.in_words(),
         Event::ReconcileStarted { .. } => "effect unknown: `reconcile` runs".into(),
         Event::Reconciled { finding: Some(finding), detail, .. } => {
             format!("`reconcile` found `{}`: {detail}", finding.as_str())

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use escrow_model::{
-    Answer, Delivery, Ending, Entry, Event, FaultCode, Message, Millis, ReasonCode, Request, ScopePath,
-    ScopedCheck,
+    Answer, ChangedArtifact, Delivery, Ending, Entry, Event, FaultCode, Message, Millis, ReasonCode, Request,
+    ScopePath, ScopedCheck, WaitKind,
 };
 
 use crate::overridden::Override;
@@ -41,8 +41,27 @@ pub(super) struct Record {
     pub(super) afterwards: VecDeque<(Millis, Afterwards)>,
     /// What attempts had delivered when they were done.
     pub(super) inspections: BTreeMap<RecordedAttempt, Look>,
+    /// Where each check starts, asks for approval or is kept from starting by a changed artifact, in order.
+    pub(super) starts: BTreeMap<ScopedCheck, VecDeque<RecordedStart>>,
     /// The last inspection of the run's artifacts.
     pub(super) delivery: Option<Look>,
+}
+
+/// An entry that follows from a second look, if there was one.
+#[derive(Clone, Debug)]
+pub(super) struct RecordedStart {
+    pub(super) entry: usize,
+    pub(super) changed: Option<ChangedArtifact>,
+}
+
+/// The check that an entry starts, asks about or keeps from starting.
+pub(super) fn starts_at(event: &Event) -> Option<ScopedCheck> {
+    match event {
+        Event::AttemptStarted { check, scope, .. }
+        | Event::WaitStarted { check, scope, kind: WaitKind::Approval, .. }
+        | Event::ArtifactChanged { check, scope, .. } => Some(ScopedCheck::new(check, scope)),
+        _ => None,
+    }
 }
 
 /// An inspection of artifacts: the result, and how long it took.
@@ -65,7 +84,8 @@ pub(super) struct Moment {
 pub(super) enum Response {
     /// The run still waits, or what it waited for was decided otherwise.
     None,
-    Message(Said),
+    /// In the order in which they came: several people may have to approve.
+    Messages(Vec<Said>),
     /// It expired.
     Silence,
 }
@@ -152,6 +172,13 @@ impl Record {
         let mut decided_at = entries.first().map_or(0, |entry| entry.at);
         for (index, entry) in entries.iter().enumerate() {
             let moment = Moment { at: entry.at, entry: index };
+            if let Some(at) = starts_at(&entry.event) {
+                let changed = match &entry.event {
+                    Event::ArtifactChanged { artifact, .. } => Some(artifact.clone()),
+                    _ => None,
+                };
+                record.starts.entry(at).or_default().push_back(RecordedStart { entry: index, changed });
+            }
             match &entry.event {
                 Event::AttemptStarted { check, scope, attempt, request, .. } => {
                     let key = key(check, scope, *attempt);
@@ -253,7 +280,12 @@ impl Record {
             }
         };
         if let Some(wait) = wait {
-            self.note_response(wait, Response::Message(said(wait.at)));
+            let mut all = match self.messages.get(&wait.asked).and_then(|times| times.get(wait.time)) {
+                Some(Response::Messages(earlier)) => earlier.clone(),
+                Some(Response::None | Response::Silence) | None => Vec::new(),
+            };
+            all.push(said(wait.at));
+            self.note_response(wait, Response::Messages(all));
         }
     }
 

@@ -122,7 +122,7 @@ fn nobody_is_asked_about_an_effect_once_the_run_is_stopping() {
             Some(Event::MessageDelivered { refused: Some(_), .. })
         )
     };
-    stage.message(Message::Deny { id: gate.id, by: None, note: None });
+    stage.message(Message::Deny { id: gate.id, by: None, claim: None, note: None });
     assert!(!stage.drive.run.status().is_terminal(), "something still runs");
     for assumption in [Assumption::Done, Assumption::Failed, Assumption::Retry] {
         stage.message(assume(0, assumption));
@@ -138,7 +138,7 @@ fn an_approval_that_comes_after_the_deadline_sets_nothing_going() {
     let mut stage = stage("@timeout: 10s\na external {requires_approval: true}", &[]);
     let id = stage.drive.run.waits().first().expect("it waits").id.clone();
     stage.drive.now_ms += 11_000;
-    stage.message(Message::Approve { id, by: None, note: None });
+    stage.message(Message::Approve { id, by: None, claim: None, note: None });
     assert!(!stage.has_started("a"));
     assert_eq!(document(&stage.drive.run)["run"]["reason"]["code"], "run.timed_out.deadline");
     assert_eq!(document(&stage.drive.run)["checks"]["a"]["skip_reason"], "run_ended");

@@ -1,6 +1,189 @@
 //! Approvals and questions: what waits for a person.
 
-use escrow_testkit::{Options, check, play, tells};
+use escrow_engine::Refusal;
+use escrow_model::{ApprovalSubject, Event, Message, RunOptions};
+use escrow_testkit::{Options, Played, check, play, tells};
+
+/// What the last approval was asked for.
+fn subject(played: &Played) -> ApprovalSubject {
+    let asked = played.journal.iter().rev().find_map(|entry| match &entry.event {
+        Event::WaitStarted { subject, .. } => subject.as_deref().cloned(),
+        _ => None,
+    });
+    asked.expect("an approval was asked for")
+}
+
+#[test]
+fn an_approval_shows_the_request_the_inputs_and_what_it_stands_on() {
+    let text = r#"@inputs: {version: {default: "1.2"}}
+        @artifacts: {expected: [{id: notes, path: notes.md}]}
+        build {artifacts: notes}; unrelated
+        ship<build external {requires_approval: true, exec: "ship {{ inputs.version }} $TARGET", env: {MODE: "{{ outputs.build.mode }}"}}"#;
+    let mut options = Options::default();
+    options.facts.captured.insert("ship".into(), [("TARGET".to_owned(), "prod".to_owned())].into());
+    let script = [r#"build: {"mode": "fast"}"#, r#"seen {"notes": 7}"#];
+    let played = play(text, &script, &options);
+    let subject = subject(&played);
+    assert_eq!(subject.playbook, "test");
+    assert_eq!(subject.inputs["version"], "1.2");
+    assert_eq!(subject.request.env["MODE"], "fast");
+    assert_eq!(subject.request.environment.as_ref().expect("it is captured")["TARGET"], "prod");
+    assert!(subject.request.fields["exec"].to_string().contains("1.2"), "{:?}", subject.request.fields);
+    let outputs: Vec<&str> = subject.outputs.iter().map(|output| output.check.as_str()).collect();
+    assert_eq!(outputs, ["build"], "what it does not stand on is left out");
+    assert_eq!(subject.artifacts[0].path, "notes.md");
+    assert_eq!(subject.artifacts[0].check, "build");
+}
+
+#[test]
+fn an_approval_names_the_outcomes_it_stands_on() {
+    let text = "review {outcome: gate_verdict}; ship<review external {requires_approval: true}";
+    let played = play(text, &[r#"review: {"gate_passed": true, "summary": "fine"}"#], &Options::default());
+    let subject = subject(&played);
+    assert_eq!(subject.outcomes.len(), 1);
+    assert_eq!((subject.outcomes[0].kind.as_str(), subject.outcomes[0].passed), ("gate_verdict", Some(true)));
+    assert_eq!(subject.outcomes[0].sha256.len(), 64);
+}
+
+#[test]
+fn a_prompt_is_a_template() {
+    let text = r#"@inputs: {to: {default: "prod"}}
+        a {requires_approval: {prompt: "Deploy to {{ inputs.to }}?"}}"#;
+    let played = play(text, &[], &Options::default());
+    assert_eq!(played.run.waits()[0].prompt, "Deploy to prod?");
+}
+
+#[test]
+fn a_stale_approval_is_asked_for_again_three_times_and_then_denied() {
+    let text = "post {requires_approval: true}; e1; e2; e3; e4";
+    let steps = [
+        "e1: env K=1 after 10s",
+        "e2: env K=2 after 20s",
+        "e3: env K=3 after 30s",
+        "e4: env K=4 after 40s",
+        "wait 11s",
+        "approve post",
+        "wait 10s",
+        "approve post",
+        "wait 10s",
+        "approve post",
+        "wait 10s",
+        "approve post",
+    ];
+    let played = tells(
+        text,
+        &steps,
+        "post failed x0 approval/denied
+         e1 succeeded x1
+         e2 succeeded x1
+         e3 succeeded x1
+         e4 succeeded x1
+         run.aborted.denied",
+    );
+    let asks = played.journal.iter().filter(|entry| matches!(entry.event, Event::WaitStarted { .. }));
+    assert_eq!(asks.count(), 5, "the fifth is denied at once");
+    let replaced = played
+        .journal
+        .iter()
+        .filter(|entry| matches!(&entry.event, Event::WaitStarted { replaces: Some(_), .. }));
+    assert_eq!(replaced.count(), 4);
+    assert!(
+        played.message("post").contains("has changed after each of 4 approvals"),
+        "{}",
+        played.message("post")
+    );
+}
+
+#[test]
+fn the_time_of_an_approval_can_be_set() {
+    tells(
+        "a {requires_approval: {expires: 10m}}",
+        &["wait 599s", "approve a"],
+        "a succeeded x1
+         run.completed.ok",
+    );
+    tells(
+        "a {requires_approval: {expires: 10m}}",
+        &["wait 600s", "approve a"],
+        "a failed x0 approval/denied
+         run.aborted.denied",
+    );
+}
+
+#[test]
+fn several_people_must_approve_and_each_counts_once() {
+    check(
+        "a external {requires_approval: {count: 2}}",
+        &["approve a os:ann", "approve a os:ann", "approve a os:ben"],
+        "asks a approval
+         run.waiting.approval
+         run.waiting.approval
+         refused approve
+         started a #1
+         succeeded a
+         run.completed.ok",
+    );
+}
+
+#[test]
+fn one_denial_decides_although_others_have_approved() {
+    tells(
+        "a external {requires_approval: {count: 2}}",
+        &["approve a os:ann", "deny a", "approve a os:ben"],
+        "a failed x0 approval/denied
+         run.aborted.denied",
+    );
+}
+
+#[test]
+fn only_the_named_may_approve() {
+    check(
+        "a {requires_approval: {by: [ann, \"token:ci\"]}}",
+        &["approve a", "approve a os:ben", "approve a os:ci", "approve a os:ann"],
+        "asks a approval
+         run.waiting.approval
+         refused approve
+         refused approve
+         refused approve
+         started a #1
+         succeeded a
+         run.completed.ok",
+    );
+}
+
+#[test]
+fn an_independent_approval_is_not_given_by_who_started_or_resumed_the_run() {
+    let mut options = Options::default();
+    options.run = RunOptions { started_by: vec!["os:ann".into()], ..options.run };
+    let text = "a {requires_approval: {independent: true}}";
+    let mut played = play(text, &[], &options);
+    let id = played.run.waits()[0].id.clone();
+    let _turn = played.run.handle(played.now_ms, escrow_engine::Input::Resume { by: vec!["os:ben".into()] });
+    let refusal = |by: Option<&str>| {
+        let by = by.map(str::to_owned);
+        played.run.refusal(&Message::Approve { id: id.clone(), by, claim: None, note: None })
+    };
+    assert_eq!(refusal(Some("os:ann")), Some(Refusal::NotIndependent("os:ann".into())));
+    assert_eq!(refusal(Some("os:ben")), Some(Refusal::NotIndependent("os:ben".into())));
+    assert_eq!(refusal(None), Some(Refusal::NotIndependent("an unknown actor".into())));
+    assert_eq!(refusal(Some("os:cid")), None);
+}
+
+#[test]
+fn a_denial_says_who_and_why() {
+    let mut played = play("a {requires_approval: true}", &[], &Options::default());
+    let id = played.run.waits()[0].id.clone();
+    let (by, note) = (Some("os:ann".to_owned()), Some("not on a Friday".to_owned()));
+    let claim = Some("Ann B.".to_owned());
+    let _turn = played
+        .run
+        .handle(played.now_ms, escrow_engine::Input::Message(Message::Deny { id, by, claim, note }));
+    let reason = played.run.reason().expect("it ended");
+    assert_eq!(reason.summary, "`a`: os:ann (as Ann B.) denied it: not on a Friday");
+    assert!(reason.evidence.iter().any(|one| one.kind == "person" && one.id == "os:ann"));
+    let decision = &played.run.decisions()[0];
+    assert_eq!((decision.check.as_str(), decision.by.as_deref()), ("a", Some("os:ann")));
+}
 
 #[test]
 fn a_check_that_requires_approval_waits_before_its_intent() {
@@ -89,6 +272,7 @@ fn an_approval_goes_stale_when_what_it_approves_changes() {
          started back #1
          succeeded back
          routed back -> x on_success.transition
+         withdrawn post
          started x #2
          succeeded x
          asks post approval

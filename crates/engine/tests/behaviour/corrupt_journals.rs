@@ -81,7 +81,7 @@ fn attempts_count_up() {
 #[test]
 fn nothing_follows_the_end_of_a_run() {
     let mut journal = journal("a", &[]);
-    journal.push(entry(Event::RunResumed {}));
+    journal.push(entry(Event::RunResumed { by: Vec::new() }));
     assert_eq!(refusal(&journal), (journal.len() - 1, "the run has ended".into()));
 }
 
@@ -103,7 +103,7 @@ fn a_run_does_not_end_while_an_attempt_is_open() {
 #[test]
 fn an_accepted_message_must_have_been_awaited() {
     let mut journal = journal("a", &["a: never"]);
-    let message = Message::Approve { id: "a_1".into(), by: None, note: None };
+    let message = Message::Approve { id: "a_1".into(), by: None, claim: None, note: None };
     journal.push(entry(Event::MessageDelivered { message, refused: None }));
     let (seq, why) = refusal(&journal);
     assert_eq!(seq, journal.len() - 1);

@@ -86,7 +86,8 @@ fn an_item_that_asks_a_person_leaves_its_room_to_the_next() {
     let script = Script::parse(&["list: [0, 1, 2]", "each[1]: 1 after 2s", "post[0]: 1 after 5s"]);
     let text = "list forEach; each<list; post<list,each external {requires_approval: true}";
     let mut stage = Stage::start(&plan(text), &Options::default(), script);
-    let steps = [Step::Approve("post[0]".into()), Step::Approve("post[2]".into()), Step::WaitMs(6_000)];
+    let steps =
+        [Step::Approve("post[0]".into(), None), Step::Approve("post[2]".into(), None), Step::WaitMs(6_000)];
     for step in &steps {
         stage.play_one(step);
     }

@@ -32,6 +32,7 @@ mod resume;
 mod retries;
 mod routing;
 mod rules;
+mod second_look;
 mod skips;
 mod stopping;
 mod unknown_effects;

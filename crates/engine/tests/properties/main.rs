@@ -62,10 +62,10 @@ fn finish(stage: &mut Stage<RandomAnswers>, rng: &mut Rng) {
             break;
         }
         let wait = stage.drive.run.waits().into_iter().next().expect("a run that waits says for what");
-        let (by, note) = (None, None);
+        let (by, claim, note) = (None, None, None);
         let message = match wait.kind {
-            WaitKind::Approval if rng.chance(90) => Message::Approve { id: wait.id, by, note },
-            WaitKind::Approval => Message::Deny { id: wait.id, by, note },
+            WaitKind::Approval if rng.chance(90) => Message::Approve { id: wait.id, by, claim, note },
+            WaitKind::Approval => Message::Deny { id: wait.id, by, claim, note },
             WaitKind::Input => Message::Answer { id: wait.id, text: "yes".into(), by },
             WaitKind::UnknownEffect => {
                 let assumption = *rng.pick(&[Assumption::Done, Assumption::Failed, Assumption::Retry]);

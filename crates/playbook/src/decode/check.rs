@@ -44,6 +44,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     let outcome = node.get("outcome").and_then(|node| decoder.kind(node));
     let env = decoder.environment(node.get("env"));
     let reconcile = decoder.reconcile(node);
+    let requires_approval = decoder.approval(node);
     decoder.conflicts(node);
     let provider = decoder.provider(node).unwrap_or(UNKNOWN_PROVIDER);
     let fields = fields::decode(decoder, node, &provider);
@@ -85,7 +86,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
         continue_on_skip: flag("continue_on_skip").unwrap_or(false),
         idempotent: flag("idempotent").unwrap_or(false),
         reconcile,
-        requires_approval: flag("requires_approval").unwrap_or(false),
+        requires_approval,
         retry: retry.as_ref().map(|retry| Retry { max: retry.max.unwrap_or(0), backoff: retry.backoff }),
         retry_logical: retried("logical").unwrap_or(false),
         retry_transient: retried("transient").unwrap_or(true),

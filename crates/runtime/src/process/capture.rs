@@ -17,7 +17,7 @@ use crate::private_files::create_file_in;
 use crate::redaction::{self, Redactor};
 
 /// Standard output or standard error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
     Stdout,
     Stderr,

@@ -71,9 +71,14 @@ fn parse_row(pid: i32, line: &[u8]) -> Option<Row> {
 
 /// The value of the token variable that the process was started with, if it may be read.
 pub(super) fn token_text(pid: i32) -> Option<String> {
+    variable_of(pid, TOKEN_VARIABLE)
+}
+
+/// The value of a variable that the process was started with, if it may be read.
+pub(super) fn variable_of(pid: i32, name: &str) -> Option<String> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     environment.split(|byte| *byte == 0).find_map(|variable| {
-        let value = variable.strip_prefix(TOKEN_VARIABLE.as_bytes())?.strip_prefix(b"=")?;
+        let value = variable.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
         Some(String::from_utf8_lossy(value).into_owned())
     })
 }

@@ -1,5 +1,6 @@
 //! Which variables of Escrow's own environment a process gets to see.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -11,6 +12,8 @@ pub enum Environment {
     Inherit { secrets: Vec<String> },
     /// `MINIMAL_ENVIRONMENT` and the names in `also`, less the secrets: `safety: strict`, and `ai` always.
     Minimal { also: Vec<String>, secrets: Vec<String> },
+    /// These and nothing else: what was captured when an approval was asked for.
+    Captured { variables: BTreeMap<String, String> },
 }
 
 /// The least that programs need to find their tools, their home and their language.
@@ -46,15 +49,26 @@ impl Environment {
                     command.env_remove(name);
                 }
             }
-            Environment::Minimal { .. } => {
+            Environment::Minimal { also, secrets } => {
                 command.env_clear();
-                for name in self.kept() {
+                for name in kept(also, secrets) {
                     if let Some(value) = std::env::var_os(name) {
                         command.env(name, value);
                     }
                 }
             }
+            Environment::Captured { variables } => {
+                command.env_clear().envs(variables);
+            }
         }
+    }
+
+    /// The variables of `MINIMAL_ENVIRONMENT` and these names, less the secrets, as they are now.
+    pub fn capture<'n>(&self, names: impl Iterator<Item = &'n str>) -> BTreeMap<String, String> {
+        let names = MINIMAL_ENVIRONMENT.iter().copied().chain(names);
+        let names = names.filter(|name| !OF_AN_ATTEMPT.contains(name));
+        let text = |name: &str| self.value(name).and_then(|value| value.into_string().ok());
+        names.filter_map(|name| Some((name.to_owned(), text(name)?))).collect()
     }
 
     /// Whether a process gets ours with some changes, and not an own one.
@@ -65,8 +79,12 @@ impl Environment {
     /// The same, less these names.
     pub fn without<'n>(&self, names: impl Iterator<Item = &'n str>) -> Environment {
         let mut narrowed = self.clone();
-        let (Environment::Inherit { secrets } | Environment::Minimal { secrets, .. }) = &mut narrowed;
-        secrets.extend(names.map(str::to_owned));
+        match &mut narrowed {
+            Environment::Inherit { secrets } | Environment::Minimal { secrets, .. } => {
+                secrets.extend(names.map(str::to_owned));
+            }
+            Environment::Captured { variables } => names.for_each(|name| drop(variables.remove(name))),
+        }
         narrowed
     }
 
@@ -74,17 +92,15 @@ impl Environment {
     pub fn value(&self, name: &str) -> Option<OsString> {
         let passes = match self {
             Environment::Inherit { secrets } => !secrets.iter().any(|secret| secret == name),
-            Environment::Minimal { .. } => self.kept().any(|kept| kept == name),
+            Environment::Minimal { also, secrets } => kept(also, secrets).any(|kept| kept == name),
+            Environment::Captured { variables } => return variables.get(name).map(OsString::from),
         };
         if passes { std::env::var_os(name) } else { None }
     }
+}
 
-    fn kept(&self) -> impl Iterator<Item = &str> {
-        let (also, secrets): (&[String], &[String]) = match self {
-            Environment::Inherit { secrets } => (&[], secrets),
-            Environment::Minimal { also, secrets } => (also, secrets),
-        };
-        let names = MINIMAL_ENVIRONMENT.iter().copied().chain(also.iter().map(String::as_str));
-        names.filter(move |name| !secrets.iter().any(|secret| secret == name))
-    }
+/// The names of a minimal environment.
+fn kept<'n>(also: &'n [String], secrets: &'n [String]) -> impl Iterator<Item = &'n str> {
+    let names = MINIMAL_ENVIRONMENT.iter().copied().chain(also.iter().map(String::as_str));
+    names.filter(move |name| !secrets.iter().any(|secret| secret == name))
 }

@@ -26,7 +26,9 @@ impl Redactor {
     }
 
     pub fn facts(self: &Arc<Redactor>, facts: &mut Facts) {
-        for value in facts.env.values_mut() {
+        for value in
+            facts.env.values_mut().chain(facts.captured.values_mut().flat_map(|one| one.values_mut()))
+        {
             self.text(value);
         }
         match &mut facts.git {
@@ -78,11 +80,11 @@ impl Redactor {
 
     pub fn message(self: &Arc<Redactor>, message: &mut Message) {
         let texts = match message {
-            Message::Approve { by, note, .. } | Message::Deny { by, note, .. } => {
-                [by.as_mut(), note.as_mut()]
+            Message::Approve { by, claim, note, .. } | Message::Deny { by, claim, note, .. } => {
+                [by.as_mut(), claim.as_mut(), note.as_mut()]
             }
-            Message::Answer { text, by, .. } => [Some(text), by.as_mut()],
-            Message::Assume { by, .. } | Message::Cancel { by, .. } => [by.as_mut(), None],
+            Message::Answer { text, by, .. } => [Some(text), by.as_mut(), None],
+            Message::Assume { by, .. } | Message::Cancel { by, .. } => [by.as_mut(), None, None],
         };
         for text in texts.into_iter().flatten() {
             self.text(text);

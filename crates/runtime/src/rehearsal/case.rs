@@ -45,7 +45,7 @@ fn facts(case: &TestCase, plan: &Plan) -> Facts {
         (name.clone(), if secret { "***".to_owned() } else { value.clone() })
     };
     let env = case.env.iter().map(|(name, value)| redacted(name, value)).collect();
-    Facts { env, git, before: Vec::new() }
+    Facts { env, git, ..Facts::default() }
 }
 
 fn script(case: &TestCase, plan: &Plan) -> Script {

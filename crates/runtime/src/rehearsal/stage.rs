@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::play::{AnswerSource, ProviderCall, Reply, VirtualDrive};
-use escrow_engine::{Input, ReplayError, Run};
+use escrow_engine::{Input, OpenWait, ReplayError, Run};
 use escrow_model::{
     Answer, Assumption, Ending, Entry, Event, ExpectedArtifact, FaultCode, InspectedArtifact, Message,
     Millis, ProviderFault, RunStatus, ScopePath, ScopedCheck, WaitKind, folder_of,
@@ -147,20 +147,20 @@ impl<'a> Stage<'a> {
                 .waits()
                 .into_iter()
                 .find(|wait| wait.check == location.check && wait.scope == location.scope)
-                .map(|wait| wait.id)
                 .ok_or_else(|| format!("a message was sent to `{location}`, which is not waiting"))
         };
-        let message = match &message.act {
-            Act::Approve(place) => waiting(place).map(|id| Message::Approve { id, by: None, note: None }),
-            Act::Deny(place) => waiting(place).map(|id| Message::Deny { id, by: None, note: None }),
+        let messages = match &message.act {
+            Act::Approve(place) => waiting(place).map(|wait| approvals_of(&wait)),
+            Act::Deny(place) => waiting(place)
+                .map(|wait| vec![Message::Deny { id: wait.id, by: None, claim: None, note: None }]),
             Act::Answer(place, text) => {
-                waiting(place).map(|id| Message::Answer { id, text: text.clone(), by: None })
+                waiting(place).map(|wait| vec![Message::Answer { id: wait.id, text: text.clone(), by: None }])
             }
-            Act::Send(message) => Ok(message.clone()),
+            Act::Send(message) => Ok(vec![message.clone()]),
             Act::Wait { .. } => return,
         };
-        match message {
-            Ok(message) => self.input(Input::Message(message)),
+        match messages {
+            Ok(messages) => messages.into_iter().for_each(|message| self.input(Input::Message(message))),
             Err(problem) => self.answers.problems.push(problem),
         }
     }
@@ -196,7 +196,7 @@ impl<'a> Stage<'a> {
                 && self.answers.lost.contains_key(&ScopedCheck::new(&wait.check, &wait.scope))
         });
         let Some(wait) = again else { return false };
-        self.input(Input::Message(Message::Approve { id: wait.id, by: None, note: None }));
+        approvals_of(&wait).into_iter().for_each(|message| self.input(Input::Message(message)));
         true
     }
 
@@ -306,4 +306,10 @@ impl AnswerSource for ScriptedAnswers<'_> {
     fn inspect(&mut self, expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact> {
         expected.iter().map(|expected| self.look(expected)).collect()
     }
+}
+
+/// As many approvals as the check asks for, by actors that it admits.
+fn approvals_of(wait: &OpenWait) -> Vec<Message> {
+    let approvers = wait.enough_approvers().into_iter();
+    approvers.map(|by| Message::Approve { id: wait.id.clone(), by, claim: None, note: None }).collect()
 }

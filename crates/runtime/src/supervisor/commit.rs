@@ -8,6 +8,14 @@ use escrow_store::{Commit, Committed, Durability, Journal, Lease, MessageId};
 
 use super::DriveError;
 
+/// What became of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TurnCommit {
+    Done,
+    /// A wait would expire that was decided in time. The turn must be made again, with that message first.
+    DecidedInTime,
+}
+
 pub(super) struct Committer {
     journal: Arc<dyn Journal>,
     lease: Lease,
@@ -25,11 +33,12 @@ impl Committer {
         expected_seq: u64,
         entries: &[Entry],
         delivered: &[MessageId],
-    ) -> Result<(), DriveError> {
+    ) -> Result<TurnCommit, DriveError> {
         let durability = durability_of(run, entries);
         let commit = Commit { lease: &self.lease, expected_seq, entries, delivered, durability };
         match self.journal.commit(commit).await? {
-            Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(()),
+            Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(TurnCommit::Done),
+            Committed::DecidedInTime => Ok(TurnCommit::DecidedInTime),
             Committed::Fenced => Err(DriveError::Fenced(self.lease.run().clone())),
         }
     }

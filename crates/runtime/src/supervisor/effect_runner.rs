@@ -17,7 +17,7 @@ use crate::cancellation::{Canceller, cancellation};
 use crate::host::{self, FailedBefore, Host, NestOutcome, NestRequest, NewsSink};
 use crate::private_files::create_directory_alike;
 use crate::provider_world::{InputSink, InspectRequest, ProviderWorld};
-use crate::providers::{Attempt, Contexts, LiveOutput};
+use crate::providers::{Attempt, Contexts, Environment, LiveOutput};
 
 pub(super) struct EffectRunner {
     reports: mpsc::UnboundedSender<Report>,
@@ -86,7 +86,7 @@ impl EffectRunner {
                     task.canceller.cancel();
                 }
             }
-            Effect::Inspect { expected, attempt } => {
+            Effect::Inspect { expected, of } => {
                 let inspection = self.world.inspect(InspectRequest {
                     directory: self.surroundings.artifacts.clone(),
                     expected,
@@ -95,11 +95,7 @@ impl EffectRunner {
                 let (world, inputs) = (Rc::clone(&self.world), self.inputs());
                 tokio::task::spawn_local(async move {
                     let seen = inspection.await;
-                    let input = match attempt {
-                        None => Input::Seen(seen),
-                        Some(attempt) => Input::SeenAt { attempt, seen },
-                    };
-                    world.deliver(input, &inputs);
+                    world.deliver(of.answered(seen), &inputs);
                 });
             }
         }
@@ -126,7 +122,10 @@ impl EffectRunner {
             check: spec.name.clone(),
             spool: surroundings.spool.clone(),
             state: surroundings.state.clone(),
-            label: spool_label(&spec.name, scope, *number, kind),
+            label: match kind {
+                EffectKind::Attempt => spool_label(&spec.name, scope, *number),
+                EffectKind::Reconcile => format!("{}-reconcile", spool_label(&spec.name, scope, *number)),
+            },
             spool_from_bytes: SPOOL_FROM_BYTES,
             contexts: Rc::clone(&self.contexts),
             scope: scope.clone(),
@@ -134,7 +133,10 @@ impl EffectRunner {
             directory: surroundings.directory.clone(),
             artifacts: self.artifacts_of(run, *check, scope),
             context,
-            environment: surroundings.environment.clone(),
+            environment: match &request.environment {
+                Some(variables) => Environment::Captured { variables: variables.clone() },
+                None => surroundings.environment.clone(),
+            },
             secrets: surroundings.secrets.granted(&spec.secrets),
             secret_files: spec.secret_files.clone(),
             redactor: Arc::clone(surroundings.secrets.redactor()),
@@ -150,6 +152,7 @@ impl EffectRunner {
             let earlier = run.nested_before(&attempt).cloned().zip(run.reopened_at());
             self.host.nest(NestRequest {
                 parent: run.options().clone(),
+                involved: run.involved().map(str::to_owned).collect(),
                 parent_lease: self.lease.clone(),
                 parent_started_at: run.started_at(),
                 check: spec.name.clone(),
@@ -242,7 +245,7 @@ impl Drop for EffectRunner {
 const SPOOL_FROM_BYTES: usize = 4096;
 
 /// Begins the file names of an attempt: readable, unique, and safe whatever the check is called.
-fn spool_label(check: &str, scope: &ScopePath, attempt: u32, kind: EffectKind) -> String {
+pub fn spool_label(check: &str, scope: &ScopePath, attempt: u32) -> String {
     let safe: String = check
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
@@ -250,9 +253,5 @@ fn spool_label(check: &str, scope: &ScopePath, attempt: u32, kind: EffectKind) -
         .collect();
     let items: String = scope.indices().iter().map(|index| format!(".{index}")).collect();
     let salt = check.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-    let kind = match kind {
-        EffectKind::Attempt => "",
-        EffectKind::Reconcile => "-reconcile",
-    };
-    format!("{safe}-{salt:08x}{items}-{attempt}{kind}")
+    format!("{safe}-{salt:08x}{items}-{attempt}")
 }

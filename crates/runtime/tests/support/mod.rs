@@ -53,6 +53,7 @@ impl Room {
             provider: ProviderName::COMMAND,
             fields: [("exec".to_owned(), exec)].into_iter().collect(),
             env: BTreeMap::new(),
+            environment: None,
             handed_env: BTreeMap::new(),
             timeout_ms: 60_000,
             idempotency_key: "key".into(),

@@ -18,6 +18,7 @@ record!(RequestRecord for Request {
     provider: ProviderName,
     fields: Map<String, Value>,
     env: BTreeMap<String, String> = default,
+    environment: Option<BTreeMap<String, String>> = default,
     handed_env: BTreeMap<String, String> = default,
     timeout_ms: u64,
     idempotency_key: String,

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, Delivery, Event, Facts, FaultClass, Issue, IssueCode, Message, Plan, Reason,
-    ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunOptions, ScopePath,
-    ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
+    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, Event, Facts, FaultClass, Issue,
+    IssueCode, Message, Plan, Reason, ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock,
+    RunOptions, ScopePath, ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -87,6 +87,8 @@ record_enum!(EventRecord for Event {
         kind: WaitKind,
         id: String,
         digest: String = default,
+        subject: Option<Box<ApprovalSubject>> = default,
+        replaces: Option<String> = default,
         nested_reason: Option<ReasonCode> = default,
         prompt: String = default,
         choices: Vec<String> = default,
@@ -103,8 +105,10 @@ record_enum!(EventRecord for Event {
     },
     MessageDelivered { message: Message, refused: Option<String> = default },
     WaitExpired { id: String },
+    WaitWithdrawn { check: String, scope: ScopePath = default, id: String },
+    ArtifactChanged { check: String, scope: ScopePath = default, artifact: ChangedArtifact },
     MemoryChanged { namespace: String, key: String, value: Option<Value> },
-    RunResumed {},
+    RunResumed { by: Vec<String> = default },
     RunReopened { places: Vec<ScopedCheck>, by: Option<String> = default },
     RunWaiting { reason: Reason },
     DeadlinePassed {},

@@ -11,6 +11,7 @@
 //! rewritten: an old entry is upcast each time it is read.
 
 mod answer;
+mod approval;
 mod artifact;
 mod attempt;
 mod event;

@@ -1,7 +1,7 @@
 //! The persisted shape of a plan: the snapshot of the playbook with which every journal begins.
 
 use escrow_model::{
-    ArtifactContract, AssumeMode, Backoff, BackoffMode, Block, Check, CheckIndex, Criticality,
+    ApprovalRule, ArtifactContract, AssumeMode, Backoff, BackoffMode, Block, Check, CheckIndex, Criticality,
     CriticalityOrigin, ExpectedArtifact, Expression, Field, Input, InputKind, Need, Plan, ProviderName,
     Reconcile, Retry, Routing, Rule, RuleCheck, Safety, Secret, SecretSource, Shell, Text, Transition, Tree,
 };
@@ -65,7 +65,7 @@ record!(CheckRecord for Check {
     continue_on_skip: bool = default,
     idempotent: bool = default,
     reconcile: Option<Reconcile> = default,
-    requires_approval: bool = default,
+    requires_approval: Option<ApprovalRule> = default,
     retry: Option<Retry> = default,
     retry_logical: bool = default,
     retry_transient: bool,

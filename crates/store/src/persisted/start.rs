@@ -27,10 +27,13 @@ record!(RunOptionsRecord for RunOptions {
     file: Option<String> = default,
     directory: String,
     artifacts: String,
+    started_by: Vec<String> = default,
+    environment: Option<BTreeMap<String, String>> = default,
 });
 
 record!(FactsRecord for Facts {
     env: BTreeMap<String, String> = default,
+    captured: BTreeMap<String, BTreeMap<String, String>> = default,
     git: Option<Result<GitFacts, String>> = default,
     before: Vec<InspectedArtifact> = default,
 });
@@ -75,8 +78,18 @@ impl Persist for Result<GitFacts, String> {
 }
 
 record_enum!(MessageRecord for Message {
-    Approve { id: String, by: Option<String> = default, note: Option<String> = default },
-    Deny { id: String, by: Option<String> = default, note: Option<String> = default },
+    Approve {
+        id: String,
+        by: Option<String> = default,
+        claim: Option<String> = default,
+        note: Option<String> = default,
+    },
+    Deny {
+        id: String,
+        by: Option<String> = default,
+        claim: Option<String> = default,
+        note: Option<String> = default,
+    },
     Answer { id: String, text: String, by: Option<String> = default },
     Assume { check: String, scope: ScopePath = default, assumption: Assumption, by: Option<String> = default },
     Cancel { by: Option<String> = default, system: bool },

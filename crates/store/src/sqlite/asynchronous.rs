@@ -9,6 +9,7 @@ use escrow_model::{Entry, InvocationId, Message, RunId};
 
 use crate::attention::{AttentionItem, Dismissal};
 use crate::commit::{Commit, Committed, Created, Durability, NewRun};
+use crate::decision::Decided;
 use crate::entry::{FeedEntry, StoredEntry};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::import::Imported;
@@ -170,6 +171,10 @@ impl Queries for Store {
         Box::pin(self.blocking(Store::open_waits))
     }
 
+    fn all_waits(&self) -> StoreFuture<'_, Result<Vec<WaitRow>, StoreError>> {
+        Box::pin(self.blocking(Store::all_waits))
+    }
+
     fn waits<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<WaitRow>, StoreError>> {
         Box::pin(async move { Store::waits(self, run) })
     }
@@ -286,6 +291,16 @@ impl Records for Store {
     ) -> StoreFuture<'a, Result<InvocationEnd, StoreError>> {
         let (id, wish) = (id.to_owned(), wish.clone());
         Box::pin(self.blocking(move |store| store.end_invocation(&id, &wish)))
+    }
+
+    fn decide<'a>(
+        &'a self,
+        run: &'a RunId,
+        message: &'a Message,
+        from: &'a str,
+    ) -> StoreFuture<'a, Result<Decided, StoreError>> {
+        let (run, message, from) = (run.clone(), message.clone(), from.to_owned());
+        Box::pin(self.blocking(move |store| store.decide(&run, &message, &from)))
     }
 
     fn dismiss<'a>(

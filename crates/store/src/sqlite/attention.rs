@@ -36,6 +36,8 @@ struct Cause {
     reason_code: Option<String>,
     playbook: String,
     subject: Option<Subject>,
+    /// Two waits are two requests, however alike they look.
+    wait: Option<String>,
 }
 
 /// How many runs an item names.
@@ -100,6 +102,9 @@ impl Cause {
         {
             hasher.update((part.len() as u64).to_be_bytes());
             hasher.update(part);
+        }
+        if let Some(wait) = &self.wait {
+            hasher.update(wait);
         }
         format!("f_{}", hex(&hasher.finalize()[..6]))
     }

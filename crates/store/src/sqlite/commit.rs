@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use crate::chain::Hash;
 use crate::commit::{Commit, Committed, Created, NewRun};
 use crate::error::{StoreError, StoreErrorKind};
+use crate::sqlite::decisions;
 use crate::sqlite::entries::{self, Draft, Head};
 use crate::sqlite::inbox;
 use crate::sqlite::lease;
@@ -50,6 +51,7 @@ impl Store {
         commit: Commit<'_>,
     ) -> Result<impl FnMut(&Connection) -> Result<Committed, Trouble> + Send + use<>, StoreError> {
         let drafts = self.drafts(commit.entries)?;
+        let expired = decisions::expired_by(commit.entries);
         let (lease, delivered, expected) =
             (commit.lease.clone(), commit.delivered.to_vec(), commit.expected_seq);
         Ok(move |connection: &Connection| {
@@ -61,6 +63,9 @@ impl Store {
             }
             if head.seq != expected {
                 return done_before(connection, lease.run(), &head, expected, &drafts);
+            }
+            if decisions::are_decided(connection, lease.run(), &expired, &delivered)? {
+                return Ok(Committed::DecidedInTime);
             }
             entries::append(connection, lease.run(), &mut head, &drafts)?;
             inbox::mark_delivered(connection, &head, &delivered)?;

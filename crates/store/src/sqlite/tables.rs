@@ -62,7 +62,7 @@ impl<'a> Applied<'a> {
     pub(crate) fn new(run: &'a str, seq: u64, at: Millis, event: &'a Event) -> Applied<'a> {
         let to = |to, reason| Some(Change { to, reason });
         let change = match event {
-            Event::RunStarted { .. } | Event::RunResumed {} | Event::RunReopened { .. } => {
+            Event::RunStarted { .. } | Event::RunResumed { .. } | Event::RunReopened { .. } => {
                 to(RunStatus::Running, None)
             }
             Event::RunWaiting { reason }
@@ -78,7 +78,8 @@ impl<'a> Applied<'a> {
 pub(crate) fn are_changed_by(event: &Event) -> bool {
     match event {
         Event::RunStarted { .. }
-        | Event::RunResumed {}
+        | Event::RunResumed { .. }
+        | Event::WaitWithdrawn { .. }
         | Event::RunReopened { .. }
         | Event::RunWaiting { .. }
         | Event::RunEnded { .. }
@@ -94,6 +95,7 @@ pub(crate) fn are_changed_by(event: &Event) -> bool {
         Event::CheckSkipped { .. }
         | Event::AttemptStarted { .. }
         | Event::AttemptAnswered { .. }
+        | Event::ArtifactChanged { .. }
         | Event::CheckInspected { .. }
         | Event::CheckJudged { .. }
         | Event::CheckSettled { .. }

@@ -49,6 +49,8 @@ fn asked(kind: WaitKind, id: &str) -> Event {
         kind,
         id: id.into(),
         digest: String::new(),
+        subject: None,
+        replaces: None,
         prompt: "publish?".into(),
         choices: Vec::new(),
         expires_at: None,

@@ -66,7 +66,7 @@ fn of_many_who_override_at_once_from_one_status_exactly_one_is_heard() {
                 };
                 match store.commit(commit) {
                     Ok(Committed::Done { .. }) => drop(heard.fetch_add(1, Ordering::SeqCst)),
-                    Ok(Committed::Fenced | Committed::AlreadyDone { .. }) => {}
+                    Ok(Committed::Fenced | Committed::DecidedInTime | Committed::AlreadyDone { .. }) => {}
                     Err(error) => assert!(matches!(error.kind, StoreErrorKind::OutOfStep { .. }), "{error}"),
                 }
                 store.release(&lease).unwrap();
@@ -90,16 +90,18 @@ fn an_approval_has_a_history_and_resolves_once() {
         kind: WaitKind::Approval,
         id: id.clone(),
         digest: String::new(),
+        subject: None,
+        replaces: None,
         prompt: "publish?".into(),
         choices: Vec::new(),
         expires_at: None,
     }]);
     tenant.commit(&[Event::RunWaiting { reason: reason(ReasonCode::WaitingApproval) }]);
     assert_eq!(house.store.run("a").unwrap().status, RunStatus::Waiting);
-    tenant.commit(&[message(Message::Approve { id: id.clone(), by, note: None })]);
+    tenant.commit(&[message(Message::Approve { id: id.clone(), by, claim: None, note: None })]);
     let goes_on = house.store.transitions("run", "r_a").unwrap().pop().unwrap();
     assert_eq!((goes_on.to_status.as_str(), goes_on.actor.as_str()), ("running", "ann"), "the run goes on");
-    tenant.commit(&[message(Message::Deny { id, by: Some("ben".into()), note: None })]);
+    tenant.commit(&[message(Message::Deny { id, by: Some("ben".into()), claim: None, note: None })]);
     let history = house.store.transitions("approval", "w1").unwrap();
     let told: Vec<_> = history
         .iter()

@@ -166,6 +166,7 @@ pub(crate) fn attempt(check: &str, scope: &[u32], attempt: u32) -> Event {
         provider: ProviderName::from_static("noop"),
         fields: Map::new(),
         env: Default::default(),
+        environment: None,
         handed_env: Default::default(),
         timeout_ms: 1000,
         idempotency_key: "key".into(),

@@ -26,6 +26,8 @@ fn wait(name: &str, kind: WaitKind, id: &str) -> Event {
         kind,
         id: id.into(),
         digest: String::new(),
+        subject: None,
+        replaces: None,
         prompt: "go on?".into(),
         choices: vec!["yes".into()],
         expires_at: Some(9_000),
@@ -45,8 +47,8 @@ fn waits_are_open_until_a_message_a_clock_or_the_end_resolves_them() {
     assert_eq!(house.store.open_waits().unwrap().len(), 4);
     assert_eq!(house.store.waits_named("w2").unwrap()[0].choices, ["yes"]);
     let by = Some("ann".to_owned());
-    let refused = Message::Deny { id: "w1".into(), by: by.clone(), note: None };
-    let approve = Message::Approve { id: "w1".into(), by: by.clone(), note: None };
+    let refused = Message::Deny { id: "w1".into(), by: by.clone(), claim: None, note: None };
+    let approve = Message::Approve { id: "w1".into(), by: by.clone(), claim: None, note: None };
     let scope = ScopePath::root();
     let assume = Message::Assume { check: "post".into(), scope, assumption: Assumption::Done, by };
     tenant.commit(&[
@@ -79,7 +81,7 @@ fn a_run_shows_its_reason_its_warnings_and_who_ended_it() {
 
     let message = Message::Cancel { by: Some("ann".into()), system: false };
     tenant.commit(&[
-        Event::RunResumed {},
+        Event::RunResumed { by: Vec::new() },
         Event::MessageDelivered { message, refused: None },
         ended(ReasonCode::CancelledUser),
     ]);
@@ -118,7 +120,7 @@ fn a_terminal_status_is_final_unless_the_run_is_resumed() {
     let error = tenant.try_commit(&[note(1), ended(ReasonCode::CompletedOk)], &[]).unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::FinalStatus);
     assert_eq!(house.store.journal(tenant.run()).unwrap().len(), 2, "nothing of it was written");
-    tenant.commit(&[Event::RunResumed {}, ended(ReasonCode::CompletedOk)]);
+    tenant.commit(&[Event::RunResumed { by: Vec::new() }, ended(ReasonCode::CompletedOk)]);
     assert_eq!(house.store.run("a").unwrap().status, RunStatus::Completed);
 }
 
@@ -235,7 +237,7 @@ fn events() -> impl Strategy<Value = Event> {
         (name(), kind, "w[0-3]").prop_map(|(name, kind, id)| wait(name, kind, &id)),
         "w[0-3]".prop_map(|id| Event::WaitExpired { id }),
         ("w[0-3]", any::<bool>()).prop_map(|(id, refused)| Event::MessageDelivered {
-            message: Message::Approve { id, by: Some("ann".into()), note: None },
+            message: Message::Approve { id, by: Some("ann".into()), claim: None, note: None },
             refused: refused.then(|| "no".into()),
         }),
         ".{0,8}".prop_map(|text| Event::WarningRaised {
@@ -243,7 +245,7 @@ fn events() -> impl Strategy<Value = Event> {
         }),
         (any::<u8>(), "[a-z_]{1,8}", any::<Option<bool>>())
             .prop_map(|(number, kind, passed)| outcome(number, &kind, passed)),
-        Just(Event::RunResumed {}),
+        Just(Event::RunResumed { by: Vec::new() }),
         Just(Event::RunWaiting { reason: reason(ReasonCode::WaitingApproval) }),
         Just(ended(ReasonCode::FailedCheck)),
         Just(ended(ReasonCode::CompletedOk)),

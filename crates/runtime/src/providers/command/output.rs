@@ -206,6 +206,7 @@ mod tests {
                 provider: escrow_model::ProviderName::COMMAND,
                 fields,
                 env: Default::default(),
+                environment: None,
                 handed_env: Default::default(),
                 timeout_ms: 1,
                 idempotency_key: String::new(),

@@ -49,6 +49,7 @@ pub(super) fn ended(
             reason_code: code.clone(),
             playbook: playbook.clone(),
             subject: subject.as_deref().map(read_subject),
+            wait: None,
         };
         let fingerprint = cause.fingerprint();
         let seen = dismissals.get(&fingerprint);
@@ -59,7 +60,7 @@ pub(super) fn ended(
         }
         let summary = summary.query_row([last.as_str()], |row| row.get::<_, Option<String>>(0))?;
         runs.truncate(usize::try_from(count).unwrap_or(RUNS_MAX));
-        let Cause { kind, reason_code, playbook, subject } = cause;
+        let Cause { kind, reason_code, playbook, subject, wait: _ } = cause;
         items.insert(
             fingerprint.clone(),
             AttentionItem {
@@ -99,7 +100,11 @@ fn read_subject(text: &str) -> Subject {
 pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Trouble> {
     let mut statement = connection.prepare_cached(
         "SELECT waits.run, waits.id, waits.name, waits.kind, waits.prompt, waits.started_at, runs.playbook, waits.scope,
-                waits.expires_at
+                waits.expires_at,
+                EXISTS (SELECT 1 FROM inbox JOIN journals ON journals.id = inbox.journal
+                        WHERE journals.run = waits.run AND inbox.delivered_seq IS NULL
+                        AND waits.id IN (inbox.message ->> '$.approve.id', inbox.message ->> '$.deny.id',
+                                         inbox.message ->> '$.answer.id'))
          FROM waits JOIN runs ON runs.id = waits.run
          WHERE waits.resolved_at IS NULL AND waits.kind <> 'nested'",
     )?;
@@ -110,6 +115,7 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Troubl
             kind: word(row, 3)?,
             place: format!("{check}{}", row.get::<_, String>(7)?),
             expires_at: row.get(8)?,
+            has_recorded_decision: row.get(9)?,
         };
         Ok(Occurrence {
             cause: Cause {
@@ -117,6 +123,7 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Troubl
                 reason_code: Some(format!("run.waiting.{kind}")),
                 playbook: row.get(6)?,
                 subject: Some(Subject { kind: "check".into(), id: check }),
+                wait: Some(wait.id.clone()),
             },
             at: row.get(5)?,
             run: RunId::from_stored(row.get::<_, String>(0)?),
@@ -150,6 +157,7 @@ pub(super) fn interrupted(
                 reason_code: None,
                 playbook: row.get(1)?,
                 subject: None,
+                wait: None,
             },
             at: row.get(2)?,
             run,

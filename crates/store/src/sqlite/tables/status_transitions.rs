@@ -47,7 +47,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
     let before = runs::before(applied.run, connection)?;
     let source = match applied.event {
         Event::RunStarted { .. } => "start",
-        Event::RunResumed {} | Event::RunReopened { .. } => "resume",
+        Event::RunResumed { .. } | Event::RunReopened { .. } => "resume",
         Event::RunOverridden { .. } => "override",
         Event::MessageDelivered { .. } => "message",
         Event::WaitExpired { .. } | Event::RetryDue { .. } | Event::DeadlinePassed {} => "clock",

@@ -1,11 +1,11 @@
 //! One row per wait for a message: what is asked, until when, and how it ended.
 
 use escrow_model::{ApprovalCode, Assumption, Event, Evidence, Message, RunId, WaitKind};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::StoreError;
 use crate::sqlite::store::Store;
-use crate::wait::WaitRow;
+use crate::wait::{GivenApproval, WaitRow};
 
 use super::status_transitions::{self, ESCROW, Transition};
 use super::{Applied, Projection, from_json, json, word};
@@ -27,6 +27,11 @@ CREATE TABLE waits (
     resolved_at INTEGER,
     resolution TEXT,
     resolved_by TEXT,
+    claim TEXT,
+    note TEXT,
+    subject TEXT,
+    needed INTEGER NOT NULL,
+    approvals TEXT NOT NULL,
     PRIMARY KEY (run, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX waits_open ON waits (started_at, run, id) WHERE resolved_at IS NULL;
@@ -37,18 +42,36 @@ CREATE INDEX waits_by_id ON waits (id);
 
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
     match applied.event {
-        Event::WaitStarted { check, scope, kind, id, digest, prompt, choices, expires_at, .. } => {
+        Event::WaitStarted {
+            check,
+            scope,
+            kind,
+            id,
+            digest,
+            subject,
+            replaces,
+            prompt,
+            choices,
+            expires_at,
+            ..
+        } => {
             let kind = match kind {
                 WaitKind::Approval => "approval",
                 WaitKind::Input => "input",
                 WaitKind::UnknownEffect => "unknown_effect",
                 WaitKind::Nested => "nested",
             };
+            if let Some(stale) = replaces {
+                go_stale(applied, stale, connection)?;
+            }
+            let needed = subject.as_ref().map_or(1, |subject| subject.terms.count);
+            let subject = subject.as_ref().map(json).transpose()?;
             connection
                 .prepare_cached(
                     "INSERT OR REPLACE INTO waits
-                         (run, id, name, scope, kind, digest, prompt, choices, started_at, expires_at)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                         (run, id, name, scope, kind, digest, prompt, choices, started_at, expires_at, subject, needed,
+                          approvals)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, '[]')",
                 )?
                 .execute((
                     applied.run,
@@ -61,6 +84,8 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                     json(choices)?,
                     applied.at,
                     expires_at,
+                    subject,
+                    needed,
                 ))?;
             if kind == "nested" {
                 return Ok(());
@@ -84,9 +109,27 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         Event::MessageDelivered { message, refused: None } => {
             let by = message.by();
             let by_id = |id: &str, code| resolve(applied, ("id", id, ""), code, by, connection);
+            let kept = |id: &str, claim: &Option<String>, note: &Option<String>| {
+                keep_words(applied, id, claim.as_deref(), note.as_deref(), connection)
+            };
             match message {
-                Message::Approve { id, .. } => by_id(id, ApprovalCode::ApprovedPerson),
-                Message::Deny { id, .. } => by_id(id, ApprovalCode::DeniedPerson),
+                Message::Approve { id, claim, note, .. } => {
+                    let given = GivenApproval {
+                        by: by.map(str::to_owned),
+                        claim: claim.clone(),
+                        note: note.clone(),
+                        at: applied.at,
+                    };
+                    if add_approval(applied, id, &given, connection)? {
+                        kept(id, claim, note)?;
+                        by_id(id, ApprovalCode::ApprovedPerson)?;
+                    }
+                    Ok(())
+                }
+                Message::Deny { id, claim, note, .. } => {
+                    kept(id, claim, note)?;
+                    by_id(id, ApprovalCode::DeniedPerson)
+                }
                 Message::Answer { id, .. } => by_id(id, ApprovalCode::AnsweredPerson),
                 Message::Assume { check, scope, assumption, .. } => {
                     let code = match assumption {
@@ -101,6 +144,9 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         }
         Event::WaitExpired { id } => {
             resolve(applied, ("id", id, ""), ApprovalCode::ExpiredDeadline, None, connection)
+        }
+        Event::WaitWithdrawn { id, .. } => {
+            resolve(applied, ("id", id, ""), ApprovalCode::StaleChanged, None, connection)
         }
         Event::RunEnded { .. } => resolve(applied, ("all", "", ""), ApprovalCode::RunEnded, None, connection),
         _ => Ok(()),
@@ -140,7 +186,9 @@ fn resolve(
                 evidence: &[],
                 source: match code {
                     ApprovalCode::ExpiredDeadline => "clock",
-                    ApprovalCode::RunEnded | ApprovalCode::PendingAsked => "engine",
+                    ApprovalCode::RunEnded | ApprovalCode::PendingAsked | ApprovalCode::StaleChanged => {
+                        "engine"
+                    }
                     ApprovalCode::ApprovedPerson
                     | ApprovalCode::DeniedPerson
                     | ApprovalCode::AnsweredPerson
@@ -157,8 +205,68 @@ fn resolve(
     Ok(())
 }
 
+/// Notes an approval, and tells whether it was the last that is needed.
+fn add_approval(
+    applied: &Applied<'_>,
+    id: &str,
+    given: &GivenApproval,
+    connection: &Connection,
+) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE waits SET approvals = json_insert(approvals, '$[#]', json(?3))
+         WHERE run = ?1 AND id = ?2 AND resolved_at IS NULL
+         RETURNING json_array_length(approvals) >= needed",
+    )?;
+    let mut rows = statement.query((applied.run, id, json(given)?))?;
+    rows.next()?.map_or(Ok(false), |row| row.get(0))
+}
+
+/// Keeps who the sender of a decision claimed to be, and the reason that was given.
+fn keep_words(
+    applied: &Applied<'_>,
+    id: &str,
+    claim: Option<&str>,
+    note: Option<&str>,
+    connection: &Connection,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE waits SET claim = ?3, note = ?4 WHERE run = ?1 AND id = ?2 AND resolved_at IS NULL",
+        )?
+        .execute((applied.run, id, claim, note))?;
+    Ok(())
+}
+
+/// What was approved has changed before it could start.
+fn go_stale(applied: &Applied<'_>, id: &str, connection: &Connection) -> rusqlite::Result<()> {
+    let code = ApprovalCode::StaleChanged;
+    connection.prepare_cached("UPDATE waits SET resolution = ?3 WHERE run = ?1 AND id = ?2")?.execute((
+        applied.run,
+        id,
+        code.status().as_str(),
+    ))?;
+    status_transitions::insert(
+        &Transition {
+            entity: ("approval", id),
+            from: Some(ApprovalCode::ApprovedPerson.status().as_str()),
+            to: code.status().as_str(),
+            code: Some(code.as_str()),
+            summary: None,
+            evidence: &[],
+            source: "engine",
+            actor: ESCROW,
+            at: applied.at,
+        },
+        connection,
+    )
+}
+
 const COLUMNS: &str = "run, id, name, scope, kind, digest, prompt, choices, started_at, expires_at, \
-    resolved_at, resolution, resolved_by";
+    resolved_at, resolution, resolved_by, claim, note, subject, approvals, \
+    resolved_at IS NULL AND EXISTS (SELECT 1 FROM inbox JOIN journals ON journals.id = inbox.journal \
+        WHERE journals.run = waits.run AND inbox.delivered_seq IS NULL \
+        AND waits.id IN (inbox.message ->> '$.approve.id', inbox.message ->> '$.deny.id', \
+            inbox.message ->> '$.answer.id'))";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<WaitRow> {
     Ok(WaitRow {
@@ -175,13 +283,38 @@ fn read(row: &Row<'_>) -> rusqlite::Result<WaitRow> {
         resolved_at: row.get(10)?,
         resolution: row.get(11)?,
         resolved_by: row.get(12)?,
+        claim: row.get(13)?,
+        note: row.get(14)?,
+        subject: match row.get_ref(15)? {
+            rusqlite::types::ValueRef::Null => None,
+            _ => Some(from_json(row, 15)?),
+        },
+        approvals: from_json(row, 16)?,
+        has_recorded_decision: row.get(17)?,
     })
+}
+
+/// One wait of a run.
+pub(crate) fn named_of_run(
+    connection: &Connection,
+    run: &RunId,
+    id: &str,
+) -> rusqlite::Result<Option<WaitRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM waits WHERE run = ?1 AND id = ?2"))?
+        .query_row((run.as_str(), id), read)
+        .optional()
 }
 
 impl Store {
     /// What people are asked for at this moment, over all runs, oldest first.
     pub fn open_waits(&self) -> Result<Vec<WaitRow>, StoreError> {
         self.waits_where("resolved_at IS NULL ORDER BY started_at, run, id", "")
+    }
+
+    /// Everything that people were ever asked for, newest first.
+    pub fn all_waits(&self) -> Result<Vec<WaitRow>, StoreError> {
+        self.waits_where("1 ORDER BY started_at DESC, run DESC, id", "")
     }
 
     /// Every wait of a run, oldest first.

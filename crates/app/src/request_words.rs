@@ -1,0 +1,33 @@
+//! A rendered request, as people read it.
+
+use escrow_model::Request;
+use serde_json::Value;
+
+/// The command of a request, with its values in their places; none where it runs no command.
+///
+/// For people only: a shell never sees a value as part of its script.
+pub fn command_words(request: &Request) -> Option<String> {
+    let exec = request.fields.get("exec")?;
+    match (exec.get("shell").and_then(Value::as_str), exec.get("argv").and_then(Value::as_array)) {
+        (Some(shell), _) => {
+            let values = exec.get("values").and_then(Value::as_object).into_iter().flatten();
+            Some(values.fold(shell.to_owned(), |shell, (name, value)| {
+                shell.replace(&format!("${{{name}}}"), &text(value))
+            }))
+        }
+        (None, Some(words)) => Some(words.iter().map(text).collect::<Vec<_>>().join(" ")),
+        (None, None) => None,
+    }
+}
+
+/// Each field of a request with its value: the command first, then URL, body and whatever else the provider takes.
+pub fn request_lines(request: &Request) -> Vec<(String, String)> {
+    let command = command_words(request).map(|command| ("exec".to_owned(), command));
+    let others = request.fields.iter().filter(|(name, _)| *name != "exec" || command.is_none());
+    let others = others.map(|(name, value)| (name.clone(), text(value)));
+    command.clone().into_iter().chain(others).collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

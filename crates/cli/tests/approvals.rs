@@ -1,0 +1,466 @@
+//! Approvals: what they show, whose word counts, and that the first word wins.
+
+mod desk;
+
+use std::process::Command;
+
+use desk::Desk;
+use serde_json::{Value, json};
+
+/// The only open approval or question.
+fn waiting(desk: &Desk) -> Value {
+    let all = desk.escrow(&["approvals", "--output", "json"]).json();
+    let waits = all["approvals"].as_array().expect("a list").clone();
+    assert_eq!(waits.len(), 1, "{all}");
+    waits[0].clone()
+}
+
+fn id_of(wait: &Value) -> String {
+    wait["id"].as_str().expect("an id").to_owned()
+}
+
+/// The user that runs the tests, as the system knows them.
+fn actor() -> String {
+    let told = Command::new("id").arg("-un").output().expect("`id` runs");
+    format!("os:{}", String::from_utf8_lossy(&told.stdout).trim())
+}
+
+#[test]
+fn an_approval_shows_the_request_the_inputs_and_what_it_stands_on() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+name: release
+inputs: {version: {default: "1.2"}}
+artifacts: {expected: [{id: notes, path: notes.md}]}
+checks:
+  build: {type: command, artifacts: notes, exec: 'echo news > "$ESCROW_ARTIFACTS/notes.md"; echo "{\"sha\": \"abc\"}"'}
+  review: {type: command, outcome: gate_verdict, exec: "echo '{\"outcome_kind\": \"gate_verdict\", \"gate_passed\": true, \"summary\": \"fine\"}'"}
+  ship:
+    type: command
+    depends_on: [build, review]
+    criticality: external
+    requires_approval: true
+    exec: ship {{ inputs.version }} {{ outputs.build.sha }} "$TARGET"
+"#,
+    );
+    let mut run = desk.command(&["run", "playbook.yaml", "--quiet"]);
+    assert_eq!(run.env("TARGET", "prod").status().expect("it runs").code(), Some(4));
+    let wait = waiting(&desk);
+    assert_eq!((&wait["criticality"], &wait["status"]), (&json!("external"), &json!("pending")));
+    assert!(wait["asked_at"].is_string() && wait["expires_at"].is_string(), "{wait}");
+    assert_eq!(wait["request"]["environment"]["TARGET"], "prod");
+    assert_eq!(wait["inputs"], json!({ "version": "1.2" }));
+    let names = |key: &str, name: &str| -> Vec<Value> {
+        wait[key].as_array().expect(key).iter().map(|one| one[name].clone()).collect()
+    };
+    assert_eq!(names("outputs", "check"), [json!("build"), json!("review")]);
+    assert_eq!(names("outcomes", "kind"), [json!("gate_verdict")]);
+    assert_eq!(names("artifacts", "path"), [json!("notes.md")]);
+    assert_eq!(wait["artifacts"][0]["sha256"].as_str().map(str::len), Some(64));
+    let page = desk.escrow(&["approvals"]).stdout;
+    for part in [
+        "release (external check)",
+        "ship \"1.2\" \"abc\"",
+        "TARGET=prod",
+        "version = 1.2",
+        "notes.md",
+        "fine",
+    ] {
+        assert!(page.contains(part), "`{part}` is not shown:\n{page}");
+    }
+    assert!(page.contains(&format!("escrow approve {}", id_of(&wait))), "{page}");
+    assert!(page.contains(wait["digest"].as_str().expect("a digest")), "{page}");
+}
+
+#[test]
+fn a_long_request_is_shown_to_its_end_and_cannot_hide_in_control_characters() {
+    let desk = Desk::new();
+    let padding = "x".repeat(5_000);
+    desk.run(&format!(
+        "inputs: {{word: {{default: \"a\\u202Eb\"}}}}
+checks: {{ship: {{type: command, requires_approval: true, exec: 'echo {padding}; echo {{{{ inputs.word }}}}; rm all'}}}}"
+    ));
+    let page = desk.escrow(&["approvals"]).stdout;
+    assert!(page.contains("; rm all"), "{page}");
+    assert!(page.contains("a\\u{202e}b"), "{page}");
+}
+
+const DEPLOY: &str = r#"
+checks:
+  deploy:
+    type: command
+    requires_approval: true
+    env: {MODE: "{{ env.MODE }}"}
+    exec: printf '%s %s %s' "$TARGET" "$MODE" "${UNNAMED-}" > deployed
+  check:
+    type: command
+    depends_on: deploy
+    exec: echo "$TARGET"
+"#;
+
+#[test]
+fn the_environment_of_who_approves_changes_nothing() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", &DEPLOY.replace(" \"${UNNAMED-}\"", " \"$(env | grep -c ^OTHER= || true)\""));
+    let mut run = desk.command(&["run", "playbook.yaml", "--quiet"]);
+    run.env("TARGET", "staging").env("MODE", "slow").env("OTHER", "1");
+    assert_eq!(run.status().expect("it runs").code(), Some(4));
+    let mut approve = desk.command(&["approve", &id_of(&waiting(&desk)), "--quiet"]);
+    approve.env("TARGET", "prod").env("MODE", "fast").env("OTHER", "2");
+    assert_eq!(approve.status().expect("it runs").code(), Some(0));
+    assert_eq!(desk.read("deployed"), "staging slow 0", "named variables are captured, others are absent");
+}
+
+#[test]
+fn a_nested_run_behind_an_approval_has_the_captured_environment() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", "checks: {act: {type: command, exec: 'echo \"${TARGET-none}\" > acted'}}");
+    desk.write(
+        "playbook.yaml",
+        "checks: {nest: {type: playbook, playbook: inner.yaml, requires_approval: true, env: {X: '{{ env.TARGET }}'}}}",
+    );
+    let mut run = desk.command(&["run", "playbook.yaml", "--quiet"]);
+    assert_eq!(run.env("TARGET", "staging").status().expect("it runs").code(), Some(4));
+    let mut approve = desk.command(&["approve", &id_of(&waiting(&desk)), "--quiet"]);
+    assert_eq!(approve.env("TARGET", "prod").status().expect("it runs").code(), Some(0));
+    assert_eq!(desk.read("acted"), "staging\n");
+}
+
+#[test]
+fn secrets_are_read_anew_and_are_outside_of_the_digest() {
+    let desk = Desk::new();
+    desk.write("token", "first-secret");
+    desk.run(
+        "secrets: {TOKEN: {file: token}}
+checks: {ship: {type: command, requires_approval: true, secrets: [TOKEN], exec: 'printf %s \"$TOKEN\" | rev > shipped'}}",
+    );
+    let wait = waiting(&desk);
+    assert!(!wait.to_string().contains("first-secret"), "{wait}");
+    desk.write("token", "second-secret");
+    assert_eq!(desk.escrow(&["approve", &id_of(&wait)]).code, Some(0));
+    assert_eq!(desk.read("shipped").trim(), "terces-dnoces");
+}
+
+#[test]
+fn of_an_approval_and_a_denial_at_once_exactly_one_is_accepted() {
+    let playbook = "checks: {deploy: {type: command, exec: 'touch deployed', requires_approval: true}}";
+    for round in 0..12 {
+        let desk = Desk::new();
+        desk.run(playbook);
+        let id = id_of(&waiting(&desk));
+        let mut racers: Vec<_> = ["approve", "deny", "approve", "deny"]
+            .iter()
+            .map(|verb| (*verb, desk.start(&[verb, &id])))
+            .collect();
+        let codes: Vec<(&str, Option<i32>)> =
+            racers.iter_mut().map(|(verb, child)| (*verb, child.wait().expect("it ends").code())).collect();
+        let accepted: Vec<&str> =
+            codes.iter().filter(|(_, code)| *code == Some(0)).map(|(verb, _)| *verb).collect();
+        assert_eq!(accepted.len(), 1, "round {round}: {codes:?}");
+        assert!(codes.iter().all(|(_, code)| matches!(code, Some(0 | 4))), "round {round}: {codes:?}");
+        // The winner may have left the run to another process, which is still at work.
+        desk.until("the run has ended", || desk.show("last")["run"]["ended_at"].is_string());
+        assert_eq!(
+            desk.path().join("deployed").exists(),
+            accepted == ["approve"],
+            "round {round}: {codes:?}"
+        );
+    }
+}
+
+#[test]
+fn a_decision_that_was_accepted_exits_0_whatever_the_run_does_next() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'exit 3', requires_approval: true}}");
+    let id = id_of(&waiting(&desk));
+    assert_eq!(desk.escrow(&["approve", &id]).code, Some(0));
+    assert_eq!(desk.show("last")["run"]["status"], "failed");
+    let again = desk.escrow(&["deny", &id, "--output", "json"]);
+    assert_eq!((again.code, again.json()["error"]["code"].clone()), (Some(4), json!("resolved")));
+    assert_eq!(desk.escrow(&["approve", "a_unknown"]).code, Some(2));
+}
+
+#[test]
+fn an_approval_that_has_expired_is_refused_and_counts_as_denied() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'true', requires_approval: {expires: 1ms}}}");
+    let id = id_of(&waiting(&desk));
+    let late = desk.escrow(&["approve", &id, "--output", "json"]);
+    assert_eq!((late.code, late.json()["error"]["code"].clone()), (Some(4), json!("expired")));
+    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(4));
+    let document = desk.show("last");
+    assert_eq!(document["run"]["reason"]["code"], "run.aborted.denied");
+    let summary = document["run"]["reason"]["summary"].as_str().expect("a summary").to_owned();
+    assert!(summary.contains("the time to answer ran out"), "{summary}");
+}
+
+#[test]
+fn the_actor_is_the_user_of_the_system_and_a_claim_never_counts() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'true', requires_approval: {by: [somebody-else]}}}");
+    let id = id_of(&waiting(&desk));
+    let mut claimed = desk.command(&["approve", &id, "--by", "somebody-else", "--output", "json"]);
+    let refused = claimed.env("USER", "somebody-else").output().expect("it runs");
+    assert_eq!(refused.status.code(), Some(4));
+    let error: Value = serde_json::from_slice(&refused.stdout).expect("JSON");
+    assert_eq!(error["error"]["code"], "not_allowed");
+    assert!(error["error"]["message"].as_str().is_some_and(|text| text.contains(&actor())), "{error}");
+    // Anyone may deny, and the claim is kept beside the actor.
+    assert_eq!(desk.escrow(&["deny", &id, "--by", "Ann", "--note", "not today"]).code, Some(0));
+    let document = desk.show("last");
+    let said = format!("`deploy`: {} (as Ann) denied it: not today", actor());
+    assert_eq!(document["run"]["reason"]["summary"], json!(said));
+    let decision = &document["decisions"][0];
+    assert_eq!((&decision["by"], &decision["claim"]), (&json!(actor()), &json!("Ann")));
+    assert!(desk.escrow(&["explain", "last"]).stdout.contains(&said));
+}
+
+#[test]
+fn the_bare_name_and_the_whole_name_of_the_user_are_admitted() {
+    let (whole, bare) = (actor(), actor().replace("os:", ""));
+    for by in [&whole, &bare] {
+        let desk = Desk::new();
+        desk.run(&format!(
+            "checks: {{deploy: {{type: command, exec: 'true', requires_approval: {{by: ['{by}']}}}}}}"
+        ));
+        let approved = desk.escrow(&["approve", &id_of(&waiting(&desk))]);
+        assert_eq!(approved.code, Some(0), "{by}: {}", approved.stderr);
+    }
+}
+
+#[test]
+fn who_started_or_resumed_a_run_cannot_approve_it_independently() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'true', requires_approval: {independent: true}}}");
+    let refused = desk.escrow(&["approve", &id_of(&waiting(&desk)), "--by", "another", "--output", "json"]);
+    assert_eq!((refused.code, refused.json()["error"]["code"].clone()), (Some(4), json!("not_independent")));
+}
+
+#[test]
+fn one_actor_counts_once_where_two_must_approve() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'true', requires_approval: {count: 2}}}");
+    let id = id_of(&waiting(&desk));
+    assert_eq!(desk.escrow(&["approve", &id, "--note", "one"]).code, Some(0));
+    let again = desk.escrow(&["approve", &id, "--by", "another", "--output", "json"]);
+    assert_eq!((again.code, again.json()["error"]["code"].clone()), (Some(4), json!("again")));
+    let wait = waiting(&desk);
+    assert_eq!(wait["approvals"][0]["by"], json!(actor()));
+    assert_eq!(wait["approvals"][0]["note"], "one");
+    assert_eq!(desk.escrow(&["deny", &id]).code, Some(0), "one denial decides");
+    assert_eq!(desk.show("last")["run"]["reason"]["code"], "run.aborted.denied");
+}
+
+/// A check that tries to approve its own run, by a command that begins like this.
+fn sneaking(prefix: &str) -> (Desk, Value) {
+    let desk = Desk::new();
+    desk.write(
+        "ask.yaml",
+        "checks: {deploy: {type: command, exec: 'touch deployed', requires_approval: true}}",
+    );
+    assert_eq!(desk.escrow(&["run", "ask.yaml"]).code, Some(4));
+    let id = id_of(&waiting(&desk));
+    let binary = env!("CARGO_BIN_EXE_escrow");
+    let state = desk.path().join(".escrow");
+    let sneak = format!(
+        "checks: {{sneak: {{type: command, exec: '{prefix} {binary} --state {} approve {id} > said 2>&1 || echo $?'}}}}",
+        state.display()
+    );
+    let (_, document) = desk.run(&sneak);
+    (desk, document["checks"]["sneak"]["output"].clone())
+}
+
+#[test]
+fn a_process_inside_a_run_cannot_decide() {
+    for prefix in ["", "env -u ESCROW_RUN", "env -i", "env -u ESCROW_RUN sh -c '\\''exec \"$@\"'\\'' sh"] {
+        let prefix = prefix.replace("'\\''", "''");
+        let (desk, code) = sneaking(&prefix);
+        assert_eq!(code, 4, "{prefix}: {}", desk.read("said"));
+        assert!(
+            desk.read("said").contains("cannot decide about runs of the same state"),
+            "{}",
+            desk.read("said")
+        );
+        assert!(!desk.path().join("deployed").exists(), "{prefix}");
+    }
+}
+
+#[test]
+fn a_process_inside_a_run_can_neither_deny_nor_answer_nor_assume() {
+    let desk = Desk::new();
+    desk.write("ask.yaml", "checks: {ask: {type: human-input, prompt: 'Sure?'}}");
+    let (_, asked) = {
+        desk.escrow(&["run", "ask.yaml"]);
+        (0, waiting(&desk))
+    };
+    let (id, run) = (id_of(&asked), asked["run_id"].as_str().expect("a run").to_owned());
+    for arguments in
+        [vec!["deny", &id], vec!["answer", &id, "yes"], vec!["resume", &run, "--assume", "ask=done"]]
+    {
+        let mut inside = desk.command(&arguments);
+        let told = inside.args(["--output", "json"]).env("ESCROW_RUN", &run).output().expect("it runs");
+        let error: Value = serde_json::from_slice(&told.stdout).expect("JSON");
+        assert_eq!(
+            (told.status.code(), &error["error"]["code"]),
+            (Some(4), &json!("inside_run")),
+            "{arguments:?}"
+        );
+    }
+    // The token of a run that this state does not know means nothing here.
+    let mut outside = desk.command(&["answer", &id, "yes"]);
+    assert_eq!(outside.env("ESCROW_RUN", "r_00elsewhere").status().expect("it runs").code(), Some(0));
+}
+
+#[test]
+fn all_approvals_are_listed_with_who_decided_when_and_why() {
+    let desk = Desk::new();
+    let playbook = "checks: {deploy: {type: command, exec: 'true', requires_approval: true}}";
+    desk.run(playbook);
+    desk.escrow(&["approve", &id_of(&waiting(&desk)), "--by", "Ann", "--note", "looks good"]);
+    desk.run(playbook);
+    desk.escrow(&["deny", &id_of(&waiting(&desk)), "--note", "too late"]);
+    assert_eq!(desk.escrow(&["approvals", "--output", "json"]).json(), json!({ "approvals": [] }));
+    let all = desk.escrow(&["approvals", "--all", "--output", "json"]).json();
+    let told: Vec<Value> = all["approvals"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| json!([one["status"], one["decided_by"], one["claim"], one["note"]]))
+        .collect();
+    assert_eq!(
+        told,
+        [json!(["denied", actor(), null, "too late"]), json!(["approved", actor(), "Ann", "looks good"])]
+    );
+    assert!(all["approvals"][0]["decided_at"].is_string());
+    let page = desk.escrow(&["approvals", "--all"]).stdout;
+    assert!(page.contains(&format!("approved by {} (as Ann)", actor())), "{page}");
+    assert!(page.contains("too late"), "{page}");
+}
+
+#[test]
+fn the_next_command_after_a_recorded_approval_resumes_the_run() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'touch deployed', requires_approval: true}}");
+    let wait = waiting(&desk);
+    let run = wait["run_id"].as_str().expect("a run").to_owned();
+    assert_eq!(wait["next"], json!(format!("escrow approve {}", id_of(&wait))));
+    let recorded = desk.escrow(&["approve", &id_of(&wait), "--no-run"]);
+    let next = format!("escrow resume {run}");
+    assert!(recorded.stderr.contains(&next), "{}", recorded.stderr);
+    assert_eq!(waiting(&desk)["next"], json!(next));
+    let attention = desk.escrow(&["attention", "--output", "json"]).json();
+    assert_eq!(attention["attention"][0]["next"], json!(next));
+    assert_eq!(desk.escrow(&["deny", &id_of(&wait)]).code, Some(4), "the first word has won");
+    assert_eq!(desk.escrow(&["resume", &run]).code, Some(0));
+    assert!(desk.path().join("deployed").exists());
+}
+
+#[test]
+fn attention_never_merges_two_requests() {
+    let desk = Desk::new();
+    let playbook = "inputs: {to: {default: a}}
+checks: {deploy: {type: command, exec: 'echo {{ inputs.to }}', requires_approval: true}}";
+    desk.run_with(playbook, &["--input", "to=staging"]);
+    desk.run_with(playbook, &["--input", "to=prod"]);
+    let items = desk.escrow(&["attention", "--output", "json"]).json()["attention"].clone();
+    let waits: Vec<&Value> = items.as_array().expect("a list").iter().map(|item| &item["wait_id"]).collect();
+    assert_eq!(waits.len(), 2, "{items}");
+    assert_ne!(waits[0], waits[1]);
+}
+
+const MERGE: &str = r#"
+artifacts: {expected: [{id: verdict, path: verdict.json}]}
+checks:
+  review: {type: command, artifacts: verdict, exec: 'echo APPROVE > "$ESCROW_ARTIFACTS/verdict.json"'}
+  tamper: {type: command, depends_on: review, exec: 'echo REJECT > "$ESCROW_ARTIFACTS/verdict.json"'}
+  merge: {type: command, depends_on: [review, tamper], criticality: external, exec: 'touch merged'}
+"#;
+
+#[test]
+fn an_artifact_that_is_swapped_behind_its_gate_blocks_the_effect() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(MERGE);
+    assert_eq!(code, Some(1), "{document}");
+    assert_eq!(document["run"]["reason"]["code"], "run.failed.artifact_changed");
+    assert_eq!(document["checks"]["merge"]["skip_reason"], "contract_blocked");
+    assert!(!desk.path().join("merged").exists());
+    let told = desk.escrow(&["explain", "last", "merge"]).stdout;
+    assert!(told.contains("`verdict` (verdict.json) has changed since `review` verified it"), "{told}");
+}
+
+#[test]
+fn an_artifact_that_is_swapped_while_people_think_blocks_the_effect() {
+    let desk = Desk::new();
+    let playbook = MERGE.replace("'echo REJECT > \"$ESCROW_ARTIFACTS/verdict.json\"'", "'true'");
+    let (_, document) = desk
+        .run(&playbook.replace("criticality: external", "criticality: external, requires_approval: true"));
+    let run = document["run"]["id"].as_str().expect("an id").to_owned();
+    let wait = waiting(&desk);
+    std::fs::write(desk.path().join(".escrow/artifacts").join(&run).join("verdict.json"), "REJECT\n")
+        .expect("the file can be swapped");
+    assert_eq!(desk.escrow(&["approve", &id_of(&wait)]).code, Some(0), "the decision was accepted");
+    assert_eq!(desk.show(&run)["run"]["reason"]["code"], "run.failed.artifact_changed");
+    assert!(!desk.path().join("merged").exists());
+    // Running the gate again makes the new delivery the verified one.
+    assert_eq!(desk.escrow(&["resume", &run, "--failed"]).code, Some(4), "it asks again");
+    assert_eq!(desk.escrow(&["approve", &id_of(&waiting(&desk))]).code, Some(0));
+    assert!(desk.path().join("merged").exists());
+}
+
+#[test]
+fn a_denial_inside_a_nested_run_aborts_everything_around_it_with_its_reason() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", "checks: {publish: {type: command, exec: 'true', requires_approval: true}}");
+    desk.write("middle.yaml", "checks: {deep: {type: playbook, playbook: inner.yaml}}");
+    let (code, document) = desk.run(
+        "checks:
+  nest: {type: playbook, playbook: middle.yaml, on_fail: {run: cleanup, retry: {max: 2}}, continue_on_failure: true}
+  cleanup: {type: command, exec: 'touch cleaned'}
+  after: {type: command, depends_on: nest, exec: 'touch after'}
+",
+    );
+    assert_eq!(code, Some(4));
+    let outer = document["run"]["id"].as_str().expect("an id").to_owned();
+    let wait = waiting(&desk);
+    assert_eq!(desk.escrow(&["deny", &id_of(&wait), "--note", "not like this"]).code, Some(0));
+    let inner = desk.show(wait["run_id"].as_str().expect("a run"))["run"]["reason"].clone();
+    let around = desk.show(&outer)["run"].clone();
+    assert_eq!(around["status"], "aborted");
+    assert_eq!(around["reason"], inner, "the reason travels unchanged");
+    assert!(
+        inner["summary"].as_str().is_some_and(|text| text.ends_with("denied it: not like this")),
+        "{inner}"
+    );
+    assert!(!desk.path().join("after").exists() && !desk.path().join("cleaned").exists());
+}
+
+#[test]
+fn wrong_shapes_of_requires_approval_are_load_errors_with_help() {
+    for (wrong, code, help) in [
+        ("maybe", "E0105", "requires_approval: true"),
+        ("[ann]", "E0105", "requires_approval: true"),
+        ("{}", "E0105", ""),
+        ("{who: [ann]}", "E0103", "`by`"),
+        ("{count: 0}", "E0122", ""),
+        ("{count: two}", "E0105", ""),
+        ("{by: [ann], count: 3}", "E0122", "name more of them"),
+        ("{by: ['ldap:ann']}", "E0108", "os:NAME"),
+        ("{expires: soon}", "E0121", "30s"),
+        ("{independent: 1}", "E0105", ""),
+        ("{prompt: '{{ nothing.here }}'}", "E0114", ""),
+    ] {
+        let desk = Desk::new();
+        desk.write(
+            "playbook.yaml",
+            &format!("checks: {{a: {{type: command, exec: 'true', requires_approval: {wrong}}}}}"),
+        );
+        let told = desk.escrow(&["check", "playbook.yaml", "--output", "json"]);
+        assert_eq!(told.code, Some(2), "{wrong}: {}", told.stderr);
+        let diagnostics = told.json()["error"]["diagnostics"].clone();
+        let found = diagnostics.as_array().expect("a list").iter().find(|one| one["code"] == code);
+        let found = found.unwrap_or_else(|| panic!("{wrong}: {diagnostics}"));
+        assert!(found.to_string().contains(help), "{wrong}: {found}");
+    }
+}

@@ -1,0 +1,233 @@
+//! What an approval is for, and whose word counts.
+//!
+//! **Invariant:** the digest covers everything that people are shown. If any of it differs when the check would start,
+//! the approval is stale.
+
+use std::collections::BTreeMap;
+
+use escrow_model::{
+    ApprovalSubject, ApprovedArtifact, ApprovedOutcome, ApprovedOutput, CheckIndex, Message, RecordedOutcome,
+    Request, WaitKind, hex,
+};
+use serde_json::Map;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::location::Location;
+use crate::phase::Phase;
+use crate::run::Run;
+use crate::state::Wait;
+
+/// How often a stale approval is asked for again. After that it counts as denied.
+pub(crate) const ASKED_ANEW_MAX: u32 = 3;
+
+/// Why a message changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    #[error("no approval or question is called `{0}`")]
+    NoWait(String),
+    #[error("`{0}` waits for something else")]
+    OtherKind(String),
+    #[error("`{text}` is none of: {choices}")]
+    NotAChoice { text: String, choices: String },
+    #[error("{actor} may not approve it; {by} may")]
+    NotNamed { actor: String, by: String },
+    #[error("{0} started or resumed the run, and the approval must be independent")]
+    NotIndependent(String),
+    #[error("{0} has already approved it")]
+    Again(String),
+    #[error("no check is called `{0}`")]
+    NoCheck(String),
+    #[error("the effect of `{0}` is not unknown")]
+    NotUnknown(String),
+    #[error("the effect of `{0}` is no longer in question")]
+    Settled(String),
+    #[error("the run is already stopping")]
+    Stopping,
+}
+
+impl Run {
+    /// Why a message changes nothing, if it does not.
+    pub fn refusal(&self, message: &Message) -> Option<Refusal> {
+        match message {
+            Message::Approve { id, by, .. } => match self.wait_for(id, &[WaitKind::Approval]) {
+                Ok(wait) => self.refuses_approval(wait, by.as_deref()),
+                Err(refusal) => Some(refusal),
+            },
+            // Anyone may deny.
+            Message::Deny { id, .. } => self.wait_for(id, &[WaitKind::Approval, WaitKind::Input]).err(),
+            Message::Answer { id, text, .. } => match self.wait_for(id, &[WaitKind::Input]) {
+                Ok(wait) if !wait.choices.is_empty() && !wait.choices.contains(text) => {
+                    Some(Refusal::NotAChoice { text: text.clone(), choices: wait.choices.join(", ") })
+                }
+                Ok(_) => None,
+                Err(refusal) => Some(refusal),
+            },
+            Message::Assume { check, scope, .. } => {
+                let Some(index) = self.graph.find(check) else {
+                    return Some(Refusal::NoCheck(check.clone()));
+                };
+                let place = format!("{check}{scope}");
+                let cell = self.cell(index, scope).filter(|cell| cell.is_unknown());
+                match cell.map(|cell| &cell.phase) {
+                    None => Some(Refusal::NotUnknown(place)),
+                    // It was answered before, or the run is stopping and does not wait for the answer.
+                    Some(Phase::Due | Phase::Settled { .. }) => Some(Refusal::Settled(place)),
+                    Some(_) => None,
+                }
+            }
+            Message::Cancel { .. } => self.state.stopping.is_some().then_some(Refusal::Stopping),
+        }
+    }
+
+    fn wait_for(&self, id: &str, kinds: &[WaitKind]) -> Result<&Wait, Refusal> {
+        match self.state.waits.get(id) {
+            None => Err(Refusal::NoWait(id.to_owned())),
+            Some(wait) if !kinds.contains(&wait.kind) => Err(Refusal::OtherKind(id.to_owned())),
+            Some(wait) => Ok(wait),
+        }
+    }
+
+    fn refuses_approval(&self, wait: &Wait, actor: Option<&str>) -> Option<Refusal> {
+        let terms = &wait.terms;
+        let name = || actor.unwrap_or("an unknown actor").to_owned();
+        if !terms.names(actor) {
+            return Some(Refusal::NotNamed { actor: name(), by: terms.by.join(", ") });
+        }
+        let involved = |actor: &str| self.involved().any(|other| other == actor);
+        if terms.independent && actor.is_none_or(involved) {
+            return Some(Refusal::NotIndependent(name()));
+        }
+        let again = wait.approved_by.iter().any(|other| other.as_deref() == actor);
+        again.then(|| Refusal::Again(name()))
+    }
+
+    /// The actors who started or resumed this run, or a run around it.
+    pub fn involved(&self) -> impl Iterator<Item = &str> {
+        self.state.options.started_by.iter().chain(&self.state.resumed_by).map(String::as_str)
+    }
+
+    /// Everything that an approval of this request would be for.
+    pub(crate) fn approval_subject(&self, location: &Location, request: &Request) -> ApprovalSubject {
+        let Location { check, scope } = location;
+        let plan = &self.state.plan;
+        let spec = plan.check(*check);
+        let mut foundation = self.stands_on(*check, scope, self.cell(*check, scope));
+        foundation.sort();
+        let artifacts = self.verified_files(location).into_iter().map(|(gate, file)| ApprovedArtifact {
+            id: file.id.clone(),
+            path: file.path.clone(),
+            size: file.size,
+            sha256: file.sha256.clone(),
+            check: self.named(gate.check, &gate.scope).to_string(),
+        });
+        let artifacts: Vec<ApprovedArtifact> = artifacts.collect();
+        ApprovalSubject {
+            playbook: plan.name.clone(),
+            criticality: spec.criticality,
+            request: request.clone(),
+            inputs: self.state.inputs.as_object().cloned().unwrap_or_else(Map::new),
+            outputs: foundation.iter().filter_map(|below| self.approved_output(below)).collect(),
+            outcomes: self.approved_outcomes(&foundation, &artifacts),
+            artifacts,
+            terms: spec.requires_approval.as_ref().map(|rule| rule.terms.clone()).unwrap_or_default(),
+        }
+    }
+
+    fn approved_output(&self, Location { check, scope }: &Location) -> Option<ApprovedOutput> {
+        let value = self.outputs_below(*check, scope).filter(|value| !value.is_null())?;
+        let text = value.to_string();
+        Some(ApprovedOutput {
+            check: self.named(*check, scope).to_string(),
+            sha256: sha256(&text),
+            value: (text.len() <= ApprovedOutput::BYTES_MAX).then(|| value.clone()),
+        })
+    }
+
+    /// The newest outcome of each name that one of these checks gave, or that one of these files holds.
+    fn approved_outcomes(
+        &self,
+        foundation: &[Location],
+        artifacts: &[ApprovedArtifact],
+    ) -> Vec<ApprovedOutcome> {
+        let gave = |outcome: &RecordedOutcome| match (&outcome.check, &outcome.file_path) {
+            (Some(check), _) => foundation.iter().any(|below| {
+                self.state.plan.check(below.check).name == *check && below.scope.touches(&outcome.scope)
+            }),
+            (None, Some(path)) => artifacts.iter().any(|file| file.id == outcome.name && file.path == *path),
+            (None, None) => false,
+        };
+        let mut approved: Vec<ApprovedOutcome> = Vec::new();
+        for (_, outcome) in self.outcomes().filter(|(_, outcome)| gave(outcome)) {
+            if approved.iter().any(|newer| newer.name == outcome.name) {
+                continue;
+            }
+            approved.push(ApprovedOutcome {
+                id: outcome.id.to_string(),
+                name: outcome.name.clone(),
+                kind: outcome.outcome.kind.clone(),
+                passed: outcome.outcome.passed,
+                summary: outcome.outcome.summary.clone(),
+                sha256: sha256(&outcome.outcome.content.to_string()),
+            });
+        }
+        approved.sort_by(|a, b| a.name.cmp(&b.name));
+        approved
+    }
+}
+
+/// What an approval is bound to.
+pub(crate) fn digest_of_subject(subject: &ApprovalSubject) -> String {
+    sha256(&serde_json::to_string(subject).expect("a subject has only text keys"))
+}
+
+fn sha256(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// Who denied something, and why, as it follows the name of a check.
+pub(crate) fn denial_in_words(by: Option<&str>, claim: Option<&str>, note: Option<&str>) -> String {
+    decision_in_words("denied", by, claim, note)
+}
+
+/// Who approved something, and why.
+pub(crate) fn approval_in_words(by: Option<&str>, claim: Option<&str>, note: Option<&str>) -> String {
+    decision_in_words("approved", by, claim, note)
+}
+
+fn decision_in_words(verb: &str, by: Option<&str>, claim: Option<&str>, note: Option<&str>) -> String {
+    let who = match (by, claim) {
+        (Some(by), Some(claim)) => format!("{by} (as {claim}) {verb} it"),
+        (Some(by), None) => format!("{by} {verb} it"),
+        (None, Some(claim)) => format!("{claim} {verb} it"),
+        (None, None) => format!("it was {verb}"),
+    };
+    match note {
+        Some(note) => format!("{who}: {note}"),
+        None => who,
+    }
+}
+
+impl Run {
+    /// The variables that a process of this check inherits, where an approval fixes them.
+    pub(crate) fn captured_environment(&self, check: CheckIndex) -> Option<BTreeMap<String, String>> {
+        let spec = self.state.plan.check(check);
+        spec.requires_approval.as_ref().filter(|_| crate::pure::needs_slot(&spec.provider))?;
+        Some(self.state.facts.captured.get(&spec.name).cloned().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denial_names_its_actor_and_keeps_the_claim_apart() {
+        assert_eq!(denial_in_words(Some("os:ann"), None, None), "os:ann denied it");
+        assert_eq!(
+            denial_in_words(Some("os:ann"), Some("Ben"), Some("too late")),
+            "os:ann (as Ben) denied it: too late"
+        );
+        assert_eq!(denial_in_words(None, None, Some("no time left")), "it was denied: no time left");
+    }
+}

@@ -1,0 +1,153 @@
+//! Approvals: who may give one, and what exactly is approved.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Criticality, Request, Text};
+
+/// `requires_approval` of a check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApprovalRule {
+    /// What people are asked, in place of a sentence with the name of the check.
+    pub prompt: Option<Text>,
+    pub terms: ApprovalTerms,
+    /// How long it may be awaited. Then it counts as denied.
+    pub expires_ms: u64,
+}
+
+impl ApprovalRule {
+    /// How long an approval may be awaited, unless the playbook says otherwise.
+    pub const EXPIRES_MS: u64 = 24 * 60 * 60 * 1000;
+}
+
+impl Default for ApprovalRule {
+    fn default() -> ApprovalRule {
+        ApprovalRule { prompt: None, terms: ApprovalTerms::default(), expires_ms: ApprovalRule::EXPIRES_MS }
+    }
+}
+
+/// Whose approvals count, and how many are needed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalTerms {
+    /// `os:NAME`, `token:NAME` or a bare name, which matches either. Empty: anyone.
+    pub by: Vec<String>,
+    /// How many different actors must approve.
+    pub count: u32,
+    /// The actors who started or resumed the run do not count.
+    pub independent: bool,
+}
+
+impl Default for ApprovalTerms {
+    fn default() -> ApprovalTerms {
+        ApprovalTerms { by: Vec::new(), count: 1, independent: false }
+    }
+}
+
+impl ApprovalTerms {
+    /// Whether `by` names the actor.
+    pub fn names(&self, actor: Option<&str>) -> bool {
+        let matches = |actor: &str, name: &str| {
+            name == actor || actor.split_once(':').is_some_and(|(_, bare)| bare == name)
+        };
+        self.by.is_empty() || actor.is_some_and(|actor| self.by.iter().any(|name| matches(actor, name)))
+    }
+}
+
+/// What is approved. The digest of an approval is over all of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalSubject {
+    pub playbook: String,
+    pub criticality: Criticality,
+    /// Exactly what would be performed, with the environment that it would have.
+    pub request: Request,
+    pub inputs: Map<String, Value>,
+    /// The outputs of the checks that it depends on, directly or not.
+    pub outputs: Vec<ApprovedOutput>,
+    pub outcomes: Vec<ApprovedOutcome>,
+    pub artifacts: Vec<ApprovedArtifact>,
+    pub terms: ApprovalTerms,
+}
+
+/// The output of a check, in the scope that the approval stands on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovedOutput {
+    pub check: String,
+    pub sha256: String,
+    /// The value itself, unless it is too large to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+impl ApprovedOutput {
+    /// Larger values, as JSON, are represented by their digest alone.
+    pub const BYTES_MAX: usize = 16 * 1024;
+}
+
+/// A typed result that the approval stands on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovedOutcome {
+    pub id: String,
+    pub name: String,
+    pub kind: String,
+    pub passed: Option<bool>,
+    pub summary: String,
+    pub sha256: String,
+}
+
+/// A verified file that the approval stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedArtifact {
+    pub id: String,
+    pub path: String,
+    pub size: u64,
+    pub sha256: String,
+    /// The check that verified it.
+    pub check: String,
+}
+
+/// A file that is no longer what a check has verified.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedArtifact {
+    pub id: String,
+    pub path: String,
+    /// The check that verified it, with its item.
+    pub gate: String,
+    /// Its digest then; empty for a file that was not there.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub expected: String,
+    /// Its digest now; empty for a file that is gone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub found: String,
+}
+
+impl ChangedArtifact {
+    pub fn in_words(&self) -> String {
+        let ChangedArtifact { id, path, gate, .. } = self;
+        match (self.expected.is_empty(), self.found.is_empty()) {
+            (true, _) => format!("artifact `{id}` has a new file ({path}) since `{gate}` verified it"),
+            (false, true) => format!("artifact `{id}` ({path}) is gone since `{gate}` verified it"),
+            (false, false) => format!("artifact `{id}` ({path}) has changed since `{gate}` verified it"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_matches_an_actor_by_its_whole_form_or_by_the_bare_name() {
+        let names = |by: &[&str], actor: Option<&str>| {
+            let by = by.iter().map(|name| (*name).to_owned()).collect();
+            ApprovalTerms { by, ..ApprovalTerms::default() }.names(actor)
+        };
+        assert!(names(&[], None));
+        assert!(names(&["ann"], Some("os:ann")));
+        assert!(names(&["ann"], Some("token:ann")));
+        assert!(names(&["bob", "os:ann"], Some("os:ann")));
+        assert!(!names(&["token:ann"], Some("os:ann")));
+        assert!(!names(&["ann"], Some("os:anna")));
+        assert!(!names(&["ann"], None));
+        assert!(!names(&["os"], Some("os:ann")));
+    }
+}

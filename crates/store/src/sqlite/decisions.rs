@@ -1,0 +1,80 @@
+//! Decisions about waits: compared and recorded in one transaction.
+
+use escrow_model::{Entry, Event, Message, RunId};
+use rusqlite::Connection;
+
+use crate::commit::Durability;
+use crate::decision::{Decided, NotAccepted, judge, wait_of};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::message::MessageId;
+use crate::persisted;
+use crate::sqlite::store::Store;
+use crate::sqlite::tables::waits;
+use crate::sqlite::trouble::Trouble;
+use crate::sqlite::{clock, inbox};
+
+impl Store {
+    /// Puts a decision into a run's inbox if it is the first word, and returns when it is on the disk.
+    pub fn decide(&self, run: &RunId, message: &Message, from: &str) -> Result<Decided, StoreError> {
+        let mut send = inbox::sending(run, message, from)?;
+        let (run, message) = (run.clone(), message.clone());
+        self.write(Durability::Full, move |connection| {
+            let id = wait_of(&message).unwrap_or_default();
+            let Some(wait) = waits::named_of_run(connection, &run, id)? else {
+                return Ok(Decided::Refused(NotAccepted::Gone));
+            };
+            let recorded: Vec<Message> =
+                recorded(connection, &run, id)?.into_iter().map(|(_, message)| message).collect();
+            match judge(&wait, &recorded, &message, clock::now()) {
+                Ok(()) => Ok(Decided::Accepted(send(connection)?)),
+                Err(refused) => Ok(Decided::Refused(refused)),
+            }
+        })
+    }
+}
+
+/// The undelivered messages about a wait, oldest first.
+fn recorded(connection: &Connection, run: &RunId, wait: &str) -> Result<Vec<(MessageId, Message)>, Trouble> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, message FROM inbox
+         WHERE journal = (SELECT id FROM journals WHERE run = ?1) AND delivered_seq IS NULL ORDER BY id",
+    )?;
+    let mut rows = statement.query([run.as_str()])?;
+    let mut messages = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id = row.get(0)?;
+        let text: String = row.get(1)?;
+        let message = persisted::decode_message(&text).map_err(|error| {
+            Trouble::Known(StoreErrorKind::Corrupt, format!("message {id} cannot be read: {error}"))
+        })?;
+        if wait_of(&message) == Some(wait) {
+            messages.push((MessageId(id), message));
+        }
+    }
+    Ok(messages)
+}
+
+/// The waits that these entries let expire.
+pub(super) fn expired_by(entries: &[Entry]) -> Vec<String> {
+    let ids = entries.iter().filter_map(|entry| match &entry.event {
+        Event::WaitExpired { id } => Some(id.clone()),
+        _ => None,
+    });
+    ids.collect()
+}
+
+/// Whether one of these waits was decided in time, by a message that is not among those delivered here.
+pub(super) fn are_decided(
+    connection: &Connection,
+    run: &RunId,
+    waits: &[String],
+    delivered: &[MessageId],
+) -> Result<bool, Trouble> {
+    for wait in waits {
+        let messages = recorded(connection, run, wait)?;
+        if messages.iter().any(|(id, _)| !delivered.contains(id)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
