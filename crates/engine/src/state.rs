@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ApprovalStatus, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery, Facts, Issue, Millis, Plan,
-    Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId, RunOptions, RunStatus, ScopePath, SkipReason,
-    Verdict, WaitKind, Warning,
+    Answer, ApprovalStatus, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery, Facts, Issue, Millis,
+    MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId, RunOptions, RunStatus,
+    ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
@@ -298,6 +298,8 @@ pub(crate) struct LastResult {
     pub(crate) runs: u32,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) issues: Vec<Issue>,
+    /// What the attempt owed of its artifacts.
+    pub(crate) missing: Vec<MissingArtifact>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
