@@ -260,6 +260,8 @@ impl Run {
                 let check = self.index(check)?;
                 self.expect_last_attempt(check, scope, *attempt)?;
                 self.expect_phase(check, scope, &[PhaseName::Inspecting])?;
+                let missing = delivery.missing_required.iter().chain(&delivery.missing_optional);
+                self.expect_cell_mut(check, scope)?.last_result.missing = missing.cloned().collect();
                 self.set_phase(check, scope, Phase::Inspecting { delivery: Some(delivery.clone()) })
             }
             Event::ArtifactsVerified { delivery } => {
@@ -352,6 +354,7 @@ impl Run {
         self.set_phase(check, scope, phase)?;
         self.release_capacity(check, scope);
         let cell = self.expect_cell_mut(check, scope)?;
+        cell.last_result.missing.clear();
         cell.answer = Some(Arc::clone(answer));
         cell.pass_from = entry;
         self.forget_outputs(check, scope);

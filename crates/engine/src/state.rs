@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalStatus, ApprovalSubject, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery, Facts,
-    Issue, Millis, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId, RunOptions, RunStatus,
-    ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    Issue, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId,
+    RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
@@ -296,6 +296,8 @@ pub(crate) struct LastResult {
     pub(crate) runs: u32,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) issues: Vec<Issue>,
+    /// What the attempt owed of its artifacts.
+    pub(crate) missing: Vec<MissingArtifact>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -224,6 +224,8 @@ pub enum CriticalityOrigin {
     Declared,
     Tag,
     MutatingProvider,
+    /// A command in its script or list is known to change the world.
+    WorldCommand,
     DrivesRouting,
     GuardsExternal,
     Default,

@@ -124,6 +124,8 @@ diagnostics! {
     "W0221" "two artifacts with one path"
     "W0231" "rules that judge nothing"
         => "enable a rule, or remove `rules`"
+    "W0232" "pipeline that hides a failure"
+        => "write `shell: bash`, which fails when any command of a pipeline fails"
 }
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     let fields = fields::decode(decoder, node, &provider);
     decoder.shell_program(node, &fields);
     decoder.values_as_input(node, &fields);
+    decoder.lost_status(node, &fields);
     let secrets = decoder.secret_names(node, &provider);
     decoder.sources.check = None;
 
