@@ -31,7 +31,7 @@ checks:
     type: command
     exec: |
       if test -e go; then
-        pgrep -f '^{mark}' > still-there
+        pgrep -f '^{mark}' > still-there || true
         echo done
       else
         touch started; setsid {mark} & {mark}

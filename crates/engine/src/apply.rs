@@ -181,6 +181,10 @@ impl Run {
                 }
                 Ok(())
             }
+            Event::NestedResumed { check, scope } => {
+                let check = self.index(check)?;
+                self.nested_resumed(check, scope)
+            }
             Event::ReconcileStarted { check, scope, attempt, request } => {
                 let check = self.index(check)?;
                 self.expect_last_attempt(check, scope, *attempt)?;
@@ -529,6 +533,19 @@ impl Run {
         self.state.waits.insert(id.to_owned(), wait);
         // It may have been started because its group had room, which it does not take while it waits.
         self.release_capacity(check, &scope);
+        Ok(())
+    }
+
+    /// The attempt of the check is open as it was before the nested run waited.
+    fn nested_resumed(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+        let location = Location::new(check, scope.clone());
+        if !self.waits_with_nested(&location) {
+            return Err(self.wrong_phase(check, scope));
+        }
+        let request = self.expect_cell(check, scope)?.phase.request().cloned();
+        let request = request.ok_or_else(|| self.wrong_phase(check, scope))?;
+        self.set_phase(check, scope, Phase::Running { request })?;
+        self.go_on_running();
         Ok(())
     }
 

@@ -61,6 +61,10 @@ pub enum Input {
         reason: Reason,
         lease: NestedLease,
     },
+    /// A nested run that this one waits for has ended, or a message has come for it or for a run inside it.
+    NestedReady {
+        run: RunId,
+    },
     /// The command of `reconcile` has answered.
     Reconciled {
         attempt: AttemptKey,
@@ -242,6 +246,7 @@ impl Run {
             Input::NestedWaits { attempt, child, reason, lease } => {
                 deciding.wait_with_nested(&attempt, &child, &reason, lease);
             }
+            Input::NestedReady { run } => deciding.resume_nested_run(&run),
             Input::Reconciled { attempt, answer } => deciding.take_finding(&attempt, answer),
             Input::Seen(seen) => deciding.take_run_inspection(&seen),
             Input::SeenAt { attempt, seen } => deciding.take_inspection(&attempt, &seen),
@@ -392,17 +397,10 @@ impl Run {
         Some(self.state.reopened_at.unwrap_or(self.state.started_at).saturating_add(timeout))
     }
 
-    /// The nested runs that this one waits for, each with the effect that resumes it. Their intents are committed.
-    pub fn nested_runs(&self) -> Vec<(RunId, Effect)> {
+    /// The nested runs that this one waits for.
+    pub fn nested_runs(&self) -> Vec<RunId> {
         let waits = self.state.waits.iter().filter(|(_, wait)| wait.kind == WaitKind::Nested);
-        waits
-            .filter_map(|(id, wait)| {
-                let Location { check, scope } = &wait.location;
-                let request = self.cell(*check, scope)?.phase.request().cloned()?;
-                let attempt = self.last_attempt(&wait.location);
-                Some((RunId::from_stored(id.as_str()), Effect::Perform { attempt, request }))
-            })
-            .collect()
+        waits.map(|(id, _)| RunId::from_stored(id.as_str())).collect()
     }
 
     /// What people decided so far, oldest first.

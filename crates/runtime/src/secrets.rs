@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_model::{Plan, Secret, SecretSource};
+use escrow_model::{Plan, RunId, Secret, SecretSource};
 use thiserror::Error;
 
 use crate::process::{End, Process, find_program, run};
@@ -72,11 +72,23 @@ impl Secrets {
     /// Reads what the plan declares. A secret that a check asks for must be there; one that no check asks for is
     /// taken if it is there, so that it is redacted, but no command is run for it.
     pub async fn read(plan: &Plan, directory: &Path) -> Result<Secrets, SecretError> {
+        Secrets::read_for(plan, directory, None).await
+    }
+
+    /// Reads the secrets of a run that is nested in another. The commands that print them count as processes of the
+    /// run around it: when Escrow is killed, they are ended before that run is resumed.
+    pub async fn read_within(plan: &Plan, directory: &Path, around: &RunId) -> Result<Secrets, SecretError> {
+        Secrets::read_for(plan, directory, Some(around)).await
+    }
+
+    async fn read_for(plan: &Plan, directory: &Path, run: Option<&RunId>) -> Result<Secrets, SecretError> {
         let mut values = BTreeMap::new();
         for secret in &plan.secrets {
             let asked_for = plan.checks.iter().any(|check| check.secrets.contains(&secret.name));
             let value = match (&secret.from, asked_for) {
-                (SecretSource::Command(words), true) => Some(printed(secret, words, plan, directory).await?),
+                (SecretSource::Command(words), true) => {
+                    Some(printed(secret, words, plan, directory, run).await?)
+                }
                 (SecretSource::Command(_), false) => None,
                 (_, true) => Some(at_rest(secret, directory)?),
                 (_, false) => at_rest(secret, directory).ok(),
@@ -143,7 +155,7 @@ fn check(secret: &Secret, value: &[u8]) -> Result<(), SecretError> {
     let problem = match value {
         [] => "is empty",
         short if short.len() < SHORTEST => {
-            "has fewer than 4 bytes: it could not be told from other text, and not be kept out of it"
+            "has fewer than 4 bytes: text that short occurs by chance, so it cannot be redacted"
         }
         long if long.len() > LONGEST => "has more than 16 KiB",
         value if value.contains(&0) => "has a NUL byte, which no environment variable can hold",
@@ -204,6 +216,7 @@ async fn printed(
     words: &[String],
     plan: &Plan,
     directory: &Path,
+    run_around: Option<&RunId>,
 ) -> Result<Vec<u8>, SecretError> {
     let program = words.first().cloned().unwrap_or_default();
     let failed = |problem: String| SecretError::Command {
@@ -218,6 +231,9 @@ async fn printed(
     let mut command = Command::new(found);
     command.args(words.iter().skip(1)).current_dir(directory);
     environment.apply(&mut command);
+    if let Some(run) = run_around {
+        command.env("ESCROW_RUN", run.as_str());
+    }
     let process = Process {
         deadline: Some(COMMAND_DEADLINE),
         stdout_tail_bytes_max: LONGEST + 2,

@@ -129,6 +129,14 @@ impl Timeline {
                 }
                 What::WaitStarted { of, kind: *kind, id, prompt }
             }
+            Event::NestedResumed { check, scope } => {
+                let of = CheckScope { check, scope }.scoped_check();
+                self.waits.retain(|_, waiting| *waiting != of);
+                if let Some(open) = self.attempts.get_mut(&of) {
+                    open.waiting = false;
+                }
+                return;
+            }
             Event::WaitExpired { id } => self.resolve(id, Resolution::Expired),
             Event::WaitWithdrawn { id, .. } => self.resolve(id, Resolution::Stale),
             Event::MessageDelivered { refused: Some(why), .. } => What::MessageRefused { why },

@@ -109,6 +109,10 @@ impl Journal for Store {
         Box::pin(async move { Store::has_ended(self, run) })
     }
 
+    fn is_ready<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move { Store::is_ready(self, run) })
+    }
+
     fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move { Store::version(self) })
     }
