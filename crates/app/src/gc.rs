@@ -56,9 +56,11 @@ pub struct Removed {
 
 /// Removes the runs of a plan, except those that another process has opened again meanwhile.
 ///
-/// Files go first, then the journals: a removal that is cut off in between is completed by the next one.
+/// Journals go first, then files: a run that is listed has its files. The tombstones on the roster tell which files a
+/// removal that was cut off has left; the next one removes them.
 pub async fn remove(app: &App, plan: Vec<SizedRun>) -> Result<Removed, Error> {
     if plan.is_empty() {
+        remove_leftovers(app).await?;
         return Ok(Removed { runs: plan, not_compacted: None });
     }
     let (queries, journal, records) = (app.queries()?, app.journal()?, app.records()?);
@@ -82,7 +84,18 @@ pub async fn remove(app: &App, plan: Vec<SizedRun>) -> Result<Removed, Error> {
             }
             Err(LeaseError::Store(error)) => return Err(error.into()),
         }
-        for directory in [app.state().artifacts(&run.id), app.state().spool(&run.id)] {
+        removed.push(run);
+    }
+    let ids: Vec<RunId> = removed.iter().map(|run| run.id.clone()).collect();
+    records.remove(&ids).await?;
+    remove_leftovers(app).await?;
+    Ok(Removed { runs: removed, not_compacted: records.compact().await.err() })
+}
+
+/// Removes the files of every run that was removed.
+async fn remove_leftovers(app: &App) -> Result<(), Error> {
+    for run in app.queries()?.removed_runs().await? {
+        for directory in [app.state().artifacts(&run), app.state().spool(&run)] {
             match fs::remove_dir_all(&directory) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -92,11 +105,8 @@ pub async fn remove(app: &App, plan: Vec<SizedRun>) -> Result<Removed, Error> {
                 }
             }
         }
-        removed.push(run);
     }
-    let ids: Vec<RunId> = removed.iter().map(|run| run.id.clone()).collect();
-    records.remove(&ids).await?;
-    Ok(Removed { runs: removed, not_compacted: records.compact().await.err() })
+    Ok(())
 }
 
 impl Retention {

@@ -365,14 +365,16 @@ impl Nesting {
         }
     }
 
-    /// Ending a run needs no secret command to be run: a cancellation ends the one that runs.
+    /// Ending a run needs no secret command to be run: a cancellation ends the one that runs. The secrets of the run
+    /// around are redacted too.
     async fn secrets(&self, plan: &Plan) -> Result<Secrets, SecretError> {
-        let directory = &self.request.surroundings.directory;
-        tokio::select! {
+        let (directory, outer) = (&self.request.surroundings.directory, &self.request.surroundings.secrets);
+        let read = tokio::select! {
             biased;
             () = self.request.cancellation.cancelled() => Ok(Secrets::at_hand(plan, directory)),
             read = Secrets::read_within(plan, directory, &self.request.parent.run) => read,
-        }
+        };
+        read.map(|secrets| secrets.inside(outer))
     }
 
     /// The secrets of a run that exists. If they cannot be read, it is not kept from others, and its check does not

@@ -140,3 +140,34 @@ checks:
         "{warnings:?}"
     );
 }
+
+#[test]
+fn a_retried_command_is_told_what_was_missing() {
+    let desk = Desk::new();
+    let (code, document) = desk.run(
+        r#"
+artifacts: {expected: [{id: notes, path: notes.md}]}
+checks:
+  agent:
+    type: command
+    artifacts: [notes]
+    guarantee: output === 'done'
+    retry_on: [logical]
+    on_fail: {retry: {max: 1, backoff: {delay_ms: 1}}}
+    exec: |
+      cp "$ESCROW_CONTEXT" "context-$ESCROW_ATTEMPT.json"
+      if [ "$ESCROW_ATTEMPT" = 2 ]; then echo text > "$ESCROW_ARTIFACTS/notes.md"; echo done; fi
+"#,
+    );
+    assert_eq!(code, Some(0), "{document:#}");
+    let context = |attempt: u32| -> serde_json::Value {
+        serde_json::from_str(&desk.read(&format!("context-{attempt}.json"))).unwrap()
+    };
+    assert_eq!(context(1).get("previous"), None);
+    let previous = &context(2)["previous"];
+    let codes: Vec<&str> =
+        previous["issues"].as_array().unwrap().iter().filter_map(|issue| issue["rule_id"].as_str()).collect();
+    assert_eq!(codes, ["contract/guarantee_failed", "contract/artifact_missing"]);
+    assert_eq!(previous["missing"][0]["id"], "notes");
+    assert_eq!(previous["missing"][0]["problem"], "absent");
+}

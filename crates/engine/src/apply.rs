@@ -32,6 +32,7 @@ impl Run {
         self.check_run_status(&entry.event)?;
         self.state.entries += 1;
         let at = entry.at;
+        self.state.latest_at = self.state.latest_at.max(at);
         match &entry.event {
             Event::RunStarted { .. } => Ok(()),
             Event::CheckSkipped { check, scope, reason, .. } => {
@@ -305,6 +306,8 @@ impl Run {
                 let check = self.index(check)?;
                 self.expect_last_attempt(check, scope, *attempt)?;
                 self.expect_phase(check, scope, &[PhaseName::Inspecting])?;
+                let missing = delivery.missing_required.iter().chain(&delivery.missing_optional);
+                self.expect_cell_mut(check, scope)?.last_result.missing = missing.cloned().collect();
                 self.set_phase(check, scope, Phase::Inspecting { delivery: Some(delivery.clone()) })
             }
             Event::ArtifactsVerified { delivery } => {
@@ -403,6 +406,7 @@ impl Run {
         self.effect_answered(check, scope, answer);
         self.remember_nested(check, scope, answer);
         let cell = self.expect_cell_mut(check, scope)?;
+        cell.last_result.missing.clear();
         cell.answer = Some(Arc::clone(answer));
         cell.pass_from = entry;
         self.forget_outputs(check, scope);

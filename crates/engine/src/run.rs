@@ -304,6 +304,7 @@ impl Run {
             options: Shared(Arc::clone(options)),
             facts: Shared(Arc::clone(facts)),
             started_at: at,
+            latest_at: at,
             reopened_at: None,
             ended_at: None,
             status: RunStatus::Running,

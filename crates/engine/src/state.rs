@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalStatus, ApprovalSubject, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery, Facts,
-    Issue, LedgerEffect, Millis, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId, RunOptions,
-    RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    Issue, LedgerEffect, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock,
+    RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub(crate) options: Shared<RunOptions>,
     pub(crate) facts: Shared<Facts>,
     pub(crate) started_at: Millis,
+    /// The time of the newest entry.
+    pub(crate) latest_at: Millis,
     /// When what failed was last opened again: a deadline counts from here.
     pub(crate) reopened_at: Option<Millis>,
     pub(crate) ended_at: Option<Millis>,
@@ -328,6 +330,8 @@ pub(crate) struct LastResult {
     pub(crate) runs: u32,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) issues: Vec<Issue>,
+    /// What the attempt owed of its artifacts.
+    pub(crate) missing: Vec<MissingArtifact>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_expr::{Budget, List, Object, Scope, ScopeValue};
-use escrow_model::{Answer, CheckIndex, RoutingBlock, ScopePath};
+use escrow_model::{Answer, CheckIndex, Issue, MissingArtifact, RoutingBlock, ScopePath, Verdict};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -394,8 +394,8 @@ impl Run {
         self.cell(parent, &above)?.answer.as_ref()?.output.get(index)
     }
 
-    /// What a command finds in `$ESCROW_CONTEXT`, as JSON: the event, the inputs, its item, and the outputs of what
-    /// it depends on, directly or not.
+    /// What a command finds in `$ESCROW_CONTEXT`, as JSON: the event, the inputs, its item, the outputs of what it
+    /// depends on, directly or not, and what was wrong with the attempt before.
     pub fn context(&self, check: CheckIndex, scope: &ScopePath) -> Vec<u8> {
         let view = View::before(self, check, scope);
         let mut outputs = BTreeMap::new();
@@ -420,7 +420,12 @@ impl Run {
         let mut event: BTreeMap<&str, &Value> =
             self.state.options.payload.iter().map(|(name, value)| (name.as_str(), value)).collect();
         event.insert("name", &view.event.name);
-        let context = Context { event, inputs: &self.state.inputs, outputs, item: view.item };
+        event.insert("event_name", &view.event.name);
+        let last = self.cell(check, scope).map(|cell| &cell.last_result);
+        let previous = last
+            .filter(|last| last.verdict == Some(Verdict::Failed))
+            .map(|last| Previous { issues: &last.issues, missing: &last.missing });
+        let context = Context { event, inputs: &self.state.inputs, outputs, item: view.item, previous };
         // Values and names have no way to fail.
         serde_json::to_vec(&context).unwrap_or_default()
     }
@@ -432,4 +437,14 @@ struct Context<'a> {
     inputs: &'a Value,
     outputs: BTreeMap<&'a str, &'a Value>,
     item: Option<&'a Value>,
+    /// Absent unless an attempt before failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous: Option<Previous<'a>>,
+}
+
+/// What a retried command is told of the attempt before.
+#[derive(Serialize)]
+struct Previous<'a> {
+    issues: &'a [Issue],
+    missing: &'a [MissingArtifact],
 }

@@ -12,13 +12,13 @@ pub struct SteeringNames {
 pub const STEERING_NAMES: &[SteeringNames] = &[
     SteeringNames { names: &["ESCROW_*", "OTEL_*"], steers: "Escrow" },
     SteeringNames {
-        names: &["PATH", "LD_*", "DYLD_*", "GCONV_PATH", "LOCPATH", "NLSPATH"],
+        names: &["DYLD_*", "GCONV_PATH", "LD_*", "LOCPATH", "NLSPATH", "PATH"],
         steers: "which programs and libraries are loaded",
     },
     SteeringNames {
         names: &[
-            "BASH_*",
             "BASHOPTS",
+            "BASH_*",
             "CDPATH",
             "ENV",
             "FPATH",

@@ -124,6 +124,8 @@ pub struct Check {
     pub env: EnvTemplates,
     /// The declared secrets that its provider is given, by name.
     pub secrets: Vec<String>,
+    /// Those of them that are handed over as a file.
+    pub secret_files: Vec<String>,
     /// The provider's own keys.
     pub fields: IndexMap<String, Field>,
 }
@@ -228,6 +230,8 @@ pub enum CriticalityOrigin {
     Declared,
     Tag,
     MutatingProvider,
+    /// A command in its script or list is known to change the world.
+    WorldCommand,
     DrivesRouting,
     GuardsExternal,
     Default,

@@ -25,6 +25,7 @@ mod size;
 mod source;
 mod suggest;
 mod test_file;
+mod world_commands;
 mod yaml;
 
 // Playbooks: `read`, `read_bytes` and `read_agent` are below.

@@ -30,6 +30,8 @@ const COMMAND_DEADLINE: Duration = Duration::from_secs(60);
 /// What was read, and what is to be withheld whether it was read or not.
 pub struct Secrets {
     values: BTreeMap<String, Vec<u8>>,
+    /// Values that are only redacted.
+    foreign: Vec<Vec<u8>>,
     withheld: BTreeSet<String>,
     redactor: Arc<Redactor>,
 }
@@ -66,7 +68,12 @@ impl SecretError {
 
 impl Secrets {
     pub fn none() -> Secrets {
-        Secrets { values: BTreeMap::new(), withheld: BTreeSet::new(), redactor: Redactor::none() }
+        Secrets {
+            values: BTreeMap::new(),
+            foreign: Vec::new(),
+            withheld: BTreeSet::new(),
+            redactor: Redactor::none(),
+        }
     }
 
     /// Reads what the plan declares. A secret that a check asks for must be there; one that no check asks for is
@@ -105,9 +112,43 @@ impl Secrets {
 
     /// What can be read without running anything; what cannot is left out. For messages about a run that this
     /// process does not drive.
+    ///
+    /// A command of a run has the secrets that it was granted in its environment, under their own names.
     pub fn at_hand(plan: &Plan, directory: &Path) -> Secrets {
         let known = |secret: &Secret| Some((secret.name.clone(), at_rest(secret, directory).ok()?));
-        Secrets::new(plan, plan.secrets.iter().filter_map(known).collect())
+        Secrets::new(plan, plan.secrets.iter().filter_map(known).collect()).also_knowing(granted_here(plan))
+    }
+
+    /// Everything that can be read, programs included; what cannot is left out. For texts that are written down here and
+    /// that no process redacts later.
+    pub async fn known(plan: &Plan, directory: &Path) -> Secrets {
+        let mut values = BTreeMap::new();
+        for secret in &plan.secrets {
+            let value = match &secret.from {
+                SecretSource::Command(words) => printed(secret, words, plan, directory, None).await.ok(),
+                SecretSource::Env(_) | SecretSource::File(_) => at_rest(secret, directory).ok(),
+            };
+            values.extend(value.map(|value| (secret.name.clone(), value)));
+        }
+        Secrets::new(plan, values).also_knowing(granted_here(plan))
+    }
+
+    /// The same secrets, whose redactor also knows those of the run around. They are granted to no check of this one.
+    #[must_use]
+    pub fn inside(self, outer: &Secrets) -> Secrets {
+        let theirs = outer.values.values().chain(&outer.foreign).cloned().collect();
+        let withheld = outer.withheld.iter().cloned();
+        let mut inside = self.also_knowing(theirs);
+        inside.withheld.extend(withheld);
+        inside
+    }
+
+    fn also_knowing(self, foreign: Vec<Vec<u8>>) -> Secrets {
+        if foreign.is_empty() {
+            return self;
+        }
+        let redactor = Redactor::of(self.values.values().chain(&foreign).map(Vec::as_slice));
+        Secrets { foreign, redactor: Arc::new(redactor), ..self }
     }
 
     /// The redactor of what can be read without running anything, for messages about a playbook that may not
@@ -120,7 +161,10 @@ impl Secrets {
 
     fn new(plan: &Plan, values: BTreeMap<String, Vec<u8>>) -> Secrets {
         let redactor = Arc::new(Redactor::of(values.values().map(Vec::as_slice)));
-        Secrets { values, withheld: withheld(plan), redactor }
+        if !values.is_empty() {
+            keep_out_of_dumps();
+        }
+        Secrets { values, foreign: Vec::new(), withheld: withheld(plan), redactor }
     }
 
     pub fn redactor(&self) -> &Arc<Redactor> {
@@ -145,6 +189,23 @@ impl Secrets {
         let value = |name: &String| Some((name.clone(), OsString::from_vec(self.values.get(name)?.clone())));
         names.iter().filter_map(value).collect()
     }
+}
+
+/// Neither a core dump nor a debugger of the same user sees the memory of a process that knows secrets. Programs that it
+/// starts are not affected.
+fn keep_out_of_dumps() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // It fails only where the kernel does not know the request.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
+/// What this process was granted, when it is a command of a run itself.
+fn granted_here(plan: &Plan) -> Vec<Vec<u8>> {
+    let granted = |secret: &Secret| std::env::var_os(&secret.name).map(OsString::into_vec);
+    plan.secrets.iter().filter_map(granted).collect()
 }
 
 fn withheld(plan: &Plan) -> BTreeSet<String> {
@@ -247,5 +308,17 @@ async fn printed(
         End::TimedOut => Err(failed(format!("took longer than {} s", COMMAND_DEADLINE.as_secs()))),
         End::Signalled(signal) => Err(failed(format!("was ended by signal {signal}"))),
         End::Cancelled | End::Lost => Err(failed("was ended".into())),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use rustix::process::{DumpableBehavior, dumpable_behavior};
+
+    #[test]
+    fn a_process_that_knows_a_secret_cannot_be_dumped() {
+        keep_out_of_dumps();
+        assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
     }
 }

@@ -14,7 +14,10 @@ mod error;
 mod rules;
 mod scan;
 mod split;
+mod survey;
 mod word;
+
+pub use survey::{Survey, SurveyedCommand, SurveyedWrite, survey_arguments, survey_script};
 
 use rules::Given;
 use split::Piece;

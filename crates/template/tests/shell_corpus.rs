@@ -1,7 +1,7 @@
 //! The assertions of the fuzz target for shell rewriting, on seeds and their mutations.
 
 use escrow_expr::JsonScope;
-use escrow_template::ShellScript;
+use escrow_template::{ShellScript, check_arguments, check_fed_script, survey_arguments, survey_script};
 use serde_json::json;
 
 #[rustfmt::skip]
@@ -27,6 +27,7 @@ fn mutations_of_the_seeds_are_parsed_without_panic() {
             let mut mutations = vec![before.to_owned(), after.to_owned(), format!("{before}{shorter}")];
             mutations.extend(SEEDS.iter().map(|other| format!("{before}{other}{after}")));
             for source in mutations {
+                scan(&source);
                 let Ok(script) = ShellScript::parse(&source) else { continue };
                 assert!(!script.script().contains("value-that-no-script-has"));
                 let Ok(variables) = script.render(&JsonScope(&scope)) else { continue };
@@ -36,4 +37,21 @@ fn mutations_of_the_seeds_are_parsed_without_panic() {
             }
         }
     }
+}
+
+/// The assertions of the fuzz target for the scanner.
+fn scan(source: &str) {
+    for error in check_fed_script(source) {
+        assert!(source.get(error.span.clone()).is_some(), "{error:?} in {source:?}");
+    }
+    let survey = survey_script(source);
+    let commands = survey.commands.iter().map(|command| &command.span);
+    for span in commands.chain(survey.writes.iter().map(|write| &write.span)).chain(&survey.lost_statuses) {
+        assert!(source.get(span.clone()).is_some(), "{span:?} in {source:?}");
+    }
+    let words: Vec<&str> = source.split('\n').collect();
+    for (index, error) in check_arguments(&words, true) {
+        assert!(words[index].get(error.span.clone()).is_some(), "{error:?} in {words:?}");
+    }
+    survey_arguments(&words);
 }

@@ -80,6 +80,7 @@ fn origin(origin: CriticalityOrigin) -> &'static str {
         CriticalityOrigin::Declared => "declared",
         CriticalityOrigin::Tag => "by tag",
         CriticalityOrigin::MutatingProvider => "its provider has external effects",
+        CriticalityOrigin::WorldCommand => "a command in it has external effects",
         CriticalityOrigin::DrivesRouting => "it fans out or routes",
         CriticalityOrigin::GuardsExternal => "it guards an external check",
         CriticalityOrigin::Default => "by default",

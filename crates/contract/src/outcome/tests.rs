@@ -259,3 +259,12 @@ fn a_duplicate_key_is_rejected_with_its_path() {
         assert_eq!(refused.expect_err(text).problems, [format!("duplicate key `{path}`")], "{text}");
     }
 }
+
+#[test]
+fn a_ci_that_checked_nothing_has_not_passed() {
+    let refused = check("ci_result", &json!({"passed": true, "summary": "all good"}));
+    assert!(format!("{refused:?}").contains("nothing was checked"), "{refused:?}");
+    assert!(check("ci_result", &json!({"passed": true, "checks": []})).is_err());
+    assert!(check("ci_result", &json!({"passed": true, "tests_passed": true})).is_ok());
+    assert!(check("ci_result", &json!({"passed": false})).is_ok());
+}

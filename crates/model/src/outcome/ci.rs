@@ -148,6 +148,12 @@ fn digest(content: &Value) -> Result<Digest, Vec<String>> {
         problems.push(problem);
         None
     });
+    let is_checked = verdict.is_some()
+        || ci.test_count.is_some_and(|count| count > 0)
+        || ci.commands.iter().any(|command| command.passed == Some(true));
+    if ci.passed == Some(true) && !is_checked {
+        problems.push("`passed` is true, but nothing was checked".to_owned());
+    }
     // A command may have failed and have been tried again. Unless the outcome says so, that is no success.
     let failed_command = ci.commands.iter().find(|command| command.passed == Some(false));
     let passed = if ci.passed.is_none() && failed_command.is_some() { Some(false) } else { passed };

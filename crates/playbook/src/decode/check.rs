@@ -51,6 +51,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     let fields = fields::decode(decoder, node, &provider);
     decoder.shell_program(node, &fields);
     decoder.values_as_input(node, &fields);
+    decoder.lost_status(node, &fields);
     let secrets = decoder.secret_names(node, &provider);
     decoder.sources.check = None;
 
@@ -100,7 +101,8 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
             .and_then(|timeout| duration::milliseconds(timeout).ok())
             .unwrap_or(provider.timeout_ms),
         env,
-        secrets,
+        secrets: secrets.names,
+        secret_files: secrets.files,
         fields,
     };
     sandbox::inherit(&mut check, &provider, decoder.sandbox.as_ref());

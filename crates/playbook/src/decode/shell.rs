@@ -1,13 +1,13 @@
 //! Checks `shell` against the `exec` that it interprets.
 
 use escrow_model::Field;
-use escrow_template::{check_arguments, check_fed_script, is_posix_shell};
+use escrow_template::{check_arguments, check_fed_script, is_posix_shell, survey_script};
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::Decoder;
 use crate::diagnostic::Problem;
-use crate::yaml::Node;
+use crate::yaml::{Node, span_within};
 
 impl Decoder<'_> {
     pub(super) fn shell_program(&mut self, check: &Node, fields: &IndexMap<String, Field>) {
@@ -31,6 +31,28 @@ impl Decoder<'_> {
                 );
             }
             Some(_) | None => {}
+        }
+    }
+
+    /// Reports the first pipeline whose left side can fail unnoticed.
+    pub(super) fn lost_status(&mut self, check: &Node, fields: &IndexMap<String, Field>) {
+        let is_sh = match fields.get("shell") {
+            None => true,
+            Some(Field::Plain(shell)) => shell == "sh",
+            Some(_) => false,
+        };
+        let (Some(node), Some(Field::Shell(script))) = (check.get("exec"), fields.get("exec")) else {
+            return;
+        };
+        if !is_sh {
+            return;
+        }
+        if let Some(place) = survey_script(script.source()).lost_statuses.into_iter().next() {
+            let span = span_within(self.sources.text, node, &place);
+            self.found().push(
+                Problem::new("W0232", span, "a failure on the left of this pipe goes unnoticed")
+                    .label("`sh` takes the status of the last command alone"),
+            );
         }
     }
 

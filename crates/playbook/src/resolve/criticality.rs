@@ -1,11 +1,15 @@
 //! Derives the criticality of each check, and the defaults that depend on it.
 
-use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, Routing};
+use std::ops::Range;
+
+use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, ProviderName, Routing};
+use escrow_template::{survey_arguments, survey_script};
 use serde_json::Value;
 
 use super::graph::Graph;
 use crate::ReferenceResolver;
 use crate::decode::Draft;
+use crate::world_commands::changes_world;
 
 const RETRIES: u32 = 3;
 const RETRIES_CRITICAL: u32 = 2;
@@ -58,11 +62,29 @@ fn stated(draft: &Draft, inferred: (Criticality, CriticalityOrigin)) -> (Critica
 fn own(draft: &Draft, mutates: bool) -> (Criticality, CriticalityOrigin) {
     if mutates {
         (Criticality::External, CriticalityOrigin::MutatingProvider)
+    } else if world_change(draft).is_some() {
+        (Criticality::External, CriticalityOrigin::WorldCommand)
     } else if draft.check.for_each || draft.check.routings().any(|routing| !Routing::is_empty(routing)) {
         (Criticality::Internal, CriticalityOrigin::DrivesRouting)
     } else {
         (Criticality::Info, CriticalityOrigin::Default)
     }
+}
+
+/// What in the check's command changes the world, and where in `exec` it is.
+pub(super) fn world_change(draft: &Draft) -> Option<(String, Range<usize>)> {
+    if draft.check.provider != ProviderName::COMMAND {
+        return None;
+    }
+    let survey = match draft.check.fields.get("exec")? {
+        Field::Shell(script) => survey_script(script.source()),
+        Field::Argv(words) => {
+            let sources: Vec<&str> = words.iter().map(|word| word.source()).collect();
+            survey_arguments(&sources)
+        }
+        Field::Text(_) | Field::Texts(_) | Field::Tree(_) | Field::Block(_) | Field::Plain(_) => return None,
+    };
+    changes_world(&survey)
 }
 
 fn mutates(draft: &Draft, references: &dyn ReferenceResolver) -> bool {

@@ -3,6 +3,7 @@
 use escrow_model::{Check, Criticality, CriticalityOrigin, Safety};
 use serde_json::Value;
 
+use super::criticality::world_change;
 use super::effects;
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
@@ -56,6 +57,20 @@ pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
         {
             found.push(Problem::new("W0211", entry.key_span.clone(), "`reconcile` has no effect").label(why));
         }
+        if check.criticality_origin == CriticalityOrigin::WorldCommand
+            && let Some((command, _)) = world_change(draft)
+        {
+            found.push(
+                Problem::new(
+                    "W0203",
+                    draft.entry.key_span.clone(),
+                    format!("`{name}` does not declare its criticality"),
+                )
+                .label(format!("`{command}` changes the outside world, so `external` is assumed"))
+                .help("add `criticality: external`, or another criticality if it changes nothing outside")
+                .error_if(strict),
+            );
+        }
         if check.criticality_origin == CriticalityOrigin::MutatingProvider {
             found.push(
                 Problem::new(
@@ -87,6 +102,7 @@ fn origin(origin: CriticalityOrigin) -> &'static str {
         CriticalityOrigin::Declared => "as declared",
         CriticalityOrigin::Tag => "by its tags",
         CriticalityOrigin::MutatingProvider => "because its provider changes the outside world",
+        CriticalityOrigin::WorldCommand => "because a command in it changes the outside world",
         CriticalityOrigin::DrivesRouting => "because it fans out or routes",
         CriticalityOrigin::GuardsExternal => "because an external check follows it",
         CriticalityOrigin::Default => "by default",

@@ -261,6 +261,10 @@ impl Queries for Store {
         Box::pin(async move { Store::transitions(self, entity_type, entity_id) })
     }
 
+    fn removed_runs(&self) -> StoreFuture<'_, Result<Vec<RunId>, StoreError>> {
+        Box::pin(self.blocking(Store::removed_runs))
+    }
+
     fn losses(&self) -> StoreFuture<'_, Result<Vec<Loss>, StoreError>> {
         Box::pin(async move { Store::losses(self) })
     }

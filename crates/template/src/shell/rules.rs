@@ -647,6 +647,35 @@ impl Checker<'_> {
     }
 }
 
+/// The commands in a command: itself, or what it wraps (`sudo`, `xargs`, `find -exec` …).
+pub(super) fn unwrapped(words: &[Word]) -> Vec<&[Word]> {
+    let Some(program) = words.first().and_then(Word::program) else { return vec![words] };
+    let arguments = &words[1..];
+    if program == "find" {
+        let begins = arguments.iter().position(|word| matches!(word.text.as_str(), "-exec" | "-execdir"));
+        return begins.map_or_else(|| vec![words], |at| unwrapped(&arguments[at + 1..]));
+    }
+    let Some(wrapper) = wrapper(program) else { return vec![words] };
+    if wrapper.is_container {
+        return vec![words];
+    }
+    let mut operands = wrapper.operands;
+    let mut at = 0;
+    while let Some(word) = arguments.get(at) {
+        if is_option(word) {
+            at += if wrapper.takes.contains(&word.text.as_str()) { 2 } else { 1 };
+        } else if word.assigned().is_some() && wrapper.assigns {
+            at += 1;
+        } else if operands > 0 {
+            operands -= 1;
+            at += 1;
+        } else {
+            return unwrapped(&arguments[at..]);
+        }
+    }
+    vec![words]
+}
+
 /// What a command may find on its standard input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Input {
