@@ -21,6 +21,15 @@ bench:
     cargo run --release --manifest-path bench/quickjs/Cargo.toml
     bash bench/lionagi.sh
 
+# Feed the redactor with random secrets and bytes (needs a nightly compiler and cargo-fuzz)
+fuzz *arguments:
+    cargo +nightly fuzz run redactor {{arguments}}
+
+# Kill Escrow at 500 random moments, and flip 200 bytes in its database and log
+torture:
+    ESCROW_KILLS=500 cargo test --workspace --quiet --test kills
+    cargo test --workspace --quiet --test byte_flips -- --include-ignored
+
 # Look at snapshots that changed
 review:
     cargo insta review

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use escrow_engine::{Run, Turn};
 use escrow_model::{Plan, RunId, RunOptions};
+use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::provider_world::ProviderWorld;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
@@ -44,6 +45,8 @@ pub enum BeginError {
     SecretInOptions,
     #[error(transparent)]
     Inseparable(#[from] Inseparable),
+    #[error("the run was stopped before it began")]
+    Stopped,
     #[error("run `{0}` exists already")]
     AlreadyExists(RunId),
     #[error("another process has taken over the run that nests it")]
@@ -52,11 +55,12 @@ pub enum BeginError {
     Store(#[from] StoreError),
 }
 
-/// Begins the run and returns when its first turn is committed.
+/// Begins the run and returns when its first turn is committed. When `stopping` fires before that, nothing is begun.
 pub async fn begin(
     request: StartRequest,
     journal: &dyn Journal,
     world: &dyn ProviderWorld,
+    stopping: &Cancellation,
 ) -> Result<Begun, BeginError> {
     let StartRequest { plan, mut options, secrets, parent } = request;
     let redactor = secrets.redactor();
@@ -67,7 +71,12 @@ pub async fn begin(
     if redactor.finds_in_options(&options) {
         return Err(BeginError::SecretInOptions);
     }
-    let facts = facts::gather(&plan, &options, &secrets).await;
+    // Git may take its time. Dropping the question ends it.
+    let facts = tokio::select! {
+        biased;
+        () = stopping.cancelled() => return Err(BeginError::Stopped),
+        facts = facts::gather(&plan, &options, &secrets) => facts,
+    };
     let (run, first_turn) = supervisor::begin(plan, options, facts, redactor, world.now_ms())?;
     let (id, holder) = (run.options().run.clone(), world.holder());
     let entries = &first_turn.entries;

@@ -1,8 +1,9 @@
 //! Removes whole runs that have ended, by age, number and size.
 //!
-//! **Invariant:** runs that stay can be verified as before, because every run has its own chain. A run that is not at
-//! its end, and a nested run that an open run may still ask for, always stay.
+//! **Invariant:** runs that stay can be verified as before, because every run has its own chain. A nested run stays and
+//! goes with the outermost run around it. Runs of which one is not at its end always stay.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -13,6 +14,7 @@ use escrow_store::{LeaseError, Queries, RunFilter, RunRow, StoreError};
 
 use crate::app::App;
 use crate::error::Error;
+use crate::runs::replay;
 use crate::state::StateDirectory;
 
 /// Which runs stay.
@@ -20,7 +22,8 @@ use crate::state::StateDirectory;
 pub struct Retention {
     /// Runs that ended before this are removed.
     pub ended_before: Option<Millis>,
-    /// So many of the newest runs stay, whatever else is asked. Alone, all others are removed.
+    /// So many of the newest runs stay, with the runs nested in them, whatever else is asked. Alone, all others are
+    /// removed.
     pub keep: Option<usize>,
     /// The oldest runs are removed until all together take no more than this.
     pub bytes_max: Option<u64>,
@@ -32,7 +35,9 @@ pub struct SizedRun {
     pub id: RunId,
     pub playbook: String,
     pub bytes: u64,
-    /// Absent for a run that must stay.
+    /// The outermost run around it; itself, for a run that is not nested.
+    outermost: RunId,
+    /// Absent for a run that has not ended.
     ended_at: Option<Millis>,
 }
 
@@ -50,25 +55,46 @@ pub struct Removed {
 
 /// Removes the runs of a plan, except those that another process has opened again meanwhile.
 ///
-/// Files go first, then the journals: a removal that is cut off in between is completed by the next one.
+/// Journals go first, then files: a run that is listed has its files. The tombstones on the roster tell which files a
+/// removal that was cut off has left; the next one removes them.
 pub async fn remove(app: &App, plan: Vec<SizedRun>) -> Result<Removed, Error> {
     if plan.is_empty() {
+        remove_leftovers(app).await?;
         return Ok(Removed { runs: plan, not_compacted: None });
     }
     let (queries, journal, records) = (app.queries()?, app.journal()?, app.records()?);
     let mut removed = Vec::new();
+    let mut kept = BTreeSet::new();
     for run in plan {
+        if kept.contains(&run.outermost) {
+            continue;
+        }
         match journal.acquire(&run.id, &this_process(), liveness).await {
             Ok(lease) => {
                 if !queries.run(run.id.as_str()).await?.status.is_terminal() {
                     journal.release(&lease).await?;
+                    kept.insert(run.outermost);
                     continue;
                 }
             }
-            Err(LeaseError::Held { .. } | LeaseError::NoSuchRun(_)) => continue,
+            Err(LeaseError::Held { .. } | LeaseError::NoSuchRun(_)) => {
+                kept.insert(run.outermost);
+                continue;
+            }
             Err(LeaseError::Store(error)) => return Err(error.into()),
         }
-        for directory in [app.state().artifacts(&run.id), app.state().spool(&run.id)] {
+        removed.push(run);
+    }
+    let ids: Vec<RunId> = removed.iter().map(|run| run.id.clone()).collect();
+    records.remove(&ids).await?;
+    remove_leftovers(app).await?;
+    Ok(Removed { runs: removed, not_compacted: records.compact().await.err() })
+}
+
+/// Removes the files of every run that was removed.
+async fn remove_leftovers(app: &App) -> Result<(), Error> {
+    for run in app.queries()?.removed_runs().await? {
+        for directory in [app.state().artifacts(&run), app.state().spool(&run)] {
             match fs::remove_dir_all(&directory) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -78,26 +104,34 @@ pub async fn remove(app: &App, plan: Vec<SizedRun>) -> Result<Removed, Error> {
                 }
             }
         }
-        removed.push(run);
     }
-    let ids: Vec<RunId> = removed.iter().map(|run| run.id.clone()).collect();
-    records.remove(&ids).await?;
-    Ok(Removed { runs: removed, not_compacted: records.compact().await.err() })
+    Ok(())
 }
 
 impl Retention {
-    /// Runs come newest first.
+    /// Runs come newest first. Those that are chosen come oldest first, each before the runs nested in it.
     fn choose(&self, runs: &[SizedRun]) -> Vec<SizedRun> {
+        let mut nested: BTreeMap<&RunId, Vec<&SizedRun>> = BTreeMap::new();
+        for run in runs.iter().filter(|run| run.id != run.outermost) {
+            nested.entry(&run.outermost).or_default().push(run);
+        }
         let only_keep = self.keep.is_some() && self.ended_before.is_none() && self.bytes_max.is_none();
         let mut total: u64 = runs.iter().map(|run| run.bytes).sum();
         let mut chosen = Vec::new();
-        for run in runs.iter().skip(self.keep.unwrap_or(0)).rev() {
+        let outermost: Vec<&SizedRun> = runs.iter().filter(|run| run.id == run.outermost).collect();
+        for run in outermost.into_iter().skip(self.keep.unwrap_or(0)).rev() {
             let Some(ended_at) = run.ended_at else { continue };
+            let inside = nested.remove(&run.id).unwrap_or_default();
+            if inside.iter().any(|nested| nested.ended_at.is_none()) {
+                continue;
+            }
             let too_old = self.ended_before.is_some_and(|before| ended_at < before);
             let too_much = self.bytes_max.is_some_and(|max| total > max);
             if only_keep || too_old || too_much {
-                total = total.saturating_sub(run.bytes);
-                chosen.push(run.clone());
+                for run in std::iter::once(run).chain(inside) {
+                    total = total.saturating_sub(run.bytes);
+                    chosen.push(run.clone());
+                }
             }
         }
         chosen
@@ -108,13 +142,20 @@ impl Retention {
 async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<SizedRun>, Error> {
     let journals = queries.sizes().await?;
     let rows = queries.runs(&RunFilter::default()).await?;
-    // An open run may still ask for the runs that it nested.
-    let open_since = rows
-        .iter()
-        .filter(|row| !row.status.is_terminal())
-        .map(|row| row.started_at)
-        .min()
-        .unwrap_or(u64::MAX);
+    let mut parents = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.depth > 0) {
+        if let Some(parent) = replay(queries, row).await?.options().parent.clone() {
+            parents.insert(row.id.clone(), parent);
+        }
+    }
+    let known: BTreeSet<RunId> = rows.iter().map(|row| row.id.clone()).collect();
+    let outermost = |id: &RunId| {
+        let mut outermost = id;
+        while let Some(parent) = parents.get(outermost).filter(|parent| known.contains(*parent)) {
+            outermost = parent;
+        }
+        outermost.clone()
+    };
     let size = |row: &RunRow| {
         let journal = journals.get(&row.id).copied().unwrap_or(0);
         journal + directory_size(&state.artifacts(&row.id)) + directory_size(&state.spool(&row.id))
@@ -123,9 +164,8 @@ async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<Size
         .into_iter()
         .map(|row| SizedRun {
             bytes: size(&row),
-            ended_at: row
-                .ended_at
-                .filter(|_| row.status.is_terminal() && (row.depth == 0 || row.started_at < open_since)),
+            outermost: outermost(&row.id),
+            ended_at: row.ended_at.filter(|_| row.status.is_terminal()),
             playbook: row.playbook,
             id: row.id,
         })
@@ -149,19 +189,24 @@ fn directory_size(path: &Path) -> u64 {
 mod tests {
     use super::*;
 
+    fn run(name: &str, outermost: &str, ended_at: Option<Millis>) -> SizedRun {
+        SizedRun {
+            id: RunId::from_stored(name),
+            playbook: String::new(),
+            outermost: RunId::from_stored(outermost),
+            ended_at,
+            bytes: 100,
+        }
+    }
+
     /// Runs from newest to oldest, one per letter, ended at 40, 30, 20, 10; `w` waits.
     fn check(retention: &Retention, chosen: &str) {
-        let runs: Vec<SizedRun> =
-            [("a", Some(40)), ("b", Some(30)), ("w", None), ("c", Some(20)), ("d", Some(10))]
-                .into_iter()
-                .map(|(name, ended_at)| SizedRun {
-                    id: RunId::from_stored(name),
-                    playbook: String::new(),
-                    ended_at,
-                    bytes: 100,
-                })
-                .collect();
-        let names: String = retention.choose(&runs).iter().map(|run| run.id.as_str().to_owned()).collect();
+        let all = [("a", Some(40)), ("b", Some(30)), ("w", None), ("c", Some(20)), ("d", Some(10))];
+        check_of(&all.map(|(name, ended_at)| run(name, name, ended_at)), retention, chosen);
+    }
+
+    fn check_of(runs: &[SizedRun], retention: &Retention, chosen: &str) {
+        let names: String = retention.choose(runs).iter().map(|run| run.id.as_str().to_owned()).collect();
         assert_eq!(names, chosen);
     }
 
@@ -175,5 +220,22 @@ mod tests {
         check(&Retention { bytes_max: Some(300), ..none }, "dc");
         check(&Retention { bytes_max: Some(0), ..none }, "dcba");
         check(&Retention { bytes_max: Some(500), ended_before: Some(15), ..none }, "d");
+    }
+
+    #[test]
+    fn nested_runs_stay_and_go_with_the_run_around_them() {
+        let runs = [
+            run("x", "a", Some(40)),
+            run("y", "a", Some(40)),
+            run("a", "a", Some(40)),
+            run("z", "b", None),
+            run("b", "b", Some(30)),
+            run("v", "c", Some(15)),
+            run("c", "c", Some(20)),
+        ];
+        check_of(&runs, &Retention { keep: Some(1), ..Retention::default() }, "cv");
+        check_of(&runs, &Retention { keep: Some(3), ..Retention::default() }, "");
+        check_of(&runs, &Retention { ended_before: Some(20), ..Retention::default() }, "");
+        check_of(&runs, &Retention { bytes_max: Some(500), ..Retention::default() }, "cv");
     }
 }

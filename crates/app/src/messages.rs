@@ -19,7 +19,7 @@ pub use assume::{Assumed, assume};
 use crate::app::App;
 use crate::error::Error;
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
-use crate::runs::{HELD, Purpose, drive_upward, is_driven, replay};
+use crate::runs::{HELD, Purpose, drive_around, driver_of, replay};
 
 /// A message, and whether the run continues here when no process drives it.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub enum Delivered {
     ToDriver { wait: String, run: RunId },
     /// No process drives the run. It acts on the decision when it is resumed.
     Recorded { wait: String, run: RunId },
-    /// The run was driven here until it ended or waits again, and so were the runs around it.
+    /// The outermost run around it was driven here until it ended or waits again.
     Rested(Box<Run>),
     /// The run could not be continued here.
     NotContinued { wait: String, run: RunId, error: Error },
@@ -67,13 +67,13 @@ pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
     let then = reply.then;
     let (wait, row) = record(app, reply).await?;
     let run = row.id.clone();
-    if is_driven(&*app.queries()?, &row).await? {
+    if driver_of(app, &row).await?.is_some() {
         return Ok(Delivered::ToDriver { wait, run });
     }
     if then == Then::Record {
         return Ok(Delivered::Recorded { wait, run });
     }
-    match drive_upward(app, &row, purpose).await {
+    match drive_around(app, &row, purpose).await {
         Ok(run) => Ok(Delivered::Rested(Box::new(run))),
         // A process that took the run over meanwhile reads the message.
         Err(error) if error.code() == HELD => Ok(Delivered::ToDriver { wait, run }),

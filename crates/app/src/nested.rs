@@ -18,7 +18,7 @@ use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
 use escrow_runtime::process::Stream;
 use escrow_runtime::provider_world::{LocalFuture, ProviderWorld};
 use escrow_runtime::providers::Environment;
-use escrow_runtime::secrets::Secrets;
+use escrow_runtime::secrets::{SecretError, Secrets};
 use escrow_runtime::supervisor::{
     Beginning, Drive, DriveError, NestedNews, NestedOutput, Observer, Surroundings,
 };
@@ -105,6 +105,7 @@ struct Taken {
     lease: Lease,
     secrets: Secrets,
     beginning: Beginning,
+    interruption: Cancellation,
 }
 
 /// A nested run, before this process drives it.
@@ -122,16 +123,14 @@ struct Nesting {
 
 impl Nesting {
     async fn drive_to_rest(self) -> Result<Rested, NestError> {
-        let Taken { run, lease, secrets, beginning } = match self.take().await? {
+        let Taken { run, lease, secrets, beginning, interruption } = match self.take().await? {
             Found::Taken(taken) => *taken,
             Found::Ended(run) => return Ok(Rested::At(run)),
             Found::Held(run) => return Ok(elsewhere(&run)),
         };
         let child = run.options().run.clone();
         let NestedRuns { journal, world, .. } = self.runs.clone();
-        let NestRequest { check, scope, surroundings, cancellation, news, .. } = self.request;
-        // A cancellation that came earlier was sent to the run as a message.
-        let interruption = if cancellation.is_cancelled() { Cancellation::never() } else { cancellation };
+        let NestRequest { check, scope, surroundings, news, .. } = self.request;
         let surroundings = Surroundings {
             artifacts: PathBuf::from(&run.options().artifacts),
             spool: surroundings.spool.with_file_name(run.options().run.as_str()),
@@ -170,10 +169,7 @@ impl Nesting {
             Some(run) if self.is_to_be_reopened(&run) => self.reopen(&id, run).await,
             Some(run) if run.status().is_terminal() => Ok(Found::Ended(Box::new(run))),
             Some(run) => self.resume(&id, run).await,
-            None if self.request.cancellation.is_cancelled() => {
-                let message = "the run ended before the nested one began";
-                Err(ProviderFault::transient(FaultCode::Cancelled, message).into())
-            }
+            None if self.request.cancellation.is_cancelled() => Err(not_begun().into()),
             None => self.begin(&id).await.map(|taken| Found::Taken(Box::new(taken))),
         }
     }
@@ -185,8 +181,9 @@ impl Nesting {
         match run.retry_failed(self.runs.world.now_ms(), None) {
             Ok(turn) => {
                 let secrets = self.secrets_or_release(run.plan_of(), &lease).await?;
-                let beginning = Beginning::Reopened(turn);
-                Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning })))
+                let (beginning, interruption) =
+                    (Beginning::Reopened(turn), self.request.cancellation.clone());
+                Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning, interruption })))
             }
             // What a person denied stays denied.
             Err(_) => {
@@ -197,21 +194,39 @@ impl Nesting {
     }
 
     async fn resume(&self, id: &RunId, run: Run) -> Result<Found, NestError> {
-        if self.request.cancellation.is_cancelled() {
-            // By a message, because another process may hold the run; its holder reads the inbox.
-            let message = Message::Cancel { by: None, system: true };
-            self.runs.journal.send(id, &message, self.request.parent.run.as_str()).await?;
-        }
-        // Another process drives it, perhaps after an approval: for this one it waits.
-        let Some(lease) = self.acquire(id).await? else { return Ok(Found::Held(Box::new(run))) };
+        let Some(lease) = self.acquire(id).await? else {
+            // Another process drives it, and reads its inbox. For this one it waits.
+            if self.request.cancellation.is_cancelled() {
+                self.send_cancellation(id).await?;
+            }
+            return Ok(Found::Held(Box::new(run)));
+        };
         // Another process may have driven it before this one held it.
         let run = self.known(id).await?.unwrap_or(run);
         if run.status().is_terminal() {
             self.runs.journal.release(&lease).await?;
             return Ok(Found::Ended(Box::new(run)));
         }
-        let secrets = self.secrets_or_release(run.plan_of(), &lease).await?;
-        Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning: self.resumed() })))
+        let secrets = if self.will_end(id).await? {
+            Secrets::at_hand(run.plan_of(), &self.request.surroundings.directory)
+        } else {
+            self.secrets_or_release(run.plan_of(), &lease).await?
+        };
+        // A run that is to end is told by a message, which it reads before it starts anything.
+        let interruption = if self.request.cancellation.is_cancelled() {
+            self.send_cancellation(id).await?;
+            Cancellation::never()
+        } else {
+            self.request.cancellation.clone()
+        };
+        let beginning = self.resumed();
+        Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning, interruption })))
+    }
+
+    async fn send_cancellation(&self, id: &RunId) -> Result<(), NestError> {
+        let message = Message::Cancel { by: None, system: true };
+        self.runs.journal.send(id, &message, self.request.parent.run.as_str()).await?;
+        Ok(())
     }
 
     /// Who resumed the run around it has resumed this one.
@@ -289,7 +304,12 @@ impl Nesting {
         let artifacts = surroundings.artifacts.join(folder_in_scope(check, scope));
         let created = self.runs.files.create_directory(&artifacts);
         created.map_err(|error| failed(&format!("cannot create `{}`: {error}", artifacts.display())))?;
-        let secrets = self.secrets(&plan).await?;
+        let secrets = self.secrets(&plan).await;
+        let secrets =
+            secrets.map_err(|error| ProviderFault::logical(FaultCode::own("secret"), error.to_string()))?;
+        if self.request.cancellation.is_cancelled() {
+            return Err(not_begun().into());
+        }
         let options = RunOptions {
             run: id.clone(),
             inputs,
@@ -308,13 +328,16 @@ impl Nesting {
         };
         let parent_lease = Some(self.request.parent_lease.clone());
         let start = StartRequest { plan: Arc::new(plan), options, secrets, parent: parent_lease };
-        match begin(start, self.runs.journal.as_ref(), self.runs.world.as_ref()).await {
+        let (journal, world) = (self.runs.journal.as_ref(), self.runs.world.as_ref());
+        match begin(start, journal, world, &self.request.cancellation).await {
             Ok(begun) => Ok(Taken {
                 run: begun.run,
                 lease: begun.lease,
                 secrets: begun.secrets,
                 beginning: Beginning::New(begun.first_turn),
+                interruption: self.request.cancellation.clone(),
             }),
+            Err(BeginError::Stopped) => Err(not_begun().into()),
             Err(error @ (BeginError::SecretInPlan | BeginError::SecretInOptions)) => {
                 Err(ProviderFault::logical(FaultCode::own("secret_written_down"), error.to_string()).into())
             }
@@ -328,25 +351,37 @@ impl Nesting {
         }
     }
 
-    /// Ending a run needs no secret command to be run.
-    async fn secrets(&self, plan: &Plan) -> Result<Secrets, ProviderFault> {
-        let directory = &self.request.surroundings.directory;
-        if self.request.cancellation.is_cancelled() {
-            return Ok(Secrets::at_hand(plan, directory));
-        }
-        let read = Secrets::read(plan, directory).await;
-        read.map_err(|error| ProviderFault::logical(FaultCode::own("secret"), error.to_string()))
+    /// Ending a run needs no secret command to be run: a cancellation ends the one that runs. The secrets of the run
+    /// around are redacted too.
+    async fn secrets(&self, plan: &Plan) -> Result<Secrets, SecretError> {
+        let (directory, outer) = (&self.request.surroundings.directory, &self.request.surroundings.secrets);
+        let read = tokio::select! {
+            biased;
+            () = self.request.cancellation.cancelled() => Ok(Secrets::at_hand(plan, directory)),
+            read = Secrets::read_within(plan, directory, &self.request.parent.run) => read,
+        };
+        read.map(|secrets| secrets.inside(outer))
     }
 
-    /// A run that cannot be driven is not kept from others.
+    /// The secrets of a run that exists. If they cannot be read, it is not kept from others, and its check does not
+    /// fail: the run may have had effects, which a new one would repeat.
     async fn secrets_or_release(&self, plan: &Plan, lease: &Lease) -> Result<Secrets, NestError> {
         match self.secrets(plan).await {
             Ok(secrets) => Ok(secrets),
-            Err(fault) => {
+            Err(error) => {
                 self.runs.journal.release(lease).await?;
-                Err(fault.into())
+                Err(NestError::Drive(DriveError::Secret(error)))
             }
         }
+    }
+
+    /// Whether a message will end the run before it starts anything.
+    async fn will_end(&self, id: &RunId) -> Result<bool, NestError> {
+        let messages = self.runs.journal.undelivered(id).await?;
+        Ok(messages.iter().any(|sent| match sent.message {
+            Message::Deny { .. } | Message::Cancel { .. } => true,
+            Message::Approve { .. } | Message::Answer { .. } | Message::Assume { .. } => false,
+        }))
     }
 }
 
@@ -417,6 +452,10 @@ fn driven_by_another_process() -> Reason {
         summary: "another process drives the nested run".into(),
         evidence: Vec::new(),
     }
+}
+
+fn not_begun() -> ProviderFault {
+    ProviderFault::transient(FaultCode::Cancelled, "the run ended before the nested one began")
 }
 
 fn failed(error: &impl ToString) -> ProviderFault {

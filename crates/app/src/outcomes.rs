@@ -105,7 +105,7 @@ fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
 async fn redact(outcome: &mut RecordedOutcome, run: &RunRow, queries: &dyn Queries) -> Result<(), Error> {
     let entries = queries.entries(&run.id, 0).await?;
     if let Some(start) = RunStart::of(entries.iter().map(|(_, entry)| entry)) {
-        let secrets = Secrets::at_hand(start.plan, Path::new(&start.options.directory));
+        let secrets = Secrets::known(start.plan, Path::new(&start.options.directory)).await;
         secrets.redactor().value(&mut outcome.outcome.content);
         secrets.redactor().text(&mut outcome.outcome.summary);
         secrets.redactor().text(&mut outcome.name);

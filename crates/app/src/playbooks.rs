@@ -75,6 +75,9 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
         io::ErrorKind::IsADirectory => {
             Error::author("no_such_file", format!("`{file}` is a directory, not a playbook"))
         }
+        io::ErrorKind::InvalidInput => {
+            Error::author("no_such_file", format!("`{file}` cannot be a playbook: {error}"))
+        }
         _ => Error::world("unreadable", format!("cannot read `{file}`: {error}")),
     }
 }

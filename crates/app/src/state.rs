@@ -67,6 +67,7 @@ impl StateDirectory {
 
     /// A store that only reads. A state directory that does not exist has no runs.
     pub fn read(&self) -> Result<Arc<Store>, Error> {
+        self.refuse_emptied_database()?;
         Ok(Arc::new(Store::open(&self.database(), Mode::Read)?))
     }
 
@@ -76,7 +77,26 @@ impl StateDirectory {
             Error::world("state", format!("cannot write to `{}`: {error}", self.0.display()))
                 .help("choose another directory with `--state DIR` or ESCROW_STATE")
         })?;
+        self.refuse_emptied_database()?;
         Ok(Arc::new(Store::open(&self.database(), Mode::Write)?))
+    }
+
+    /// A process that is killed while it creates the database leaves an empty file, which is as good as none. Files of
+    /// runs beside an empty file show that there was a database.
+    fn refuse_emptied_database(&self) -> Result<(), Error> {
+        let database = self.database();
+        if !fs::metadata(&database).is_ok_and(|file| file.len() == 0) {
+            return Ok(());
+        }
+        let holds_runs = |folder: &str| {
+            fs::read_dir(self.0.join(folder)).is_ok_and(|mut entries| entries.next().is_some())
+        };
+        if !holds_runs("artifacts") && !holds_runs("spool") {
+            return Ok(());
+        }
+        let message = format!("`{}` is empty, but files of its runs are beside it", database.display());
+        Err(Error::world("state", message)
+            .help("restore it from a backup; to begin anew, remove `escrow.db`, `artifacts` and `spool`"))
     }
 
     /// Creates the directory and its `.gitignore`, both for their owner alone.

@@ -262,7 +262,7 @@ pub(crate) struct RunsList {
     #[arg(long, value_name = "DURATION")]
     pub(crate) since: Option<String>,
     /// At most this many
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = at_least_one)]
     pub(crate) limit: usize,
 }
 
@@ -477,7 +477,18 @@ pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
         let failure = Error::author("usage", message.trim_start_matches("error:").trim()).help(help);
         drop(writeln!(io::stdout().lock(), "{}", failure.document()));
     }
-    if good && printed.is_ok() { Exit::Completed.into() } else { Exit::AuthorMustAct.into() }
+    // A reader that has seen enough closes the pipe.
+    let read = printed.as_ref().err().is_none_or(|error| error.kind() == io::ErrorKind::BrokenPipe);
+    if good && read { Exit::Completed.into() } else { Exit::AuthorMustAct.into() }
+}
+
+/// A number of things to list. None at all would look like an empty list.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("{error}")),
+    }
 }
 
 /// Whether an invalid command line asks for JSON: `--output json`, `--output=jsonl`.

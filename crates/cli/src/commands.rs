@@ -74,6 +74,6 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
         Command::Doctor => Ok(doctor::doctor(ui)),
         // Reached only behind a global flag, as in `escrow --quiet lifecycle version`.
         Command::Lifecycle(arguments) => Ok(Exit::Lifecycle(lifecycle::run(&arguments.words))),
-        Command::Completions(completions) => Ok(completions::completions(&completions)),
+        Command::Completions(completions) => Ok(completions::completions(&completions, ui)),
     }
 }

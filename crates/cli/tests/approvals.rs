@@ -72,6 +72,8 @@ checks:
     }
     assert!(page.contains(&format!("escrow approve {}", id_of(&wait))), "{page}");
     assert!(page.contains(wait["digest"].as_str().expect("a digest")), "{page}");
+    let shown = desk.escrow(&["runs", "show", "last"]).stdout;
+    assert!(shown.contains("ship \"1.2\" \"abc\""), "every view shows the request:\n{shown}");
 }
 
 #[test]
@@ -319,6 +321,10 @@ fn all_approvals_are_listed_with_who_decided_when_and_why() {
     let playbook = "checks: {deploy: {type: command, exec: 'true', requires_approval: true}}";
     desk.run(playbook);
     desk.escrow(&["approve", &id_of(&waiting(&desk)), "--by", "Ann", "--note", "looks good"]);
+    let shown = desk.escrow(&["runs", "show", "last"]).stdout;
+    assert!(shown.contains(&format!("deploy approved by {} (as Ann): looks good", actor())), "{shown}");
+    let told = desk.escrow(&["explain", "last", "deploy"]).stdout;
+    assert!(told.contains(&format!("{} (as Ann) approved it: looks good", actor())), "{told}");
     desk.run(playbook);
     desk.escrow(&["deny", &id_of(&waiting(&desk)), "--note", "too late"]);
     assert_eq!(desk.escrow(&["approvals", "--output", "json"]).json(), json!({ "approvals": [] }));
@@ -352,6 +358,8 @@ fn the_next_command_after_a_recorded_approval_resumes_the_run() {
     assert_eq!(waiting(&desk)["next"], json!(next));
     let attention = desk.escrow(&["attention", "--output", "json"]).json();
     assert_eq!(attention["attention"][0]["next"], json!(next));
+    let shown = desk.escrow(&["runs", "show", &run]).stdout;
+    assert!(shown.contains(&next) && !shown.contains("escrow approve"), "{shown}");
     assert_eq!(desk.escrow(&["deny", &id_of(&wait)]).code, Some(4), "the first word has won");
     assert_eq!(desk.escrow(&["resume", &run]).code, Some(0));
     assert!(desk.path().join("deployed").exists());

@@ -147,3 +147,14 @@ fn wait_exits_as_the_run_does() {
     desk.run("checks:\n  ask:\n    type: human-input\n    prompt: go on?\n");
     assert_eq!(desk.escrow(&["wait", "last"]).code, Some(4), "it waits for a person, and says so");
 }
+
+/// A shell once read `|` in it as pipes.
+#[test]
+fn the_next_command_for_an_unknown_effect_is_one_word_to_a_shell() {
+    let desk = Desk::new();
+    let (code, _) =
+        desk.run("checks: {act: {type: command, criticality: external, timeout: 300ms, exec: 'sleep 30'}}");
+    assert_eq!(code, Some(4));
+    let next = desk.escrow(&["attention", "--output", "json"]).json()["attention"][0]["next"].clone();
+    assert!(next.as_str().is_some_and(|next| next.ends_with("--assume 'act=done|failed|retry'")), "{next}");
+}

@@ -179,7 +179,7 @@ fn a_file_without_end_is_not_read_to_its_end() {
     for arguments in [["check", "/dev/zero"], ["run", "/dev/zero"]] {
         let done = desk.escrow(&arguments);
         assert_eq!(done.code, Some(2), "{}", done.stderr);
-        assert!(done.stderr.contains("E0134"), "{}", done.stderr);
+        assert!(done.stderr.contains("it is not a regular file"), "{}", done.stderr);
     }
     desk.write("playbook.yaml", "checks: {a: {type: noop}}");
     let done = desk.escrow(&["run", "playbook.yaml", "--event", "manual=/dev/zero"]);
@@ -277,4 +277,45 @@ fn an_error_that_quotes_a_name_does_not_drive_the_terminal() {
     let done = Desk::new().escrow(&["run", "a\u{1b}[2J\u{202e}b.yaml"]);
     assert!(done.stderr.contains("a[2Jb.yaml"), "{:?}", done.stderr);
     assert!(!done.stderr.contains(['\u{1b}', '\u{202e}']), "{:?}", done.stderr);
+}
+
+/// Opening a pipe waits until somebody writes to it.
+#[test]
+fn a_playbook_that_is_no_regular_file_is_refused() {
+    let desk = Desk::new();
+    let made = std::process::Command::new("mkfifo").arg(desk.path().join("pipe.yaml")).status();
+    assert!(made.expect("mkfifo runs").success());
+    desk.write("outer.yaml", "checks: {nest: {type: playbook, playbook: pipe.yaml}}");
+    for verb in ["check", "run"] {
+        let refused = desk.escrow(&[verb, "pipe.yaml"]);
+        assert_eq!(refused.code, Some(2), "{verb}: {}", refused.stderr);
+        assert!(refused.stderr.contains("it is not a regular file"), "{verb}: {}", refused.stderr);
+    }
+    assert!(desk.escrow(&["check", "outer.yaml"]).stderr.contains("W0213"));
+    assert_eq!(desk.escrow(&["run", "outer.yaml"]).code, Some(1));
+}
+
+#[test]
+fn a_list_of_nothing_is_refused() {
+    let desk = Desk::new();
+    for verb in ["runs", "attention", "outcomes"] {
+        assert_eq!(desk.escrow(&[verb, "--limit", "0"]).code, Some(2), "{verb}");
+        assert_eq!(desk.escrow(&[verb, "--limit", "1"]).code, Some(0), "{verb}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let desk = Desk::new();
+    let playbook = "
+artifacts: {expected: [{id: r, path: r}]}
+checks: {write: {type: command, exec: 'head -c 300000 /dev/zero > $ESCROW_ARTIFACTS/r'}}
+";
+    assert_eq!(desk.run(playbook).0, Some(0));
+    for arguments in [&["--help"][..], &["artifacts", "last", "--get", "r"], &["runs"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let status = desk.command(arguments).stdout(writer).status().expect("the binary runs");
+        assert_eq!(status.code(), Some(0), "{arguments:?}");
+    }
 }

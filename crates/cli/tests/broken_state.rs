@@ -160,3 +160,21 @@ fn of_two_who_want_a_run_one_drives_it() {
     assert_eq!(desk.read("trace"), "a\na\nb\n", "what was cut off ran again, and nothing twice");
     assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0));
 }
+
+/// A process that is killed while it creates the database leaves such a file; one with files of runs beside it was
+/// emptied.
+#[test]
+fn an_empty_database_is_damage_where_files_of_runs_are_beside_it() {
+    let desk = home();
+    fs::write(file(&desk), "").expect("it can be emptied");
+    for side in ["escrow.db-wal", "escrow.db-shm"] {
+        drop(fs::remove_file(desk.path().join(".escrow").join(side)));
+    }
+    for arguments in [&["runs"][..], &["run", "playbook.yaml"], &["attention"]] {
+        refused(&desk.escrow(arguments), "is empty, but files of its runs are beside it");
+    }
+    for folder in ["artifacts", "spool"] {
+        drop(fs::remove_dir_all(desk.path().join(".escrow").join(folder)));
+    }
+    assert_eq!(desk.escrow(&["runs"]).stdout, "no runs\n");
+}

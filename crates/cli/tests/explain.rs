@@ -179,3 +179,13 @@ fn codes_stay_codes() {
     assert_eq!(unknown.code, Some(2));
     assert!(unknown.stderr.contains("no run is called"), "{}", unknown.stderr);
 }
+
+#[test]
+fn an_item_of_a_check_without_items_is_not_explained() {
+    let desk = Desk::new();
+    assert_eq!(desk.run("checks: {a: {type: noop}}").0, Some(0));
+    assert_eq!(desk.escrow(&["explain", "last", "a"]).code, Some(0));
+    let refused = desk.escrow(&["explain", "last", "a[3]"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("there is no such item"), "{}", refused.stderr);
+}

@@ -69,15 +69,15 @@ fn a_run_whose_time_is_up_ends_the_runs_in_it_that_wait() {
 }
 
 #[test]
-fn whoever_cancels_a_nested_run_fails_the_check_that_waits_for_it() {
+fn a_nested_run_that_is_cancelled_by_hand_fails_the_checks_around_it_with_its_reason() {
     let desk = waiting(OUTER);
     let listed = desk.escrow(&["runs", "--output", "json"]).json();
     let runs = listed["runs"].as_array().expect("a list");
     let inner = runs.iter().find(|run| run["playbook"] == "inner").expect("it is there");
     let cancelled = desk.escrow(&["cancel", inner["id"].as_str().expect("an id")]);
     assert_eq!(cancelled.code, Some(0));
-    let expected = [("inner", "cancelled"), ("middle", "failed"), ("outer", "failed")];
-    assert_eq!(statuses(&desk), expected.map(|(playbook, status)| (playbook.into(), status.into())));
+    all_are(&desk, "cancelled", "cancelled");
+    assert_eq!(desk.show("last")["run"]["reason"]["code"], "run.cancelled.user");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_nested_run_whose_time_was_up_is_tried_again_like_any_timeout() {
     on_fail: {retry: {max: 1, backoff: {delay_ms: 5}}}
 ",
     );
-    assert_eq!((code, &document["checks"]["nest"]["runs"]), (Some(1), &Value::from(2)), "{document}");
+    assert_eq!((code, &document["checks"]["nest"]["runs"]), (Some(124), &Value::from(2)), "{document}");
     assert_eq!(desk.read("looks"), "looked\nlooked\n");
 }
 
@@ -350,4 +350,279 @@ checks:
     let (code, document) = desk.run("checks: {nest: {type: playbook, playbook: inner.yaml}}");
     assert_eq!(code, Some(0), "{document}");
     assert_eq!(document["checks"]["nest"]["output"]["outputs"]["use"], "got ***", "{document}");
+}
+
+/// The run around it once stayed `waiting` for ever: the inspection of its artifacts was not awaited.
+#[test]
+fn a_run_with_an_artifact_contract_ends_after_a_nested_wait() {
+    let ask = "checks: {ask: {type: command, exec: 'true', requires_approval: true}}";
+    let nest = "checks: {x: {type: playbook, playbook: inner.yaml}}";
+    let contract = "artifacts: {expected: [{id: r, path: r.md, required: false}]}";
+    for (inner, outer) in
+        [(format!("{contract}\n{ask}"), nest.to_owned()), (ask.to_owned(), format!("{contract}\n{nest}"))]
+    {
+        for (verb, expected) in
+            [("approve", "completed"), ("deny", ""), ("cancel", "cancelled"), ("--no-run", "completed")]
+        {
+            let desk = Desk::new();
+            desk.write("inner.yaml", &inner);
+            assert_eq!(desk.run(&outer).0, Some(4));
+            let asked = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0].clone();
+            let text = |name: &str| asked[name].as_str().expect("a text").to_owned();
+            match verb {
+                "cancel" => drop(desk.escrow(&["cancel", &text("run_id")])),
+                "--no-run" => {
+                    assert_eq!(desk.escrow(&["approve", &text("id"), "--no-run"]).code, Some(0));
+                    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(0));
+                }
+                verb => drop(desk.escrow(&[verb, &text("id")])),
+            }
+            let document = desk.show("last");
+            let status = document["run"]["status"].as_str().unwrap_or_default();
+            assert!(status == expected || (expected.is_empty() && status != "waiting"), "{verb}: {document}");
+        }
+    }
+}
+
+const PAYMENT: &str = "
+name: payment
+checks:
+  pay: {type: command, criticality: external, exec: 'echo $ESCROW_IDEMPOTENCY_KEY >> paid'}
+  ask: {type: command, exec: 'true', requires_approval: true, depends_on: pay}
+  long: {type: command, criticality: external, exec: 'touch long; until test -e go; do sleep 0.05; done', depends_on: ask}
+";
+
+/// A run that waits for the approval of a nested one, and the process that drives it after the approval.
+fn approved(inner: &str) -> (Desk, std::process::Child) {
+    let desk = Desk::new();
+    desk.write("payment.yaml", inner);
+    assert_eq!(desk.run("checks: {x: {type: playbook, playbook: payment.yaml}}").0, Some(4));
+    let asked = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0]["id"].clone();
+    let driver = desk.start(&["approve", asked.as_str().expect("an id")]);
+    desk.until("the nested run works again", || desk.path().join("long").exists());
+    (desk, driver)
+}
+
+#[test]
+fn a_run_is_running_while_a_nested_run_that_was_approved_is_driven() {
+    let (desk, mut driver) = approved(PAYMENT);
+    assert_eq!(desk.show("last")["run"]["status"], "running");
+    assert_eq!(desk.escrow(&["wait", "last", "--timeout", "300ms"]).code, Some(124));
+    driver.kill().expect("it runs");
+    driver.wait().expect("it ends");
+    let attention = desk.escrow(&["attention"]).stdout;
+    assert!(attention.contains("the process that drove it is gone"), "{attention}");
+    assert_eq!(desk.escrow(&["wait", "last"]).code, Some(3));
+    assert_eq!(desk.escrow(&["resume", "--all"]).code, Some(4));
+    let document = desk.show("last");
+    assert_eq!(document["run"]["reason"]["code"], "run.waiting.unknown_effect", "{document}");
+    assert!(document["run"]["reason"]["summary"].to_string().contains("`long`"), "{document}");
+}
+
+#[test]
+fn a_confirmed_effect_of_a_nested_run_is_not_repeated_after_a_cancellation() {
+    let (desk, mut driver) =
+        approved(&PAYMENT.replace("long: {type: command, criticality: external,", "long: {type: command,"));
+    assert_eq!(desk.escrow(&["cancel", "last"]).code, Some(0));
+    driver.wait().expect("it ends");
+    all_runs_are(&desk, "cancelled");
+    desk.write("go", "");
+    let resumed = desk.escrow(&["resume", "last", "--failed"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(desk.read("paid").lines().count(), 1, "it is paid once");
+    assert_eq!(statuses(&desk).len(), 2, "the nested run is the same one");
+}
+
+fn all_runs_are(desk: &Desk, status: &str) {
+    let all = statuses(desk);
+    assert!(all.iter().all(|(_, is)| is == status), "{all:?}");
+}
+
+#[test]
+fn no_external_effect_starts_behind_a_nested_run_that_was_cancelled_by_hand() {
+    let desk = Desk::new();
+    let inner = "
+inputs: {n: {type: number}}
+checks:
+  ask: {type: command, exec: 'true', requires_approval: true}
+  act: {type: command, criticality: external, exec: 'echo acted >> acts', depends_on: ask}
+";
+    desk.write("inner.yaml", inner);
+    let outer = "
+checks:
+  list: {type: command, exec: 'echo [1, 2, 3]', forEach: true}
+  x: {type: playbook, playbook: inner.yaml, depends_on: list, with: {n: '{{ item }}'}}
+  alone: {type: command, criticality: external, exec: 'echo alone >> acts', if: 'false'}
+";
+    assert_eq!(desk.run(outer).0, Some(4));
+    let asked = desk.escrow(&["approvals", "--output", "json"]).json();
+    assert_eq!(asked["approvals"].as_array().map(Vec::len), Some(1), "one item at a time");
+    let nested = asked["approvals"][0]["run_id"].as_str().expect("an id").to_owned();
+    assert_eq!(desk.escrow(&["cancel", &nested]).code, Some(0));
+    let document = desk.show("last");
+    assert_eq!(document["run"]["reason"]["code"], "run.cancelled.user", "{document}");
+    assert_eq!(desk.read("acts"), "");
+    assert_eq!(
+        desk.escrow(&["approvals"]).stdout,
+        "nothing waits for a person\n",
+        "no further item has started"
+    );
+    let explained = desk.escrow(&["explain", "last", "x[1]"]).stdout;
+    assert!(explained.contains("a person cancelled the nested run of `x`"), "{explained}");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(4), "the first item asks again");
+}
+
+const SECRET: &str = "
+name: inner
+secrets: {TOKEN: {command: [sh, -c, 'touch began; sleep 20.0417; touch printed; echo wonderful']}}
+checks:
+  use: {type: command, exec: 'true', secrets: [TOKEN]}
+";
+
+#[test]
+fn a_signal_or_a_cancellation_ends_the_secret_command_of_a_nested_run() {
+    for verb in ["INT", "TERM", "cancel", "--timeout", "kill"] {
+        let desk = Desk::new();
+        desk.write("inner.yaml", SECRET);
+        desk.write("playbook.yaml", "checks: {nest: {type: playbook, playbook: inner.yaml}}");
+        let mut arguments = vec!["run", "playbook.yaml"];
+        if verb == "--timeout" {
+            arguments.extend(["--timeout", "1s"]);
+        }
+        let mut run = desk.start(&arguments);
+        desk.until("the secret is asked for", || desk.path().join("began").exists());
+        let mut code = Some(130);
+        match verb {
+            "INT" => desk::signal(run.id(), rustix::process::Signal::INT),
+            "TERM" => desk::signal(run.id(), rustix::process::Signal::TERM),
+            "cancel" => assert_eq!(desk.escrow(&["cancel", "last"]).code, Some(0)),
+            "--timeout" => code = Some(124),
+            _ => {
+                run.kill().expect("it runs");
+                code = None;
+            }
+        }
+        assert_eq!(run.wait().expect("it ends").code(), code, "{verb}");
+        if verb == "kill" {
+            assert_eq!(desk.escrow(&["cancel", "last"]).code, Some(0));
+        }
+        let here = desk.path().display().to_string();
+        desk.until("the command is ended", || !secret_runs_in(&here));
+        assert!(!desk.path().join("printed").exists(), "{verb}");
+    }
+}
+
+/// Whether a secret command runs in this directory.
+fn secret_runs_in(directory: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("the list of processes");
+    processes.flatten().any(|process| {
+        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let here = std::fs::read_link(process.path().join("cwd")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains("20.0417") && here.display().to_string() == directory
+    })
+}
+
+#[test]
+fn a_signal_ends_a_run_that_still_asks_git() {
+    let inner = "checks: {look: {type: command, exec: 'touch ran', if: 'branch !== \"other\"'}}";
+    let nest = "checks: {nest: {type: playbook, playbook: inner.yaml}}";
+    for outer in [inner, nest] {
+        let desk = Desk::new();
+        let git = desk.write("bin/git", "#!/bin/sh\ntouch asked\nsleep 8\nexit 1\n");
+        std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .expect("it is ours");
+        desk.write("inner.yaml", inner);
+        desk.write("playbook.yaml", outer);
+        let path =
+            format!("{}:{}", desk.path().join("bin").display(), std::env::var("PATH").expect("a path"));
+        let mut command = desk.command(&["run", "playbook.yaml"]);
+        let mut run = command.env("PATH", path).spawn().expect("the binary starts");
+        desk.until("git is asked", || desk.path().join("asked").exists());
+        desk::signal(run.id(), rustix::process::Signal::INT);
+        assert_eq!(run.wait().expect("it ends").code(), Some(130));
+        assert!(!desk.path().join("ran").exists());
+    }
+}
+
+#[test]
+fn a_nested_run_that_was_interrupted_and_completed_replays_without_a_difference() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        "checks: {act: {type: command, criticality: external, exec: 'echo acted >> acts'}, long: {type: command, exec: 'touch long; until test -e go; do sleep 0.05; done', depends_on: act}}",
+    );
+    desk.write("playbook.yaml", "checks: {nest: {type: playbook, playbook: inner.yaml}}");
+    let mut run = desk.start(&["run", "playbook.yaml"]);
+    desk.until("it works", || desk.path().join("long").exists());
+    desk::signal(run.id(), rustix::process::Signal::INT);
+    assert_eq!(run.wait().expect("it ends").code(), Some(130));
+    let reason = nested_reason(&desk, "inner");
+    assert!(reason.starts_with("cancelled with run r_") && reason.ends_with(" around it"), "{reason}");
+    desk.write("go", "");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(0));
+    let replayed = desk.escrow(&["replay", "last", "--with", "playbook.yaml", "--fail-on-diff"]);
+    assert_eq!(replayed.code, Some(0), "{}{}", replayed.stdout, replayed.stderr);
+}
+
+fn nested_reason(desk: &Desk, playbook: &str) -> String {
+    let listed = desk.escrow(&["runs", "--output", "json"]).json();
+    let runs = listed["runs"].as_array().expect("a list");
+    let nested = runs.iter().find(|run| run["playbook"] == playbook).expect("it is there");
+    desk.show(nested["id"].as_str().expect("an id"))["run"]["reason"]["summary"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[test]
+fn a_nested_timeout_is_the_reason_of_the_run_around_it() {
+    let desk = Desk::new();
+    desk.write("slow.yaml", "timeout: 200ms\nchecks: {look: {type: command, exec: 'sleep 30'}}");
+    let (code, document) = desk.run("checks: {nest: {type: playbook, playbook: slow.yaml}}");
+    assert_eq!(
+        (code, &document["run"]["reason"]["code"]),
+        (Some(124), &Value::from("run.timed_out.deadline"))
+    );
+}
+
+#[test]
+fn gc_counts_runs_with_the_runs_nested_in_them() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", "name: inner\nchecks: {a: {type: noop}}");
+    let nest = "name: outer\nchecks: {one: {type: playbook, playbook: inner.yaml}, two: {type: playbook, playbook: inner.yaml}}";
+    for _ in 0..3 {
+        assert_eq!(desk.run(nest).0, Some(0));
+    }
+    assert_eq!(desk.escrow(&["gc", "--keep", "2"]).code, Some(0));
+    assert_eq!(statuses(&desk).len(), 6, "two runs, each with its two");
+    assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0));
+}
+
+/// A check that fails for a secret would be retried with a new nested run, which repeats the effects of this one.
+#[test]
+fn a_nested_run_whose_secret_cannot_be_read_is_left_as_it_is_unless_it_is_to_end() {
+    let inner = "
+secrets: {TOKEN: {file: token}}
+checks:
+  act: {type: command, criticality: external, exec: 'echo acted >> acts'}
+  use: {type: command, exec: 'true', secrets: [TOKEN], requires_approval: true, depends_on: act}
+";
+    for verb in ["approve", "deny"] {
+        let desk = Desk::new();
+        desk.write("token", "wonderful");
+        desk.write("inner.yaml", inner);
+        assert_eq!(desk.run("checks: {nest: {type: playbook, playbook: inner.yaml}}").0, Some(4));
+        let asked = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0]["id"].clone();
+        std::fs::remove_file(desk.path().join("token")).expect("it is there");
+        let done = desk.escrow(&[verb, asked.as_str().expect("an id")]);
+        if verb == "approve" {
+            assert!(done.stderr.contains("secret `TOKEN` is missing"), "{}", done.stderr);
+            desk.write("token", "wonderful");
+            assert_eq!(desk.escrow(&["resume", "last"]).code, Some(0));
+        }
+        let open: Vec<_> =
+            statuses(&desk).into_iter().filter(|(_, is)| is == "running" || is == "waiting").collect();
+        assert!(open.is_empty(), "{verb}: {open:?}");
+        assert_eq!(desk.read("acts"), "acted\n", "{verb}");
+    }
 }

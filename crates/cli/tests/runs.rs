@@ -476,3 +476,56 @@ fn a_playbook_that_nests_one_that_changes_the_world_is_external_itself() {
     assert_eq!(document["checks"]["inner"]["skip_reason"], "safe_mode");
     assert!(!desk.path().join("posted").exists());
 }
+
+#[test]
+fn approvals_are_one_line_each() {
+    let desk = Desk::new();
+    let ask = "{type: command, exec: 'true', requires_approval: true}";
+    assert_eq!(desk.run(&format!("checks: {{a: {ask}, b: {ask}}}")).0, Some(4));
+    let lines = desk.escrow(&["approvals", "--output", "jsonl"]).stdout;
+    let mut asked: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["approval"]["check"].clone())
+        .collect();
+    asked.sort_by_key(Value::to_string);
+    assert_eq!(asked, [json!("a"), json!("b")]);
+}
+
+const ASKING_ITEMS: &str = "
+checks:
+  list: {type: command, exec: 'echo [1, 2, 3]', forEach: true, concurrency: 3}
+  x: {type: human-input, prompt: 'Sure of {{ item }}?', depends_on: list}
+";
+
+#[test]
+fn items_that_wait_are_not_told_as_successes_and_all_are_counted_after_a_resume() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", ASKING_ITEMS);
+    let told = desk.escrow(&["run", "playbook.yaml"]).stderr;
+    assert!(told.contains("x: 0 of 3 items succeeded, 3 still open"), "{told}");
+    assert!(!told.contains("✓ x"), "{told}");
+    let mut last = String::new();
+    for _ in 0..3 {
+        let asked = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0]["id"].clone();
+        last = desk.escrow(&["answer", asked.as_str().expect("an id"), "yes"]).stderr;
+    }
+    let told: Vec<&str> = last.lines().filter(|line| line.contains("✓ x")).collect();
+    assert!(told.len() == 1 && told[0].ends_with("3 items"), "{last}");
+}
+
+#[test]
+fn the_history_of_a_resumed_run_names_no_change_that_was_none() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "checks: {a: {type: command, exec: 'touch began; until test -e go; do sleep 0.05; done'}}",
+    );
+    let mut killed = desk.start(&["run", "playbook.yaml"]);
+    desk.until("it works", || desk.path().join("began").exists());
+    killed.kill().expect("it runs");
+    killed.wait().expect("it ends");
+    desk.write("go", "");
+    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(0));
+    let history = desk.escrow(&["runs", "show", "last", "--history"]).stdout;
+    assert!(history.contains("running, resumed") && !history.contains("running → running"), "{history}");
+}

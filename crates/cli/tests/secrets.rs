@@ -343,7 +343,7 @@ fn a_secret_that_cannot_be_had_stops_the_run_before_it_starts() {
         (
             "{ file: short.txt }",
             2,
-            "secret `TOKEN` has fewer than 4 bytes: it could not be told from other text, and not be kept out of it",
+            "secret `TOKEN` has fewer than 4 bytes: text that short occurs by chance, so it cannot be redacted",
         ),
         ("{ command: [sh, fails.sh] }", 3, "secret `TOKEN` is missing: `sh` exited with 7"),
         ("{ command: [no-such-program] }", 3, "secret `TOKEN` is missing: `no-such-program` cannot be found"),

@@ -335,3 +335,24 @@ fn a_run_that_goes_on_in_another_process_stays_one_trace() {
         [r#""wait input" "answered""#, r#""wait unknown_effect" "done""#]
     );
 }
+
+#[test]
+fn a_collector_that_closes_the_connection_is_not_asked_again() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = std::sync::Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            drop(stream);
+        }
+    });
+    let desk = Desk::new();
+    desk.write("playbook.yaml", QUICK);
+    let done = escrow(&desk, &[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)], &["run", "playbook.yaml"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(done.stderr.contains("telemetry was not delivered"), "{}", done.stderr);
+    let asked = asked.load(std::sync::atomic::Ordering::SeqCst);
+    assert!(asked <= 2, "once for traces and once for metrics, not {asked} times");
+}

@@ -31,6 +31,7 @@ impl Run {
         self.check_run_status(&entry.event)?;
         self.state.entries += 1;
         let at = entry.at;
+        self.state.latest_at = self.state.latest_at.max(at);
         match &entry.event {
             Event::RunStarted { .. } => Ok(()),
             Event::CheckSkipped { check, scope, reason, .. } => {
@@ -166,7 +167,7 @@ impl Run {
                     location: Location::new(check, scope.clone()),
                     kind: *kind,
                     digest: digest.clone(),
-                    terms: subject.as_ref().map(|subject| subject.terms.clone()).unwrap_or_default(),
+                    subject: subject.as_deref().cloned().map(Arc::new),
                     approved_by: Vec::new(),
                     nested_reason: *nested_reason,
                     prompt: prompt.clone(),
@@ -180,6 +181,10 @@ impl Run {
                     cell.asked_anew += u32::from(replaces.is_some());
                 }
                 Ok(())
+            }
+            Event::NestedResumed { check, scope } => {
+                let check = self.index(check)?;
+                self.nested_resumed(check, scope)
             }
             Event::ReconcileStarted { check, scope, attempt, request } => {
                 let check = self.index(check)?;
@@ -532,6 +537,19 @@ impl Run {
         Ok(())
     }
 
+    /// The attempt of the check is open as it was before the nested run waited.
+    fn nested_resumed(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+        let location = Location::new(check, scope.clone());
+        if !self.waits_with_nested(&location) {
+            return Err(self.wrong_phase(check, scope));
+        }
+        let request = self.expect_cell(check, scope)?.phase.request().cloned();
+        let request = request.ok_or_else(|| self.wrong_phase(check, scope))?;
+        self.set_phase(check, scope, Phase::Running { request })?;
+        self.go_on_running();
+        Ok(())
+    }
+
     fn note_decision(&mut self, at: Millis, message: &Message) {
         match message {
             Message::Approve { id, by, claim, note } => {
@@ -576,7 +594,7 @@ impl Run {
                     return Err(ApplyError::NoWait(id.clone()));
                 };
                 wait.approved_by.push(by.clone());
-                if wait.approved_by.len() < usize::try_from(wait.terms.count).unwrap_or(usize::MAX) {
+                if wait.approved_by.len() < usize::try_from(wait.terms().count).unwrap_or(usize::MAX) {
                     return Ok(());
                 }
                 let (Location { check, scope }, digest) = (wait.location.clone(), wait.digest.clone());

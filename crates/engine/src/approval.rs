@@ -89,7 +89,7 @@ impl Run {
     }
 
     fn refuses_approval(&self, wait: &Wait, actor: Option<&str>) -> Option<Refusal> {
-        let terms = &wait.terms;
+        let terms = wait.terms();
         let name = || actor.unwrap_or("an unknown actor").to_owned();
         if !terms.names(actor) {
             return Some(Refusal::NotNamed { actor: name(), by: terms.by.join(", ") });

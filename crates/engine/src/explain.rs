@@ -137,6 +137,9 @@ impl JournalReader<'_> {
         let check =
             self.find(&question.check).ok_or_else(|| ExplainError::NoSuchCheck(question.check.clone()))?;
         let within = question.scope.clone().unwrap_or_default();
+        if within.depth() > self.plan.check(check).fan.len() {
+            return Err(ExplainError::NoSuchItem { check: question.check.clone(), scope: within });
+        }
         let Some(decided) = self.decision(check, &within, self.entries.len()) else {
             let now = self.now()?;
             if question.scope.as_ref().is_some_and(|scope| now.node(check, scope).is_none()) {

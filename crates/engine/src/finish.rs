@@ -246,6 +246,17 @@ impl Run {
             return self.denied_reason(denial);
         }
         if let Some(stopping) = self.state.stopping {
+            if let (Stopping::CancelledBySystem, Some(around)) = (stopping, &self.state.options.parent) {
+                // Nothing else sends a nested run the cancellation of the system.
+                let mut evidence = self.failed_checks();
+                evidence.push(Evidence {
+                    kind: "run".into(),
+                    id: around.to_string(),
+                    label: "the run around it".into(),
+                });
+                let summary = format!("cancelled with run {around} around it");
+                return Reason { code: ReasonCode::CancelledSystem, summary, evidence };
+            }
             let (code, summary) = match stopping {
                 Stopping::CancelledByUser => (ReasonCode::CancelledUser, "cancelled by a person"),
                 Stopping::CancelledBySystem => (ReasonCode::CancelledSystem, "cancelled by a signal"),

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use escrow_model::{CheckIndex, Criticality, Need, RoutingBlock, ScopePath, SkipReason};
+use escrow_model::{
+    CheckIndex, Criticality, Need, ProviderName, ReasonCode, RoutingBlock, ScopePath, SkipReason, Verdict,
+};
 
 use crate::graph::scope_toward;
 use crate::holes::Missing;
@@ -26,6 +28,9 @@ pub(crate) enum Gate {
 pub(crate) enum Blocker {
     /// This check has broken its contract, and no later attempt kept it.
     Violation(CheckIndex),
+    /// A person cancelled the nested run of this check by hand. What the person meant for the rest of this run is
+    /// not known.
+    CancelledByHand(CheckIndex),
     /// This mapped check has items that are missing from what stands on it.
     Hole { check: CheckIndex, item: ScopePath, missing: Missing },
 }
@@ -160,6 +165,9 @@ impl Run {
         if plan.check(check).criticality != Criticality::External {
             return None;
         }
+        if let Some(cancelled) = self.cancelled_by_hand() {
+            return Some(Blocker::CancelledByHand(cancelled));
+        }
         let foundation = self.stands_on(check, scope, cell);
         let violated = foundation.iter().find(|at| self.is_violated(at.check, &at.scope));
         match violated {
@@ -208,6 +216,21 @@ impl Run {
             }
         }
         found
+    }
+
+    /// A check whose nested run a person cancelled, and which was not decided anew since.
+    pub(crate) fn cancelled_by_hand(&self) -> Option<CheckIndex> {
+        let plan = &self.state.plan;
+        let mut nesting = plan.indices().filter(|check| plan.check(*check).provider == ProviderName::NESTED);
+        nesting.find(|check| {
+            let state = &self.state.checks[check.place()];
+            let stands = |scope| {
+                let cell = state.nodes.get(scope).and_then(Node::cell);
+                cell.is_some_and(|cell| cell.has_settled_with(Verdict::Failed))
+            };
+            let mut failures = state.failures.iter();
+            failures.any(|(scope, failure)| failure.code == ReasonCode::CancelledUser && stands(scope))
+        })
     }
 
     /// The alternatives that a need rests on: those that succeeded; else those that are let through although

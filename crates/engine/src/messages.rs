@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, Assumption, CheckIndex, Criticality, Event, FaultCode, Issue, IssueCode, Message, ProviderFault,
-    ProviderName, Request, ScopePath, Verdict, WaitKind,
+    ProviderName, Request, RunId, ScopePath, Verdict, WaitKind,
 };
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::approval::denial_in_words;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::run::{Effect, Input, Run};
-use crate::state::Node;
+use crate::state::{Node, Wait};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 
@@ -98,7 +98,7 @@ impl Deciding<'_> {
     /// Stops every open attempt and every nested run that waits. Their answers are still awaited.
     pub(crate) fn stop_running(&mut self) {
         for (attempt, request) in self.nested_waits() {
-            self.call_nested(attempt, request);
+            self.resume_nested(attempt, request);
         }
         for (attempt, _) in
             self.at_work(PhaseName::Running).into_iter().chain(self.at_work(PhaseName::Reconciling))
@@ -178,8 +178,9 @@ impl Deciding<'_> {
         self.agenda().looking.clear();
         let plan = self.plan();
         let code = if self.state.stopping.is_some() { FaultCode::Cancelled } else { FaultCode::Lost };
-        for (attempt, request) in self.nested_waits() {
-            self.call_nested(attempt, request);
+        for (attempt, _) in self.nested_waits() {
+            // It is among the open attempts below.
+            self.no_longer_wait(&attempt);
         }
         for (attempt, _) in self.at_work(PhaseName::Reconciling) {
             if self.state.stopping.is_some() {
@@ -207,6 +208,31 @@ impl Deciding<'_> {
             self.inspect_for(&attempt);
         }
         self.put_everything_on_the_agenda();
+    }
+
+    /// A nested run that this one waits for has ended, or a message has come for it or for a run inside it.
+    pub(crate) fn resume_nested_run(&mut self, run: &RunId) {
+        let is_of = |wait: &&Wait| wait.kind == WaitKind::Nested;
+        let Some(location) =
+            self.state.waits.get(run.as_str()).filter(is_of).map(|wait| wait.location.clone())
+        else {
+            return;
+        };
+        let request =
+            self.cell(location.check, &location.scope).and_then(|cell| cell.phase.request().cloned());
+        if let Some(request) = request {
+            self.resume_nested(self.last_attempt(&location), request);
+        }
+    }
+
+    fn resume_nested(&mut self, attempt: AttemptKey, request: Arc<Request>) {
+        self.no_longer_wait(&attempt);
+        self.call_nested(attempt, request);
+    }
+
+    fn no_longer_wait(&mut self, AttemptKey { check, scope, .. }: &AttemptKey) {
+        let check = self.state.plan.check(*check).name.clone();
+        self.record(Event::NestedResumed { check, scope: scope.clone() });
     }
 
     /// Issues a nested run again: it may have ended meanwhile. If this run is stopping, the nested one is ended too,

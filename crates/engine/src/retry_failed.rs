@@ -61,6 +61,7 @@ impl Run {
     /// or of its loop budget kept from running. A failure that the playbook tolerates is none.
     fn failed_locations(&self) -> BTreeSet<Location> {
         let mut locations = BTreeSet::new();
+        let cancelled_by_hand = self.cancelled_by_hand().is_some();
         for index in self.state.plan.indices() {
             let check = &self.state.checks[index.place()];
             if !self.is_tolerated(index) {
@@ -72,7 +73,10 @@ impl Run {
                     Node::SkippedGroup(reason) => Some(*reason),
                     Node::Group(_) | Node::Unexpanded(_) => None,
                 };
-                if matches!(skip, Some(SkipReason::RunEnded | SkipReason::LoopBudget)) {
+                // A cancellation by hand blocks checks that do not depend on what was cancelled, too.
+                let was_kept_back = matches!(skip, Some(SkipReason::RunEnded | SkipReason::LoopBudget))
+                    || (cancelled_by_hand && skip == Some(SkipReason::ContractBlocked));
+                if was_kept_back {
                     locations.insert(Location::new(index, scope.clone()));
                 }
             }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ApprovalTerms, CheckIndex, Criticality, Delivery, Entry, Event, ExpectedArtifact, Facts,
-    InspectedArtifact, Message, Millis, Plan, Reason, Request, RunId, RunOptions, RunStatus, ScopePath,
-    SkipReason, WaitKind, Warning,
+    Answer, ApprovalSubject, ApprovalTerms, CheckIndex, Criticality, Delivery, Entry, Event,
+    ExpectedArtifact, Facts, InspectedArtifact, Message, Millis, Plan, Reason, Request, RunId, RunOptions,
+    RunStatus, ScopePath, SkipReason, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -60,6 +60,10 @@ pub enum Input {
         child: RunId,
         reason: Reason,
         lease: NestedLease,
+    },
+    /// A nested run that this one waits for has ended, or a message has come for it or for a run inside it.
+    NestedReady {
+        run: RunId,
     },
     /// The command of `reconcile` has answered.
     Reconciled {
@@ -151,17 +155,19 @@ pub struct OpenWait {
     pub prompt: String,
     pub choices: Vec<String>,
     pub expires_at: Option<Millis>,
-    pub terms: ApprovalTerms,
+    /// What is to be approved.
+    pub subject: Option<Arc<ApprovalSubject>>,
 }
 
 impl OpenWait {
     /// Actors whose approvals are enough, for plays without real people.
     pub fn enough_approvers(&self) -> Vec<Option<String>> {
-        if self.terms == ApprovalTerms::default() {
+        let terms = self.subject.as_ref().map(|subject| subject.terms.clone()).unwrap_or_default();
+        if terms == ApprovalTerms::default() {
             return vec![None];
         }
-        let count = usize::try_from(self.terms.count).unwrap_or(usize::MAX);
-        let named = self.terms.by.iter().cloned();
+        let count = usize::try_from(terms.count).unwrap_or(usize::MAX);
+        let named = terms.by.into_iter();
         named.chain((1..).map(|number| format!("os:approver-{number}"))).take(count).map(Some).collect()
     }
 }
@@ -240,6 +246,7 @@ impl Run {
             Input::NestedWaits { attempt, child, reason, lease } => {
                 deciding.wait_with_nested(&attempt, &child, &reason, lease);
             }
+            Input::NestedReady { run } => deciding.resume_nested_run(&run),
             Input::Reconciled { attempt, answer } => deciding.take_finding(&attempt, answer),
             Input::Seen(seen) => deciding.take_run_inspection(&seen),
             Input::SeenAt { attempt, seen } => deciding.take_inspection(&attempt, &seen),
@@ -279,6 +286,7 @@ impl Run {
             options: Shared(Arc::clone(options)),
             facts: Shared(Arc::clone(facts)),
             started_at: at,
+            latest_at: at,
             reopened_at: None,
             ended_at: None,
             status: RunStatus::Running,
@@ -390,17 +398,10 @@ impl Run {
         Some(self.state.reopened_at.unwrap_or(self.state.started_at).saturating_add(timeout))
     }
 
-    /// The nested runs that this one waits for, each with the effect that resumes it. Their intents are committed.
-    pub fn nested_runs(&self) -> Vec<(RunId, Effect)> {
+    /// The nested runs that this one waits for.
+    pub fn nested_runs(&self) -> Vec<RunId> {
         let waits = self.state.waits.iter().filter(|(_, wait)| wait.kind == WaitKind::Nested);
-        waits
-            .filter_map(|(id, wait)| {
-                let Location { check, scope } = &wait.location;
-                let request = self.cell(*check, scope)?.phase.request().cloned()?;
-                let attempt = self.last_attempt(&wait.location);
-                Some((RunId::from_stored(id.as_str()), Effect::Perform { attempt, request }))
-            })
-            .collect()
+        waits.map(|(id, _)| RunId::from_stored(id.as_str())).collect()
     }
 
     /// What people decided so far, oldest first.
@@ -421,7 +422,7 @@ impl Run {
                 prompt: wait.prompt.clone(),
                 choices: wait.choices.clone(),
                 expires_at: wait.expires_at,
-                terms: wait.terms.clone(),
+                subject: wait.subject.clone(),
             })
             .collect()
     }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ApprovalStatus, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery, Facts, Issue, Millis,
-    MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId, RunOptions, RunStatus,
-    ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    Answer, ApprovalStatus, ApprovalSubject, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery, Facts,
+    Issue, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId,
+    RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
@@ -27,6 +27,8 @@ pub(crate) struct State {
     pub(crate) options: Shared<RunOptions>,
     pub(crate) facts: Shared<Facts>,
     pub(crate) started_at: Millis,
+    /// The time of the newest entry.
+    pub(crate) latest_at: Millis,
     /// When what failed was last opened again: a deadline counts from here.
     pub(crate) reopened_at: Option<Millis>,
     pub(crate) ended_at: Option<Millis>,
@@ -305,13 +307,20 @@ pub(crate) struct Wait {
     pub(crate) location: Location,
     pub(crate) kind: WaitKind,
     pub(crate) digest: String,
-    pub(crate) terms: ApprovalTerms,
+    /// What is to be approved.
+    pub(crate) subject: Option<Arc<ApprovalSubject>>,
     /// The actors who have approved so far, where more than one must.
     pub(crate) approved_by: Vec<Option<String>>,
     pub(crate) nested_reason: Option<ReasonCode>,
     pub(crate) prompt: String,
     pub(crate) choices: Vec<String>,
     pub(crate) expires_at: Option<Millis>,
+}
+
+impl Wait {
+    pub(crate) fn terms(&self) -> ApprovalTerms {
+        self.subject.as_ref().map(|subject| subject.terms.clone()).unwrap_or_default()
+    }
 }
 
 /// A routing block at work.

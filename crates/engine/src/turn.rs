@@ -19,7 +19,10 @@ pub(crate) struct Deciding<'run> {
 }
 
 impl<'run> Deciding<'run> {
+    /// The time of a run never goes backwards, even when its next process has a clock that is behind: an expiry that was
+    /// journaled stays in force.
     pub(crate) fn new(run: &'run mut Run, at: Millis) -> Deciding<'run> {
+        let at = at.max(run.state.latest_at);
         Deciding { run, at, turn: Turn::default() }
     }
 

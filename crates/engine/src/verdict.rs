@@ -254,8 +254,12 @@ fn fault_reason(fault: &FaultCode) -> ReasonCode {
     match fault {
         FaultCode::ExitNonzero => ReasonCode::FailedExit,
         FaultCode::Spawn | FaultCode::Exception => ReasonCode::FailedException,
-        // A reason travels unchanged from a nested run to the one around it, unless it says more than "failed".
-        FaultCode::Nested(reason) if reason.status() == RunStatus::Failed => *reason,
+        // A reason travels unchanged from a nested run to the one around it.
+        FaultCode::Nested(reason)
+            if matches!(reason.status(), RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled) =>
+        {
+            *reason
+        }
         FaultCode::Nested(_)
         | FaultCode::Signal
         | FaultCode::Timeout

@@ -420,6 +420,7 @@ impl Run {
         let mut event: BTreeMap<&str, &Value> =
             self.state.options.payload.iter().map(|(name, value)| (name.as_str(), value)).collect();
         event.insert("name", &view.event.name);
+        event.insert("event_name", &view.event.name);
         let last = self.cell(check, scope).map(|cell| &cell.last_result);
         let previous = last
             .filter(|last| last.verdict == Some(Verdict::Failed))

@@ -1,10 +1,10 @@
 //! Waits for a person: approvals before an intent, questions, unknown effects; and for nested runs.
 
 use escrow_model::{
-    ApprovalRule, ApprovalSubject, Event, FaultClass, Issue, IssueCode, Message, Millis, Reason, Request,
-    RunId, WaitKind, hex,
+    Answer, ApprovalRule, ApprovalSubject, Event, FaultClass, FaultCode, Issue, IssueCode, Message, Millis,
+    ProviderFault, Reason, Request, RunId, WaitKind, hex,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::approval::ASKED_ANEW_MAX;
@@ -109,8 +109,17 @@ impl Deciding<'_> {
         }
         if self.state.stopping.is_some() {
             match lease {
-                // Its holder has the cancellation in its inbox and will end it. This run does not wait for that.
-                NestedLease::HeldElsewhere => self.wind_up(&location),
+                // Its holder has the cancellation in its inbox and will end it. This run does not wait for that, but
+                // remembers which run it was: `resume --failed` opens it again.
+                NestedLease::HeldElsewhere => {
+                    let fault = ProviderFault::logical(
+                        FaultCode::Cancelled,
+                        "the run ended while another process drove the nested run",
+                    );
+                    let mut answer = Answer::fault(fault);
+                    answer.record.insert("run_id".into(), json!(child));
+                    self.take_answer(attempt, answer);
+                }
                 // It came to rest just before this run began to stop, so nothing has told it to end.
                 NestedLease::Free => {
                     let request = self.cell(*check, scope).and_then(|cell| cell.phase.request()).cloned();

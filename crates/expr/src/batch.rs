@@ -26,7 +26,10 @@ pub fn answer_line(line: &str, budget: Budget) -> String {
 fn answer(line: &str, budget: Budget) -> Json {
     let request: Request = match serde_json::from_str(line) {
         Ok(request) => request,
-        Err(error) => return failed("InputError", &format!("the line is not a question: {error}")),
+        Err(error) => {
+            let message = format!("the line is not a request such as `{{\"expr\": \"1 + 1\"}}`: {error}");
+            return failed("InputError", &message);
+        }
     };
     let program =
         if request.block { Program::block(&request.expr) } else { Program::expression(&request.expr) };

@@ -175,6 +175,11 @@ pub enum Event {
         choices: Vec<String>,
         expires_at: Option<Millis>,
     },
+    /// The nested run that the check waited for is driven again: the check no longer waits.
+    NestedResumed {
+        check: String,
+        scope: ScopePath,
+    },
     /// The effect of an attempt is unknown, and `reconcile` is asked: committed before its command runs.
     ReconcileStarted {
         check: String,
@@ -289,6 +294,7 @@ impl Event {
             | Event::RecoverySucceeded { check, .. }
             | Event::RecoveryExhausted { check, .. }
             | Event::WaitStarted { check, .. }
+            | Event::NestedResumed { check, .. }
             | Event::WaitWithdrawn { check, .. }
             | Event::ArtifactChanged { check, .. }
             | Event::ReconcileStarted { check, .. }

@@ -122,6 +122,8 @@ pub struct Check {
     pub env: EnvTemplates,
     /// The declared secrets that its provider is given, by name.
     pub secrets: Vec<String>,
+    /// Those of them that are handed over as a file.
+    pub secret_files: Vec<String>,
     /// The provider's own keys.
     pub fields: IndexMap<String, Field>,
 }

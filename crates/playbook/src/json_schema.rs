@@ -93,13 +93,13 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
         Shape::Expression => expression(),
         Shape::Expressions => json!({"oneOf": [expression(), {"type": "array", "items": expression()}]}),
         Shape::Block | Shape::Event | Shape::Target | Shape::Provider => string(),
-        Shape::Texts
-        | Shape::Paths
-        | Shape::Events
-        | Shape::Needs
-        | Shape::Targets
-        | Shape::SecretNames
-        | Shape::ArtifactIds => one_or_many(string()),
+        Shape::Texts | Shape::Paths | Shape::Events | Shape::Needs | Shape::Targets | Shape::ArtifactIds => {
+            one_or_many(string())
+        }
+        Shape::SecretNames => {
+            let granted = json!({"oneOf": [string(), table_schema(&keys::GRANTED_SECRET, catalog)]});
+            one_or_many(granted)
+        }
         Shape::Exec => provider_key_schema(KeyKind::Exec),
         Shape::Secrets => {
             let mut source = table_schema(&keys::SECRET, catalog);

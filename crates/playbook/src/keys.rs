@@ -68,7 +68,7 @@ pub(crate) enum Shape {
     Targets,
     /// Declared secrets: a list of environment variables, or a map from names to sources.
     Secrets,
-    /// Names of declared secrets.
+    /// Names of declared secrets, or maps that also say how each is handed over.
     SecretNames,
     /// A program and its arguments.
     Argv,
@@ -288,7 +288,7 @@ pub(crate) static CHECK: KeyTable = KeyTable {
         key("tags", Shape::Texts, "Tags to select it by."),
         key("timeout", Shape::Duration, "The time limit of one attempt."),
         key("env", Shape::Environment, "Environment variables. Values are templates."),
-        key("secrets", Shape::SecretNames, "The declared secrets that its environment contains."),
+        key("secrets", Shape::SecretNames, "The declared secrets that it is given."),
         key("idempotent", Shape::Bool, "Whether its effect can be repeated safely."),
         key("reconcile", Shape::Reconcile, "How to find out whether an effect happened."),
         key("requires_approval", Shape::Approval, "Whether a person must approve before it runs, and who."),
@@ -350,6 +350,14 @@ pub(crate) static SANDBOX_LIMITS: KeyTable = KeyTable {
         key("memory", Shape::Size, "Address space of each process, such as `2G`."),
         key("processes", COUNT, "Processes of the user."),
         key("files", COUNT, "Open files of each process."),
+    ],
+};
+
+pub(crate) static GRANTED_SECRET: KeyTable = KeyTable {
+    what: "a secret of a check",
+    keys: &[
+        required("name", Shape::Text, "The name of a declared secret."),
+        key("as", Shape::Word(&["env", "file"]), "A variable with the value, or with the path of a file."),
     ],
 };
 
@@ -458,6 +466,7 @@ mod tests {
             &CHECK,
             &APPROVAL,
             &RECONCILE,
+            &GRANTED_SECRET,
             &ROUTING,
             &ON_FAIL,
             &TRANSITION,

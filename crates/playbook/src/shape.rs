@@ -232,7 +232,13 @@ impl ShapeValidator<'_> {
             }
             Shape::Secrets => self.secrets(entry),
             Shape::SecretNames => {
-                self.each(entry, SECRET_NAMES, |validator, item| validator.name(entry, item, SECRET_NAMES));
+                if node.map().is_some() {
+                    return self.map(node, &keys::GRANTED_SECRET, entry.key_span.clone());
+                }
+                self.each(entry, SECRET_NAMES, |validator, item| match item.map() {
+                    Some(_) => validator.map(item, &keys::GRANTED_SECRET, item.span.clone()),
+                    None => validator.name(entry, item, SECRET_NAMES),
+                });
             }
             Shape::ArtifactIds => {
                 self.each(entry, ARTIFACT_IDS, |validator, item| validator.name(entry, item, ARTIFACT_IDS));

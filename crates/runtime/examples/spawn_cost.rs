@@ -133,6 +133,7 @@ fn attempt(folder: &Path, number: u32, contexts: Rc<Contexts>) -> Attempt {
         context: b"{}".to_vec(),
         environment: Environment::Inherit { secrets: vec![] },
         secrets: vec![],
+        secret_files: vec![],
         redactor: escrow_runtime::redaction::Redactor::none(),
         cancellation: Cancellation::never(),
         live: None,

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, Inputs, Plan};
@@ -47,8 +48,15 @@ pub fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Option<(Path
 
 /// The bytes of a playbook or test file, cut one byte beyond the size limit so that the reader can report it.
 pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    // Opening a pipe would wait for somebody to write to it.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
+    let kind = file.metadata()?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
     let mut bytes = Vec::new();
-    fs::File::open(path)?.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    file.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

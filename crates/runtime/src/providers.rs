@@ -62,6 +62,8 @@ pub struct Attempt {
     pub environment: Environment,
     /// The secrets that this check asked for: for the environment of what it starts, and for nothing else.
     pub secrets: Vec<(String, OsString)>,
+    /// The names of those that are handed over as a file.
+    pub secret_files: Vec<String>,
     /// Takes secrets out of what comes back.
     pub redactor: Arc<Redactor>,
     pub cancellation: Cancellation,

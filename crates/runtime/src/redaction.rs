@@ -11,6 +11,8 @@
 mod automaton;
 mod encodings;
 mod entering;
+pub mod fuzzed;
+mod skipping;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -35,6 +37,7 @@ pub const REDACTED: &str = "***";
 pub struct Redactor {
     plain: Automaton,
     wrapped: Automaton,
+    hex: Automaton,
     is_empty: bool,
 }
 
@@ -55,6 +58,7 @@ impl Redactor {
             is_empty: patterns.plain.is_empty(),
             plain: Automaton::of(&patterns.plain),
             wrapped: Automaton::of(&patterns.wrapped),
+            hex: Automaton::of(&patterns.hex),
         }
     }
 
@@ -145,14 +149,14 @@ pub struct Search<'r> {
 
 impl Search<'_> {
     pub fn new(redactor: &Redactor) -> Search<'_> {
-        Search { redactor, cursor: Cursor::START, found: false }
+        Search { redactor, cursor: Cursor::start(), found: false }
     }
 
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.redactor.is_empty || self.found {
             return;
         }
-        self.found = bytes.iter().any(|byte| self.cursor.step(self.redactor, *byte) != (0, 0));
+        self.found = bytes.iter().any(|byte| self.cursor.step(self.redactor, *byte).is_some());
     }
 
     pub fn found(&self) -> bool {

@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_model::{Plan, Secret, SecretSource};
+use escrow_model::{Plan, RunId, Secret, SecretSource};
 use thiserror::Error;
 
 use crate::process::{End, Process, find_program, run};
@@ -30,6 +30,8 @@ const COMMAND_DEADLINE: Duration = Duration::from_secs(60);
 /// What was read, and what is to be withheld whether it was read or not.
 pub struct Secrets {
     values: BTreeMap<String, Vec<u8>>,
+    /// Values that are only redacted.
+    foreign: Vec<Vec<u8>>,
     withheld: BTreeSet<String>,
     redactor: Arc<Redactor>,
 }
@@ -66,17 +68,34 @@ impl SecretError {
 
 impl Secrets {
     pub fn none() -> Secrets {
-        Secrets { values: BTreeMap::new(), withheld: BTreeSet::new(), redactor: Redactor::none() }
+        Secrets {
+            values: BTreeMap::new(),
+            foreign: Vec::new(),
+            withheld: BTreeSet::new(),
+            redactor: Redactor::none(),
+        }
     }
 
     /// Reads what the plan declares. A secret that a check asks for must be there; one that no check asks for is
     /// taken if it is there, so that it is redacted, but no command is run for it.
     pub async fn read(plan: &Plan, directory: &Path) -> Result<Secrets, SecretError> {
+        Secrets::read_for(plan, directory, None).await
+    }
+
+    /// Reads the secrets of a run that is nested in another. The commands that print them count as processes of the
+    /// run around it: when Escrow is killed, they are ended before that run is resumed.
+    pub async fn read_within(plan: &Plan, directory: &Path, around: &RunId) -> Result<Secrets, SecretError> {
+        Secrets::read_for(plan, directory, Some(around)).await
+    }
+
+    async fn read_for(plan: &Plan, directory: &Path, run: Option<&RunId>) -> Result<Secrets, SecretError> {
         let mut values = BTreeMap::new();
         for secret in &plan.secrets {
             let asked_for = plan.checks.iter().any(|check| check.secrets.contains(&secret.name));
             let value = match (&secret.from, asked_for) {
-                (SecretSource::Command(words), true) => Some(printed(secret, words, plan, directory).await?),
+                (SecretSource::Command(words), true) => {
+                    Some(printed(secret, words, plan, directory, run).await?)
+                }
                 (SecretSource::Command(_), false) => None,
                 (_, true) => Some(at_rest(secret, directory)?),
                 (_, false) => at_rest(secret, directory).ok(),
@@ -93,9 +112,43 @@ impl Secrets {
 
     /// What can be read without running anything; what cannot is left out. For messages about a run that this
     /// process does not drive.
+    ///
+    /// A command of a run has the secrets that it was granted in its environment, under their own names.
     pub fn at_hand(plan: &Plan, directory: &Path) -> Secrets {
         let known = |secret: &Secret| Some((secret.name.clone(), at_rest(secret, directory).ok()?));
-        Secrets::new(plan, plan.secrets.iter().filter_map(known).collect())
+        Secrets::new(plan, plan.secrets.iter().filter_map(known).collect()).also_knowing(granted_here(plan))
+    }
+
+    /// Everything that can be read, programs included; what cannot is left out. For texts that are written down here and
+    /// that no process redacts later.
+    pub async fn known(plan: &Plan, directory: &Path) -> Secrets {
+        let mut values = BTreeMap::new();
+        for secret in &plan.secrets {
+            let value = match &secret.from {
+                SecretSource::Command(words) => printed(secret, words, plan, directory, None).await.ok(),
+                SecretSource::Env(_) | SecretSource::File(_) => at_rest(secret, directory).ok(),
+            };
+            values.extend(value.map(|value| (secret.name.clone(), value)));
+        }
+        Secrets::new(plan, values).also_knowing(granted_here(plan))
+    }
+
+    /// The same secrets, whose redactor also knows those of the run around. They are granted to no check of this one.
+    #[must_use]
+    pub fn inside(self, outer: &Secrets) -> Secrets {
+        let theirs = outer.values.values().chain(&outer.foreign).cloned().collect();
+        let withheld = outer.withheld.iter().cloned();
+        let mut inside = self.also_knowing(theirs);
+        inside.withheld.extend(withheld);
+        inside
+    }
+
+    fn also_knowing(self, foreign: Vec<Vec<u8>>) -> Secrets {
+        if foreign.is_empty() {
+            return self;
+        }
+        let redactor = Redactor::of(self.values.values().chain(&foreign).map(Vec::as_slice));
+        Secrets { foreign, redactor: Arc::new(redactor), ..self }
     }
 
     /// The redactor of what can be read without running anything, for messages about a playbook that may not
@@ -108,7 +161,10 @@ impl Secrets {
 
     fn new(plan: &Plan, values: BTreeMap<String, Vec<u8>>) -> Secrets {
         let redactor = Arc::new(Redactor::of(values.values().map(Vec::as_slice)));
-        Secrets { values, withheld: withheld(plan), redactor }
+        if !values.is_empty() {
+            keep_out_of_dumps();
+        }
+        Secrets { values, foreign: Vec::new(), withheld: withheld(plan), redactor }
     }
 
     pub fn redactor(&self) -> &Arc<Redactor> {
@@ -135,6 +191,23 @@ impl Secrets {
     }
 }
 
+/// Neither a core dump nor a debugger of the same user sees the memory of a process that knows secrets. Programs that it
+/// starts are not affected.
+fn keep_out_of_dumps() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // It fails only where the kernel does not know the request.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
+/// What this process was granted, when it is a command of a run itself.
+fn granted_here(plan: &Plan) -> Vec<Vec<u8>> {
+    let granted = |secret: &Secret| std::env::var_os(&secret.name).map(OsString::into_vec);
+    plan.secrets.iter().filter_map(granted).collect()
+}
+
 fn withheld(plan: &Plan) -> BTreeSet<String> {
     plan.secrets.iter().flat_map(Secret::variables).map(str::to_owned).collect()
 }
@@ -143,7 +216,7 @@ fn check(secret: &Secret, value: &[u8]) -> Result<(), SecretError> {
     let problem = match value {
         [] => "is empty",
         short if short.len() < SHORTEST => {
-            "has fewer than 4 bytes: it could not be told from other text, and not be kept out of it"
+            "has fewer than 4 bytes: text that short occurs by chance, so it cannot be redacted"
         }
         long if long.len() > LONGEST => "has more than 16 KiB",
         value if value.contains(&0) => "has a NUL byte, which no environment variable can hold",
@@ -204,6 +277,7 @@ async fn printed(
     words: &[String],
     plan: &Plan,
     directory: &Path,
+    run_around: Option<&RunId>,
 ) -> Result<Vec<u8>, SecretError> {
     let program = words.first().cloned().unwrap_or_default();
     let failed = |problem: String| SecretError::Command {
@@ -218,6 +292,9 @@ async fn printed(
     let mut command = Command::new(found);
     command.args(words.iter().skip(1)).current_dir(directory);
     environment.apply(&mut command);
+    if let Some(run) = run_around {
+        command.env("ESCROW_RUN", run.as_str());
+    }
     let process = Process {
         deadline: Some(COMMAND_DEADLINE),
         stdout_tail_bytes_max: LONGEST + 2,
@@ -231,5 +308,17 @@ async fn printed(
         End::TimedOut => Err(failed(format!("took longer than {} s", COMMAND_DEADLINE.as_secs()))),
         End::Signalled(signal) => Err(failed(format!("was ended by signal {signal}"))),
         End::Cancelled | End::Lost => Err(failed("was ended".into())),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use rustix::process::{DumpableBehavior, dumpable_behavior};
+
+    #[test]
+    fn a_process_that_knows_a_secret_cannot_be_dumped() {
+        keep_out_of_dumps();
+        assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
     }
 }

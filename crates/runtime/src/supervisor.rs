@@ -11,13 +11,14 @@ mod effect_runner;
 mod inbox;
 mod seal;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_engine::{ApplyError, Effect, Input, Run, Turn};
-use escrow_model::{Entry, Message, ScopePath};
+use escrow_engine::{ApplyError, Effect, Input, NestedLease, Run, Turn};
+use escrow_model::{Entry, Message, RunId, ScopePath};
 use escrow_store::{Journal, Lease, LeaseError, MessageId, Sent, StoreError};
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -30,7 +31,7 @@ use crate::process::Stream;
 use crate::provider_world::ProviderWorld;
 use crate::providers::Environment;
 use crate::redaction::Inseparable;
-use crate::secrets::Secrets;
+use crate::secrets::{SecretError, Secrets};
 use commit::{Committer, TurnCommit};
 use effect_runner::EffectRunner;
 use inbox::Inbox;
@@ -72,7 +73,7 @@ pub trait Observer {
 pub struct NestedNews {
     /// The checks that lead to it, the outermost first, as `deploy` or `deploy[2]`.
     pub path: Vec<String>,
-    pub run: escrow_model::RunId,
+    pub run: RunId,
     pub plan: Arc<escrow_model::Plan>,
     pub entries: Vec<Entry>,
     /// Instead of entries: something that a command of it has printed.
@@ -93,13 +94,16 @@ pub enum DriveError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("another process has taken over run `{0}`")]
-    Fenced(escrow_model::RunId),
+    Fenced(RunId),
     #[error("the journal of run `{run}` is corrupt: {source}")]
-    Corrupt { run: escrow_model::RunId, source: ApplyError },
+    Corrupt { run: RunId, source: ApplyError },
     #[error(transparent)]
     Inseparable(#[from] Inseparable),
     #[error("{left} of the processes that run `{run}` had started still run and cannot be ended")]
-    Orphans { run: escrow_model::RunId, left: usize },
+    Orphans { run: RunId, left: usize },
+    /// The secrets of a nested run that exists already. They may be readable later, so the run is left as it is.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// A bug: the task of an effect has panicked, so its answer would never come.
     #[error("the task of `{0}` ended without a result")]
     Lost(String),
@@ -160,6 +164,8 @@ const RENEWAL: Duration = Duration::from_secs(20);
 impl Drive<'_> {
     /// Drives until the run ends or waits for a person, and releases it. Must run inside a `LocalSet`.
     pub async fn to_rest(mut self, mut beginning: Beginning) -> Result<Run, DriveError> {
+        // Nested runs that other processes drive. Those deliver the messages themselves.
+        let mut driven_elsewhere = BTreeSet::new();
         loop {
             let (sender, mut reports) = mpsc::unbounded_channel();
             let effect_runner = EffectRunner::new(
@@ -169,15 +175,14 @@ impl Drive<'_> {
                 Rc::clone(&self.host),
                 self.lease.clone(),
             );
-            let outcome = self.work(beginning, effect_runner, &mut reports).await;
+            let outcome = self.work(beginning, effect_runner, &mut reports, &mut driven_elsewhere).await;
             let released = self.journal.release(&self.lease).await;
             outcome?;
             released?;
-            // Other processes leave messages and the ends of nested runs to the holder, which this drive was until
-            // now.
+            // Other processes leave messages, also those to nested runs, to the holder, which this drive was until now.
             let is_at_rest = self.run.status().is_terminal()
                 || (self.journal.undelivered(self.lease.run()).await?.is_empty()
-                    && self.ended_nested().await?.is_empty());
+                    && self.ready_nested(&driven_elsewhere).await?.is_empty());
             if is_at_rest {
                 return Ok(self.run);
             }
@@ -211,6 +216,7 @@ impl Drive<'_> {
         beginning: Beginning,
         mut effect_runner: EffectRunner,
         reports: &mut mpsc::UnboundedReceiver<Report>,
+        driven_elsewhere: &mut BTreeSet<RunId>,
     ) -> Result<(), DriveError> {
         let committer = Committer::new(Arc::clone(&self.journal), self.lease.clone());
         let mut inbox = Inbox::new(Arc::clone(&self.journal), self.lease.run().clone());
@@ -261,8 +267,8 @@ impl Drive<'_> {
                 () = sleep(wake_in) => inputs.push(Input::Wake),
                 () = tokio::time::sleep(TICK) => {
                     self.observer.tick(&self.run);
-                    let ended = self.ended_nested().await?;
-                    self.perform(&mut effect_runner, ended);
+                    let ready = self.ready_nested(driven_elsewhere).await?;
+                    inputs.extend(ready.into_iter().map(|run| Input::NestedReady { run }));
                     if let Some(check) = effect_runner.lost() {
                         return Err(DriveError::Lost(self.run.plan_of().check(check).name.clone()));
                     }
@@ -271,6 +277,14 @@ impl Drive<'_> {
             // Reports that have arrived meanwhile share the commit.
             while let Ok(report) = reports.try_recv() {
                 self.take(report, &mut inputs)?;
+            }
+            for input in &inputs {
+                if let Input::NestedWaits { child, lease, .. } = input {
+                    match lease {
+                        NestedLease::HeldElsewhere => driven_elsewhere.insert(child.clone()),
+                        NestedLease::Free => driven_elsewhere.remove(child),
+                    };
+                }
             }
             if !inputs.is_empty() || !sent.is_empty() {
                 let inputs = Inputs { first: None, sent, rest: inputs };
@@ -309,15 +323,21 @@ impl Drive<'_> {
         }
     }
 
-    /// The effects that follow waiting nested runs which another process has driven to their end.
-    async fn ended_nested(&self) -> Result<Vec<Effect>, StoreError> {
-        let mut ended = Vec::new();
-        for (nested, effect) in self.run.nested_runs() {
-            if self.journal.has_ended(&nested).await? {
-                ended.push(effect);
+    /// The nested runs that this one waits for and that can be driven again: they have ended, or a message has come
+    /// for them or for a run inside them.
+    async fn ready_nested(&self, driven_elsewhere: &BTreeSet<RunId>) -> Result<Vec<RunId>, StoreError> {
+        let mut ready = Vec::new();
+        for nested in self.run.nested_runs() {
+            let is_ready = if driven_elsewhere.contains(&nested) {
+                self.journal.has_ended(&nested).await?
+            } else {
+                self.journal.is_ready(&nested).await?
+            };
+            if is_ready {
+                ready.push(nested);
             }
         }
-        Ok(ended)
+        Ok(ready)
     }
 
     /// Otherwise the run has ended, or waits for a message that has not arrived.

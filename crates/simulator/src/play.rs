@@ -451,6 +451,7 @@ impl<'a> Play<'a> {
             DriveError::Corrupt { .. }
             | DriveError::Inseparable(_)
             | DriveError::Orphans { .. }
+            | DriveError::Secret(_)
             | DriveError::Lost(_) => Err(error.to_string()),
         }
     }

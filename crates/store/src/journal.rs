@@ -74,6 +74,12 @@ pub trait Journal: Send + Sync {
         })
     }
 
+    /// Whether a nested run that waits can be driven again: it has ended, or a message has come for it or for a run
+    /// inside it.
+    fn is_ready<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move { Ok(self.has_ended(run).await? || !self.undelivered(run).await?.is_empty()) })
+    }
+
     /// Changes whenever any process commits. Only comparable with other values from the same store.
     fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>>;
 }

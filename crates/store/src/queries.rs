@@ -129,6 +129,9 @@ pub trait Queries: Send + Sync {
     /// The bytes of every run's entries.
     fn sizes(&self) -> StoreFuture<'_, Result<BTreeMap<RunId, u64>, StoreError>>;
 
+    /// The runs that were removed for good.
+    fn removed_runs(&self) -> StoreFuture<'_, Result<Vec<RunId>, StoreError>>;
+
     /// Entries that are known to be missing, oldest loss first.
     fn losses(&self) -> StoreFuture<'_, Result<Vec<Loss>, StoreError>>;
 

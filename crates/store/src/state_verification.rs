@@ -43,6 +43,10 @@ pub enum StateBreak {
     Roster {
         position: u64,
     },
+    /// SQLite finds the database itself damaged.
+    Damaged {
+        problem: String,
+    },
     /// Committed entries of the run are missing at its end.
     Lost {
         run: RunId,
@@ -68,6 +72,7 @@ impl fmt::Display for StateBreak {
             StateBreak::Roster { position } => {
                 write!(formatter, "the list of runs was changed at position {position}")
             }
+            StateBreak::Damaged { problem } => write!(formatter, "the database is damaged: {problem}"),
             StateBreak::Lost { run, seq } => write!(
                 formatter,
                 "the journal of `{run}` once had {seq} entries: the write-ahead log was removed or cut"

@@ -74,6 +74,7 @@ fn line(event: &Event) -> Option<String> {
             format!("found {check}{scope} {}", finding.map_or("nothing", |finding| finding.as_str()))
         }
         Event::MessageDelivered { message, refused } => message_line(message, refused.is_some()),
+        Event::NestedResumed { check, scope } => format!("nested resumed {check}{scope}"),
         Event::WaitExpired { .. } => "expired".to_owned(),
         Event::WaitWithdrawn { check, scope, .. } => format!("withdrawn {check}{scope}"),
         Event::ArtifactChanged { check, scope, artifact } => {

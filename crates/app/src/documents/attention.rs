@@ -44,7 +44,8 @@ pub fn next_command(item: &AttentionItem, now: Millis) -> String {
         return match kind {
             WaitKind::Approval => format!("escrow approve {id}"),
             WaitKind::Input => format!("escrow answer {id} TEXT"),
-            WaitKind::UnknownEffect => format!("escrow resume {run} --assume {place}=done|failed|retry"),
+            // Quoted, because a shell reads `|` as a pipe and `[2]` as a pattern.
+            WaitKind::UnknownEffect => format!("escrow resume {run} --assume '{place}=done|failed|retry'"),
             WaitKind::Nested => format!("escrow runs show {id}"),
         };
     }

@@ -10,6 +10,7 @@ pub fn approvals(waits: &[WaitRow]) -> Value {
     json!({ "approvals": documents })
 }
 
+/// Something that waits for a person.
 pub fn approval(wait: &WaitRow) -> Value {
     let subject = wait.subject.as_deref();
     let mut document = json!({
@@ -62,7 +63,8 @@ pub fn next_command(wait: &WaitRow) -> Option<String> {
         WaitKind::Approval => format!("escrow approve {id}"),
         WaitKind::Input => format!("escrow answer {id} TEXT"),
         WaitKind::UnknownEffect => {
-            format!("escrow resume {run} --assume {}{}=done|failed|retry", wait.check, wait.scope)
+            // Quoted, because a shell reads `|` as a pipe and `[2]` as a pattern.
+            format!("escrow resume {run} --assume '{}{}=done|failed|retry'", wait.check, wait.scope)
         }
         WaitKind::Nested => format!("escrow runs show {id}"),
     })

@@ -6,7 +6,7 @@ use escrow_model::{Assumption, Message, ScopePath};
 use super::outsider;
 use crate::app::App;
 use crate::error::Error;
-use crate::runs::{Purpose, drive_upward, not_resumable};
+use crate::runs::{Purpose, drive_around, not_resumable};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumed {
@@ -53,7 +53,7 @@ pub async fn assume(app: &App, run: &str, all: Vec<Assumed>) -> Result<Run, Erro
         let message = Message::Assume { check, scope, assumption, by: app.actor() };
         journal.send(&row.id, &message, app.sender()).await?;
     }
-    drive_upward(app, &row, Purpose::Resume).await
+    drive_around(app, &row, Purpose::Resume).await
 }
 
 #[cfg(test)]

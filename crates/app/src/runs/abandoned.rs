@@ -13,7 +13,8 @@ use crate::app::App;
 use crate::driver::Driver;
 use crate::error::{Class, Error};
 
-/// Runs whose process is gone; and runs that wait, when a message has come for them or their time is up. Oldest first.
+/// Runs whose process is gone; and runs that wait, when a message has come for them, their time is up, or the nested run
+/// that they wait for has ended. Oldest first.
 /// A nested run is continued by the run around it, and is not listed.
 pub async fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
     let queries = app.queries()?;
@@ -30,6 +31,11 @@ pub async fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
     for row in &rows {
         if row.status == RunStatus::Running || !queries.undelivered(&row.id).await?.is_empty() {
             called.insert(row.id.to_string());
+        }
+    }
+    for wait in waits.iter().filter(|wait| wait.kind == WaitKind::Nested) {
+        if queries.run(&wait.id).await.is_ok_and(|nested| nested.status.is_terminal()) {
+            called.insert(wait.run.to_string());
         }
     }
     loop {

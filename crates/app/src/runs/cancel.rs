@@ -2,9 +2,8 @@
 
 use escrow_engine::Run;
 use escrow_model::{Message, RunId};
-use escrow_runtime::holder::liveness;
 
-use super::resume::{Purpose, drive_upward};
+use super::resume::{Purpose, drive_around, driver_of};
 use crate::app::App;
 use crate::error::Error;
 
@@ -12,7 +11,7 @@ use crate::error::Error;
 pub enum Cancelled {
     /// The process that drives the run will read the message.
     Asked { run: RunId, pid: u32 },
-    /// The run was ended here, and the runs around it were driven as far as they go.
+    /// The run was ended here. This is the outermost run around it, driven until it ended or waits.
     Ended(Box<Run>),
 }
 
@@ -24,8 +23,8 @@ pub async fn cancel(app: &App, run: &str) -> Result<Cancelled, Error> {
     }
     let message = Message::Cancel { by: app.actor(), system: false };
     app.journal()?.send(&row.id, &message, app.sender()).await?;
-    match app.queries()?.lease(&row.id).await?.standing(liveness) {
-        Some(held) => Ok(Cancelled::Asked { run: row.id, pid: held.holder.pid }),
-        None => Ok(Cancelled::Ended(Box::new(drive_upward(app, &row, Purpose::End).await?))),
+    match driver_of(app, &row).await? {
+        Some(holder) => Ok(Cancelled::Asked { run: row.id, pid: holder.pid }),
+        None => Ok(Cancelled::Ended(Box::new(drive_around(app, &row, Purpose::End).await?))),
     }
 }

@@ -41,6 +41,10 @@ impl HeldRun {
 
     async fn drive_viewed(self, app: &App) -> Result<Run, Error> {
         let mut view = app.view(&self.run);
+        if !matches!(self.beginning, Beginning::New(_)) {
+            let before = self.journal.entries(&self.run.options().run, 0).await?;
+            view.remember(&before.into_iter().map(|(_, entry)| entry).collect::<Vec<_>>());
+        }
         let outcome = match self.telemetry(&mut *view).await {
             None => self.drive(app, &mut *view).await,
             Some(telemetry) => {
@@ -131,6 +135,7 @@ fn drive_error(error: DriveError, id: &RunId) -> Error {
             .help(format!("its processes were ended; `escrow resume {id}` resumes the run")),
         DriveError::Corrupt { .. } => Error::world("corrupt", error.to_string()),
         DriveError::Inseparable(error) => inseparable(&error),
+        DriveError::Secret(error) => Error::from(error).help(format!("`escrow resume {id}` resumes the run")),
         DriveError::Orphans { .. } => Error::world("orphans", error.to_string())
             .help(format!("nothing was run again; end them, then `escrow resume {id}`")),
     }

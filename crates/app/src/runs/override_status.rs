@@ -50,7 +50,7 @@ async fn commit(
         let message = format!("run `{id}` is {}, not {}", run.status().as_str(), from.as_str());
         return Err(Error::person("changed", message).help(format!("`escrow runs show {id} --history`")));
     }
-    let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
+    let secrets = Secrets::known(run.plan_of(), Path::new(&run.options().directory)).await;
     let (mut by, mut why) = (word.by.trim().to_owned(), word.why.trim().to_owned());
     secrets.redactor().text(&mut by);
     secrets.redactor().text(&mut why);

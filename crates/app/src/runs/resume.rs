@@ -8,10 +8,10 @@ use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
-use escrow_store::{Lease, LeaseError, RunRow};
+use escrow_store::{Holder, Lease, LeaseError, RunRow};
 
 use super::drive::HeldRun;
-use super::{is_driven, replay};
+use super::replay;
 use crate::app::App;
 use crate::error::Error;
 
@@ -21,7 +21,7 @@ pub async fn resume(app: &App, run: &str) -> Result<Run, Error> {
     if row.status.is_terminal() {
         return Err(not_resumable(&row));
     }
-    drive_upward(app, &row, Purpose::Resume).await
+    drive_around(app, &row, Purpose::Resume).await
 }
 
 /// Opens the failed checks of a run that has ended, and those that depend on them, in the same journal.
@@ -87,18 +87,47 @@ pub(super) async fn drive(app: &App, row: &RunRow, purpose: Purpose) -> Result<R
     HeldRun { run, lease, journal, secrets, beginning: Beginning::Resumed { by } }.drive_to_rest(app).await
 }
 
-/// Drives a run, and then the runs around it that no other process drives.
-pub(crate) async fn drive_upward(app: &App, row: &RunRow, purpose: Purpose) -> Result<Run, Error> {
-    let mut run = drive(app, row, purpose).await?;
+/// Drives a run; a nested one by driving the outermost run around it, which resumes those inside it. So the status of
+/// each run around it is right while it is driven, and when this process is killed.
+///
+/// `HELD` when another process drives a run around it: that process continues the nested run too.
+pub(crate) async fn drive_around(app: &App, row: &RunRow, purpose: Purpose) -> Result<Run, Error> {
+    let outermost = outermost_open(app, row).await?;
+    if outermost.id == row.id {
+        return drive(app, row, purpose).await;
+    }
+    // The runs around it continue, whatever becomes of this one.
+    let purpose = match purpose {
+        Purpose::Resume => Purpose::Resume,
+        Purpose::Continue | Purpose::End => Purpose::Continue,
+    };
+    drive(app, &outermost, purpose).await
+}
+
+/// The outermost run around this one that has not ended; the run itself if none is open.
+async fn outermost_open(app: &App, row: &RunRow) -> Result<RunRow, Error> {
     let queries = app.queries()?;
-    while let Some(parent) = run.options().parent.clone().filter(|_| run.status().is_terminal()) {
-        let row = queries.run(parent.as_str()).await?;
-        if row.status.is_terminal() || is_driven(&*queries, &row).await? {
+    let mut outermost = row.clone();
+    while outermost.depth > 0 {
+        let Some(parent) = replay(&*queries, &outermost).await?.options().parent.clone() else { break };
+        let around = queries.run(parent.as_str()).await?;
+        if around.status.is_terminal() {
             break;
         }
-        run = drive(app, &row, Purpose::Continue).await?;
+        outermost = around;
     }
-    Ok(run)
+    Ok(outermost)
+}
+
+/// The live process that drives a run, or a run around it.
+pub(crate) async fn driver_of(app: &App, row: &RunRow) -> Result<Option<Holder>, Error> {
+    let queries = app.queries()?;
+    for row in [row, &outermost_open(app, row).await?] {
+        if let Some(held) = queries.lease(&row.id).await?.standing(liveness) {
+            return Ok(Some(held.holder.clone()));
+        }
+    }
+    Ok(None)
 }
 
 /// The secrets that checks may ask for. A run whose secrets cannot be read is released.

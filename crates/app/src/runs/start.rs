@@ -138,8 +138,8 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         started_by: app.actor().into_iter().collect(),
         environment: None,
     };
-    let begun =
-        begin::begin(StartRequest { plan, options, secrets, parent: None }, &*journal, &*app.world()).await;
+    let start = StartRequest { plan, options, secrets, parent: None };
+    let begun = begin::begin(start, &*journal, &*app.world(), &app.stopping()).await;
     let begin::Begun { run, lease, secrets, first_turn } = begun.map_err(begin_error)?;
     Ok(HeldRun { run, lease, journal, secrets, beginning: Beginning::New(first_turn) })
 }
@@ -152,6 +152,7 @@ fn begin_error(error: BeginError) -> Error {
             )
         }
         BeginError::Inseparable(error) => inseparable(&error),
+        BeginError::Stopped => Error::stopped(),
         BeginError::AlreadyExists(_) | BeginError::ParentFenced => Error::world("store", error.to_string()),
         BeginError::Store(error) => error.into(),
     }

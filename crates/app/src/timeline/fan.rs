@@ -126,6 +126,11 @@ impl FanProgress {
         self.succeeded + self.failed + self.skipped + self.running + self.retrying + self.open
     }
 
+    /// Items that run, wait or may be tried again.
+    pub fn unsettled(&self) -> usize {
+        self.running + self.retrying + self.open
+    }
+
     /// `3 items`, or `2 of 3 items succeeded, 1 failed`.
     pub fn outcome(&self) -> String {
         let all = self.seen();
@@ -133,7 +138,8 @@ impl FanProgress {
             return count(all, "item");
         }
         let mut words = format!("{} of {} succeeded", self.succeeded, count(all, "item"));
-        for (number, what) in [(self.failed, "failed"), (self.skipped, "skipped")] {
+        let parts = [(self.failed, "failed"), (self.skipped, "skipped"), (self.unsettled(), "still open")];
+        for (number, what) in parts {
             if number > 0 {
                 words.push_str(&format!(", {number} {what}"));
             }
@@ -175,6 +181,7 @@ mod tests {
         fan.judge(&item(1), Verdict::Succeeded);
         fan.settle(&item(1));
         assert_eq!(fan.progress(Some(3)).to_string(), "1/3 items, 1 to be retried");
+        assert_eq!(fan.progress(Some(3)).outcome(), "1 of 2 items succeeded, 1 still open");
         assert!(!fan.is_complete(3));
         fan.start(&item(0), 9);
         fan.judge(&item(0), Verdict::Succeeded);

@@ -33,6 +33,9 @@ impl Item<'_> {
         let remark = |note: String| vec![Line::remark(note)];
         match &self.what {
             What::Judged(judged) => judged.line().into_iter().collect(),
+            What::FanSettled { check, progress, .. } if progress.unsettled() > 0 => {
+                remark(format!("{check}: {}", progress.outcome()))
+            }
             What::FanSettled { check, progress, duration_ms } => vec![Line {
                 mark: if progress.failed == 0 { Mark::Succeeded } else { Mark::Failed },
                 label: check.clone(),
@@ -81,11 +84,16 @@ impl Item<'_> {
             What::RunResumed => remark("resumed".into()),
             What::RunReopened { places } => {
                 let what = match places {
-                    [] => "only the artifacts are verified again".to_owned(),
-                    [one] => format!("{}{} is run again", one.check, one.scope),
-                    several => format!("{} are run again", count(several.len(), "check")),
+                    [] => "no failed check is run again".to_owned(),
+                    [one] => {
+                        format!("{}{} is run again, and every check that depends on it", one.check, one.scope)
+                    }
+                    several => {
+                        let checks = count(several.len(), "check");
+                        format!("{checks} are run again, and every check that depends on them")
+                    }
                 };
-                remark(format!("reopened: {what}, and what depends on it"))
+                remark(format!("reopened: {what}"))
             }
             What::DeadlinePassed => remark("the run's time is up".into()),
             What::IssueRaised { of, issue } => remark(format!("{of} {}", printable(&issue.message))),

@@ -54,7 +54,8 @@ impl Timeline {
             }
             Event::AttemptAnswered { check, scope, attempt, answer } => {
                 let of = CheckScope { check, scope };
-                let duration_ms = self.answer(of, &answer.output, at);
+                let measured = answer.record.get("duration_ms").and_then(Value::as_u64);
+                let duration_ms = self.answer(of, &answer.output, measured, at);
                 What::AttemptAnswered { of, attempt: *attempt, answer, duration_ms }
             }
             Event::CheckJudged { check, scope, verdict, issues, settled, .. } => {
@@ -129,6 +130,14 @@ impl Timeline {
                 }
                 What::WaitStarted { of, kind: *kind, id, prompt }
             }
+            Event::NestedResumed { check, scope } => {
+                let of = CheckScope { check, scope }.scoped_check();
+                self.waits.retain(|_, waiting| *waiting != of);
+                if let Some(open) = self.attempts.get_mut(&of) {
+                    open.waiting = false;
+                }
+                return;
+            }
             Event::WaitExpired { id } => self.resolve(id, Resolution::Expired),
             Event::WaitWithdrawn { id, .. } => self.resolve(id, Resolution::Stale),
             Event::MessageDelivered { refused: Some(why), .. } => What::MessageRefused { why },
@@ -168,19 +177,24 @@ impl Timeline {
         }
     }
 
-    /// How long the attempt took.
-    fn answer(&mut self, of: CheckScope<'_>, output: &Value, at: Millis) -> u64 {
+    /// How long the attempt took, as its provider measured it: an attempt that was issued again by another process began
+    /// long after its entry.
+    fn answer(&mut self, of: CheckScope<'_>, output: &Value, measured: Option<u64>, at: Millis) -> u64 {
         let is_for_each = self.plan.find(of.check).is_some_and(|index| self.plan.check(index).for_each);
         if let (true, Value::Array(given)) = (is_for_each, output) {
             self.sizes.entry(of.check.to_owned()).or_default().insert(of.scope.clone(), given.len());
         }
-        match self.attempts.get_mut(&of.scoped_check()) {
-            Some(open) if !open.answered => {
-                open.answered = true;
-                at.saturating_sub(open.began)
-            }
-            Some(_) | None => 0,
+        let began = at.saturating_sub(measured.unwrap_or(0));
+        let unseen = OpenAttempt { began, answered: false, waiting: false };
+        let open = self.attempts.entry(of.scoped_check()).or_insert(unseen);
+        if open.answered {
+            return 0;
         }
+        open.answered = true;
+        if measured.is_some() {
+            open.began = began;
+        }
+        at.saturating_sub(open.began)
     }
 
     /// The verdict of a check or an item stands.

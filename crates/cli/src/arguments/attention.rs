@@ -28,7 +28,7 @@ pub(crate) struct AttentionList {
     #[arg(long, value_name = "DURATION")]
     pub(crate) since: Option<String>,
     /// At most this many
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = super::at_least_one)]
     pub(crate) limit: usize,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct InvocationList {
     #[arg(long, value_name = "DURATION")]
     pub(crate) since: Option<String>,
     /// At most this many
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = super::at_least_one)]
     pub(crate) limit: usize,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct OutcomesList {
     #[command(flatten)]
     pub(crate) which: OutcomesWhich,
     /// At most this many
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = super::at_least_one)]
     pub(crate) limit: usize,
 }
 

@@ -1,6 +1,6 @@
 //! `escrow artifacts`: what a run promised and delivered, and the delivered bytes themselves.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use escrow_app::artifacts::{self, IfChanged};
@@ -36,7 +36,7 @@ pub(crate) async fn artifacts(
 async fn fetch(wanted: &str, arguments: &ArtifactsArguments, app: &App, ui: &Ui) -> Result<(), Error> {
     let if_changed = if arguments.changed { IfChanged::Fetch } else { IfChanged::Refuse };
     let mut fetched = artifacts::fetch(app, &arguments.run, wanted, if_changed).await?;
-    let Some(to) = &arguments.to else { return fetched.copy_to(&mut io::stdout().lock()) };
+    let Some(to) = &arguments.to else { return fetched.copy_to(&mut UntilClosed(io::stdout().lock())) };
     fetched.save(to)?;
     let (file, copied) = (&fetched.artifact, &fetched.sha256);
     ui.say(&format!("{} → {}  {copied}", file.path, to.display()));
@@ -44,6 +44,25 @@ async fn fetch(wanted: &str, arguments: &ArtifactsArguments, app: &App, ui: &Ui)
         &json!({ "artifact": { "id": file.id, "path": file.path, "sha256": copied, "to": to } }),
     );
     Ok(())
+}
+
+/// Ignores what is written after the reader has closed the pipe: it has seen enough.
+struct UntilClosed<W>(W);
+
+impl<W: Write> Write for UntilClosed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(bytes.len()),
+            written => written,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.0.flush() {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            flushed => flushed,
+        }
+    }
 }
 
 /// One expected artifact, or one file of it.

@@ -17,7 +17,7 @@ const LINE_BYTES_MAX: usize = 64 << 20;
 
 pub(crate) fn eval(arguments: &EvalArguments, ui: &Ui) -> Result<Exit, Error> {
     if arguments.batch {
-        return batch();
+        return batch(ui);
     }
     let source = arguments.expression.as_deref().unwrap_or_default();
     let context = arguments.context.as_deref().map_or_else(|| Ok(json!({})), read_context)?;
@@ -71,7 +71,7 @@ fn read_context(path: &Path) -> Result<Value, Error> {
 }
 
 /// One answer per line, in order. A line that cannot be read gets an error and the next one its turn.
-fn batch() -> Result<Exit, Error> {
+fn batch(ui: &Ui) -> Result<Exit, Error> {
     let broken = |error: io::Error| Error::world("io", error.to_string());
     let mut input = io::stdin().lock();
     let mut output = io::BufWriter::new(io::stdout().lock());
@@ -87,10 +87,12 @@ fn batch() -> Result<Exit, Error> {
         if text.is_empty() {
             continue;
         }
-        if writeln!(output, "{}", answer_line(text, Budget::default())).is_err() {
-            return Ok(Exit::Completed); // the reader has closed the pipe
+        if !ui.is_answered(writeln!(output, "{}", answer_line(text, Budget::default()))) {
+            // What is buffered cannot be written either.
+            drop(output.into_parts());
+            return Ok(Exit::Completed);
         }
     }
-    drop(output.flush());
+    ui.is_answered(output.flush());
     Ok(Exit::Completed)
 }

@@ -17,7 +17,10 @@ pub(crate) async fn export(arguments: &ExportArguments, app: &App, ui: &Ui) -> R
         .map_err(|error| Error::world("export", format!("the run cannot be written as JSON: {error}")))?;
     text.push(b'\n');
     match &arguments.out {
-        None => drop(ui.is_written(io::stdout().lock().write_all(&text))),
+        None => {
+            let mut stdout = io::stdout().lock();
+            ui.is_answered(stdout.write_all(&text).and_then(|()| stdout.flush()));
+        }
         Some(path) => {
             write_whole(app.state(), path, &text)?;
             let size = bytes_words(text.len() as u64);

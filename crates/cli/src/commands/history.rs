@@ -62,6 +62,8 @@ fn table(changes: &[Change], ui: &Ui) -> String {
         };
         let to = printable(&change.to);
         let step = match &change.from {
+            // A run whose process was gone is driven by another one.
+            Some(from) if *from == to => format!("{to}, resumed"),
             Some(from) => format!("{from} → {to}"),
             None => to,
         };

@@ -146,7 +146,8 @@ impl<'a> Desk<'a> {
         if broken.is_empty() && self.ui.output() == Output::Jsonl {
             // Most lines of a good file, so they are not built up.
             self.items += 1;
-            return writeln!(self.output, "{{\"item\":{number},\"passed\":true,\"errors\":[]}}").is_ok();
+            let written = writeln!(self.output, "{{\"item\":{number},\"passed\":true,\"errors\":[]}}");
+            return self.ui.is_answered(written);
         }
         self.answer(number, &broken, None)
     }
@@ -159,7 +160,8 @@ impl<'a> Desk<'a> {
     fn answer(&mut self, number: u64, broken: &[BrokenRule], bad: Option<&str>) -> bool {
         self.items += 1;
         if self.ui.output() == Output::Human {
-            return self.tell(number, broken, bad).is_ok();
+            let written = self.tell(number, broken, bad);
+            return self.ui.is_written(written);
         }
         let document = match bad {
             Some(why) => {
@@ -178,7 +180,7 @@ impl<'a> Desk<'a> {
                 None => writeln!(self.output, ",{document}"),
             },
         };
-        written.is_ok()
+        self.ui.is_answered(written)
     }
 
     fn tell(&mut self, number: u64, broken: &[BrokenRule], bad: Option<&str>) -> io::Result<()> {
@@ -205,7 +207,11 @@ impl<'a> Desk<'a> {
             }
             (None, Output::Human | Output::Jsonl) => Ok(()),
         };
-        drop(written.and_then(|()| self.output.flush()));
+        let written = written.and_then(|()| self.output.flush());
+        match self.ui.output() {
+            Output::Human => self.ui.is_written(written),
+            Output::Json | Output::Jsonl => self.ui.is_answered(written),
+        };
         let paint = self.ui.paint;
         let items = usize::try_from(self.items).unwrap_or(usize::MAX);
         let judged = format!("{} judged by {}", count(items, "item"), count(self.rules.len(), "rule"));

@@ -110,7 +110,10 @@ async fn show(arguments: &ShowArguments, queries: &dyn Queries, ui: &Ui) -> Resu
         ui.data(&super::run::document(&run, queries).await);
         return Ok(Exit::Completed);
     }
-    let mut text = show_run(&run, ui.page);
+    let waits = queries.waits(&row.id).await?;
+    let recorded: Vec<String> =
+        waits.into_iter().filter(|wait| wait.has_recorded_decision).map(|wait| wait.id).collect();
+    let mut text = show_run(&run, &recorded, ui.page);
     if row.status == RunStatus::Running && !is_driven(queries, &row).await? {
         text.push_str(&format!(
             "{}  the process that drove this run is gone\n  next: escrow resume {}\n",

@@ -18,7 +18,11 @@ pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exi
     };
     // A schema is JSON in every format; people get it indented.
     let output = if shared.output == Output::Jsonl { Output::Jsonl } else { Output::Json };
-    Ui::new(&Shared { output, ..shared.clone() }).data(&schema);
+    let printer = Ui::new(&Shared { output, ..shared.clone() });
+    if !printer.data(&schema) {
+        let why = printer.unwritten().unwrap_or_default();
+        return Err(Error::world("unwritable", format!("cannot write to stdout: {why}")));
+    }
     Ok(Exit::Completed)
 }
 

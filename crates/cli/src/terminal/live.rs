@@ -157,6 +157,10 @@ impl RunView for LiveView {
         self.ui.say(&format!("warning: {text}"));
     }
 
+    fn remember(&mut self, entries: &[Entry]) {
+        drop(self.timeline.read(entries));
+    }
+
     /// Sums up the fan-outs that are still open and removes the moving part.
     fn at_rest(&mut self, _run: &Run) {
         let rest = self.timeline.finish(now_ms());

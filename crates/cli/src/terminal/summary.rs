@@ -1,5 +1,6 @@
 //! How a run ended, for people: what failed and its output, what is missing, what to do next.
 
+use escrow_app::request_words::request_lines;
 use escrow_engine::{CheckReport, Run};
 use escrow_model::{
     CheckStatus, Issue, Problem, ReasonCode, RunStatus, SkipReason, WaitKind, is_harmless, rfc3339,
@@ -20,6 +21,11 @@ pub(crate) fn verdict_of(run: &Run, paint: Paint) -> String {
 
 /// The end of a run: failing output, missing artifacts, the verdict and the next command.
 pub(crate) fn closing(run: &Run, paint: Paint) -> String {
+    closing_after(run, &[], paint)
+}
+
+/// The same when decisions about these waits are recorded and not delivered to the run yet.
+fn closing_after(run: &Run, recorded: &[String], paint: Paint) -> String {
     let mut text = String::new();
     let id = run.options().run.as_str();
     for check in run.check_reports().filter(|check| check.status == CheckStatus::Failed) {
@@ -34,6 +40,9 @@ pub(crate) fn closing(run: &Run, paint: Paint) -> String {
     text.push_str(&verdict(run, paint));
     for wait in run.waits() {
         let action = match wait.kind {
+            WaitKind::Approval | WaitKind::Input if recorded.contains(&wait.id) => {
+                format!("escrow resume {id}")
+            }
             WaitKind::Approval => format!("escrow approve {0}    or  escrow deny {0}", wait.id),
             WaitKind::Nested => format!("escrow approvals    or  escrow runs show {}", wait.id),
             WaitKind::Input if wait.choices.is_empty() => {
@@ -47,6 +56,9 @@ pub(crate) fn closing(run: &Run, paint: Paint) -> String {
             }
         };
         text.push_str(&format!("  {}  {action}\n", words::message(&wait.prompt)));
+        for (name, value) in wait.subject.iter().flat_map(|subject| request_lines(&subject.request)) {
+            text.push_str(&format!("    {} {}\n", paint.dim(&format!("{name}:")), words::message(&value)));
+        }
     }
     text
 }
@@ -235,8 +247,8 @@ pub(crate) fn status_painted(status: RunStatus, paint: Paint) -> String {
     }
 }
 
-/// `runs show` for people.
-pub(crate) fn show_run(run: &Run, paint: Paint) -> String {
+/// `runs show` for people. `recorded` are waits whose decision is not delivered yet.
+pub(crate) fn show_run(run: &Run, recorded: &[String], paint: Paint) -> String {
     let (id, playbook) = (run.options().run.as_str(), words::printable(&run.plan_of().name));
     let mut text = format!("run {}  {}\n", paint.cyan(id), paint.bold(&playbook));
     let ended = run.ended_at().map_or("-".to_owned(), rfc3339);
@@ -274,6 +286,21 @@ pub(crate) fn show_run(run: &Run, paint: Paint) -> String {
         ]);
     }
     text.push_str(&table.render());
+    if !run.decisions().is_empty() {
+        text.push_str("\ndecisions\n");
+        for one in run.decisions() {
+            let place = words::printable(&format!("{}{}", one.check, one.scope));
+            let by = one.by.as_ref().map(|by| format!(" by {}", words::printable(by))).unwrap_or_default();
+            let claim = one.claim.as_ref().map(|claim| format!(" (as {})", words::printable(claim)));
+            let note = one.note.as_ref().map(|note| format!(": {}", words::printable(note)));
+            let (claim, note) = (claim.unwrap_or_default(), note.unwrap_or_default());
+            let decision = one.decision.as_str().replace('_', " ");
+            text.push_str(&format!(
+                "  {place} {decision}{by}{claim}{note}  {}\n",
+                paint.dim(&rfc3339(one.at))
+            ));
+        }
+    }
     let produced = run.delivery().map_or(&[][..], |delivery| &delivery.produced);
     if !produced.is_empty() {
         text.push_str("\nartifacts\n");
@@ -283,6 +310,6 @@ pub(crate) fn show_run(run: &Run, paint: Paint) -> String {
         }
     }
     text.push('\n');
-    text.push_str(&closing(run, paint));
+    text.push_str(&closing_after(run, recorded, paint));
     text
 }

@@ -116,7 +116,7 @@ impl Ui {
             Output::Json => serde_json::to_string_pretty(document),
             Output::Human | Output::Jsonl => serde_json::to_string(document),
         };
-        self.is_written(text.map_err(io::Error::from).and_then(|text| writeln!(stdout, "{text}")))
+        self.is_answered(text.map_err(io::Error::from).and_then(|text| writeln!(stdout, "{text}")))
     }
 
     pub(crate) fn data_if_machine(&self, document: &Value) {
@@ -139,6 +139,17 @@ impl Ui {
                     // The first reason is the one to tell.
                     let _ = self.unwritten.set(error.to_string());
                 }
+                false
+            }
+        }
+    }
+
+    /// Whether an answer for a machine was written. A machine that has gone away did not get it, so that is kept too.
+    pub(crate) fn is_answered(&self, written: io::Result<()>) -> bool {
+        match written {
+            Ok(()) => true,
+            Err(error) => {
+                let _ = self.unwritten.set(error.to_string());
                 false
             }
         }

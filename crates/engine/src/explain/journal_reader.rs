@@ -74,6 +74,7 @@ fn goes_on(event: &Event) -> bool {
     match event {
         Event::RetryDue { .. }
         | Event::WaitExpired { .. }
+        | Event::NestedResumed { .. }
         | Event::RunResumed { .. }
         | Event::RunReopened { .. }
         | Event::DeadlinePassed {} => true,

@@ -85,7 +85,7 @@ impl JournalReader<'_> {
         let cell = then.cell(*check, scope);
         let (blocker, item) = match then.blocker(*check, scope, cell) {
             None => return Vec::new(),
-            Some(Blocker::Violation(check)) => (check, None),
+            Some(Blocker::Violation(check) | Blocker::CancelledByHand(check)) => (check, None),
             Some(Blocker::Hole { check, item, .. }) => (check, Some(item)),
         };
         let plan = &then.state.plan;

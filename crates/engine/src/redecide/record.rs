@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use escrow_model::{
     Answer, ChangedArtifact, Delivery, Ending, Entry, Event, FaultCode, Message, Millis, ReasonCode, Request,
-    ScopePath, ScopedCheck, WaitKind,
+    RunStatus, ScopePath, ScopedCheck, WaitKind,
 };
 
 use crate::overridden::Override;
@@ -160,7 +160,12 @@ impl RecordedAsk {
     /// Whether it was stopped before it was done.
     pub(super) fn was_stopped(&self) -> bool {
         let ending = self.answer.as_ref().map(|answer| &answer.ending);
-        matches!(ending, Some(Ending::Fault(fault)) if fault.code == FaultCode::Cancelled)
+        let Some(Ending::Fault(fault)) = ending else { return false };
+        match &fault.code {
+            FaultCode::Cancelled => true,
+            FaultCode::Nested(reason) => reason.status() == RunStatus::Cancelled,
+            _ => false,
+        }
     }
 }
 
@@ -202,6 +207,8 @@ impl Record {
                         asked.take(answer, moment);
                     }
                 }
+                // The answer of a nested run is an attempt's answer; it is found there.
+                Event::WaitStarted { kind: WaitKind::Nested, .. } => {}
                 Event::WaitStarted { check, scope, id, .. } => {
                     let asked = ScopedCheck::new(check, scope);
                     let times = record.messages.entry(asked.clone()).or_default();

@@ -1,7 +1,7 @@
 //! What a route or a new driver finds of fan-outs and nested runs.
 
 use escrow_engine::{AttemptKey, Input, NestedLease};
-use escrow_model::{Message, Reason, ReasonCode, RunId, ScopePath};
+use escrow_model::{Message, Reason, ReasonCode, RunId, RunStatus, ScopePath};
 use escrow_testkit::{Options, Script, Stage, Step, document, plan, tells};
 
 #[test]
@@ -128,4 +128,27 @@ fn a_retry_behind_an_item_that_waits_for_its_nested_run_lets_the_run_wait() {
     let attempt = AttemptKey { check, scope: ScopePath::new(vec![1]), number: 1 };
     stage.input(Input::NestedWaits { attempt, child: RunId::new(1, 2), reason, lease: NestedLease::Free });
     assert_eq!(stage.drive.run.reason().map(|reason| reason.code), Some(ReasonCode::WaitingApproval));
+}
+
+/// The status was once still that of the earlier wait, so a reader saw a question that was answered.
+#[test]
+fn a_run_no_longer_waits_once_its_nested_run_is_driven_again() {
+    let plan = plan("sub {type: playbook, playbook: other.yaml}");
+    let mut stage = Stage::start(&plan, &Options::default(), Script::parse(&["sub: never"]));
+    let check = plan.find("sub").expect("it is in the plan");
+    let child = RunId::new(1, 2);
+    let wait = |stage: &mut Stage<Script>, code: ReasonCode, summary: &str| {
+        let reason = Reason { code, summary: summary.into(), evidence: Vec::new() };
+        let attempt = AttemptKey { check, scope: ScopePath::root(), number: 1 };
+        stage.input(Input::NestedWaits { attempt, child: child.clone(), reason, lease: NestedLease::Free });
+    };
+    let told = |stage: &Stage<Script>| stage.drive.run.reason().map(|reason| reason.code);
+    wait(&mut stage, ReasonCode::WaitingApproval, "approve `ask`");
+    assert_eq!(told(&stage), Some(ReasonCode::WaitingApproval));
+    stage.input(Input::NestedReady { run: child.clone() });
+    assert_eq!((stage.drive.run.status(), told(&stage)), (RunStatus::Running, None));
+    wait(&mut stage, ReasonCode::WaitingUnknownEffect, "`pay` may or may not have taken effect");
+    assert_eq!(told(&stage), Some(ReasonCode::WaitingUnknownEffect));
+    stage.input(Input::Resume { by: Vec::new() });
+    assert_eq!((stage.drive.run.status(), told(&stage)), (RunStatus::Running, None));
 }

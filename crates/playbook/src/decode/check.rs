@@ -99,7 +99,8 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
             .and_then(|timeout| duration::milliseconds(timeout).ok())
             .unwrap_or(provider.timeout_ms),
         env,
-        secrets,
+        secrets: secrets.names,
+        secret_files: secrets.files,
         fields,
     };
     sandbox::inherit(&mut check, &provider, decoder.sandbox.as_ref());

@@ -90,17 +90,19 @@ fn source(node: &Node) -> Option<SecretSource> {
 
 impl Decoder<'_> {
     /// `secrets:` of a check.
-    pub(super) fn secret_names(&mut self, check: &Node, provider: &ProviderSpec) -> Vec<String> {
+    pub(super) fn secret_names(&mut self, check: &Node, provider: &ProviderSpec) -> GrantedSecrets {
         self.secrets.report_env_conflicts(check.get("env"), self.sources.found);
-        let Some(entry) = check.entry("secrets") else { return Vec::new() };
+        let Some(entry) = check.entry("secrets") else { return GrantedSecrets::default() };
         if !provider.name.is_empty() && provider.home != Home::Runtime {
             self.found().push(
                 Problem::new("W0211", entry.key_span.clone(), "`secrets` has no effect")
                     .label(format!("a `{}` check runs no program that could use them", provider.name)),
             );
         }
-        let mut names = Vec::new();
+        let mut granted = GrantedSecrets::default();
         for item in items(&entry.value) {
+            let handed_over = item.get("as").and_then(|word| word.string());
+            let item = item.get("name").unwrap_or(item);
             let Some(name) = item.string().filter(|name| !name.is_empty()) else { continue };
             if self.secrets.span_of(name).is_none() {
                 let declared = self.secrets.declared.iter().map(|secret| secret.name.as_str());
@@ -114,8 +116,19 @@ impl Decoder<'_> {
                 );
                 continue;
             }
-            names.push(name.to_owned());
+            if handed_over == Some("file") {
+                granted.files.push(name.to_owned());
+            }
+            granted.names.push(name.to_owned());
         }
-        names
+        granted
     }
+}
+
+/// The secrets that a check is given.
+#[derive(Default)]
+pub(super) struct GrantedSecrets {
+    pub(super) names: Vec<String>,
+    /// Those that are handed over as a file.
+    pub(super) files: Vec<String>,
 }

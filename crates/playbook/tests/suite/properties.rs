@@ -237,3 +237,19 @@ fn the_editor_schema_is_valid_and_accepts_valid_playbooks() {
         assert!(!schema.violations(&bad).is_empty(), "{bad}");
     }
 }
+
+#[test]
+fn the_schema_for_editors_knows_the_terms_of_an_approval() {
+    let schema = escrow_contract::Schema::compile(&json_schema(CATALOG)).expect("a JSON Schema");
+    let broken = |value: serde_json::Value| {
+        let check = serde_json::json!({ "type": "command", "exec": "true", "requires_approval": value });
+        schema.violations(&serde_json::json!({ "checks": { "a": check } }))
+    };
+    let terms = serde_json::json!({ "by": ["ann"], "count": 2, "expires": "3d", "independent": true });
+    for good in [serde_json::json!(true), serde_json::json!(false), terms] {
+        assert_eq!(broken(good.clone()), Vec::<String>::new(), "{good}");
+    }
+    for bad in ["\"yes\"", "{}", r#"{"who": "ann"}"#, r#"{"count": 0}"#] {
+        assert!(!broken(serde_json::from_str(bad).expect("JSON")).is_empty(), "{bad}");
+    }
+}

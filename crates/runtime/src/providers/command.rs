@@ -5,6 +5,7 @@
 
 mod handback;
 mod output;
+mod secret_file;
 mod words;
 
 use std::collections::BTreeMap;
@@ -23,11 +24,13 @@ use escrow_model::{
 use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
 
+use crate::private_files::{create_directory, create_file};
 use crate::process::{End, Finished, Process, SpawnError, Spool, find_program, run};
 use crate::providers::{Attempt, ContextFile, Performance, Provider};
 use crate::sandbox::{Confinement, EXIT_NOT_CONFINED};
 use handback::Handback;
 use output::{Parse, Read};
+use secret_file::SecretFile;
 
 pub struct Command;
 
@@ -175,7 +178,10 @@ impl<'a> Exec<'a> {
         let is_free = |name: &&String| attempt.environment.value(name).is_none();
         command.envs(request.handed_env.iter().filter(|(name, _)| is_free(name)));
         command.envs(&request.env);
-        command.envs(attempt.secrets.iter().map(|(name, value)| (name, value)));
+        command.envs(attempt.secrets.iter().map(|(name, value)| {
+            let file = places.secret_files.iter().find(|file| file.is_of(name));
+            (name, file.map_or(value.as_os_str(), |file| file.path().as_os_str()))
+        }));
         command
             .env("ESCROW_STATE", &places.state)
             .env("ESCROW_RUN", attempt.run.as_str())
@@ -248,6 +254,8 @@ struct Places {
     handback: String,
     artifacts: PathBuf,
     state: PathBuf,
+    /// Held until the command has ended.
+    secret_files: Vec<SecretFile>,
     confinement: Option<Confinement>,
     /// The temporary directory of a command whose files are confined.
     temporary: Option<PathBuf>,
@@ -261,6 +269,7 @@ impl Places {
             handback: attempt.contexts.take_name(),
             artifacts: absolute(&attempt.artifacts)?,
             state: absolute(&attempt.state)?,
+            secret_files: Vec::new(),
             confinement: None,
             temporary: None,
             spool,
@@ -268,6 +277,9 @@ impl Places {
         // A crash may have left one here.
         if !attempt.contexts.is_fresh() {
             let _ = unlinkat(places.context.place(), &places.handback, AtFlags::empty());
+        }
+        for (name, value) in attempt.secrets.iter().filter(|(name, _)| attempt.secret_files.contains(name)) {
+            places.secret_files.push(SecretFile::create(&places.spool, &attempt.label, name, value)?);
         }
         if let Some(sandbox) = sandbox {
             places.confine(sandbox, attempt)?;
@@ -279,10 +291,10 @@ impl Places {
         let mut writable = vec![self.artifacts.clone()];
         if sandbox.filesystem.is_some() {
             let temporary = self.spool.join(format!("{}.tmp", attempt.label));
-            std::fs::create_dir_all(&temporary)?;
+            create_directory(&temporary)?;
             // Only a file that exists can be made writable.
             let handback = self.spool.join(&self.handback);
-            std::fs::File::create(&handback)?;
+            create_file(&handback)?;
             writable.extend([temporary.clone(), handback]);
             self.temporary = Some(temporary);
         }
@@ -290,7 +302,10 @@ impl Places {
             sandbox,
             directory: absolute(&attempt.directory)?,
             writable,
-            readable: vec![self.context.path().to_owned()],
+            readable: std::iter::once(self.context.path())
+                .chain(self.secret_files.iter().map(SecretFile::path))
+                .map(Path::to_owned)
+                .collect(),
             state: self.state.clone(),
             report: self.spool.join(format!("{}.sandbox", attempt.label)),
         });

@@ -103,6 +103,9 @@ impl Contexts {
             }
             other => other?,
         };
+        if number == 0 && !self.fresh.get() {
+            remove_leftovers(&directory);
+        }
         let file = Rc::new(ContextFile::make(&directory, place, format!("context-{number}.json"))?);
         file.fill(content, digest)?;
         files.push(Rc::clone(&file));
@@ -162,6 +165,18 @@ impl ContextFile {
     fn is_intact(&self) -> bool {
         let told = statat(&self.place, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         told.is_ok_and(|told| identity(&told) == self.identity.get())
+    }
+}
+
+/// Files for commands that a process which was killed has left. No command of it lives any more.
+fn remove_leftovers(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if [&b"context-"[..], b"handback-", b"secret-"].iter().any(|start| name.starts_with(start)) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -101,6 +101,11 @@ impl Automaton {
         self.node(state).depth as usize
     }
 
+    /// How many bytes behind the cursor are the beginning of some pattern.
+    pub(super) fn length(&self, state: State) -> usize {
+        self.node(state).depth as usize
+    }
+
     /// The length of the longest match that ends at the cursor, or 0.
     pub(super) fn longest(&self, state: State) -> usize {
         self.node(state).longest as usize

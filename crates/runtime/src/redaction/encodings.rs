@@ -10,8 +10,10 @@ pub const SHORTEST: usize = 4;
 pub(super) struct Patterns {
     /// Found as they stand.
     pub(super) plain: BTreeSet<Vec<u8>>,
-    /// Found also when the text is broken into lines anywhere, as `base64` and `xxd` do.
+    /// Found also when the text is broken into lines anywhere, and the lines are indented: base64.
     pub(super) wrapped: BTreeSet<Vec<u8>>,
+    /// Found in either case and with separators between the digits: lower-case hexadecimal.
+    pub(super) hex: BTreeSet<Vec<u8>>,
 }
 
 impl Patterns {
@@ -33,8 +35,11 @@ impl Patterns {
             piece.to_vec(),
             replaced(piece, b'\'', b"'\\''"),
             replaced(piece, b'\'', b"'\"'\"'"),
-            replaced(&replaced(piece, b'\\', b"\\\\"), b'\'', b"\\'"),
-            hex(piece, b"\\x", LOWER),
+            backslashed(piece, is_quoted_by_bash),
+            backslashed(piece, |_, byte| b"\"$`\\".contains(&byte)),
+            backslashed(piece, |_, byte| b"\"$`\\!".contains(&byte)),
+            dollar_quoted(piece, Beyond::Verbatim),
+            dollar_quoted(piece, Beyond::Octal),
             echoed(piece),
         ] {
             if pattern.len() >= SHORTEST {
@@ -43,8 +48,8 @@ impl Patterns {
         }
         self.plain.extend(json(piece));
         self.plain.extend(percent(piece));
-        self.wrapped.insert(hex(piece, b"", LOWER));
-        self.wrapped.insert(hex(piece, b"", UPPER));
+        self.plain.extend(html(piece));
+        self.hex.extend(hex_windows(piece));
         self.wrapped.extend(base64(piece).into_iter().filter(|pattern| pattern.len() >= SHORTEST));
     }
 }
@@ -52,13 +57,33 @@ impl Patterns {
 const LOWER: &[u8; 16] = b"0123456789abcdef";
 const UPPER: &[u8; 16] = b"0123456789ABCDEF";
 
-fn hex(value: &[u8], before_each: &[u8], digits: &[u8; 16]) -> Vec<u8> {
-    let mut encoded = Vec::with_capacity(value.len() * 2);
-    for byte in value {
-        encoded.extend_from_slice(before_each);
-        encoded.extend_from_slice(&pair(*byte, digits));
+/// The hexadecimal digits of every few bytes, in the orders in which dumps print them. A dump puts an address between
+/// lines, so the whole value rarely stands together.
+///
+/// Six bytes cannot be met by chance: the digests in a journal are hexadecimal too.
+fn hex_windows(value: &[u8]) -> BTreeSet<Vec<u8>> {
+    const ORDERS: [&[usize]; 7] = [
+        &[0, 1, 2, 3, 4, 5],
+        &[1, 0, 3, 2, 5, 4], // words of two bytes, as `od -x` on most machines
+        &[3, 2, 1, 0, 7, 6], // of four
+        &[5, 4, 3, 2, 1, 0], // of eight
+        &[0, 1, 2, 3],
+        &[1, 0, 3, 2],
+        &[3, 2, 1, 0],
+    ];
+    let mut windows = BTreeSet::new();
+    if value.len() < 6 {
+        windows.insert(hex(value.iter()));
     }
-    encoded
+    for order in ORDERS.into_iter().filter(|order| order.len() == if value.len() < 6 { 4 } else { 6 }) {
+        let needed = order.iter().max().map_or(0, |last| last + 1);
+        windows.extend(value.windows(needed).map(|window| hex(order.iter().map(|place| &window[*place]))));
+    }
+    windows
+}
+
+fn hex<'a>(bytes: impl Iterator<Item = &'a u8>) -> Vec<u8> {
+    bytes.flat_map(|byte| pair(*byte, LOWER)).collect()
 }
 
 fn pair(byte: u8, digits: &[u8; 16]) -> [u8; 2] {
@@ -75,6 +100,84 @@ fn replaced(value: &[u8], wanted: u8, instead: &[u8]) -> Vec<u8> {
         }
     }
     encoded
+}
+
+/// With a backslash before some bytes, told by their place and value.
+fn backslashed(value: &[u8], is_quoted: impl Fn(usize, u8) -> bool) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(value.len());
+    for (place, byte) in value.iter().enumerate() {
+        if is_quoted(place, *byte) {
+            encoded.push(b'\\');
+        }
+        encoded.push(*byte);
+    }
+    encoded
+}
+
+/// `printf %q` of bash.
+fn is_quoted_by_bash(place: usize, byte: u8) -> bool {
+    b" \t\n!\"$&'()*,;<>?[\\]^`{|}".contains(&byte) || (place == 0 && matches!(byte, b'#' | b'~'))
+}
+
+/// What becomes of bytes that are not ASCII.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beyond {
+    Verbatim,
+    Octal,
+}
+
+/// Inside `$'…'`, as `printf %q`, `declare -p` and `export -p` write values with control characters.
+fn dollar_quoted(value: &[u8], beyond: Beyond) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(value.len());
+    for byte in value {
+        let letter = match byte {
+            b'\'' | b'\\' => *byte,
+            0x07 => b'a',
+            0x08 => b'b',
+            b'\t' => b't',
+            b'\n' => b'n',
+            0x0b => b'v',
+            0x0c => b'f',
+            b'\r' => b'r',
+            0x1b => b'E',
+            byte if byte.is_ascii_control() || (!byte.is_ascii() && beyond == Beyond::Octal) => {
+                encoded.extend_from_slice(format!("\\{byte:03o}").as_bytes());
+                continue;
+            }
+            _ => {
+                encoded.push(*byte);
+                continue;
+            }
+        };
+        encoded.extend_from_slice(&[b'\\', letter]);
+    }
+    encoded
+}
+
+/// As text of HTML and XML, whose writers escape differently, and with every character as a number.
+fn html(value: &[u8]) -> Vec<Vec<u8>> {
+    let Ok(text) = std::str::from_utf8(value) else { return Vec::new() };
+    let mut encodings = Vec::new();
+    for double in ["\"", "&quot;", "&#34;", "&#x22;"] {
+        for single in ["'", "&#39;", "&#039;", "&#x27;", "&apos;"] {
+            for greater in [">", "&gt;"] {
+                let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', greater);
+                let escaped = escaped.replace('"', double).replace('\'', single);
+                encodings.push(escaped.replace('/', "&#x2F;").into_bytes());
+                encodings.push(escaped.into_bytes());
+            }
+        }
+    }
+    let numbered = |write: fn(u32) -> String| text.chars().map(|one| write(one.into())).collect::<String>();
+    encodings.extend(
+        [
+            numbered(|code| format!("&#{code};")),
+            numbered(|code| format!("&#x{code:x};")),
+            numbered(|code| format!("&#x{code:X};")),
+        ]
+        .map(String::into_bytes),
+    );
+    encodings
 }
 
 /// As the `echo` of many a `/bin/sh` prints it, which reads backslashes.
@@ -112,11 +215,13 @@ fn echoed(value: &[u8]) -> Vec<u8> {
 
 /// Which characters a percent-encoder leaves alone depends on who wrote it.
 fn percent(value: &[u8]) -> Vec<Vec<u8>> {
-    const KEPT: [&[u8]; 4] = [
-        b"",          // nothing: every byte is encoded
-        b"-_.~",      // RFC 3986
-        b"-_.~/",     // paths
-        b"-_.!~*'()", // `encodeURIComponent`
+    const KEPT: [&[u8]; 6] = [
+        b"",                     // nothing: every byte is encoded
+        b"-_.~",                 // RFC 3986
+        b"-_.~/",                // paths
+        b"-_.!~*'()",            // `encodeURIComponent`
+        b"-_.!~*'();,/?:@&=+$#", // `encodeURI`
+        b"-_.*",                 // forms
     ];
     let mut encodings = Vec::new();
     for (index, kept) in KEPT.into_iter().enumerate() {
@@ -169,6 +274,9 @@ fn json(value: &[u8]) -> Vec<Vec<u8>> {
             }
         }
     }
+    for digits in [LOWER, UPPER] {
+        encodings.push(text.encode_utf16().flat_map(|unit| unicode_escape(unit, digits)).collect());
+    }
     let twice: Vec<_> = encodings
         .iter()
         .filter_map(|once| std::str::from_utf8(once).ok())
@@ -196,16 +304,20 @@ fn json_string(text: &str, digits: &[u8; 16], escaped: &str, ascii: bool) -> Vec
             encoded.extend_from_slice(&[b'\\', short]);
         } else if character < ' ' || escaped.contains(character) || (ascii && !character.is_ascii()) {
             for unit in character.encode_utf16(&mut [0; 2]) {
-                let [high, low] = unit.to_be_bytes();
-                encoded.extend_from_slice(b"\\u");
-                encoded.extend_from_slice(&pair(high, digits));
-                encoded.extend_from_slice(&pair(low, digits));
+                encoded.extend_from_slice(&unicode_escape(*unit, digits));
             }
         } else {
             encoded.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
     encoded
+}
+
+/// As in `\u00e9`.
+fn unicode_escape(unit: u16, digits: &[u8; 16]) -> [u8; 6] {
+    let [high, low] = unit.to_be_bytes();
+    let ([a, b], [c, d]) = (pair(high, digits), pair(low, digits));
+    [b'\\', b'u', a, b, c, d]
 }
 
 /// In both alphabets: by itself, with the newline that `echo` adds, and in the middle of something longer.
@@ -261,6 +373,7 @@ mod tests {
             .plain
             .into_iter()
             .chain(patterns.wrapped)
+            .chain(patterns.hex)
             .map(|one| String::from_utf8(one).unwrap())
             .collect()
     }
@@ -281,8 +394,10 @@ mod tests {
             "s3cr%22t/%3C%C3%A9%20~",
             "s3cr%22t%2F%3C%C3%A9+~",
             "%73%33%63%72%22%74%2f%3c%c3%a9%20%7e",
-            "733363722274 2f3cc3a9207e".replace(' ', "").as_str(),
-            "733363722274 2F3CC3A9207E".replace(' ', "").as_str(),
+            "733363722274",
+            "3373726374 22".replace(' ', "").as_str(),
+            "s3cr&quot;t/&lt;é ~",
+            "\\u0073\\u0033\\u0063\\u0072\\u0022\\u0074\\u002f\\u003c\\u00e9\\u0020\\u007e",
             "czNjciJ0LzzDqSB+",
             "czNjciJ0LzzDqSB-",
         ] {

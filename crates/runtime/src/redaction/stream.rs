@@ -11,44 +11,44 @@
 use std::sync::Arc;
 
 use super::automaton::{START, State};
+use super::skipping::{Hex, Wrapped};
 use super::{REDACTED, Redactor};
 
-/// Where the two searches are.
-#[derive(Clone, Copy, Debug)]
+/// Where the searches are.
+#[derive(Debug)]
 pub(super) struct Cursor {
+    /// How many bytes were taken.
+    taken: u64,
     plain: State,
-    wrapped: State,
-    /// Line breaks since the last other byte, while a wrapped match may be under way.
-    breaks: u8,
+    wrapped: Wrapped,
+    hex: Hex,
 }
-
-/// A line break inside wrapped text is `\n` or `\r\n`; more than that ends it.
-const BREAKS_MAX: u8 = 2;
 
 impl Cursor {
-    pub(super) const START: Cursor = Cursor { plain: START, wrapped: START, breaks: 0 };
-
-    /// Takes a byte. Gives the lengths of the longest matches that end here; that of a wrapped one is without
-    /// its line breaks.
-    pub(super) fn step(&mut self, redactor: &Redactor, byte: u8) -> (usize, usize) {
-        self.plain = redactor.plain.step(self.plain, byte);
-        let mut wrapped = 0;
-        if is_break(byte) {
-            self.breaks += 1;
-            if self.wrapped == START || self.breaks > BREAKS_MAX {
-                (self.wrapped, self.breaks) = (START, 0);
-            }
-        } else {
-            self.breaks = 0;
-            self.wrapped = redactor.wrapped.step(self.wrapped, byte);
-            wrapped = redactor.wrapped.longest(self.wrapped);
-        }
-        (redactor.plain.longest(self.plain), wrapped)
+    pub(super) fn start() -> Cursor {
+        Cursor { taken: 0, plain: START, wrapped: Wrapped::default(), hex: Hex::default() }
     }
-}
 
-fn is_break(byte: u8) -> bool {
-    matches!(byte, b'\n' | b'\r')
+    /// Takes a byte. Gives the position at which the longest match that ends here begins.
+    pub(super) fn step(&mut self, redactor: &Redactor, byte: u8) -> Option<u64> {
+        let at = self.taken;
+        self.taken += 1;
+        self.plain = redactor.plain.step(self.plain, byte);
+        let plain = match redactor.plain.longest(self.plain) {
+            0 => None,
+            length => Some(self.taken - length as u64),
+        };
+        let wrapped = self.wrapped.step(&redactor.wrapped, byte, at);
+        let hex = self.hex.step(&redactor.hex, byte, at);
+        [plain, wrapped, hex].into_iter().flatten().min()
+    }
+
+    /// The position of the first byte that may still become part of a match.
+    fn open_from(&self, redactor: &Redactor) -> u64 {
+        let plain = self.taken - redactor.plain.depth(self.plain) as u64;
+        let skipping = [self.wrapped.open_from(&redactor.wrapped), self.hex.open_from(&redactor.hex)];
+        skipping.into_iter().flatten().fold(plain, u64::min)
+    }
 }
 
 /// One stream under redaction.
@@ -57,6 +57,8 @@ pub struct Stream {
     redactor: Arc<Redactor>,
     cursor: Cursor,
     held: Vec<u8>,
+    /// The position of the first byte that is held.
+    held_from: u64,
     /// So many bytes at the start of `held` are already stood for by a `***`.
     covered: usize,
     /// What is to be redacted after that: apart from each other, in order.
@@ -65,7 +67,14 @@ pub struct Stream {
 
 impl Stream {
     pub fn new(redactor: Arc<Redactor>) -> Stream {
-        Stream { redactor, cursor: Cursor::START, held: Vec::new(), covered: 0, matches: Vec::new() }
+        Stream {
+            redactor,
+            cursor: Cursor::start(),
+            held: Vec::new(),
+            held_from: 0,
+            covered: 0,
+            matches: Vec::new(),
+        }
     }
 
     /// Takes a piece, and adds to `out` what can be given out by now.
@@ -77,37 +86,24 @@ impl Stream {
         self.held.reserve(piece.len());
         for byte in piece {
             self.held.push(*byte);
-            let (plain, wrapped) = self.cursor.step(&self.redactor, *byte);
-            if plain > 0 {
-                self.found(self.held.len() - plain);
-            }
-            if wrapped > 0 {
-                self.found(self.start_of_wrapped(wrapped));
+            if let Some(start) = self.cursor.step(&self.redactor, *byte) {
+                self.found(self.place_of(start));
             }
         }
-        let plain = self.redactor.plain.depth(self.cursor.plain);
-        let wrapped = self.redactor.wrapped.depth(self.cursor.wrapped);
-        let keep_from = (self.held.len() - plain).min(self.start_of_wrapped(wrapped));
+        let keep_from = self.place_of(self.cursor.open_from(&self.redactor));
         self.give(keep_from, out);
     }
 
     /// Gives out what is left. Nothing more may come.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.give(self.held.len(), out);
-        self.cursor = Cursor::START;
+        self.cursor = Cursor::start();
+        self.held_from = 0;
     }
 
-    /// Where the last `count` bytes begin, line breaks not counted.
-    fn start_of_wrapped(&self, count: usize) -> usize {
-        let mut left = count;
-        let mut start = self.held.len();
-        while left > 0 && start > 0 {
-            start -= 1;
-            if !is_break(self.held[start]) {
-                left -= 1;
-            }
-        }
-        start
+    /// Where a position lies among the bytes that are held. What was given out cannot be taken back; it was covered.
+    fn place_of(&self, position: u64) -> usize {
+        usize::try_from(position.saturating_sub(self.held_from)).unwrap_or(usize::MAX).min(self.held.len())
     }
 
     /// A match from `start` to the end of what is held.
@@ -138,6 +134,7 @@ impl Stream {
         }
         out.extend_from_slice(&self.held[from..until]);
         self.held.drain(..until);
+        self.held_from += until as u64;
         self.covered = covered;
         self.matches = kept;
     }

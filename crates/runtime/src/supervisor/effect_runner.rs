@@ -138,6 +138,7 @@ impl EffectRunner {
                 None => surroundings.environment.clone(),
             },
             secrets: surroundings.secrets.granted(&spec.secrets),
+            secret_files: spec.secret_files.clone(),
             redactor: Arc::clone(surroundings.secrets.redactor()),
             cancellation: cancellation.clone(),
             live: match kind {

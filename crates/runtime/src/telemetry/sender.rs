@@ -176,8 +176,9 @@ fn post(agent: &Agent, export: &Export) -> Answer {
             }
         }
         Err(ureq::Error::Timeout(_)) => Answer::Refused("no answer in time".into()),
-        Err(ureq::Error::Io(error)) => Answer::NotNow { why: error.kind().to_string(), after: None },
-        Err(ureq::Error::ConnectionFailed) => Answer::NotNow { why: "cannot be reached".into(), after: None },
+        // A run does not wait for a collector that is not there.
+        Err(ureq::Error::Io(error)) => Answer::Refused(error.kind().to_string()),
+        Err(ureq::Error::ConnectionFailed) => Answer::Refused("cannot be reached".into()),
         Err(ureq::Error::HostNotFound) => Answer::Refused("no such host".into()),
         // The message might repeat headers.
         Err(ureq::Error::Http(_)) => Answer::Refused("a header or the address is not HTTP".into()),

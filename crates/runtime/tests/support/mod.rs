@@ -43,6 +43,7 @@ impl Room {
             context: br#"{"inputs":{"a":1}}"#.to_vec(),
             environment: Environment::Inherit { secrets: vec![] },
             secrets: vec![],
+            secret_files: vec![],
             redactor: Redactor::none(),
             cancellation: Cancellation::never(),
             live: None,

@@ -94,6 +94,7 @@ record_enum!(EventRecord for Event {
         choices: Vec<String> = default,
         expires_at: Option<u64> = default,
     },
+    NestedResumed { check: String, scope: ScopePath = default },
     ReconcileStarted { check: String, scope: ScopePath = default, attempt: u32, request: Arc<Request> },
     Reconciled {
         check: String,

@@ -75,6 +75,7 @@ record!(CheckRecord for Check {
     timeout_ms: u64,
     env: IndexMap<String, Text> = default,
     secrets: Vec<String> = default,
+    secret_files: Vec<String> = default,
     fields: IndexMap<String, Field> = default,
 });
 

@@ -109,6 +109,10 @@ impl Journal for Store {
         Box::pin(async move { Store::has_ended(self, run) })
     }
 
+    fn is_ready<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move { Store::is_ready(self, run) })
+    }
+
     fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move { Store::version(self) })
     }
@@ -242,6 +246,10 @@ impl Queries for Store {
         entity_id: &'a str,
     ) -> StoreFuture<'a, Result<Vec<TransitionRow>, StoreError>> {
         Box::pin(async move { Store::transitions(self, entity_type, entity_id) })
+    }
+
+    fn removed_runs(&self) -> StoreFuture<'_, Result<Vec<RunId>, StoreError>> {
+        Box::pin(self.blocking(Store::removed_runs))
     }
 
     fn losses(&self) -> StoreFuture<'_, Result<Vec<Loss>, StoreError>> {

@@ -40,6 +40,8 @@ pub(crate) fn for_writing(path: &Path, busy_timeout: Duration) -> Result<Connect
     }
     connection
         .execute_batch(&format!("PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit={WAL_BYTES_KEPT}"))?;
+    // What is deleted is overwritten: a message may hold a secret until it is delivered.
+    connection.query_row("PRAGMA secure_delete=ON", [], |_| Ok(()))?;
     use_wal(&connection, busy_timeout)?;
     if version != schema::VERSION {
         schema::migrate(&mut connection)?;

@@ -60,7 +60,8 @@ pub(super) fn sending(
     })
 }
 
-/// Part of a commit: the messages are delivered at the entry with which the journal then ends.
+/// Part of a commit: the messages are delivered at the entry with which the journal then ends. The journal has them
+/// without secrets; what was sent is erased.
 pub(crate) fn mark_delivered(
     connection: &Connection,
     head: &Head,
@@ -70,7 +71,7 @@ pub(crate) fn mark_delivered(
         return Ok(());
     }
     let mut open = connection.prepare_cached(
-        "UPDATE inbox SET delivered_seq = ?3 WHERE id = ?1 AND journal = ?2 AND delivered_seq IS NULL",
+        "UPDATE inbox SET delivered_seq = ?3, message = '' WHERE id = ?1 AND journal = ?2 AND delivered_seq IS NULL",
     )?;
     for message in messages {
         if open.execute((message.0, head.id, head.seq))? == 0 {

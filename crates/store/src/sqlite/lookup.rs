@@ -41,6 +41,25 @@ impl Store {
         Ok(found.first().is_some_and(|row| row.status.is_terminal()))
     }
 
+    /// Whether a nested run has ended, or has a message that is not delivered, or a run that it waits for has.
+    pub(crate) fn is_ready(&self, run: &RunId) -> Result<bool, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "WITH RECURSIVE inside (run) AS (
+                     VALUES (?1)
+                     UNION SELECT waits.id FROM waits JOIN inside ON waits.run = inside.run
+                     WHERE waits.kind = 'nested' AND waits.resolved_at IS NULL)
+                 SELECT EXISTS (
+                     SELECT 1 FROM inside JOIN journals ON journals.run = inside.run
+                     JOIN inbox ON inbox.journal = journals.id AND inbox.delivered_seq IS NULL)
+                 OR EXISTS (
+                     SELECT 1 FROM inside JOIN runs ON runs.id = inside.run
+                     WHERE runs.status NOT IN ('running', 'waiting'))",
+            )?;
+            Ok(statement.query_row([run.as_str()], |row| row.get(0))?)
+        })
+    }
+
     /// The run with this id, with or without `r_`, or a unique beginning of one. `last` is the newest run that is not
     /// nested in another; when all are nested, the newest of them.
     pub fn run(&self, name: &str) -> Result<RunRow, LookupError> {

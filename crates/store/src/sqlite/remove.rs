@@ -46,6 +46,13 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The runs that were removed, and not imported again since.
+    pub fn removed_runs(&self) -> Result<Vec<RunId>, StoreError> {
+        self.read(|connection| Ok(roster::removed(connection)?))
+    }
+}
+
 /// Positions of the feed only grow, even when the last entries are removed: an empty entry of no journal keeps the
 /// highest one.
 fn keep_place(connection: &Connection, end: Option<i64>) -> rusqlite::Result<()> {

@@ -60,6 +60,15 @@ pub(crate) fn bury(connection: &Connection, run: &RunId) -> rusqlite::Result<()>
     Ok(())
 }
 
+/// Those that are removed and have no journal.
+pub(crate) fn removed(connection: &Connection) -> rusqlite::Result<Vec<RunId>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT run FROM roster WHERE removed_at IS NOT NULL AND run NOT IN (SELECT run FROM journals)",
+    )?;
+    let runs = statement.query_map([], |row| Ok(RunId::from_stored(row.get::<_, String>(0)?)))?;
+    runs.collect()
+}
+
 fn head(connection: &Connection) -> rusqlite::Result<(u64, Hash)> {
     let head = connection
         .prepare_cached("SELECT position, link FROM roster_head")?

@@ -89,6 +89,7 @@ pub(crate) fn are_changed_by(event: &Event) -> bool {
         | Event::WaitStarted { .. }
         | Event::MessageDelivered { .. }
         | Event::WaitExpired { .. }
+        | Event::NestedResumed { .. }
         | Event::RetryDue { .. }
         | Event::DeadlinePassed {}
         | Event::ArtifactsVerified { .. } => true,
@@ -133,6 +134,7 @@ fn ends_a_wait(event: &Event) -> bool {
         event,
         Event::MessageDelivered { refused: None, .. }
             | Event::WaitExpired { .. }
+            | Event::NestedResumed { .. }
             | Event::RetryDue { .. }
             | Event::DeadlinePassed {}
     )

@@ -46,6 +46,10 @@ impl Store {
             let snapshot = connection.unchecked_transaction()?;
             let walked = roster::walk(&snapshot)?;
             let (mut breaks, mut entries) = (walked.breaks, 0);
+            let problem: String = snapshot.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+            if problem != "ok" {
+                breaks.push(StateBreak::Damaged { problem });
+            }
             let mut whole = Sha256::new();
             whole.update(walked.link.as_bytes());
             let runs = runs(&snapshot)?;

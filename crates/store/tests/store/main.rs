@@ -6,6 +6,7 @@ mod attention;
 mod child;
 mod concurrency;
 mod crash;
+mod decisions;
 mod files;
 mod inbox;
 mod invocations;

@@ -31,10 +31,7 @@ pub(super) async fn export(arguments: &OutcomesExport, app: &App, ui: &Ui) -> Re
             OutcomeFilter { after: after.clone(), oldest_first: true, limit: Some(PAGE), ..asked.clone() };
         let rows = queries.outcomes(&page).await?;
         for row in &rows {
-            match writeln!(output, "{}", documents::outcome(row)) {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Completed),
-                written => written.map_err(unwritable)?,
-            }
+            writeln!(output, "{}", documents::outcome(row)).map_err(unwritable)?;
         }
         number += rows.len();
         match rows.last() {

@@ -142,6 +142,15 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 Message::Cancel { .. } => Ok(()),
             }
         }
+        // Nothing was asked of a person here, so nothing is to be remembered.
+        Event::NestedResumed { check, scope } => {
+            connection
+                .prepare_cached(
+                    "DELETE FROM waits WHERE run = ?1 AND kind = 'nested' AND name = ?2 AND scope = ?3",
+                )?
+                .execute((applied.run, check, scope.to_string()))?;
+            Ok(())
+        }
         Event::WaitExpired { id } => {
             resolve(applied, ("id", id, ""), ApprovalCode::ExpiredDeadline, None, connection)
         }

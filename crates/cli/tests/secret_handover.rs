@@ -1,0 +1,155 @@
+//! How secrets reach commands, and that texts which people and commands bring later are redacted too.
+
+mod desk;
+
+use std::fs;
+use std::path::Path;
+
+use desk::{Desk, Done};
+
+const CANARY: &str = "canary-hunter/2+'x'";
+
+fn run(desk: &Desk, arguments: &[&str]) -> Done {
+    Done::from(desk.command(arguments).env("CANARY", CANARY).output().expect("the binary runs"))
+}
+
+/// No file of the state holds the value.
+fn clean(directory: &Path) {
+    for entry in fs::read_dir(directory).expect("a directory").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            clean(&path);
+            continue;
+        }
+        let bytes = fs::read(&path).expect("it can be read");
+        let found = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
+        assert!(!found, "{} holds the secret", path.display());
+    }
+}
+
+#[test]
+fn a_secret_can_be_handed_over_as_a_file() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+version: '1.0'
+secrets: { TOKEN: { env: CANARY }, OTHER: { env: CANARY } }
+checks:
+  use:
+    type: command
+    secrets: [{ name: TOKEN, as: file }, { name: OTHER, as: env }]
+    exec: |
+      test -f "$TOKEN"
+      stat -c %a "$TOKEN" > mode || stat -f %Lp "$TOKEN" > mode
+      test "$(cat "$TOKEN")" = "$OTHER"
+      echo "$TOKEN" > where
+      cat "$TOKEN"
+"#,
+    );
+    let done = run(&desk, &["run", "playbook.yaml", "--output", "json"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert_eq!(done.json()["checks"]["use"]["output"], "***");
+    assert_eq!(desk.read("mode").trim(), "400");
+    assert!(!Path::new(desk.read("where").trim()).exists(), "it is gone when the command has ended");
+    clean(&desk.path().join(".escrow"));
+}
+
+#[test]
+fn a_secret_is_handed_over_in_a_known_way_or_not_at_all() {
+    let desk = Desk::new();
+    for bad in [
+        "{ name: TOKEN, as: socket }",
+        "{ as: file }",
+        "{ name: TOKEN, at: file }",
+        "{ name: NONE, as: file }",
+    ] {
+        desk.write(
+            "playbook.yaml",
+            &format!(
+                "version: '1.0'\nsecrets: [TOKEN]\nchecks: {{a: {{type: command, secrets: [{bad}], exec: 'true'}}}}\n"
+            ),
+        );
+        assert_eq!(desk.escrow(&["check", "playbook.yaml"]).code, Some(2), "{bad}");
+    }
+}
+
+#[test]
+fn an_outcome_that_a_command_adds_is_redacted_however_the_secret_is_declared() {
+    let desk = Desk::new();
+    desk.write("token.txt", &format!("{CANARY}\n"));
+    for source in ["{ env: CANARY }", "{ file: token.txt }", "{ command: [cat, token.txt] }"] {
+        desk.write(
+            "playbook.yaml",
+            &format!(
+                r#"
+version: '1.0'
+secrets: {{ TOKEN: {source} }}
+checks:
+  add:
+    type: command
+    secrets: TOKEN
+    exec: |
+      printf '{{"outcome_kind": "gate_verdict", "summary": "%s", "gate_passed": true}}' "$TOKEN" > outcome.json
+      {} outcomes add --name "by $TOKEN" --run "$ESCROW_RUN" < outcome.json
+"#,
+                env!("CARGO_BIN_EXE_escrow")
+            ),
+        );
+        let done = run(&desk, &["run", "playbook.yaml"]);
+        assert_eq!(done.code, Some(0), "{source}: {}", done.stderr);
+        let outcomes = desk.escrow(&["outcomes", "--output", "json"]).stdout;
+        assert!(outcomes.contains("***") && !outcomes.contains(CANARY), "{source}: {outcomes}");
+        clean(&desk.path().join(".escrow"));
+    }
+}
+
+#[test]
+fn a_nested_run_knows_the_secrets_of_the_run_around_it() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", "version: '1.0'\ninputs: {path: {type: string}}\nchecks: {print: {type: command, exec: 'cat token.txt; env'}}\n");
+    desk.write("token.txt", CANARY);
+    desk.write(
+        "playbook.yaml",
+        "version: '1.0'\nsecrets: {TOKEN: {env: CANARY}}\nchecks: {nest: {type: playbook, playbook: inner.yaml}}\n",
+    );
+    let done = run(&desk, &["run", "playbook.yaml", "--output", "json"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(!done.stdout.contains(CANARY) && done.stdout.contains("***"), "{}", done.stdout);
+    clean(&desk.path().join(".escrow"));
+}
+
+#[test]
+fn notes_are_redacted_on_delivery_and_what_was_sent_is_gone() {
+    let desk = Desk::new();
+    // The person who approves cannot read the secret: only the process that drives the run can.
+    desk.write("token.txt", &format!("{CANARY}\n"));
+    desk.write(
+        "playbook.yaml",
+        "version: '1.0'\nsecrets: {TOKEN: {command: [cat, token.txt]}}\nchecks:\n  post: {type: command, secrets: TOKEN, requires_approval: true, exec: 'true'}\n",
+    );
+    assert_eq!(desk.escrow(&["run", "playbook.yaml"]).code, Some(4));
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+    let id = waits["approvals"][0]["id"].as_str().expect("an approval").to_owned();
+    let note = format!("the token is {CANARY}");
+    assert_eq!(desk.escrow(&["approve", &id, "--note", &note, "--no-run"]).code, Some(0));
+    let resumed = desk.escrow(&["resume", "last"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    clean(&desk.path().join(".escrow"));
+}
+
+#[test]
+fn the_reason_of_an_override_is_redacted() {
+    let desk = Desk::new();
+    desk.write("token.txt", &format!("{CANARY}\n"));
+    desk.write(
+        "playbook.yaml",
+        "version: '1.0'\nsecrets: {TOKEN: {command: [cat, token.txt]}}\nchecks: {a: {type: command, secrets: TOKEN, exec: 'exit 1'}}\n",
+    );
+    assert_eq!(desk.escrow(&["run", "playbook.yaml"]).code, Some(1));
+    let why = format!("it printed {CANARY}");
+    let done =
+        desk.escrow(&["runs", "override", "last", "--status", "completed", "--by", "ann", "--why", &why]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    clean(&desk.path().join(".escrow"));
+}

@@ -1,0 +1,7 @@
+//! No secret is left, however the bytes are cut: `cargo +nightly fuzz run redactor`.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| escrow_runtime::redaction::fuzzed::check(input));
