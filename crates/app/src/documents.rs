@@ -6,6 +6,7 @@
 //! nested runs use the typed values that the documents are made of.
 
 mod attention;
+mod effect;
 mod error;
 mod history;
 mod invocation;
@@ -15,6 +16,7 @@ mod run;
 mod wait;
 
 pub use attention::{attention, attention_item, next_command};
+pub use effect::{effect, effects};
 pub use error::error;
 pub use history::{Change, ChangeReason, history_change};
 pub use invocation::{invocation, invocation_with};

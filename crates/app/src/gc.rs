@@ -1,16 +1,17 @@
 //! Removes whole runs that have ended, by age, number and size.
 //!
 //! **Invariant:** runs that stay can be verified as before, because every run has its own chain. A nested run stays and
-//! goes with the outermost run around it. Runs of which one is not at its end always stay.
+//! goes with the outermost run around it. Runs of which one is not at its end, or has an effect that the ledger needs,
+//! always stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use escrow_model::{Millis, RunId};
+use escrow_model::{EffectState, Millis, RunId};
 use escrow_runtime::holder::{liveness, this_process};
-use escrow_store::{LeaseError, Queries, RunFilter, RunRow, StoreError};
+use escrow_store::{EffectFilter, EffectRow, LeaseError, Queries, RunFilter, RunRow, StoreError};
 
 use crate::app::App;
 use crate::error::Error;
@@ -142,6 +143,13 @@ impl Retention {
 async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<SizedRun>, Error> {
     let journals = queries.sizes().await?;
     let rows = queries.runs(&RunFilter::default()).await?;
+    // An effect that another run may still ask about stays, with the run that knows it.
+    let effects = queries.effects(&EffectFilter::default()).await?;
+    let is_asked_about = |effect: &&EffectRow| {
+        effect.generation.is_none() && matches!(effect.state, EffectState::Confirmed | EffectState::Unknown)
+    };
+    let in_ledger: BTreeSet<RunId> =
+        effects.iter().filter(is_asked_about).map(|one| one.run.clone()).collect();
     let mut parents = BTreeMap::new();
     for row in rows.iter().filter(|row| row.depth > 0) {
         if let Some(parent) = replay(queries, row).await?.options().parent.clone() {
@@ -165,7 +173,10 @@ async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<Size
         .map(|row| SizedRun {
             bytes: size(&row),
             outermost: outermost(&row.id),
-            ended_at: row.ended_at.filter(|_| row.status.is_terminal()),
+            ended_at: row
+                .ended_at
+                .filter(|_| row.status.is_terminal())
+                .filter(|_| !in_ledger.contains(&row.id)),
             playbook: row.playbook,
             id: row.id,
         })

@@ -27,6 +27,7 @@ pub mod attention;
 pub mod backup;
 pub mod documents;
 pub mod driver;
+pub mod effects;
 pub mod gc;
 pub mod init;
 pub mod inputs;

@@ -4,7 +4,7 @@
 //! stays accepted, whatever the run does next.
 
 mod assume;
-mod outsider;
+pub(crate) mod outsider;
 mod wait;
 
 use std::path::Path;

@@ -1,17 +1,18 @@
 //! Nested runs: a check of type `playbook` runs another playbook, with a journal of its own.
 //!
 //! **Invariant:** the id of a nested run follows from its parent, check, scope and attempt. A process that takes the
-//! parent over finds the same nested run and resumes it or takes its result: nothing runs twice. When a failed parent
-//! is reopened, so is the nested run that failed in it.
+//! parent over finds the same nested run and resumes it or takes its result: nothing runs twice. A further attempt, by a
+//! retry or because the parent is reopened, opens the nested run of the attempt before again, whose confirmed effects
+//! are kept.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use escrow_engine::{NestedLease, Run};
+use escrow_engine::{NestedLease, OPEN_EFFECTS, Run};
 use escrow_model::{
-    Answer, Ending, Entry, FaultClass, FaultCode, InputKind, Message, Plan, ProviderFault, Reason,
-    ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
+    Answer, EffectOrigin, Ending, Entry, FaultClass, FaultCode, InputKind, Message, Plan, ProviderFault,
+    Reason, ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope, hex,
 };
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
@@ -270,6 +271,14 @@ impl Nesting {
         run.options().run == before.run && ended_before && !self.request.cancellation.is_cancelled()
     }
 
+    /// A nested run that is asked for something else has other effects.
+    fn effect_origin(&self) -> String {
+        let request = &self.request.request;
+        let with = request.fields.get("with").cloned().unwrap_or_default();
+        let text = format!("{}\0{with}", request.idempotency_key);
+        hex(&Sha256::digest(text.as_bytes())[..16])
+    }
+
     fn child_id(&self) -> RunId {
         let NestRequest { parent, check, scope, attempt, .. } = &self.request;
         let text = format!("{}\0{check}\0{scope}\0{attempt}", parent.run);
@@ -320,6 +329,11 @@ impl Nesting {
             timeout_ms: Some(plan.timeout_ms.map_or(request.timeout_ms, |own| own.min(request.timeout_ms))),
             depth: parent.depth + 1,
             parent: Some(parent.run.clone()),
+            again: Vec::new(),
+            effect_origin: Some(EffectOrigin {
+                key: self.effect_origin(),
+                successor: self.request.failed_before.is_some(),
+            }),
             file: Some(file.display().to_string()),
             artifacts: artifacts.display().to_string(),
             started_by: self.request.involved.clone(),
@@ -422,6 +436,9 @@ fn outcome_of(run: &Run) -> NestOutcome {
     let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": outcomes });
     let mut answer = Answer::done(output);
     answer.record.insert("run_id".into(), json!(run.options().run));
+    if run.has_open_effects() {
+        answer.record.insert(OPEN_EFFECTS.into(), json!(true));
+    }
     if status != RunStatus::Completed || reason.code == ReasonCode::CompletedNothingRan {
         let class = match reason.code {
             ReasonCode::FailedExit

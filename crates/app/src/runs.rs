@@ -20,7 +20,7 @@ pub use resume::{resume, retry_failed};
 pub use start::{EventSource, GivenInputs, Order, start, unheard_event};
 pub use wait::wait;
 
-pub(crate) use resume::{HELD, Purpose, drive_around, driver_of, not_resumable};
+pub(crate) use resume::{HELD, Purpose, drive_around, driver_of, not_resumable, take_over};
 
 use crate::app::App;
 use crate::error::Error;

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod attention;
+mod effects;
 mod outcomes;
 
 use std::ffi::{OsStr, OsString};
@@ -19,6 +20,7 @@ pub(crate) use attention::{
     InvocationArguments, InvocationEndArguments, InvocationList, InvocationShow, InvocationStart,
     OverrideArguments, ShowArguments, WaitArguments,
 };
+pub(crate) use effects::{EffectWord, EffectsAction, EffectsArguments, EffectsList, ResolveArguments};
 pub(crate) use outcomes::{
     AddArguments, OutcomesAction, OutcomesArguments, OutcomesExport, OutcomesList, OutcomesWhich,
     RulesAction, RulesArguments, RulesCheck,
@@ -93,6 +95,8 @@ pub(crate) enum Command {
     Gc(GcArguments),
     /// List, show, add or export outcomes
     Outcomes(OutcomesArguments),
+    /// List effects of external checks, or settle one that is unknown
+    Effects(EffectsArguments),
     /// Judge JSON by rules
     Rules(RulesArguments),
     /// List approvals and questions that wait for a person
@@ -157,6 +161,9 @@ pub(crate) struct RunArguments {
     /// Skip external checks, and show what they would have done
     #[arg(long)]
     pub(crate) safe_mode: bool,
+    /// Run this check although its effect has happened, under a new key; may be repeated
+    #[arg(long, value_name = "CHECK")]
+    pub(crate) again: Vec<String>,
     #[command(flatten)]
     pub(crate) frame: Frame,
     /// Also write a report of the run: `junit=FILE` or `sarif=FILE`; may be repeated

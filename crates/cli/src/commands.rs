@@ -9,6 +9,7 @@ mod cancel;
 mod check;
 mod completions;
 mod doctor;
+mod effects;
 mod eval;
 mod explain;
 mod export;
@@ -57,6 +58,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
         Command::Cancel(cancel) => block_on(cancel::cancel(&cancel, shared, ui)),
         Command::Resume(resume) => block_on(resume::resume(&resume, shared, ui)),
         Command::Outcomes(outcomes) => block_on(outcomes::outcomes(outcomes, shared, ui)),
+        Command::Effects(effects) => block_on(effects::effects(effects, shared, ui)),
         Command::Rules(rules) => rules::rules(&rules, ui),
         Command::Approvals(list) => block_on(approvals::approvals(&list, shared, ui)),
         Command::Approve(approve) => block_on(messages::approve(&approve, shared, ui)),

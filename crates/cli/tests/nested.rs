@@ -278,15 +278,28 @@ fn a_nested_run_that_failed_is_opened_again_and_repeats_no_confirmed_effect() {
 }
 
 #[test]
-fn a_nested_run_is_a_new_one_where_a_route_or_a_retry_asks_for_it() {
+fn a_retry_opens_the_nested_run_again_and_repeats_no_confirmed_effect() {
     let desk = Desk::new();
     desk.write("release.yaml", RELEASE);
     let nest = "checks: {nest: {type: playbook, playbook: release.yaml, on_fail: {retry: {max: 1, backoff: {delay_ms: 5}}}}}";
     assert_eq!(desk.run(nest).0, Some(1));
-    assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2));
+    assert_eq!(desk.read("acts"), "tagged\ntested\ntested\n");
     assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(1));
-    let again = "tested\ntagged\ntested\n";
-    assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2) + again, "first opened again, then retried");
+    assert_eq!(
+        desk.read("acts"),
+        "tagged\n".to_owned() + &"tested\n".repeat(4),
+        "opened again, then retried"
+    );
+    assert_eq!(statuses(&desk).len(), 2, "it is one nested run all along");
+}
+
+#[test]
+fn a_nested_run_is_a_new_one_where_a_route_asks_for_it() {
+    let desk = Desk::new();
+    desk.write("release.yaml", RELEASE);
+    let nest = "checks: {nest: {type: playbook, playbook: release.yaml, on_fail: {transitions: [{when: attempt < 2, to: nest}]}}}";
+    assert_eq!(desk.run(nest).0, Some(1));
+    assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2), "a route repeats effects on purpose");
 }
 
 #[test]

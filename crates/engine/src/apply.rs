@@ -16,6 +16,7 @@ use escrow_model::{
 use serde_json::Value;
 
 use crate::apply_error::{ApplyError, PhaseName};
+use crate::effect::EffectStanding;
 use crate::location::Location;
 use crate::phase::{Certainty, Phase};
 use crate::run::Run;
@@ -38,19 +39,37 @@ impl Run {
                 let check = self.index(check)?;
                 self.skip(check, scope, *reason)
             }
-            Event::AttemptStarted { check, scope, attempt, request, .. } => {
+            Event::AttemptStarted { check, scope, attempt, request, effect, .. } => {
                 let check = self.index(check)?;
                 self.expect_phase(check, scope, &[PhaseName::Pending, PhaseName::Due])?;
                 self.expect_attempt(check, scope, *attempt, self.next_attempt(check, scope))?;
                 let state = &mut self.state.checks[check.place()];
                 state.runs += 1;
                 *state.attempts.get_or_default(scope.clone()) += 1;
+                self.effect_intended(check, scope, effect.as_deref(), at)?;
                 self.set_phase(check, scope, Phase::Running { request: Arc::clone(request) })?;
                 let cell = self.expect_cell_mut(check, scope)?;
                 cell.last_result.runs += 1;
                 cell.changed = None;
                 cell.certainty = Certainty::Known;
                 Ok(())
+            }
+            Event::LedgerAsked { check, scope, key, digest } => {
+                let check = self.index(check)?;
+                self.ledger_asked(check, scope, (key, digest))
+            }
+            Event::LedgerAnswered { check, scope, key, effect } => {
+                let check = self.index(check)?;
+                self.ledger_answered(check, scope, key, effect.as_deref())
+            }
+            Event::EffectReused { check, scope, key, run } => {
+                let check = self.index(check)?;
+                self.expect_phase(check, scope, &[PhaseName::Pending, PhaseName::Due])?;
+                self.effect_reused(check, scope, key, run)
+            }
+            Event::EffectResolved { check, scope, key, state, .. } => {
+                let check = self.index(check)?;
+                self.effect_resolved(check, scope, key, *state)
             }
             Event::AttemptAnswered { check, scope, attempt, answer } => {
                 let check = self.index(check)?;
@@ -87,9 +106,16 @@ impl Run {
             }
             Event::RetryScheduled { check, scope, at, .. } => {
                 let check = self.index(check)?;
-                self.expect_phase(check, scope, &[PhaseName::Judged])?;
+                // Without a verdict, the effect is unknown: `reconcile` looks for it before the retry.
+                self.expect_phase(check, scope, &[PhaseName::Judged, PhaseName::Answered])?;
+                let is_judged = matches!(self.expect_cell(check, scope)?.phase, Phase::Judged { .. });
                 self.set_phase(check, scope, Phase::RetryWait { due: *at })?;
-                self.expect_cell_mut(check, scope)?.retries += 1;
+                let cell = self.expect_cell_mut(check, scope)?;
+                cell.retries += 1;
+                cell.retry_counted = true;
+                if !is_judged {
+                    cell.certainty = Certainty::Unknown;
+                }
                 self.forget_route(check, scope);
                 Ok(())
             }
@@ -189,21 +215,36 @@ impl Run {
             Event::ReconcileStarted { check, scope, attempt, request } => {
                 let check = self.index(check)?;
                 self.expect_last_attempt(check, scope, *attempt)?;
-                self.expect_phase(check, scope, &[PhaseName::Answered, PhaseName::Pending, PhaseName::Due])?;
+                let cell = self.expect_cell(check, scope)?;
+                if matches!(cell.phase, Phase::Settled { .. }) && cell.is_unknown() {
+                    // A run that was opened again. It was counted as settled above, and is open again.
+                    self.uncount(check, scope)?;
+                } else {
+                    let open = [PhaseName::Answered, PhaseName::Pending, PhaseName::Due];
+                    self.expect_phase(check, scope, &open)?;
+                }
                 self.set_phase(check, scope, Phase::Reconciling { request: Arc::clone(request) })?;
                 self.expect_cell_mut(check, scope)?.certainty = Certainty::Unknown;
                 Ok(())
             }
-            Event::Reconciled { check, scope, attempt, finding, .. } => {
+            Event::Reconciled { check, scope, attempt, finding, output, .. } => {
                 let check = self.index(check)?;
                 self.expect_last_attempt(check, scope, *attempt)?;
                 self.expect_phase(check, scope, &[PhaseName::Reconciling])?;
+                // The verdict or the wait follows as an entry of its own.
                 match finding {
-                    Some(Assumption::Retry) => self.repeat(check, scope),
-                    // The verdict or the wait follows as an entry of its own.
-                    Some(Assumption::Done | Assumption::Failed) | None => {
+                    Some(Assumption::Retry) => {
+                        self.set_standing(check, scope, EffectStanding::Failed);
+                        let cell = self.expect_cell_mut(check, scope)?;
+                        cell.repeats += u32::from(!cell.retry_counted);
+                        self.repeat(check, scope)
+                    }
+                    Some(Assumption::Done) => self.effect_confirmed(check, scope, output.as_ref()),
+                    Some(Assumption::Failed) => {
+                        self.set_standing(check, scope, EffectStanding::Failed);
                         self.set_phase(check, scope, Phase::Answered)
                     }
+                    None => self.set_phase(check, scope, Phase::Answered),
                 }
             }
             Event::MessageDelivered { message, refused: None } => {
@@ -286,10 +327,13 @@ impl Run {
         }
     }
 
-    /// Only two events may follow the end of a run, and those two need it.
+    /// Only these events may follow the end of a run, and they need it.
     fn check_run_status(&self, event: &Event) -> Result<(), ApplyError> {
         let ended = self.state.status.is_terminal();
-        let needs_end = matches!(event, Event::RunReopened { .. } | Event::RunOverridden { .. });
+        let needs_end = matches!(
+            event,
+            Event::RunReopened { .. } | Event::RunOverridden { .. } | Event::EffectResolved { .. }
+        );
         match event {
             Event::RunStarted { .. } if self.state.entries > 0 => Err(ApplyError::AlreadyStarted),
             _ if needs_end && !ended => Err(ApplyError::NotEnded),
@@ -325,6 +369,7 @@ impl Run {
             Phase::Waiting { request, .. } => request.is_none(),
             Phase::Running { .. }
             | Phase::Reconciling { .. }
+            | Phase::Consulting { .. }
             | Phase::Inspecting { .. }
             | Phase::Answered
             | Phase::Settled { .. } => false,
@@ -358,6 +403,8 @@ impl Run {
         let phase = if inspects { Phase::Inspecting { delivery: None } } else { Phase::Answered };
         self.set_phase(check, scope, phase)?;
         self.release_capacity(check, scope);
+        self.effect_answered(check, scope, answer);
+        self.remember_nested(check, scope, answer);
         let cell = self.expect_cell_mut(check, scope)?;
         cell.last_result.missing.clear();
         cell.answer = Some(Arc::clone(answer));
@@ -391,9 +438,10 @@ impl Run {
         cell.last_result.verdict = Some(verdict);
         cell.last_result.issues = issues.to_vec();
         cell.certainty = cell.certainty.once_answered();
-        let state = &mut self.state.checks[check.place()];
         match verdict {
             Verdict::Succeeded => {
+                self.effect_kept(check, scope);
+                let state = &mut self.state.checks[check.place()];
                 state.failures.remove(scope);
                 if state.violations.remove(scope) {
                     self.count_violations(0, 1)?;
@@ -402,6 +450,7 @@ impl Run {
             Verdict::Failed => {
                 let code = failure_code(issues);
                 let message = issues.first().map(|issue| issue.message.clone()).unwrap_or_default();
+                let state = &mut self.state.checks[check.place()];
                 state.failures.insert(scope.clone(), CheckFailure { code, message, entry });
                 if violation && state.violations.insert(scope.clone()) {
                     self.count_violations(1, 0)?;
@@ -505,6 +554,7 @@ impl Run {
                 Phase::Settled { .. } => cell.certainty == Certainty::Unknown,
                 Phase::Running { .. }
                 | Phase::Reconciling { .. }
+                | Phase::Consulting { .. }
                 | Phase::Inspecting { .. }
                 | Phase::Judged { .. }
                 | Phase::RetryWait { .. }
@@ -526,11 +576,18 @@ impl Run {
             self.uncount(check, &scope)?;
         }
         self.set_phase(check, &scope, Phase::Waiting { id: id.to_owned(), request })?;
+        let is_elsewhere = self.is_elsewhere(&wait.location);
         let cell = self.expect_cell_mut(check, &scope)?;
         cell.certainty = match wait.kind {
+            // The effect of another run is not an effect of this one.
+            WaitKind::UnknownEffect if is_elsewhere => cell.certainty.once_answered(),
             WaitKind::UnknownEffect => Certainty::Unknown,
             WaitKind::Approval | WaitKind::Input | WaitKind::Nested => cell.certainty.once_answered(),
         };
+        if wait.kind == WaitKind::Approval {
+            // The answer of `reconcile` is not awaited for as long as a person may take.
+            cell.cleared = false;
+        }
         self.state.waits.insert(id.to_owned(), wait);
         // It may have been started because its group had room, which it does not take while it waits.
         self.release_capacity(check, &scope);
@@ -616,8 +673,12 @@ impl Run {
             Message::Assume { check, scope, assumption, .. } => {
                 let check = self.index(check)?;
                 match assumption {
-                    Assumption::Retry => self.repeat(check, scope)?,
-                    Assumption::Done | Assumption::Failed => {}
+                    Assumption::Retry => {
+                        self.set_standing(check, scope, EffectStanding::Failed);
+                        self.repeat(check, scope)?;
+                    }
+                    Assumption::Done => self.effect_confirmed(check, scope, None)?,
+                    Assumption::Failed => self.set_standing(check, scope, EffectStanding::Failed),
                 }
             }
             Message::Cancel { system, .. } => {
@@ -641,11 +702,11 @@ impl Run {
     /// An effect that did not happen is tried once more, past the gates.
     fn repeat(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         self.make_due(check, scope)?;
-        self.expect_cell_mut(check, scope)?.repeats += 1;
+        self.expect_cell_mut(check, scope)?.cleared = true;
         Ok(())
     }
 
-    fn make_due(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
+    pub(crate) fn make_due(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         self.set_phase(check, scope, Phase::Due)?;
         self.state.agenda.0.checks.insert(Location::new(check, scope.clone()));
         Ok(())
@@ -706,7 +767,7 @@ impl Run {
         Ok(self.cell_mut(check, scope).expect("it was just found"))
     }
 
-    fn expect_phase(
+    pub(crate) fn expect_phase(
         &self,
         check: CheckIndex,
         scope: &ScopePath,
@@ -723,6 +784,7 @@ impl Run {
             Phase::Pending | Phase::Due => true,
             Phase::Waiting { request, .. } => request.is_none(),
             Phase::Running { .. }
+            | Phase::Consulting { .. }
             | Phase::Judged { .. }
             | Phase::RetryWait { .. }
             | Phase::Settled { .. } => false,

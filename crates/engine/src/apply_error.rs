@@ -36,6 +36,8 @@ pub enum ApplyError {
     NoRoute(ScopedCheck),
     #[error("the route to `{0}` would withdraw an attempt that is open")]
     WithdrawsAttempt(String),
+    #[error("effect `{0}` is resolved as neither confirmed nor failed")]
+    Unresolved(String),
     #[error("no wait `{0}` is open")]
     NoWait(String),
     #[error("wait `{0}` is open already")]
@@ -54,6 +56,7 @@ pub enum PhaseName {
     Pending,
     Running,
     Reconciling,
+    Consulting,
     Inspecting,
     Answered,
     Judged,
@@ -82,6 +85,7 @@ impl PhaseName {
             Phase::Pending => PhaseName::Pending,
             Phase::Running { .. } => PhaseName::Running,
             Phase::Reconciling { .. } => PhaseName::Reconciling,
+            Phase::Consulting { .. } => PhaseName::Consulting,
             Phase::Inspecting { .. } => PhaseName::Inspecting,
             Phase::Answered => PhaseName::Answered,
             Phase::Judged { .. } => PhaseName::Judged,
@@ -99,6 +103,7 @@ impl fmt::Display for PhaseName {
             PhaseName::Pending => "pending",
             PhaseName::Running => "running",
             PhaseName::Reconciling => "being reconciled",
+            PhaseName::Consulting => "looked up in the ledger",
             PhaseName::Inspecting => "being inspected",
             PhaseName::Answered => "answered and not judged",
             PhaseName::Judged => "judged",

@@ -42,6 +42,8 @@ pub enum Refusal {
     NotUnknown(String),
     #[error("the effect of `{0}` is no longer in question")]
     Settled(String),
+    #[error("`reconcile` looks for the effect of `{0}` first")]
+    LookedFor(String),
     #[error("the run is already stopping")]
     Stopping,
 }
@@ -73,6 +75,7 @@ impl Run {
                     None => Some(Refusal::NotUnknown(place)),
                     // It was answered before, or the run is stopping and does not wait for the answer.
                     Some(Phase::Due | Phase::Settled { .. }) => Some(Refusal::Settled(place)),
+                    Some(Phase::RetryWait { .. }) => Some(Refusal::LookedFor(place)),
                     Some(_) => None,
                 }
             }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, AssumeMode, CheckIndex, Criticality, Ending, Event, FaultClass, Issue, IssueCode, Request,
-    RoutingBlock, ScopePath, SkipReason, Verdict,
+    Answer, AssumeMode, CheckIndex, Criticality, EffectIntent, Ending, Event, FaultClass, Issue, IssueCode,
+    Request, RoutingBlock, ScopePath, SkipReason, Verdict,
 };
 
 use crate::approval::digest_of_subject;
@@ -25,8 +25,8 @@ impl Deciding<'_> {
         if self.is_assumption_broken(location) {
             return;
         }
-        let request = match self.render(*check, scope) {
-            Ok(request) => request,
+        let (request, mut effect) = match self.render(*check, scope) {
+            Ok(rendered) => rendered,
             Err(message) => {
                 let issue = Issue::error(IssueCode::TemplateError, message);
                 self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
@@ -47,6 +47,11 @@ impl Deciding<'_> {
             self.find_out_about_item(location);
             return;
         }
+        if let Some(intent) = &mut effect
+            && !self.is_admitted(location, intent)
+        {
+            return;
+        }
         if !self.has_looked_again(location) {
             return;
         }
@@ -60,7 +65,11 @@ impl Deciding<'_> {
                 return;
             }
         }
-        self.begin_attempt(location, request);
+        // Right before the attempt, after a backoff and an approval: the answer must not be older than they are.
+        if self.must_find_out(location) {
+            return;
+        }
+        self.begin_attempt(location, request, effect);
     }
 
     fn is_assumption_broken(&mut self, location: &Location) -> bool {
@@ -93,7 +102,7 @@ impl Deciding<'_> {
         false
     }
 
-    fn begin_attempt(&mut self, location: &Location, request: Request) {
+    fn begin_attempt(&mut self, location: &Location, request: Request, effect: Option<EffectIntent>) {
         let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
@@ -104,6 +113,7 @@ impl Deciding<'_> {
             attempt: attempt.number,
             external: spec.criticality == Criticality::External,
             request: Arc::new(request),
+            effect: effect.map(Box::new),
         });
         if let Some((answer, memory)) = pure::answer(self, *check, scope) {
             for change in memory {
@@ -152,7 +162,9 @@ impl Deciding<'_> {
             self.stop_running();
         }
         if unknown {
-            self.find_out(&location, *number);
+            if !self.schedule_look(&location) {
+                self.find_out(&location, *number);
+            }
             if self.state.stopping.is_some() {
                 self.wind_up(&location);
             }
@@ -191,6 +203,7 @@ impl Deciding<'_> {
             violation,
             settled,
         });
+        self.tell_waiting_effects(location);
         match verdict {
             Verdict::Succeeded => self.recovered(location),
             Verdict::Failed => {

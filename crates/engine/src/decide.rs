@@ -87,6 +87,7 @@ impl Deciding<'_> {
                 Phase::Pending
                 | Phase::Running { .. }
                 | Phase::Reconciling { .. }
+                | Phase::Consulting { .. }
                 | Phase::Inspecting { .. }
                 | Phase::Answered
                 | Phase::Judged { .. }

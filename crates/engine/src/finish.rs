@@ -80,7 +80,11 @@ impl Deciding<'_> {
         };
         let evidence_id = if wait.kind == WaitKind::UnknownEffect { name.clone() } else { id.clone() };
         let summary = format!("`{name}` waits for a person: {}", wait.prompt);
-        let evidence = vec![Evidence { kind: kind.into(), id: evidence_id, label: wait.prompt.clone() }];
+        let mut evidence = vec![Evidence { kind: kind.into(), id: evidence_id, label: wait.prompt.clone() }];
+        if let Some(effect) = self.effect_elsewhere(&wait.location) {
+            let label = format!("the effect is {} there", effect.state.as_str());
+            evidence.push(Evidence { kind: "run".into(), id: effect.run.to_string(), label });
+        }
         let reason = Reason { code, summary, evidence };
         if self.state.reason.as_ref() != Some(&reason) {
             self.record(Event::RunWaiting { reason });
@@ -218,7 +222,7 @@ impl Run {
             }
         }
         let started = self.state.stopping.is_none();
-        if started && self.state.checks.iter().all(|check| check.runs == 0) {
+        if started && self.has_run_nothing() {
             warnings.push(Warning {
                 code: "nothing_ran".into(),
                 message: "no check ran, so nothing was delivered".into(),
@@ -232,6 +236,11 @@ impl Run {
     fn undecided(&self, check: CheckIndex) -> Option<&Issue> {
         let raised = self.state.issues.iter().filter(|(at, _)| at.check == check);
         raised.map(|(_, issue)| issue).find(|issue| issue.code == IssueCode::ExpressionError)
+    }
+
+    /// An effect that was confirmed before counts as having run.
+    fn has_run_nothing(&self) -> bool {
+        self.state.checks.iter().all(|check| check.runs == 0 && check.reused == 0)
     }
 
     /// An `info` check that may fail leaves a warning.
@@ -312,7 +321,7 @@ impl Run {
 
     /// Nothing went wrong. What was left out says more than a warning does.
     fn completed(&self) -> Reason {
-        let nothing_ran = self.state.checks.iter().all(|check| check.runs == 0);
+        let nothing_ran = self.has_run_nothing();
         if nothing_ran {
             let summary = "no check ran".to_owned();
             return Reason { code: ReasonCode::CompletedNothingRan, summary, evidence: Vec::new() };

@@ -34,7 +34,10 @@ impl Run {
             // Where the parent of its items is invalidated, its items no longer exist.
             let collapse = fan.iter().position(|parent| closure.contains(parent));
             // A route is meant to repeat effects.
-            self.state.checks[check.place()].confirmed_effects.retain(|one| !one.scope.starts_with(&base));
+            self.supersede_effects(*check, &base);
+            let state = &mut self.state.checks[check.place()];
+            state.confirmed_effects.retain(|one| !one.scope.starts_with(&base));
+            state.nested.retain(|scope, nested| !scope.starts_with(&base) || nested.has_open_effects);
             let routed_from = (*check == target).then(|| source.clone());
             let activation = Activation {
                 activated: plan.check(*check).starts || routed_from.is_some(),
@@ -99,6 +102,9 @@ impl Run {
         };
         cell.retries = 0;
         cell.repeats = 0;
+        cell.retry_counted = false;
+        cell.cleared = false;
+        cell.ledger_key = None;
         cell.approved = None;
         cell.asked_anew = 0;
         cell.changed = None;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, Assumption, CheckIndex, Criticality, Event, FaultCode, Issue, IssueCode, Message, ProviderFault,
-    ProviderName, Request, RunId, ScopePath, Verdict, WaitKind,
+    ProviderName, Request, RunId, ScopePath, WaitKind,
 };
 use serde_json::{Value, json};
 
 use crate::apply_error::PhaseName;
 use crate::approval::denial_in_words;
+use crate::effect::EffectStanding;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::run::{Effect, Input, Run};
@@ -23,6 +24,12 @@ impl Deciding<'_> {
         let opened = refused.is_none();
         let looked_for = match &message {
             Message::Assume { check, scope, .. } if opened => self.reconciling_at(check, scope),
+            _ => None,
+        };
+        let before = match &message {
+            Message::Assume { check, scope, .. } => {
+                self.graph.find(check).and_then(|check| self.standing_of_cell(check, scope))
+            }
             _ => None,
         };
         self.record(Event::MessageDelivered { message: message.clone(), refused });
@@ -41,9 +48,9 @@ impl Deciding<'_> {
             }
             Message::Cancel { .. } => self.stop_running(),
             Message::Answer { id, text, by } => self.answer_question(&id, &text, by.as_deref()),
-            Message::Assume { check, scope, assumption, by } => {
+            Message::Assume { check, scope, assumption, by, .. } => {
                 let Some(index) = self.graph.find(&check) else { return };
-                self.assume(&Location::new(index, scope), assumption, by.as_deref());
+                self.assume(&Location::new(index, scope), assumption, by.as_deref(), before);
             }
         }
     }
@@ -73,24 +80,22 @@ impl Deciding<'_> {
         self.take_answer(&attempt, answer);
     }
 
-    fn assume(&mut self, location: &Location, assumption: Assumption, by: Option<&str>) {
-        let attempt = self.last_attempt(location).number;
-        let judgement = |verdict: Verdict, issues: Vec<Issue>| Judgement {
-            attempt,
-            verdict,
-            issues,
-            fault: None,
-            violation: false,
-            outcome: None,
-        };
+    fn assume(
+        &mut self,
+        location: &Location,
+        assumption: Assumption,
+        by: Option<&str>,
+        before: Option<EffectStanding>,
+    ) {
         match assumption {
             Assumption::Retry => {}
-            Assumption::Done => self.judge_as(location, judgement(Verdict::Succeeded, Vec::new())),
+            Assumption::Done => self.judge_found(location, before),
             Assumption::Failed => {
                 let who = by.unwrap_or("a person");
                 let message = format!("{who} says that it did not happen");
                 let issue = Issue::error(IssueCode::EffectAssumedFailed, message);
-                self.judge_as(location, judgement(Verdict::Failed, vec![issue]));
+                let attempt = self.last_attempt(location).number;
+                self.judge_as(location, Judgement::of_absent_effect(attempt, issue));
             }
         }
     }
@@ -207,6 +212,12 @@ impl Deciding<'_> {
         for attempt in self.inspecting() {
             self.inspect_for(&attempt);
         }
+        for location in self.consulting() {
+            self.issue_consultation(&location);
+        }
+        if self.state.stopping.is_none() {
+            self.ask_ledger_again();
+        }
         self.put_everything_on_the_agenda();
     }
 
@@ -264,6 +275,19 @@ impl Run {
             }
         }
         running
+    }
+
+    /// Checks whose effects are being looked up in the ledger.
+    fn consulting(&self) -> Vec<Location> {
+        let mut consulting = Vec::new();
+        for (position, check) in self.state.checks.iter().enumerate() {
+            for (scope, node) in check.nodes.iter() {
+                if node.cell().is_some_and(|cell| matches!(cell.phase, Phase::Consulting { .. })) {
+                    consulting.push(Location::new(CheckIndex::at(position), scope.clone()));
+                }
+            }
+        }
+        consulting
     }
 
     fn reconciling_at(&self, check: &str, scope: &ScopePath) -> Option<AttemptKey> {

@@ -5,7 +5,7 @@
 //!      │          │                           │            └──▶ RetryWait ──▶ Due ──▶ Running
 //!      │          └──▶ Waiting (a person, a nested run)
 //!      │                                      └──▶ Reconciling, Waiting (unknown effect) ──▶ Due, Judged
-//!      └──▶ Waiting (approval) ──▶ Due
+//!      └──▶ Consulting (the ledger), Waiting (approval) ──▶ Due
 //! ```
 //!
 //! A phase that is not settled may also settle by a skip, and a route or a retry leads back to `Pending`.
@@ -28,6 +28,11 @@ pub(crate) enum Phase {
     /// The effect of the last attempt is unknown, and the command of `reconcile` looks for it.
     Reconciling {
         request: Arc<Request>,
+    },
+    /// The ledger is asked about the effect that an attempt would have.
+    Consulting {
+        key: String,
+        digest: String,
     },
     /// Answered; the artifact directory is being inspected. `delivery` is the result.
     Inspecting {
@@ -70,6 +75,7 @@ impl Phase {
         let busy = match self {
             Phase::Running { .. }
             | Phase::Reconciling { .. }
+            | Phase::Consulting { .. }
             | Phase::Inspecting { .. }
             | Phase::RetryWait { .. }
             | Phase::Due
@@ -80,6 +86,7 @@ impl Phase {
             Phase::Running { request } => needs_slot(&request.provider),
             Phase::Reconciling { .. } => true,
             Phase::Pending
+            | Phase::Consulting { .. }
             | Phase::Inspecting { .. }
             | Phase::Answered
             | Phase::Judged { .. }
@@ -97,6 +104,7 @@ impl Phase {
             Phase::Running { request } | Phase::Reconciling { request } => Some(request),
             Phase::Waiting { request, .. } => request.as_ref(),
             Phase::Pending
+            | Phase::Consulting { .. }
             | Phase::Inspecting { .. }
             | Phase::Answered
             | Phase::Judged { .. }
@@ -113,6 +121,7 @@ impl Phase {
             Phase::Waiting { request, .. } => request.is_some(),
             Phase::Pending
             | Phase::Reconciling { .. }
+            | Phase::Consulting { .. }
             | Phase::Inspecting { .. }
             | Phase::Answered
             | Phase::Judged { .. }

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Entry, Event, ExpectedArtifact, FaultCode, InspectedArtifact, Millis, ProviderFault, Request,
-    ScopePath,
+    Answer, CheckIndex, Entry, Event, ExpectedArtifact, FaultCode, InspectedArtifact, LedgerEffect, Millis,
+    ProviderFault, Request, ScopePath,
 };
 
 use crate::location::AttemptKey;
@@ -26,6 +26,11 @@ pub trait AnswerSource {
     fn reply(&mut self, call: &ProviderCall<'_>) -> Reply;
 
     fn inspect(&mut self, expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact>;
+
+    /// What the ledger knows about a key. Other runs have none, unless the source says so.
+    fn ledger(&mut self, _key: &str, _digest: &str) -> Option<LedgerEffect> {
+        None
+    }
 }
 
 /// A request to a provider, or to the command of `reconcile`.
@@ -57,6 +62,8 @@ pub struct VirtualDrive {
     /// The length of the journal after each turn: the places where a crash can happen.
     pub commits: Vec<usize>,
     inspections: VecDeque<(Vec<ExpectedArtifact>, Inspection)>,
+    /// Keys that are to be looked up in the ledger.
+    consultations: VecDeque<(CheckIndex, ScopePath, String, String)>,
     /// By time, then by the position of the intent in the journal.
     answers: BTreeMap<(Millis, usize), (Pending, Answer)>,
     /// Attempts that answer only when they are stopped.
@@ -100,6 +107,7 @@ impl VirtualDrive {
             now_ms,
             commits: Vec::new(),
             inspections: VecDeque::new(),
+            consultations: VecDeque::new(),
             answers: BTreeMap::new(),
             silent: Vec::new(),
         }
@@ -111,6 +119,7 @@ impl VirtualDrive {
         self.answers.clear();
         self.silent.clear();
         self.inspections.clear();
+        self.consultations.clear();
         self.handle(Input::Resume { by: Vec::new() }, source);
         Ok(())
     }
@@ -120,7 +129,7 @@ impl VirtualDrive {
         if self.run.status().is_terminal() {
             return false;
         }
-        if self.inspect_next(source) {
+        if self.inspect_next(source) || self.consult_next(source) {
             return true;
         }
         let wake = self.run.wake_at().filter(|wake| *wake <= until);
@@ -140,6 +149,14 @@ impl VirtualDrive {
         let Some((expected, of)) = self.inspections.pop_front() else { return false };
         let seen = source.inspect(&expected);
         self.handle(of.answered(seen), source);
+        true
+    }
+
+    /// Looks up the first key that was asked about. The ledger takes no time.
+    pub fn consult_next(&mut self, source: &mut dyn AnswerSource) -> bool {
+        let Some((check, scope, key, digest)) = self.consultations.pop_front() else { return false };
+        let effect = source.ledger(&key, &digest).map(Box::new);
+        self.handle(Input::LedgerAnswered { check, scope, key, effect }, source);
         true
     }
 
@@ -182,6 +199,9 @@ impl VirtualDrive {
                 }
                 Effect::Reconcile { attempt, request } => {
                     self.call(Pending { attempt, kind: EffectKind::Reconcile }, &request, source);
+                }
+                Effect::Consult { check, scope, key, digest } => {
+                    self.consultations.push_back((check, scope, key, digest));
                 }
                 Effect::Stop { attempt } => self.stop(&attempt),
                 Effect::Inspect { expected, of } => self.inspections.push_back((expected, of)),

@@ -1,4 +1,4 @@
-//! Unknown effects: the command of `reconcile` is asked before a person is.
+//! The command of `reconcile` is asked before an effect is attempted again, and before a person is asked.
 //!
 //! ```text
 //!   unknown ──▶ ReconcileStarted ──▶ command ──▶ Reconciled ──▶ done · failed · retry
@@ -12,10 +12,11 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, Assumption, CheckIndex, Ending, Event, Expression, FaultCode, Field, Issue, IssueCode,
-    ProviderName, Reconcile, Request, Sandbox, ScopePath, Verdict,
+    ProviderName, Reconcile, Request, Sandbox, ScopePath,
 };
 use serde_json::{Map, Value};
 
+use crate::effect;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::run::{Effect, Run};
@@ -35,7 +36,7 @@ impl Deciding<'_> {
         let Some(reconcile) = spec.reconcile.as_ref().filter(|_| self.state.stopping.is_none()) else {
             return self.ask_about_unknown_effect(location, "");
         };
-        match self.render_reconcile(*check, scope, attempt, reconcile) {
+        match self.render_reconcile(*check, scope, reconcile) {
             Ok(request) => {
                 self.record(Event::ReconcileStarted {
                     check: spec.name.clone(),
@@ -79,6 +80,10 @@ impl Deciding<'_> {
         // `reconcile` must not change anything, including the environment of later checks.
         answer.env.clear();
         let (finding, detail) = self.finding(*check, scope, &answer);
+        let output = finding.filter(|finding| *finding == Assumption::Done);
+        let output = output.and_then(|_| self.output_found(*check, scope, &answer));
+        let effect = self.key_in_question(*check, scope);
+        let before = self.standing_of_cell(*check, scope);
         self.record(Event::Reconciled {
             check: self.state.plan.check(*check).name.clone(),
             scope: scope.clone(),
@@ -86,26 +91,23 @@ impl Deciding<'_> {
             answer: Box::new(answer),
             finding,
             detail: detail.clone(),
+            output,
+            effect,
         });
-        let judgement = |verdict: Verdict, issues: Vec<Issue>| Judgement {
-            attempt: *number,
-            verdict,
-            issues,
-            fault: None,
-            violation: false,
-            outcome: None,
-        };
         let location = attempt.location();
         match finding {
             Some(Assumption::Retry) => {}
-            Some(Assumption::Done) => self.judge_as(&location, judgement(Verdict::Succeeded, Vec::new())),
+            Some(Assumption::Done) => self.judge_found(&location, before),
             Some(Assumption::Failed) => {
                 let message = format!("`reconcile` says that it did not happen: {detail}");
                 let issue = Issue::error(IssueCode::EffectReconciledFailed, message);
-                self.judge_as(&location, judgement(Verdict::Failed, vec![issue]));
+                self.judge_as(&location, Judgement::of_absent_effect(*number, issue));
             }
             None => {
-                self.ask_about_unknown_effect(&location, &detail);
+                match self.effect_elsewhere(&location).cloned() {
+                    Some(effect) => self.wait_for_elsewhere(&location, &effect),
+                    None => self.ask_about_unknown_effect(&location, &detail),
+                }
                 if self.state.stopping.is_some() {
                     self.wind_up(&location);
                 }
@@ -119,7 +121,6 @@ impl Run {
         &self,
         check: CheckIndex,
         scope: &ScopePath,
-        attempt: u32,
         reconcile: &Reconcile,
     ) -> Result<Request, String> {
         let view = View::during(self, check, scope, None);
@@ -136,7 +137,7 @@ impl Run {
             environment: self.captured_environment(check),
             handed_env: self.handed_env(check),
             timeout_ms: reconcile.timeout_ms,
-            idempotency_key: self.idempotency_key(check, scope, attempt),
+            idempotency_key: effect::idempotency_key(&self.effect_key(check, scope, &view)?.0),
             item: self.item(check, scope).cloned(),
         })
     }
@@ -158,11 +159,27 @@ impl Run {
         } else {
             by_word(&answer.output)
         };
-        let repeats = self.cell(check, scope).map_or(0, |cell| cell.repeats);
-        if finding == Some(Assumption::Retry) && repeats >= REPEATS_MAX {
-            return (None, format!("{detail}, but it was tried again {repeats} times already"));
+        let max = self.state.plan.check(check).retry.map_or(REPEATS_MAX, |retry| retry.max);
+        // A retry that was waited for is counted already.
+        let cell = self.cell(check, scope).filter(|cell| !cell.retry_counted);
+        let used = cell.map_or(0, |cell| cell.repeats + cell.retries);
+        if finding == Some(Assumption::Retry) && cell.is_some() && used >= max {
+            let times = if used == 1 { "once".to_owned() } else { format!("{used} times") };
+            return (None, format!("{detail}, but it was tried again {times} already"));
         }
         (finding, detail)
+    }
+
+    /// The output of an effect that was found done, if `reconcile` can tell it.
+    fn output_found(&self, check: CheckIndex, scope: &ScopePath, answer: &Answer) -> Option<Value> {
+        let output = self.state.plan.check(check).reconcile.as_ref()?.output.as_ref()?;
+        let view = View::during(self, check, scope, Some(answer));
+        output.evaluate(&view, BUDGET).ok()?.into_json()
+    }
+
+    /// The key of the effect that `reconcile` was asked about.
+    fn key_in_question(&self, check: CheckIndex, scope: &ScopePath) -> Option<String> {
+        self.effect_key(check, scope, &View::during(self, check, scope, None)).ok().map(|(key, _)| key)
     }
 
     /// The one expression that holds. None or several, or one that cannot be evaluated, say nothing.

@@ -68,6 +68,7 @@ pub fn redecide(recorded: &[Entry], plan: Arc<Plan>) -> Result<Redecided, Replay
     let mut driver = Driver {
         run,
         record,
+        looks: BTreeMap::new(),
         recorded_plan: before.plan(),
         now: at,
         queue: BTreeMap::new(),
@@ -87,6 +88,8 @@ pub fn redecide(recorded: &[Entry], plan: Arc<Plan>) -> Result<Redecided, Replay
 struct Driver {
     run: Run,
     record: Record,
+    /// The last look of `reconcile` for each attempt.
+    looks: BTreeMap<RecordedAttempt, RecordedAsk>,
     recorded_plan: Arc<Plan>,
     now: Millis,
     /// What is scheduled, by its time.
@@ -217,8 +220,10 @@ impl Driver {
                 },
                 Effect::Reconcile { attempt, request } => {
                     let key = self.recorded_key(&attempt);
-                    let recorded = self.record.reconciles.get(&key);
-                    if let Some(said) = recorded.and_then(|recorded| recorded.overruled.clone()) {
+                    let recorded = self.record.reconciles.get_mut(&key).and_then(VecDeque::pop_front);
+                    self.looks.remove(&key);
+                    self.looks.extend(recorded.clone().map(|recorded| (key.clone(), recorded)));
+                    if let Some(said) = recorded.as_ref().and_then(|recorded| recorded.overruled.clone()) {
                         self.say(said, "");
                         continue;
                     }
@@ -239,10 +244,18 @@ impl Driver {
                         }
                     }
                 }
+                Effect::Consult { check, scope, key, .. } => {
+                    let name = &self.run.state.plan.check(check).name;
+                    let recorded = self.record.ledger.get_mut(&ScopedCheck::new(name, &scope));
+                    let (effect, entry) =
+                        recorded.and_then(VecDeque::pop_front).unwrap_or((None, usize::MAX));
+                    let input = Input::LedgerAnswered { check, scope, key, effect };
+                    self.schedule(self.later(0, entry), input);
+                }
                 Effect::Stop { attempt } => {
                     let cell = self.run.cell(attempt.check, &attempt.scope);
                     let looks = cell.is_some_and(|cell| matches!(cell.phase, Phase::Reconciling { .. }));
-                    let asks = if looks { &self.record.reconciles } else { &self.record.attempts };
+                    let asks = if looks { &self.looks } else { &self.record.attempts };
                     if asks.get(&self.recorded_key(&attempt)).is_some_and(RecordedAsk::was_stopped) {
                         // It was stopped then, and what came of that is on its way.
                         continue;

@@ -129,7 +129,7 @@ impl Run {
 
     fn cell_status(&self, cell: &Cell) -> CheckStatus {
         match &cell.phase {
-            Phase::Pending | Phase::Due => CheckStatus::Pending,
+            Phase::Pending | Phase::Due | Phase::Consulting { .. } => CheckStatus::Pending,
             Phase::Reconciling { .. } => CheckStatus::Unknown,
             Phase::Waiting { .. } | Phase::Answered | Phase::Judged { .. } | Phase::Settled { .. }
                 if cell.is_unknown() =>

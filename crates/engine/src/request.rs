@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{CheckIndex, Field, Request, ScopePath, Tree, hex};
+use escrow_model::{CheckIndex, EffectIntent, Field, Request, ScopePath, Tree, hex};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::effect;
 use crate::run::Run;
 use crate::view::View;
 
 impl Run {
-    /// The request, exactly as it would be performed; or why it cannot be rendered.
-    pub(crate) fn render(&self, check: CheckIndex, scope: &ScopePath) -> Result<Request, String> {
+    /// The request, exactly as it would be performed, and the effect that it would have; or why it cannot be rendered.
+    pub(crate) fn render(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+    ) -> Result<(Request, Option<EffectIntent>), String> {
         let plan = &self.state.plan;
         let spec = plan.check(check);
         let view = View::before(self, check, scope);
@@ -21,16 +26,22 @@ impl Run {
                 .map_err(|fault| format!("`{name}`: {}", self.surroundings.in_words(&fault)))?;
             fields.insert(name.clone(), value);
         }
-        Ok(Request {
+        let key = if self.has_effect(check) { Some(self.effect_key(check, scope, &view)?) } else { None };
+        let request = Request {
             provider: spec.provider.clone(),
             fields,
             env: self.render_env(check, &view)?,
             environment: self.captured_environment(check),
             handed_env: self.handed_env(check),
             timeout_ms: spec.timeout_ms,
-            idempotency_key: self.idempotency_key(check, scope, self.next_attempt(check, scope)),
+            idempotency_key: match &key {
+                Some((key, _)) => effect::idempotency_key(key),
+                None => self.idempotency_key(check, scope, self.next_attempt(check, scope)),
+            },
             item: self.item(check, scope).cloned(),
-        })
+        };
+        let intent = key.and_then(|key| self.intent(check, scope, key, &request));
+        Ok((request, intent))
     }
 
     /// `env:` of the playbook, and its own.
@@ -52,8 +63,8 @@ impl Run {
         Ok(env)
     }
 
-    /// The same for every retry of one decision, so that the receiver can recognise a repeat.
-    pub(crate) fn idempotency_key(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> String {
+    /// For a check without an effect: the same for every retry of one decision.
+    fn idempotency_key(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> String {
         let repeats = self.cell(check, scope).map_or(0, |cell| cell.retries + cell.repeats);
         let decision = attempt.saturating_sub(repeats);
         let name = &self.state.plan.check(check).name;

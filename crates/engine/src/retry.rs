@@ -24,15 +24,37 @@ impl Deciding<'_> {
         if !cell.has_verdict(Verdict::Failed) || !self.may_retry(*check, scope, fault) {
             return false;
         }
-        let number = cell.retries + 1;
-        let delay = self.backoff_ms(&retry, *check, scope, number);
+        self.schedule(location, &retry);
+        true
+    }
+
+    /// The effect of an attempt is unknown: `reconcile` looks for it when a retry is due, right before it. False when
+    /// there is no `reconcile`, or no retry left.
+    pub(crate) fn schedule_look(&mut self, location: &Location) -> bool {
+        let Location { check, scope } = location;
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let Some(retry) = spec.retry else { return false };
+        let may_look = spec.reconcile.is_some() && self.state.stopping.is_none();
+        if !may_look || !self.may_retry(*check, scope, Some(FaultClass::Transient)) {
+            return false;
+        }
+        self.schedule(location, &retry);
+        true
+    }
+
+    fn schedule(&mut self, location: &Location, retry: &Retry) {
+        let Location { check, scope } = location;
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let number = self.cell(*check, scope).map_or(0, |cell| cell.retries) + 1;
+        let delay = self.backoff_ms(retry, *check, scope, number);
         let (check, scope) = (spec.name.clone(), scope.clone());
         let started =
             Event::RecoveryStarted { check: check.clone(), scope: scope.clone(), by: Recovery::Retry };
         self.record(started);
         let at = self.at.saturating_add(delay);
         self.record(Event::RetryScheduled { check, scope, retry: number, at });
-        true
     }
 }
 
@@ -40,7 +62,7 @@ impl Run {
     pub(crate) fn may_retry(&self, check: CheckIndex, scope: &ScopePath, fault: Option<FaultClass>) -> bool {
         let spec = self.state.plan.check(check);
         let Some(retry) = spec.retry else { return false };
-        let used = self.cell(check, scope).map_or(0, |cell| cell.retries);
+        let used = self.cell(check, scope).map_or(0, |cell| cell.retries + cell.repeats);
         let wanted = match fault {
             Some(FaultClass::Transient) => spec.retry_transient,
             Some(FaultClass::Logical) => spec.retry_logical,

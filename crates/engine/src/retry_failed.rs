@@ -8,17 +8,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use escrow_model::{
-    CheckIndex, Event, Millis, ProviderName, RunId, RunStatus, ScopePath, ScopedCheck, Severity, SkipReason,
-    Verdict,
+    Answer, CheckIndex, Event, Millis, ProviderName, RunId, RunStatus, ScopePath, ScopedCheck, Severity,
+    SkipReason,
 };
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::apply_error::ApplyError;
+use crate::effect::EffectStanding;
 use crate::graph::shared_depth;
 use crate::location::{AttemptKey, Location};
 use crate::run::{Run, Turn};
-use crate::state::{Activation, Cell, Node, Stopping};
+use crate::state::{Activation, Cell, NestedBefore, Node, Stopping};
 use crate::turn::Deciding;
+
+/// The member of a nested run's record that says whether a route may lead away from its effects.
+pub const OPEN_EFFECTS: &str = "open_effects";
 
 /// Why nothing can be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -73,6 +78,12 @@ impl Run {
                     Node::SkippedGroup(reason) => Some(*reason),
                     Node::Group(_) | Node::Unexpanded(_) => None,
                 };
+                let is_resolved = node.cell().is_some_and(|cell| {
+                    cell.resolved && cell.last_result.verdict.is_none() && cell.phase.is_settled()
+                });
+                if is_resolved {
+                    locations.insert(Location::new(index, scope.clone()));
+                }
                 // A cancellation by hand blocks checks that do not depend on what was cancelled, too.
                 let was_kept_back = matches!(skip, Some(SkipReason::RunEnded | SkipReason::LoopBudget))
                     || (cancelled_by_hand && skip == Some(SkipReason::ContractBlocked));
@@ -119,7 +130,6 @@ impl Run {
         let graph = Arc::clone(&self.graph);
         let concerned = places.iter().flat_map(|(check, _)| graph.closure(*check)).copied().collect();
         let confirmed = self.confirmed_items(&concerned);
-        self.remember_nested();
         for (check, scope) in places {
             self.invalidate_failed(check, scope)?;
         }
@@ -128,31 +138,33 @@ impl Run {
         Ok(())
     }
 
-    /// A nested run that failed is retried too, so that it repeats nothing that is confirmed in it.
-    fn remember_nested(&mut self) {
-        let plan = self.plan();
-        for (position, check) in self.state.checks.iter_mut().enumerate() {
-            check.nested.clear();
-            if plan.check(CheckIndex::at(position)).provider != ProviderName::NESTED {
-                continue;
-            }
-            for (scope, node) in check.nodes.iter() {
-                let Some(cell) = node.cell().filter(|cell| cell.has_verdict(Verdict::Failed)) else {
-                    continue;
-                };
-                let record = cell.answer.as_ref().map(|answer| &answer.record);
-                if let Some(id) = record.and_then(|record| record.get("run_id")?.as_str()) {
-                    let attempt = check.attempts.get(scope).copied().unwrap_or(0) + 1;
-                    check.nested.insert(scope.clone(), (attempt, RunId::from_stored(id)));
-                }
-            }
+    /// The nested run of an answered attempt: a further attempt opens it again, so that it repeats nothing that is
+    /// confirmed in it.
+    pub(crate) fn remember_nested(&mut self, check: CheckIndex, scope: &ScopePath, answer: &Answer) {
+        if self.state.plan.check(check).provider != ProviderName::NESTED {
+            return;
         }
+        let Some(id) = answer.record.get("run_id").and_then(Value::as_str) else { return };
+        let has_open_effects = answer.record.get(OPEN_EFFECTS) == Some(&Value::Bool(true));
+        let before = NestedBefore { run: RunId::from_stored(id), attempted_at: 0, has_open_effects };
+        self.state.checks[check.place()].nested.insert(scope.clone(), before);
     }
 
-    /// The nested run that this attempt resumes instead of starting a new one.
-    pub fn nested_before(&self, attempt: &AttemptKey) -> Option<&RunId> {
-        let (at, id) = self.state.checks[attempt.check.place()].nested.get(&attempt.scope)?;
-        (*at == attempt.number).then_some(id)
+    /// The nested run that this attempt opens again instead of starting a new one, and when the attempt was started.
+    pub fn nested_before(&self, attempt: &AttemptKey) -> Option<(&RunId, Millis)> {
+        let before = self.state.checks[attempt.check.place()].nested.get(&attempt.scope)?;
+        (before.attempted_at > 0).then_some((&before.run, before.attempted_at))
+    }
+
+    /// Whether an effect of this run is unknown, or happened and broke its contract.
+    pub fn has_open_effects(&self) -> bool {
+        self.has_unknown_effects()
+            || self.state.checks.iter().any(|check| {
+                let is_open =
+                    |standing| matches!(standing, EffectStanding::Confirmed | EffectStanding::Unknown);
+                check.effects.values().any(|record| is_open(record.standing))
+                    || check.nested.values().any(|nested| nested.has_open_effects)
+            })
     }
 
     fn invalidate_failed(&mut self, target: CheckIndex, target_scope: &ScopePath) -> Result<(), ApplyError> {
@@ -211,7 +223,9 @@ impl Deciding<'_> {
             let unknown: Vec<ScopePath> =
                 nodes.iter().filter(|(_, node)| is_unknown(node)).map(|(scope, _)| scope.clone()).collect();
             for scope in unknown {
-                self.ask_about_unknown_effect(&Location::new(check, scope), "");
+                let location = Location::new(check, scope);
+                let attempt = self.last_attempt(&location).number;
+                self.find_out(&location, attempt);
             }
         }
     }

@@ -363,7 +363,9 @@ impl Deciding<'_> {
         let state = &self.state.checks[check.place()];
         let at = (Bound::Included(scope), Bound::Unbounded);
         let failed = state.failures.range(at).next();
+        let is_judged = |node: &Node| node.cell().is_some_and(|cell| cell.last_result.verdict.is_some());
         state.attempts.below(scope).next().is_some()
+            || (state.reused > 0 && state.nodes.below(scope).any(|(_, node)| is_judged(node)))
             || failed.is_some_and(|(path, _)| path.starts_with(scope))
     }
 }

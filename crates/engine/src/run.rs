@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalSubject, ApprovalTerms, CheckIndex, Criticality, Delivery, Entry, Event,
-    ExpectedArtifact, Facts, InspectedArtifact, Message, Millis, Plan, Reason, Request, RunId, RunOptions,
-    RunStatus, ScopePath, SkipReason, WaitKind, Warning,
+    ExpectedArtifact, Facts, InspectedArtifact, LedgerEffect, Message, Millis, Plan, Reason, Request, RunId,
+    RunOptions, RunStatus, ScopePath, SkipReason, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -70,6 +70,13 @@ pub enum Input {
         attempt: AttemptKey,
         answer: Answer,
     },
+    /// The ledger has answered what it knows about a key.
+    LedgerAnswered {
+        check: CheckIndex,
+        scope: ScopePath,
+        key: String,
+        effect: Option<Box<LedgerEffect>>,
+    },
     /// The artifact directory was inspected for the whole run.
     Seen(Vec<InspectedArtifact>),
     /// The artifact directory was inspected for an answered attempt.
@@ -111,6 +118,14 @@ pub enum Effect {
     Reconcile {
         attempt: AttemptKey,
         request: Arc<Request>,
+    },
+    /// Look up a key in the ledger of effects.
+    Consult {
+        check: CheckIndex,
+        scope: ScopePath,
+        key: String,
+        /// SHA-256 of what would be asked of the provider.
+        digest: String,
     },
     /// End this attempt, or its `reconcile` command; the answer is still awaited.
     Stop {
@@ -248,6 +263,9 @@ impl Run {
             }
             Input::NestedReady { run } => deciding.resume_nested_run(&run),
             Input::Reconciled { attempt, answer } => deciding.take_finding(&attempt, answer),
+            Input::LedgerAnswered { check, scope, key, effect } => {
+                deciding.take_ledger_answer(check, &scope, key, effect);
+            }
             Input::Seen(seen) => deciding.take_run_inspection(&seen),
             Input::SeenAt { attempt, seen } => deciding.take_inspection(&attempt, &seen),
             Input::SeenBefore { attempt, seen } => deciding.take_second_look(&attempt, &seen),
@@ -318,6 +336,7 @@ impl Run {
             outcomes: Vec::new(),
             overridden: None,
             agenda: Derived(agenda),
+            ledger: BTreeMap::new(),
         };
         let left_out = left_out(plan, options);
         Run { graph, state, surroundings: Arc::new(surroundings), left_out }

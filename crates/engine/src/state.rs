@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalStatus, ApprovalSubject, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery, Facts,
-    Issue, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId,
-    RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    Issue, LedgerEffect, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock,
+    RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
 use crate::by_scope::ByScope;
+use crate::effect::EffectRecord;
 use crate::location::Location;
 use crate::overridden::Overridden;
 use crate::phase::{Certainty, Phase};
@@ -84,6 +85,8 @@ pub(crate) struct State {
 
     /// What may have to be decided. A superset does no harm.
     pub(crate) agenda: Derived<Agenda>,
+    /// What the ledger answered about effects that were not attempted since.
+    pub(crate) ledger: BTreeMap<String, Option<Box<LedgerEffect>>>,
 }
 
 /// A part of the state that never changes; comparing two states compares it only when it is not the same one.
@@ -192,10 +195,24 @@ pub(crate) struct CheckState {
     pub(crate) failures: BTreeMap<ScopePath, CheckFailure>,
     /// Confirmed effects of items whose `forEach` check runs again because something failed.
     pub(crate) confirmed_effects: Vec<ConfirmedEffect>,
-    /// Nested runs that failed, each with the attempt that resumes it since the run was opened again.
-    pub(crate) nested: BTreeMap<ScopePath, (u32, RunId)>,
+    /// The last nested run of each scope, which a further attempt opens again.
+    pub(crate) nested: BTreeMap<ScopePath, NestedBefore>,
+    /// Effects by their `effect_key`, or by the values of their items.
+    pub(crate) effects: BTreeMap<String, EffectRecord>,
+    /// Effects that were confirmed before the check would have run.
+    pub(crate) reused: u32,
     /// Results of items of an earlier pass, until the next pass has an item at the same scope.
     pub(crate) last_results: BTreeMap<ScopePath, LastResult>,
+}
+
+/// A nested run that has ended, and the attempt after it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NestedBefore {
+    pub(crate) run: RunId,
+    /// When the attempt after it was started, 0 before.
+    pub(crate) attempted_at: Millis,
+    /// An effect in it is unknown, or broke its contract: a route does not lead away from it.
+    pub(crate) has_open_effects: bool,
 }
 
 /// An effect that is confirmed for an item, wherever the item is in the next list.
@@ -226,6 +243,7 @@ pub(crate) struct RecordedAnswer {
 
 /// One node in the tree of a check's scopes.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "most nodes are leaves")]
 pub(crate) enum Node {
     /// The items of the parent are not known yet. Each begins with this activation.
     Unexpanded(Activation),
@@ -269,8 +287,22 @@ pub(crate) struct Cell {
     pub(crate) answer: Option<Arc<Answer>>,
     /// Retries since it was last decided.
     pub(crate) retries: u32,
-    /// Repeats of an effect that was unknown, since it was last decided.
+    /// Repeats of an effect that `reconcile` asked for, since it was last decided.
     pub(crate) repeats: u32,
+    /// The next attempt is a retry that is counted already.
+    pub(crate) retry_counted: bool,
+    /// `reconcile` or a person allows the next attempt.
+    pub(crate) cleared: bool,
+    /// The effect of the last attempt, in `CheckState::effects`.
+    pub(crate) effect: Option<String>,
+    /// The key of that effect, as the ledger has it.
+    pub(crate) last_key: Option<String>,
+    /// A person has said what became of it after the run had ended.
+    pub(crate) resolved: bool,
+    /// The key that the ledger was last asked about.
+    pub(crate) ledger_key: Option<String>,
+    /// The effect is confirmed, and its output is not known.
+    pub(crate) output_lost: bool,
     /// A retry or a route is meant to mend a failure. It spans the attempts and waits in between.
     pub(crate) recovering: bool,
     /// Stays unknown while a repeat is due, and after a run was ended without an answer.
@@ -393,7 +425,10 @@ impl Cell {
     /// Something was asked for that may still happen, or may have happened: a route must not withdraw it.
     pub(crate) fn cannot_be_withdrawn(&self) -> bool {
         match &self.phase {
-            Phase::Running { .. } | Phase::Reconciling { .. } | Phase::Inspecting { .. } => true,
+            Phase::Running { .. }
+            | Phase::Reconciling { .. }
+            | Phase::Consulting { .. }
+            | Phase::Inspecting { .. } => true,
             Phase::Waiting { request, .. } => request.is_some() || self.is_unknown(),
             Phase::Pending
             | Phase::Answered

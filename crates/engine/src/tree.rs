@@ -68,6 +68,7 @@ impl Run {
             Phase::Pending
             | Phase::Running { .. }
             | Phase::Reconciling { .. }
+            | Phase::Consulting { .. }
             | Phase::Inspecting { .. }
             | Phase::Answered
             | Phase::Judged { .. }

@@ -2,8 +2,8 @@
 
 use escrow_expr::EvalError;
 use escrow_model::{
-    Answer, Check, CheckIndex, Delivery, Ending, FaultClass, FaultCode, Issue, IssueCode, Outcome,
-    ReasonCode, RunStatus, ScopePath, Severity, Verdict,
+    Answer, Check, CheckIndex, Delivery, Ending, Expression, FaultClass, FaultCode, Issue, IssueCode,
+    Outcome, ReasonCode, RunStatus, ScopePath, Severity, Verdict,
 };
 use serde_json::Value;
 
@@ -36,7 +36,27 @@ impl Judgement {
     }
 }
 
+impl Judgement {
+    /// An effect did not happen, and must not be tried again.
+    pub(crate) fn of_absent_effect(attempt: u32, issue: Issue) -> Judgement {
+        Judgement { attempt, ..Judgement::without_attempt(vec![issue], None) }
+    }
+}
+
 impl Run {
+    /// The verdict that was given on a confirmed effect. The word that it happened changes nothing about it.
+    pub(crate) fn earlier_judgement(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> Judgement {
+        let result = self.cell(check, scope).map(|cell| &cell.last_result);
+        Judgement {
+            attempt,
+            verdict: result.and_then(|result| result.verdict).unwrap_or(Verdict::Failed),
+            issues: result.map(|result| result.issues.clone()).unwrap_or_default(),
+            fault: None,
+            violation: self.state.checks[check.place()].violations.contains(scope),
+            outcome: None,
+        }
+    }
+
     /// Judges the last answer of a cell: `schema`, `rules`, `guarantee`, `artifacts`, `fail_if`, `outcome`. When the
     /// provider faulted only `fail_if` is judged, and makes the fault logical.
     pub(crate) fn judge(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> Judgement {
@@ -57,6 +77,7 @@ impl Run {
             };
         };
         let view = View::after(self, check, scope);
+        let is_lost = self.cell(check, scope).is_some_and(|cell| cell.output_lost);
         match &answer.ending {
             Ending::Fault(provider_fault) => {
                 fault = Some(provider_fault.class);
@@ -66,12 +87,14 @@ impl Run {
             }
             Ending::Done => {
                 let contract = self.graph.contract(check);
-                let broken = shape_issues(spec, contract, answer)
-                    .into_iter()
-                    .chain(rule_issues(spec, contract, answer));
-                issues.extend(broken);
+                if is_lost {
+                    issues.extend(lost_output_issues(spec));
+                } else {
+                    issues.extend(shape_issues(spec, contract, answer));
+                    issues.extend(rule_issues(spec, contract, answer));
+                }
                 violation = !issues.is_empty();
-                for guarantee in &spec.guarantee {
+                for guarantee in spec.guarantee.iter().filter(|one| !(is_lost && reads_output(one, spec))) {
                     let message = match guarantee.test(&view, BUDGET) {
                         Ok(true) => continue,
                         Ok(false) => format!("`{}` does not hold", guarantee.source()),
@@ -89,6 +112,7 @@ impl Run {
                     issues.push(issue);
                 }
                 if spec.for_each
+                    && !is_lost
                     && let Some(issue) = array_issue(answer)
                 {
                     fault = Some(FaultClass::Logical);
@@ -96,7 +120,7 @@ impl Run {
                 }
             }
         }
-        if let Some(fail_if) = &spec.fail_if {
+        if let Some(fail_if) = spec.fail_if.as_ref().filter(|one| !(is_lost && reads_output(one, spec))) {
             match fail_if.test(&view, BUDGET) {
                 Ok(false) => {}
                 Ok(true) => {
@@ -117,7 +141,7 @@ impl Run {
             }
         }
         let outcome = match (&spec.outcome, &answer.ending) {
-            (Some(kind), Ending::Done) => match self.graph.contract(check).outcome.as_ref() {
+            (Some(kind), Ending::Done) if !is_lost => match self.graph.contract(check).outcome.as_ref() {
                 Some(kind) => {
                     let repeated = answer.record.get("repeated_key").and_then(Value::as_str);
                     kind.judge_parsed(&answer.output, repeated).map_err(|refused| refused.to_string())
@@ -144,6 +168,33 @@ impl Run {
             outcome,
         }
     }
+}
+
+/// The contracts that read the output of an effect which is confirmed without one.
+fn lost_output_issues(spec: &Check) -> Vec<Issue> {
+    let keys = [
+        ("schema", spec.schema.is_some()),
+        ("rules", !spec.rules.is_empty()),
+        ("guarantee", spec.guarantee.iter().any(|one| reads_output(one, spec))),
+        ("fail_if", spec.fail_if.iter().any(|one| reads_output(one, spec))),
+        ("outcome", spec.outcome.is_some()),
+        ("forEach", spec.for_each),
+    ];
+    let lost = keys.into_iter().filter(|(_, reads)| *reads).map(|(key, _)| {
+        let message = format!("the effect is confirmed without its output, which `{key}` reads");
+        Issue::error(IssueCode::EffectOutputLost, message)
+    });
+    lost.collect()
+}
+
+fn reads_output(expression: &Expression, spec: &Check) -> bool {
+    let reads = expression.reads();
+    let own = |segments: &[String]| match segments {
+        [first, second, ..] => first.starts_with("outputs") && *second == spec.name,
+        _ => false,
+    };
+    reads.names.iter().any(|read| read.name == "output" || read.name == "result")
+        || reads.paths.iter().any(|read| own(&read.segments))
 }
 
 /// What an attempt owes of the artifacts that its check names.
@@ -245,6 +296,8 @@ pub(crate) fn failure_code(issues: &[Issue]) -> ReasonCode {
         | IssueCode::ApprovalDenied
         | IssueCode::EffectAssumedFailed
         | IssueCode::EffectReconciledFailed
+        | IssueCode::EffectKeyConflict
+        | IssueCode::EffectOutputLost
         | IssueCode::UnknownTarget
         | IssueCode::LoopBudgetExceeded => ReasonCode::FailedCheck,
     }

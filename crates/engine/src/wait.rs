@@ -91,6 +91,11 @@ impl Deciding<'_> {
         self.ask(location, WaitKind::UnknownEffect, Question { prompt, ..Question::default() });
     }
 
+    /// An attempt would repeat an effect, or has to wait for another run.
+    pub(crate) fn ask_about_effect(&mut self, location: &Location, prompt: String) {
+        self.ask(location, WaitKind::UnknownEffect, Question { prompt, ..Question::default() });
+    }
+
     /// A nested run waits, so the check waits for it. Repeated, it changes nothing.
     pub(crate) fn wait_with_nested(
         &mut self,

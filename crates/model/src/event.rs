@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, Facts, FaultClass, Issue, IssueCode,
-    Message, Millis, Plan, Reason, ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock,
-    RunOptions, ScopePath, ScopedCheck, SkipReason, Verdict, Warning,
+    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectIntent, EffectState, Facts,
+    FaultClass, Issue, IssueCode, LedgerEffect, Message, Millis, Plan, Reason, ReasonCode, RecordedOutcome,
+    Recovery, Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath, ScopedCheck, SkipReason,
+    Verdict, Warning,
 };
 
 /// An event with its time, as the journal holds it.
@@ -47,6 +48,40 @@ pub enum Event {
         attempt: u32,
         external: bool,
         request: Arc<Request>,
+        /// The effect that the attempt belongs to. The commit is refused if another run has the key meanwhile.
+        effect: Option<Box<EffectIntent>>,
+    },
+
+    /// The ledger is asked about an effect before a person is, and before the intent.
+    LedgerAsked {
+        check: String,
+        scope: ScopePath,
+        key: String,
+        /// SHA-256 of what would be asked of the provider.
+        digest: String,
+    },
+    /// What the ledger knows about a key: nothing, or the effect that has it.
+    LedgerAnswered {
+        check: String,
+        scope: ScopePath,
+        key: String,
+        effect: Option<Box<LedgerEffect>>,
+    },
+    /// The effect is confirmed already. Its recorded output is judged instead of an attempt.
+    EffectReused {
+        check: String,
+        scope: ScopePath,
+        key: String,
+        run: RunId,
+    },
+    /// A person says what became of an effect after its run has ended.
+    EffectResolved {
+        check: String,
+        scope: ScopePath,
+        key: String,
+        state: EffectState,
+        by: String,
+        why: String,
     },
 
     /// The provider's answer, before it is judged.
@@ -196,6 +231,10 @@ pub enum Event {
         finding: Option<Assumption>,
         /// What decided it, in words.
         detail: String,
+        /// The output of the effect, where `reconcile` could tell it.
+        output: Option<Value>,
+        /// The key of the effect in question.
+        effect: Option<String>,
     },
     MessageDelivered {
         message: Message,
@@ -279,6 +318,10 @@ impl Event {
             Event::CheckSkipped { check, .. }
             | Event::AttemptStarted { check, .. }
             | Event::AttemptAnswered { check, .. }
+            | Event::LedgerAsked { check, .. }
+            | Event::LedgerAnswered { check, .. }
+            | Event::EffectReused { check, .. }
+            | Event::EffectResolved { check, .. }
             | Event::CheckInspected { check, .. }
             | Event::CheckJudged { check, .. }
             | Event::CheckSettled { check, .. }

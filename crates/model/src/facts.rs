@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::{InspectedArtifact, RunId};
+use crate::{EffectOrigin, InspectedArtifact, RunId};
 
 /// The facts that the plan's expressions and templates name, and no others.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +40,8 @@ pub struct RunOptions {
     pub tags: Vec<String>,
     pub exclude_tags: Vec<String>,
     pub safe_mode: bool,
+    /// Checks that a person wants to run although the ledger has their effects: they get new keys.
+    pub again: Vec<String>,
     pub parallelism: u32,
     pub timeout_ms: Option<u64>,
     pub invocation: Option<String>,
@@ -47,6 +49,8 @@ pub struct RunOptions {
     pub depth: u32,
     /// The run that this one is nested in.
     pub parent: Option<RunId>,
+    /// Where the keys of its effects begin, if it is nested.
+    pub effect_origin: Option<EffectOrigin>,
     /// The file that the plan was read from: nested playbooks are looked for beside it.
     pub file: Option<String>,
     pub directory: String,
@@ -69,11 +73,13 @@ impl RunOptions {
             tags: Vec::new(),
             exclude_tags: Vec::new(),
             safe_mode: false,
+            again: Vec::new(),
             parallelism: 1,
             timeout_ms: None,
             invocation: None,
             depth: 0,
             parent: None,
+            effect_origin: None,
             file: None,
             directory: directory.into(),
             artifacts: artifacts.into(),

@@ -25,6 +25,8 @@ pub enum IssueCode {
     ApprovalDenied,
     EffectAssumedFailed,
     EffectReconciledFailed,
+    EffectKeyConflict,
+    EffectOutputLost,
     UnknownTarget,
     LoopBudgetExceeded,
     /// `<check>_fail_if`
@@ -39,7 +41,7 @@ pub enum IssueCode {
 }
 
 /// Every code whose text is always the same, for `parse` to find.
-const FIXED: [IssueCode; 16] = [
+const FIXED: [IssueCode; 18] = [
     IssueCode::SchemaValidationFailed,
     IssueCode::RuleFailed,
     IssueCode::GuaranteeFailed,
@@ -54,6 +56,8 @@ const FIXED: [IssueCode; 16] = [
     IssueCode::ApprovalDenied,
     IssueCode::EffectAssumedFailed,
     IssueCode::EffectReconciledFailed,
+    IssueCode::EffectKeyConflict,
+    IssueCode::EffectOutputLost,
     IssueCode::UnknownTarget,
     IssueCode::LoopBudgetExceeded,
 ];
@@ -95,6 +99,8 @@ impl IssueCode {
             IssueCode::ApprovalDenied => "approval/denied",
             IssueCode::EffectAssumedFailed => "effect/assumed_failed",
             IssueCode::EffectReconciledFailed => "effect/reconciled_failed",
+            IssueCode::EffectKeyConflict => "effect/key_conflict",
+            IssueCode::EffectOutputLost => "effect/output_lost",
             IssueCode::UnknownTarget => "routing/unknown_target",
             IssueCode::LoopBudgetExceeded => "routing/loop_budget_exceeded",
             IssueCode::FailIf { check } => return Cow::Owned(format!("{check}{FAIL_IF}")),

@@ -9,11 +9,34 @@ use crate::ScopePath;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "snake_case")]
 pub enum Message {
-    Approve { id: String, by: Option<String>, claim: Option<String>, note: Option<String> },
-    Deny { id: String, by: Option<String>, claim: Option<String>, note: Option<String> },
-    Answer { id: String, text: String, by: Option<String> },
-    Assume { check: String, scope: ScopePath, assumption: Assumption, by: Option<String> },
-    Cancel { by: Option<String>, system: bool },
+    Approve {
+        id: String,
+        by: Option<String>,
+        claim: Option<String>,
+        note: Option<String>,
+    },
+    Deny {
+        id: String,
+        by: Option<String>,
+        claim: Option<String>,
+        note: Option<String>,
+    },
+    Answer {
+        id: String,
+        text: String,
+        by: Option<String>,
+    },
+    Assume {
+        check: String,
+        scope: ScopePath,
+        assumption: Assumption,
+        by: Option<String>,
+        why: Option<String>,
+    },
+    Cancel {
+        by: Option<String>,
+        system: bool,
+    },
 }
 
 impl Message {

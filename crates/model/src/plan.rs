@@ -106,6 +106,8 @@ pub struct Check {
     pub idempotent: bool,
     /// How to find out whether an unknown effect has happened.
     pub reconcile: Option<Reconcile>,
+    /// Names its effect across all runs of the state.
+    pub effect_key: Option<Text>,
     /// A person must approve before it starts.
     pub requires_approval: Option<ApprovalRule>,
     pub retry: Option<Retry>,
@@ -148,6 +150,8 @@ pub struct Reconcile {
     pub done: Option<Expression>,
     pub failed: Option<Expression>,
     pub retry: Option<Expression>,
+    /// The output of an effect that was found done, over what the command answered.
+    pub output: Option<Expression>,
     pub timeout_ms: u64,
 }
 

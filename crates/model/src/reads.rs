@@ -65,6 +65,10 @@ impl PlanReads {
         if let Some(reconcile) = &check.reconcile {
             self.field(&reconcile.exec);
             reconcile.expressions().for_each(|(_, expression)| self.program(expression));
+            reconcile.output.iter().for_each(|expression| self.program(expression));
+        }
+        if let Some(key) = &check.effect_key {
+            self.template(key.reads());
         }
     }
 

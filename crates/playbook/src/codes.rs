@@ -102,6 +102,8 @@ diagnostics! {
     "E0164" "agent profile without front matter"
     "E0165" "profile name differs from its file name"
     "E0166" "unknown artifact"
+    "E0171" "`effect_key` without `item`"
+        => "name the item, or a part of it: `effect_key: \"publish-{{ item.id }}\"`"
     "W0201" "external check without a contract"
     "W0202" "deciding check without a guarantee"
     "W0203" "undeclared criticality"
@@ -126,6 +128,12 @@ diagnostics! {
         => "enable a rule, or remove `rules`"
     "W0232" "pipeline that hides a failure"
         => "write `shell: bash`, which fails when any command of a pipeline fails"
+    "W0251" "retry that may repeat an effect"
+        => "add `idempotent: true` if repeating is safe, or `reconcile` with a command that looks whether it happened"
+    "W0252" "effect that cannot be checked or undone"
+        => "add `idempotent: true`, `reconcile`, `effect_key`, or `on_fail: { run: [CHECK] }` with a check that undoes it"
+    "W0253" "many retries of a critical check"
+        => "lower `on_fail.retry.max` to 3 or less"
 }
 
 #[cfg(test)]

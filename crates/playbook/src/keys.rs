@@ -291,6 +291,11 @@ pub(crate) static CHECK: KeyTable = KeyTable {
         key("secrets", Shape::SecretNames, "The declared secrets that it is given."),
         key("idempotent", Shape::Bool, "Whether its effect can be repeated safely."),
         key("reconcile", Shape::Reconcile, "How to find out whether an effect happened."),
+        key(
+            "effect_key",
+            Shape::Template,
+            "Names its effect across all runs, so that it happens once: `publish-{{ inputs.version }}`.",
+        ),
         key("requires_approval", Shape::Approval, "Whether a person must approve before it runs, and who."),
         key(
             "retry_on",
@@ -376,6 +381,7 @@ pub(crate) static RECONCILE: KeyTable = KeyTable {
             Shape::Expression,
             "When the output means that the effect did not happen and can be retried.",
         ),
+        key("output", Shape::Expression, "The output of an effect that happened, read from the answer."),
         key("timeout", Shape::Duration, "The time limit. Default: `1m`."),
     ],
 };

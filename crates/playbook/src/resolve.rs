@@ -8,6 +8,7 @@
 mod artifacts;
 mod criticality;
 mod cycles;
+mod effects;
 mod fans;
 mod graph;
 mod loops;

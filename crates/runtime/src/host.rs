@@ -49,7 +49,7 @@ pub struct NestRequest {
     pub attempt: u32,
     /// The fields of the check, rendered.
     pub request: Arc<Request>,
-    /// The nested run that failed before the parent was reopened.
+    /// The nested run of the attempt before.
     pub failed_before: Option<FailedBefore>,
     /// Where the parent works.
     pub surroundings: Surroundings,
@@ -58,7 +58,7 @@ pub struct NestRequest {
     pub news: NewsSink,
 }
 
-/// A nested run that failed, and when its parent was reopened for it.
+/// A nested run that has ended, and when the attempt was started that opens it again.
 #[derive(Clone, Debug)]
 pub struct FailedBefore {
     pub run: RunId,

@@ -9,6 +9,7 @@
 mod commit;
 mod effect_runner;
 mod inbox;
+mod ledger;
 mod seal;
 
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ use std::time::Duration;
 
 use escrow_engine::{ApplyError, Effect, Input, NestedLease, Run, Turn};
 use escrow_model::{Entry, Message, RunId, ScopePath};
-use escrow_store::{Journal, Lease, LeaseError, MessageId, Sent, StoreError};
+use escrow_store::{Journal, Lease, LeaseError, MessageId, Sent, StoreError, TakenEffect};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -174,6 +175,7 @@ impl Drive<'_> {
                 Rc::clone(&self.world),
                 Rc::clone(&self.host),
                 self.lease.clone(),
+                Arc::clone(&self.journal),
             );
             let outcome = self.work(beginning, effect_runner, &mut reports, &mut driven_elsewhere).await;
             let released = self.journal.release(&self.lease).await;
@@ -301,12 +303,13 @@ impl Drive<'_> {
         effect_runner: &mut EffectRunner,
         mut inputs: Inputs,
     ) -> Result<(), DriveError> {
+        let mut learnt = Turn::default();
         loop {
             let redactor = self.surroundings.secrets.redactor();
             inputs.sent.iter_mut().for_each(|sent| redactor.message(&mut sent.message));
             let messages = inputs.sent.iter().map(|sent| Input::Message(sent.message.clone()));
             let all = inputs.first.iter().cloned().chain(messages).chain(inputs.rest.iter().cloned());
-            let mut turn = Turn::default();
+            let mut turn = std::mem::take(&mut learnt);
             for input in all {
                 let next = self.run.handle(self.world.now_ms(), input);
                 turn.entries.extend(next.entries);
@@ -319,8 +322,24 @@ impl Drive<'_> {
                     self.rebuild().await?;
                     inputs.sent = self.journal.undelivered(self.lease.run()).await?;
                 }
+                TurnCommit::Taken(taken) => {
+                    self.rebuild().await?;
+                    learnt = self.learn(*taken, &mut inputs.rest).await?;
+                }
             }
         }
+    }
+
+    /// The run has decided what cannot be written. It decides again, knowing what the ledger knows.
+    async fn learn(&mut self, taken: TakenEffect, inputs: &mut Vec<Input>) -> Result<Turn, DriveError> {
+        let TakenEffect { check, scope, effect: row } = taken;
+        debug!(run = %self.lease.run(), key = row.key, "intent refused");
+        let effect = ledger::known(&*self.journal, &*self.world, &row).await?;
+        // What the ledger answered before is out of date.
+        inputs.retain(|input| !matches!(input, Input::LedgerAnswered { key, .. } if *key == row.key));
+        // There is something to handle, so that the run decides.
+        inputs.push(Input::Wake);
+        Ok(self.run.learn(self.world.now_ms(), &check, &scope, row.key, effect))
     }
 
     /// The nested runs that this one waits for and that can be driven again: they have ended, or a message has come

@@ -103,6 +103,7 @@ impl Case {
             Incident::Message(_) | Incident::Interrupt => false,
         };
         !self.features.routes
+            && !self.features.keys
             && self.plans.nested.is_empty()
             && !self.plans.text.contains('|')
             && self.timeout_ms.is_none()
@@ -120,7 +121,8 @@ fn mixed(seed: u64, number: u64) -> u64 {
 fn plans(seed: u64, group: u64) -> Option<(Plans, PlanFeatures)> {
     let mut rng = Rng::new(mixed(!seed, group));
     let unknown = rng.chance(50);
-    let features = PlanFeatures { routes: rng.chance(50), unknown, people: rng.chance(40) };
+    let (routes, people, keys) = (rng.chance(50), rng.chance(40), rng.chance(30));
+    let features = PlanFeatures { routes, unknown, people, keys };
     Some((Plans::random(&mut rng, features)?, features))
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use escrow_model::{Entry, Message, RunId};
 use escrow_store::{
-    Commit, Committed, Created, Holder, Journal, Lease, LeaseState, MessageId, NewRun, Sent, StoreError,
-    StoreErrorKind, StoreFuture,
+    Commit, Committed, Created, EffectRow, Holder, Journal, Lease, LeaseState, MessageId, NewRun, Sent,
+    StoreError, StoreErrorKind, StoreFuture,
 };
 use escrow_testkit::Rng;
 use tokio::sync::Notify;
@@ -144,6 +144,9 @@ impl Disk {
             Ok(Committed::AlreadyDone { .. }) => {
                 self.ledger.problem("a supervisor repeats a commit");
             }
+            Ok(Committed::Taken(taken)) => {
+                self.ledger.log(format!("disk: `{}` is taken", taken.effect.key));
+            }
             Ok(Committed::Fenced) => self.ledger.log(format!("disk: {} is fenced", commit.lease.run())),
             Ok(Committed::DecidedInTime) => self.ledger.log("disk: decided in time"),
             Err(error) => {
@@ -278,6 +281,13 @@ impl Journal for Disk {
         Box::pin(async move {
             self.fail_by_chance("reading the inbox")?;
             block_on(self.backend.undelivered(run))
+        })
+    }
+
+    fn effect<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Result<Option<EffectRow>, StoreError>> {
+        Box::pin(async move {
+            self.fail_by_chance("reading the ledger")?;
+            block_on(self.backend.effect(key))
         })
     }
 

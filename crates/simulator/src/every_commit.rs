@@ -27,7 +27,7 @@ fn check(top: &str, nested: &[&str], expect: impl Fn(&Played) -> bool) {
         number: 0,
         seed: 1,
         plans: Plans::read(top.to_owned(), texts).expect("the plans of this test load"),
-        features: PlanFeatures { routes: false, unknown: true, people: true },
+        features: PlanFeatures { routes: false, unknown: true, people: true, keys: false },
         answers: RandomAnswers { seed: 1, fault_percent: 0, uneven: true, unknown: false },
         answer_faults: AnswerFaults::default(),
         disk_faults: 0,

@@ -8,7 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use escrow_model::{Answer, Criticality, Entry, Event, Plan, ProviderName, Reason, RunId, ScopePath};
+use escrow_model::{
+    Answer, Assumption, Criticality, EffectState, Ending, Entry, Event, Message, Plan, ProviderName, Reason,
+    RunId, ScopePath, ScopedCheck,
+};
 use escrow_store::MessageId;
 use serde_json::json;
 
@@ -41,12 +44,23 @@ struct State {
     /// By the process that performs them; true once the effect has happened.
     in_flight: BTreeMap<(u32, Attempted), bool>,
     happened: BTreeMap<Attempted, u32>,
+    /// What the journals say about each effect, in the order of their commits.
+    effects: BTreeMap<String, KnownEffect>,
+    /// The key of the last attempt of a check.
+    keys: BTreeMap<(RunId, ScopedCheck), String>,
     /// Everything that earlier processes than this one started has been ended.
     ended_before: u32,
     /// What processes up to this one started for a run has been ended.
     orphans_ended: BTreeSet<(RunId, u32)>,
     problems: Vec<String>,
     log: Vec<String>,
+}
+
+/// An effect: its state, and how often it was intended.
+#[derive(Clone, Debug)]
+struct KnownEffect {
+    state: EffectState,
+    by: String,
 }
 
 /// What the journal of one run says.
@@ -214,12 +228,23 @@ impl State {
                 record.plan = Some(Arc::clone(plan));
                 record.parent.clone_from(&options.parent);
             }
-            Event::AttemptStarted { check, scope, attempt, .. } => {
-                self.intents.insert(attempted(run, check, scope, *attempt), false);
+            Event::AttemptStarted { check, scope, attempt, effect, .. } => {
+                let may_repeat = record.may_repeat(check);
+                let attempted = attempted(run, check, scope, *attempt);
+                if let Some(intent) = effect {
+                    self.intends(&attempted, &intent.key, may_repeat);
+                }
+                self.intents.insert(attempted, false);
             }
             Event::AttemptAnswered { check, scope, attempt, answer, .. } => {
                 let attempted = attempted(run, check, scope, *attempt);
                 let plan = record.plan.clone();
+                let state = match &answer.ending {
+                    Ending::Done => EffectState::Confirmed,
+                    Ending::Fault(fault) if fault.effect_unknown => EffectState::Unknown,
+                    Ending::Fault(_) => EffectState::Failed,
+                };
+                self.settles(run, &ScopedCheck::new(check, scope), state);
                 if self.intents.insert(attempted.clone(), true) == Some(true) {
                     self.problem(format!("{attempted} is answered twice"));
                 }
@@ -228,6 +253,19 @@ impl State {
                     self.result_is_unchanged(&attempted, answer);
                 }
             }
+            Event::Reconciled { finding: Some(finding), effect: Some(key), .. } => {
+                let state = meaning(*finding);
+                self.effects.insert(key.clone(), KnownEffect { state, by: "`reconcile`".into() });
+            }
+            Event::MessageDelivered {
+                message: Message::Assume { check, scope, assumption, .. },
+                refused: None,
+            } => {
+                self.settles(run, &ScopedCheck::new(check, scope), meaning(*assumption));
+            }
+            Event::EffectResolved { key, state, .. } => {
+                self.effects.insert(key.clone(), KnownEffect { state: *state, by: "a person".into() });
+            }
             Event::WaitStarted { id, .. } => record.waits.push(id.clone()),
             Event::RunEnded { reason } => {
                 record.ended = Some(reason.clone());
@@ -235,6 +273,28 @@ impl State {
             }
             Event::RunReopened { .. } => record.ended = None,
             _ => {}
+        }
+    }
+
+    /// An intent is committed: the effect must not have happened, nor perhaps be happening, unless it may be repeated.
+    fn intends(&mut self, attempted: &Attempted, key: &str, may_repeat: bool) {
+        let known = self.effects.get(key).cloned();
+        if let Some(KnownEffect { state, by }) = known.filter(|effect| effect.state != EffectState::Failed)
+            && !may_repeat
+        {
+            self.problem(format!("{attempted} has the effect `{key}`, which is {} by {by}", state.as_str()));
+        }
+        let by = attempted.to_string();
+        self.effects.insert(key.to_owned(), KnownEffect { state: EffectState::Intended, by });
+        let place = ScopedCheck::new(&attempted.check, &attempted.scope);
+        self.keys.insert((attempted.run.clone(), place), key.to_owned());
+    }
+
+    /// An answer, or the word of a person, about the last effect of a check.
+    fn settles(&mut self, run: &RunId, place: &ScopedCheck, state: EffectState) {
+        let Some(key) = self.keys.get(&(run.clone(), place.clone())) else { return };
+        if let Some(effect) = self.effects.get_mut(key) {
+            effect.state = state;
         }
     }
 
@@ -250,6 +310,13 @@ impl State {
         if expected != found {
             self.problem(format!("{attempted} is answered {found:?}, its nested run ended {expected:?}"));
         }
+    }
+}
+
+fn meaning(assumption: Assumption) -> EffectState {
+    match assumption {
+        Assumption::Done => EffectState::Confirmed,
+        Assumption::Failed | Assumption::Retry => EffectState::Failed,
     }
 }
 

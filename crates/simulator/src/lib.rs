@@ -18,6 +18,7 @@ mod block_on;
 mod case;
 mod clock;
 mod disk;
+mod effects;
 #[cfg(test)]
 mod every_commit;
 mod invariants;

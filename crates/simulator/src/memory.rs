@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use escrow_model::{Entry, Message, Millis, RunId};
 use escrow_store::{
-    Commit, Committed, Created, Hash, HeldLease, Holder, Journal, Lease, LeaseState, MessageId, NewRun, Sent,
-    Store, StoreError, StoreErrorKind, StoreFuture, StoredEntry, Verification, verify_entries,
+    Commit, Committed, Created, EffectRow, Hash, HeldLease, Holder, Journal, Lease, LeaseState, MessageId,
+    NewRun, Sent, Store, StoreError, StoreErrorKind, StoreFuture, StoredEntry, Verification, verify_entries,
 };
 
 use crate::clock::Clock;
+use crate::effects::Effects;
 
 /// How long a lease stands without being renewed, as in the store.
 const LEASE_MS: Millis = 60_000;
@@ -43,6 +44,7 @@ struct Runs {
     version: u64,
     tokens: u64,
     messages: u64,
+    effects: Effects,
 }
 
 struct RunJournal {
@@ -78,11 +80,18 @@ impl Memory {
                 return Err(StoreError::new(StoreErrorKind::MessageGone, "the message is not in the inbox"));
             }
         }
+        if let Some(taken) = runs.effects.taken(commit.lease.run(), commit.entries) {
+            return Ok(Committed::Taken(Box::new(taken)));
+        }
+        let journal = runs.run(commit.lease.run())?;
         journal.append(drafts);
         for (sent, delivered) in &mut journal.inbox {
             *delivered |= commit.delivered.contains(&sent.id);
         }
         let seq = journal.entries.len() as u64;
+        for entry in commit.entries {
+            runs.effects.apply(commit.lease.run(), entry);
+        }
         runs.version += 1;
         Ok(Committed::Done { seq })
     }
@@ -151,6 +160,9 @@ impl Memory {
         journal.append(drafts(new.entries)?);
         let seq = journal.entries.len() as u64;
         runs.by_id.insert(new.run.clone(), journal);
+        for entry in new.entries {
+            runs.effects.apply(new.run, entry);
+        }
         let lease = runs.take(new.run, new.holder, self.clock.now_ms() + LEASE_MS)?;
         Ok(Created::Done { lease, seq })
     }
@@ -272,6 +284,10 @@ impl Journal for Memory {
 
     fn undelivered<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<Sent>, StoreError>> {
         Box::pin(async move { Ok(self.inbox(run)) })
+    }
+
+    fn effect<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Result<Option<EffectRow>, StoreError>> {
+        Box::pin(async move { Ok(self.runs().effects.find(key)) })
     }
 
     fn version(&self) -> StoreFuture<'_, Result<u64, StoreError>> {

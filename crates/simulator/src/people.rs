@@ -56,7 +56,13 @@ impl People {
             WaitKind::Input => Message::Answer { id, text: "yes".into(), by },
             WaitKind::UnknownEffect => {
                 let assumption = *self.rng.pick(&[Assumption::Done, Assumption::Failed, Assumption::Retry]);
-                Message::Assume { check: wait.check.clone(), scope: wait.scope.clone(), assumption, by }
+                Message::Assume {
+                    check: wait.check.clone(),
+                    scope: wait.scope.clone(),
+                    assumption,
+                    by,
+                    why: None,
+                }
             }
         }
     }
@@ -82,7 +88,7 @@ impl People {
                     0 => ScopePath::new(vec![0]),
                     _ => ScopePath::root(),
                 };
-                Message::Assume { check, scope, assumption, by }
+                Message::Assume { check, scope, assumption, by, why: None }
             }
         }
     }

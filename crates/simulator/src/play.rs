@@ -5,11 +5,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_engine::Run;
-use escrow_model::{Entry, Message, RunId, RunStatus, WaitKind};
+use escrow_engine::{EffectResolution, Run};
+use escrow_model::{EffectState, Entry, Message, RunId, RunStatus, WaitKind};
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning, DriveError};
-use escrow_store::{Created, Durability, Holder, Journal, Lease, LeaseError, Liveness, NewRun, Store};
+use escrow_store::{
+    Commit, Committed, Created, Durability, Holder, Journal, Lease, LeaseError, Liveness, NewRun, Store,
+};
 use escrow_testkit::Options;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -407,8 +409,47 @@ impl<'a> Play<'a> {
         self.answer_waits(run);
     }
 
+    /// A person settles effects that a run which has ended left unknown, and that this run waits for.
+    fn resolve_effects(&mut self, run: &Run) {
+        for key in run.awaited_effects() {
+            let Ok(Some(effect)) = block_on(self.backend.effect(&key)) else { continue };
+            let is_open = matches!(effect.state, EffectState::Intended | EffectState::Unknown);
+            if !is_open || self.ledger.run(&effect.run).ended.is_none() {
+                continue;
+            }
+            let Ok(mut owner) = self.replayed(&effect.run) else { continue };
+            let Ok(lease) = acquire(self.backend.as_ref(), &effect.run, &holder(self.lives), Liveness::Dead)
+            else {
+                continue;
+            };
+            self.ledger.held_by(&effect.run, lease.token());
+            let state = if self.people.chance(50) { EffectState::Confirmed } else { EffectState::Failed };
+            let expected_seq = owner.entries();
+            let resolution = EffectResolution {
+                check: effect.check,
+                scope: effect.scope,
+                key,
+                state,
+                by: "person".into(),
+                why: "by chance".into(),
+            };
+            if let Some(turn) = owner.resolve_effect(self.clock.now_ms(), resolution) {
+                let (entries, durability) = (turn.entries.as_slice(), Durability::Full);
+                let commit = Commit { lease: &lease, expected_seq, entries, delivered: &[], durability };
+                match block_on(self.backend.commit(commit)) {
+                    Ok(Committed::Done { .. }) => {
+                        self.ledger.written(&effect.run, lease.token(), &turn.entries, &[]);
+                    }
+                    other => self.ledger.problem(format!("an effect cannot be resolved: {other:?}")),
+                }
+            }
+            drop(block_on(self.backend.release(&lease)));
+        }
+    }
+
     /// Answers the waits of a run and of the runs that it waits for.
     fn answer_waits(&mut self, run: &Run) {
+        self.resolve_effects(run);
         for wait in run.waits() {
             if wait.kind == WaitKind::Nested && !self.people.chance(5) {
                 match self.replayed(&RunId::from_stored(&wait.id)) {

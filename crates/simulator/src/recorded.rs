@@ -93,7 +93,8 @@ impl Recorded {
                 cut_off.push(wait.check.clone());
                 *lost.lock().unwrap_or_else(PoisonError::into_inner).entry(wait.clone()).or_default() += 1;
                 let ScopedCheck { check, scope } = wait;
-                let message = Message::Assume { check, scope, assumption: Assumption::Retry, by: None };
+                let message =
+                    Message::Assume { check, scope, assumption: Assumption::Retry, by: None, why: None };
                 memory.send(id, &message, "a person").await.map_err(|error| error.to_string())?;
             }
             let lease =

@@ -156,7 +156,10 @@ impl Tenant<'_> {
         };
         match self.store.commit(commit)? {
             Committed::Done { seq } => self.seq = seq,
-            Committed::Fenced | Committed::DecidedInTime | Committed::AlreadyDone { .. } => {
+            Committed::Fenced
+            | Committed::DecidedInTime
+            | Committed::Taken(_)
+            | Committed::AlreadyDone { .. } => {
                 return Err("the commit was refused".into());
             }
         }

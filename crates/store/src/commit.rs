@@ -2,6 +2,7 @@
 
 use escrow_model::{Entry, RunId};
 
+use crate::effect::TakenEffect;
 use crate::lease::{Holder, Lease};
 use crate::message::MessageId;
 
@@ -48,12 +49,14 @@ pub struct Commit<'a> {
 }
 
 #[must_use = "a fenced holder must stop"]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Committed {
     /// The journal now ends at `seq`.
     Done { seq: u64 },
     /// Another process holds the run. Nothing was written; the caller must stop.
     Fenced,
+    /// Another run has the key of an effect that these entries intend. Nothing was written.
+    Taken(Box<TakenEffect>),
     /// A wait would expire that was decided in time. Nothing was written; the caller must deliver that message first.
     DecidedInTime,
     /// The very same commit was written before.

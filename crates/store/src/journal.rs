@@ -9,6 +9,7 @@ use std::pin::Pin;
 use escrow_model::{Entry, Event, Message, RunId};
 
 use crate::commit::{Commit, Committed, Created, NewRun};
+use crate::effect::EffectRow;
 use crate::error::StoreError;
 use crate::lease::{Holder, Lease, LeaseError, LeaseState, Liveness};
 use crate::message::{MessageId, Sent};
@@ -60,6 +61,9 @@ pub trait Journal: Send + Sync {
 
     /// The messages that no commit has delivered, oldest first.
     fn undelivered<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<Sent>, StoreError>>;
+
+    /// The effect that has this key in the ledger.
+    fn effect<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Result<Option<EffectRow>, StoreError>>;
 
     /// Whether the run exists and has ended.
     fn has_ended<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<bool, StoreError>> {

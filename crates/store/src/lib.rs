@@ -42,6 +42,7 @@ mod attention;
 mod chain;
 mod commit;
 mod decision;
+mod effect;
 mod entry;
 mod error;
 mod import;
@@ -73,6 +74,8 @@ pub use lease::{HeldLease, Holder, Lease, LeaseError, LeaseState, Liveness};
 pub use loss::{JournalEnd, Loss};
 pub use message::{MessageId, Sent};
 pub use watch::Watch;
+
+pub use effect::{EffectFilter, EffectRow, TakenEffect};
 
 pub use chain::Hash;
 pub use entry::{FeedEntry, StoredEntry};

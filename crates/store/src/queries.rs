@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use escrow_model::{Entry, RunId};
 
 use crate::attention::AttentionItem;
+use crate::effect::{EffectFilter, EffectRow};
 use crate::entry::{FeedEntry, StoredEntry};
 use crate::error::StoreError;
 use crate::invocation::{InvocationFilter, InvocationRow};
@@ -77,6 +78,10 @@ pub trait Queries: Send + Sync {
 
     /// The waits with this id: one, unless two runs asked for the same.
     fn waits_named<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<Vec<WaitRow>, StoreError>>;
+
+    /// The effects that pass the filter, newest intent first.
+    fn effects<'a>(&'a self, filter: &'a EffectFilter)
+    -> StoreFuture<'a, Result<Vec<EffectRow>, StoreError>>;
 
     /// The outcomes that pass the filter.
     fn outcomes<'a>(

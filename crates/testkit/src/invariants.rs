@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use escrow_engine::Run;
 use escrow_model::{
     Assumption, CheckIndex, CheckStatus, Criticality, Ending, Entry, Event, Message, Plan, ScopePath,
-    ScopedCheck, Verdict, WaitKind,
+    ScopedCheck, SkipReason, Verdict, WaitKind,
 };
 
 /// Reads a journal from its beginning and panics at the first broken invariant.
@@ -19,6 +19,8 @@ pub struct Invariants {
     /// External attempts whose effect is unknown.
     unknown: BTreeSet<ScopedCheck>,
     violated: BTreeSet<ScopedCheck>,
+    /// Items that failed, or that were skipped although they were wanted.
+    holes: BTreeSet<ScopedCheck>,
     /// Retries of the last decision.
     retries: BTreeMap<ScopedCheck, u32>,
     attempts: BTreeMap<ScopedCheck, u32>,
@@ -48,6 +50,7 @@ impl Invariants {
             Event::AttemptStarted { check, scope, attempt, .. } => {
                 let location = ScopedCheck::new(check, scope);
                 self.contracts_are_kept(plan, &location);
+                self.matrices_are_whole(plan, &location);
                 self.groups_have_room(plan, &location);
                 assert!(!self.unknown.contains(&location), "{check}{scope} may have taken effect already");
                 let attempts = self.attempts.entry(location.clone()).or_default();
@@ -70,7 +73,9 @@ impl Invariants {
             }
             Event::ReconcileStarted { check, scope, .. } => {
                 let location = ScopedCheck::new(check, scope);
-                assert!(self.unknown.contains(&location), "the effect of {check}{scope} is known");
+                let spec = plan.check(plan.find(check).expect("it is in the plan"));
+                assert_eq!(spec.criticality, Criticality::External, "only effects are looked for");
+                assert!(!spec.idempotent, "{check}{scope} may simply be repeated");
                 assert!(self.looking.insert(location), "{check}{scope} is looked for twice");
             }
             Event::Reconciled { check, scope, finding, .. } => {
@@ -87,11 +92,21 @@ impl Invariants {
                 self.looking.remove(&location);
                 self.verdicts.insert(location.clone(), *verdict);
                 match verdict {
+                    Verdict::Succeeded => drop(self.holes.remove(&location)),
+                    Verdict::Failed => drop(self.holes.insert(location.clone())),
+                }
+                match verdict {
                     Verdict::Succeeded => drop(self.violated.remove(&location)),
                     Verdict::Failed if *violation => drop(self.violated.insert(location)),
                     Verdict::Failed => {}
                 }
             }
+            Event::CheckSkipped {
+                check,
+                scope,
+                reason: SkipReason::Assume | SkipReason::DependencyFailed | SkipReason::ContractBlocked,
+                ..
+            } if !scope.is_root() => drop(self.holes.insert(ScopedCheck::new(check, scope))),
             Event::RetryScheduled { check, scope, retry, .. } => {
                 let location = ScopedCheck::new(check, scope);
                 let spec = plan.check(plan.find(check).expect("it is in the plan"));
@@ -138,6 +153,27 @@ impl Invariants {
                     && shares(plan, check, scope, dependency, &violated.scope)
             });
             assert!(broken.is_none(), "{name}{scope} starts behind {broken:?}");
+        }
+    }
+
+    /// No external check starts behind an item that failed, or that was skipped although it was wanted.
+    fn matrices_are_whole(&self, plan: &Plan, ScopedCheck { check: name, scope }: &ScopedCheck) {
+        let check = plan.find(name).expect("it is in the plan");
+        if plan.check(check).criticality != Criticality::External || self.routed {
+            return;
+        }
+        for dependency in certain_dependencies(plan, check) {
+            let spec = plan.check(dependency);
+            let depth = spec.fan.iter().zip(&plan.check(check).fan).take_while(|(a, b)| a == b).count();
+            // Its own item is the business of its gate.
+            if spec.continue_on_failure || spec.fan.len() == depth {
+                continue;
+            }
+            let hole = self
+                .holes
+                .iter()
+                .find(|hole| hole.check == spec.name && shares(plan, check, scope, dependency, &hole.scope));
+            assert!(hole.is_none(), "{name}{scope} stands on a matrix with a hole: {hole:?}");
         }
     }
 

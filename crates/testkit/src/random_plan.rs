@@ -10,6 +10,8 @@ pub struct PlanFeatures {
     pub unknown: bool,
     /// Checks that require approval.
     pub people: bool,
+    /// External checks that share keys of effects.
+    pub keys: bool,
 }
 
 /// A plan in shorthand. Not every one loads: some join two fan-outs.
@@ -116,6 +118,12 @@ fn keys(rng: &mut Rng, features: PlanFeatures, name: &str, all: &[String], exter
             ])
             .to_string(),
         );
+    }
+    if external && features.keys && rng.chance(60) {
+        // Few keys, so that checks and nested runs share them. One of a map scope names its item.
+        let key = if rng.chance(75) { "k" } else { "k{{ item }}" };
+        keys.push(format!("effect_key: \"{key}{}\"", rng.below(2)));
+        keys.push("exec: ./post".to_owned());
     }
     if name.starts_with("list") && rng.chance(30) {
         keys.push(format!("concurrency: {}", 1 + rng.below(2)));

@@ -12,6 +12,8 @@
 //!   a: 1 after 5s                  takes its time
 //!   a: env K=V                     done, and `K=V` joins the environment
 //!
+//!   ledger KEY confirmed 5         what the ledger of other runs has: a state, and an output beside `confirmed`
+//!
 //!   approve a · deny a · answer a yes · assume a done · cancel · interrupt      messages, when all is quiet
 //!   approve a os:ann                                                           the actor who approves
 //!   seen from 2 {"id": size, …}                                                from the second inspection on
@@ -20,7 +22,9 @@
 use std::collections::BTreeMap;
 
 use escrow_engine::play::{AnswerSource, ProviderCall, Reply};
-use escrow_model::{Answer, ExpectedArtifact, FaultCode, InspectedArtifact, ProviderFault};
+use escrow_model::{
+    Answer, EffectState, ExpectedArtifact, FaultCode, InspectedArtifact, LedgerEffect, ProviderFault, RunId,
+};
 use serde_json::{Value, json};
 
 use crate::sightings;
@@ -47,6 +51,9 @@ pub struct Script {
     answers: BTreeMap<String, Vec<Reply>>,
     pub steps: Vec<Step>,
     files: Vec<(String, u64)>,
+    ledger: BTreeMap<String, Vec<(EffectState, Option<Value>)>>,
+    /// The digest that other runs used, instead of the same one.
+    digest: Option<String>,
     /// Files that later inspections find instead, each with the first that does.
     later: Vec<(usize, String, u64)>,
     inspections: usize,
@@ -87,6 +94,19 @@ impl Script {
                 self.files.extend(files);
                 return;
             }
+            "ledger" => {
+                let (key, state) = (word(), word());
+                let (state, output) = state.split_once(' ').unwrap_or((state.as_str(), ""));
+                let known = EffectState::ALL.into_iter().find(|known| known.as_str() == state);
+                let output = (!output.is_empty()).then(|| json_of(output));
+                let effect = (known.unwrap_or_else(|| panic!("`{state}` is no state")), output);
+                self.ledger.entry(key).or_default().push(effect);
+                return;
+            }
+            "digest" => {
+                self.digest = Some(word());
+                return;
+            }
             _ => return self.answer_line(line),
         };
         self.steps.push(step);
@@ -107,7 +127,8 @@ impl AnswerSource for Script {
         let Some(replies) = replies else {
             return Reply { answer: Some(Answer::done(Value::Null)), after_ms: 0 };
         };
-        let place = usize::try_from(call.attempt).unwrap_or(usize::MAX) - 1;
+        // `reconcile` may be asked about an effect of another run, before the first attempt of this one.
+        let place = usize::try_from(call.attempt).unwrap_or(usize::MAX).saturating_sub(1);
         replies.get(place).or(replies.last()).expect("a line gives an answer").clone()
     }
 
@@ -118,6 +139,14 @@ impl AnswerSource for Script {
             files.insert(id.clone(), *size);
         }
         sightings(&files.into_iter().collect::<Vec<_>>(), expected)
+    }
+
+    fn ledger(&mut self, key: &str, digest: &str) -> Option<LedgerEffect> {
+        let effects = self.ledger.get_mut(key)?;
+        // Of several, each is answered once, and the last one repeats.
+        let (state, output) = if effects.len() > 1 { effects.remove(0) } else { effects.first()?.clone() };
+        let digest = self.digest.clone().unwrap_or_else(|| digest.to_owned());
+        Some(LedgerEffect { run: RunId::from_stored("r_elsewhere"), state, digest, output })
     }
 }
 

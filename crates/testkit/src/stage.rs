@@ -123,7 +123,7 @@ impl<A: AnswerSource> Stage<A> {
                     "retry" => Assumption::Retry,
                     other => panic!("`{other}` is no assumption"),
                 };
-                self.message(Message::Assume { check, scope, assumption, by: None });
+                self.message(Message::Assume { check, scope, assumption, by: None, why: None });
             }
             Step::Cancel => self.message(Message::Cancel { by: None, system: false }),
             Step::Interrupt => self.message(Message::Cancel { by: None, system: true }),

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Kinds of lines that are told only to those who ask: a test names one to see all of its kind.
 const QUIET: &[&str] = &[
     "answered", "done", "fault", "isolated", "recovery", "settled", "memory", "message", "due", "delivery",
-    "outcome",
+    "outcome", "ledger",
 ];
 
 /// The journal as lines, `kind place detail`, without the quiet kinds that `expected` does not mention.
@@ -29,6 +29,15 @@ fn line(event: &Event) -> Option<String> {
             format!("skipped {check}{scope} {}", reason.as_str())
         }
         Event::AttemptStarted { check, scope, attempt, .. } => format!("started {check}{scope} #{attempt}"),
+        Event::LedgerAsked { check, scope, key, .. } => format!("ledger {check}{scope} asked {key}"),
+        Event::LedgerAnswered { check, scope, effect, .. } => {
+            let state = effect.as_ref().map_or("free", |effect| effect.state.as_str());
+            format!("ledger {check}{scope} {state}")
+        }
+        Event::EffectReused { check, scope, .. } => format!("reused {check}{scope}"),
+        Event::EffectResolved { check, scope, state, .. } => {
+            format!("resolved {check}{scope} {}", state.as_str())
+        }
         Event::AttemptAnswered { check, scope, attempt, .. } => {
             format!("answered {check}{scope} #{attempt}")
         }

@@ -50,7 +50,7 @@ pub async fn assume(app: &App, run: &str, all: Vec<Assumed>) -> Result<Run, Erro
     }
     let journal = app.journal()?;
     for Assumed { check, scope, assumption } in all {
-        let message = Message::Assume { check, scope, assumption, by: app.actor() };
+        let message = Message::Assume { check, scope, assumption, by: app.actor(), why: None };
         journal.send(&row.id, &message, app.sender()).await?;
     }
     drive_around(app, &row, Purpose::Resume).await

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::error::Error;
 
 /// Refuses a caller that is, or descends from, a command of a run in this state.
-pub(super) async fn check(app: &App) -> Result<(), Error> {
+pub(crate) async fn check(app: &App) -> Result<(), Error> {
     let around = app.runs_around();
     if around.is_empty() {
         return Ok(());

@@ -76,7 +76,9 @@ pub(super) fn refused(run: &Run, message: &Message) -> Result<(), Error> {
         Refusal::OtherKind(_) | Refusal::NotAChoice { .. } | Refusal::NoCheck(_) => {
             Error::author("wrong_message", text)
         }
-        Refusal::NotUnknown(_) | Refusal::Settled(_) | Refusal::Stopping => Error::person("resolved", text),
+        Refusal::NotUnknown(_) | Refusal::Settled(_) | Refusal::LookedFor(_) | Refusal::Stopping => {
+            Error::person("resolved", text)
+        }
     })
 }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use escrow_engine::Run;
-use escrow_model::{RunStatus, WaitKind};
+use escrow_model::{EffectState, Millis, RunStatus, WaitKind};
 use escrow_runtime::entropy::now_ms;
-use escrow_store::{RunFilter, RunRow};
+use escrow_store::{EffectFilter, EffectRow, Queries, RunFilter, RunRow};
 
-use super::is_driven;
 use super::resume::{Purpose, drive};
+use super::{is_driven, replay};
 use crate::app::App;
 use crate::driver::Driver;
 use crate::error::{Class, Error};
@@ -29,7 +29,10 @@ pub async fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
         .map(|wait| wait.run.to_string())
         .collect();
     for row in &rows {
-        if row.status == RunStatus::Running || !queries.undelivered(&row.id).await?.is_empty() {
+        if row.status == RunStatus::Running
+            || !queries.undelivered(&row.id).await?.is_empty()
+            || (!called.contains(row.id.as_str()) && is_due(&*queries, row, now).await?)
+        {
             called.insert(row.id.to_string());
         }
     }
@@ -55,6 +58,27 @@ pub async fn abandoned(app: &App) -> Result<Vec<RunRow>, Error> {
     }
     wanted.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(wanted)
+}
+
+/// Whether a waiting run has something to do without a message: its own time is up, or another run has settled the
+/// effect that it waits for.
+async fn is_due(queries: &dyn Queries, row: &RunRow, now: Millis) -> Result<bool, Error> {
+    let run = replay(queries, row).await?;
+    if run.wake_at().is_some_and(|at| at <= now) {
+        return Ok(true);
+    }
+    for key in run.awaited_effects() {
+        let filter = EffectFilter { runs: Vec::new(), key: Some(key) };
+        let effect = queries.effects(&filter).await?.pop();
+        let is_settled = |effect: EffectRow| match effect.state {
+            EffectState::Confirmed | EffectState::Failed => true,
+            EffectState::Intended | EffectState::Unknown => false,
+        };
+        if effect.is_none_or(is_settled) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A run that was abandoned, and how it came to rest or why it could not continue.

@@ -147,7 +147,7 @@ async fn secrets_of(app: &App, run: &Run, lease: &Lease, purpose: Purpose) -> Re
 }
 
 /// Acquires the lease of a run and rebuilds the run. One that cannot be rebuilt is released.
-pub(super) async fn take_over(app: &App, row: &RunRow) -> Result<(Lease, Run), Error> {
+pub(crate) async fn take_over(app: &App, row: &RunRow) -> Result<(Lease, Run), Error> {
     let journal = app.journal()?;
     let acquired = journal.acquire(&row.id, &this_process(), liveness).await;
     let lease = acquired.map_err(|error| match error {

@@ -38,6 +38,8 @@ pub struct Order {
     /// Effectful commands at once, unless the plan allows fewer.
     pub jobs: Option<u32>,
     pub safe_mode: bool,
+    /// Checks that run although the ledger has their effects.
+    pub again: Vec<String>,
     pub timeout_ms: Option<u64>,
     pub invocation: Option<NamedInvocation>,
 }
@@ -57,6 +59,7 @@ impl Order {
             exclude_tags: Vec::new(),
             jobs: None,
             safe_mode: false,
+            again: Vec::new(),
             timeout_ms: None,
             invocation: None,
         }
@@ -97,6 +100,13 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
             return Err(unknown_check(name, &plan));
         }
     }
+    for name in &order.again {
+        let check = plan.find(name).ok_or_else(|| unknown_check(name, &plan))?;
+        if plan.check(check).effect_key.is_none() {
+            let message = format!("`--again {name}`: the check has no `effect_key`");
+            return Err(Error::author("usage", message).help("its effect happens again in every run"));
+        }
+    }
     let payload = match order.event.as_ref().and_then(|event| event.payload.as_deref()) {
         Some(file) => inputs::read_event(file)?,
         None => Map::new(),
@@ -124,11 +134,13 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         tags: order.tags,
         exclude_tags: order.exclude_tags,
         safe_mode: order.safe_mode,
+        again: order.again,
         parallelism: order.jobs.or(plan.max_parallelism).unwrap_or_else(cores),
         timeout_ms: order.timeout_ms,
         invocation: invocations::joined(&*app.queries()?, order.invocation.as_ref()).await?,
         depth: 0,
         parent: None,
+        effect_origin: None,
         file: order
             .file
             .and_then(|file| std::path::absolute(file).ok())

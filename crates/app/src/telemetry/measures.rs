@@ -97,6 +97,7 @@ impl Measures {
             | What::WaitResolved { .. }
             | What::ReconcileStarted { .. }
             | What::Reconciled { .. }
+            | What::EffectReused { .. }
             | What::MessageRefused { .. }
             | What::CancelRequested
             | What::NestedStarted { .. } => {}

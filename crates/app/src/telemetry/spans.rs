@@ -188,6 +188,7 @@ impl Spans {
             | What::FanSettled { .. }
             | What::LoopBudgetExceeded { .. }
             | What::IssueRaised { .. }
+            | What::EffectReused { .. }
             | What::MessageRefused { .. }
             | What::NestedStarted { .. } => {}
         }

@@ -160,6 +160,7 @@ impl Gathering {
             | What::WaitResolved { .. }
             | What::ReconcileStarted { .. }
             | What::Reconciled { .. }
+            | What::EffectReused { .. }
             | What::MessageRefused { .. }
             | What::CancelRequested
             | What::NestedStarted { .. } => {}

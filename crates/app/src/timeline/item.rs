@@ -110,6 +110,12 @@ pub enum What<'e> {
         finding: Option<Assumption>,
         detail: &'e str,
     },
+    /// The effect was confirmed before, by this run or another.
+    EffectReused {
+        of: CheckScope<'e>,
+        key: &'e str,
+        run: &'e RunId,
+    },
     MessageRefused {
         why: &'e str,
     },

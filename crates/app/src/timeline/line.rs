@@ -80,6 +80,9 @@ impl Item<'_> {
                 let found = finding.map_or("unknown", |finding| finding.as_str());
                 remark(format!("{of} {found}: {}", printable(detail)))
             }
+            What::EffectReused { of, key, run } => {
+                remark(format!("{of} is already done: {run} confirmed the effect {}", printable(key)))
+            }
             What::MessageRefused { why } => remark(format!("a message was refused: {why}")),
             What::RunResumed => remark("resumed".into()),
             What::RunReopened { places } => {

@@ -46,7 +46,7 @@ impl Timeline {
             Event::ArtifactsVerified { delivery } => What::ArtifactsVerified { delivery },
             Event::RunEnded { reason } => What::RunEnded { reason },
 
-            Event::AttemptStarted { check, scope, attempt, external, request } => {
+            Event::AttemptStarted { check, scope, attempt, external, request, .. } => {
                 let of = CheckScope { check, scope };
                 self.start(of, at);
                 let (attempt, external, provider) = (*attempt, *external, request.provider.as_str());
@@ -148,6 +148,9 @@ impl Timeline {
             Event::ReconcileStarted { check, scope, attempt, .. } => {
                 What::ReconcileStarted { of: CheckScope { check, scope }, attempt: *attempt }
             }
+            Event::EffectReused { check, scope, key, run } => {
+                What::EffectReused { of: CheckScope { check, scope }, key, run }
+            }
             Event::Reconciled { check, scope, finding, detail, .. } => {
                 What::Reconciled { of: CheckScope { check, scope }, finding: *finding, detail }
             }
@@ -164,6 +167,9 @@ impl Timeline {
             | Event::MemoryChanged { .. }
             | Event::RunWaiting { .. }
             | Event::CheckInspected { .. }
+            | Event::LedgerAsked { .. }
+            | Event::LedgerAnswered { .. }
+            | Event::EffectResolved { .. }
             | Event::ArtifactChanged { .. }
             | Event::RunOverridden { .. } => return,
         };

@@ -26,6 +26,7 @@ pub(crate) async fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) 
         exclude_tags: Vec::new(),
         jobs: None,
         safe_mode: false,
+        again: Vec::new(),
         stream: false,
         timestamps: false,
         verbose: false,

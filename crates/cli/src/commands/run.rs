@@ -74,6 +74,7 @@ fn order(arguments: &RunArguments, plan: Arc<Plan>) -> Result<Order, Error> {
         exclude_tags: arguments.exclude_tags.clone(),
         jobs: arguments.jobs,
         safe_mode: arguments.safe_mode,
+        again: arguments.again.clone(),
         timeout_ms: timeout.as_deref().map(self::timeout).transpose()?,
         invocation: invocation.as_deref().map(named_invocation),
     })

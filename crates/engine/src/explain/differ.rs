@@ -108,6 +108,9 @@ fn of_issue(check: &str, issue: &Issue) -> Option<String> {
         IssueCode::OutcomeInvalid => {
             format!("the output of `{check}` would have to be what its `outcome` admits")
         }
+        IssueCode::EffectKeyConflict => {
+            format!("`effect_key` of `{check}` would have to name another effect, or its request be the same")
+        }
         IssueCode::NotAnArray => format!("the output of `{check}` would have to be an array"),
         IssueCode::TemplateError => format!("every template of `{check}` would have to find its values"),
         IssueCode::Fault { .. }
@@ -121,6 +124,7 @@ fn of_issue(check: &str, issue: &Issue) -> Option<String> {
         | IssueCode::ApprovalDenied
         | IssueCode::EffectAssumedFailed
         | IssueCode::EffectReconciledFailed
+        | IssueCode::EffectOutputLost
         | IssueCode::UnknownTarget
         | IssueCode::LoopBudgetExceeded => return None,
     })

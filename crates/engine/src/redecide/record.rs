@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use escrow_model::{
-    Answer, ChangedArtifact, Delivery, Ending, Entry, Event, FaultCode, Message, Millis, ReasonCode, Request,
-    RunStatus, ScopePath, ScopedCheck, WaitKind,
+    Answer, ChangedArtifact, Delivery, Ending, Entry, Event, FaultCode, LedgerEffect, Message, Millis,
+    ReasonCode, Request, RunStatus, ScopePath, ScopedCheck, WaitKind,
 };
 
 use crate::overridden::Override;
@@ -29,9 +29,11 @@ fn key(check: &str, scope: &ScopePath, number: u32) -> RecordedAttempt {
 
 #[derive(Debug, Default)]
 pub(super) struct Record {
+    /// What the ledger answered, in order.
+    pub(super) ledger: BTreeMap<ScopedCheck, VecDeque<LedgerAnswer>>,
     pub(super) attempts: BTreeMap<RecordedAttempt, RecordedAsk>,
-    /// What `reconcile` was asked about the effects of attempts.
-    pub(super) reconciles: BTreeMap<RecordedAttempt, RecordedAsk>,
+    /// What `reconcile` was asked about the effects of attempts, in order: a run that is opened again asks again.
+    pub(super) reconciles: BTreeMap<RecordedAttempt, VecDeque<RecordedAsk>>,
     /// For each wait of a check, in order: the response.
     pub(super) messages: BTreeMap<ScopedCheck, VecDeque<Response>>,
     pub(super) cancellations: Vec<(Moment, Message)>,
@@ -112,7 +114,7 @@ pub(super) enum Afterwards {
 }
 
 /// A request to the world, and what came back.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RecordedAsk {
     request: Request,
     started_at: Millis,
@@ -122,6 +124,9 @@ pub(super) struct RecordedAsk {
     /// A person answered before `reconcile` did.
     pub(super) overruled: Option<Said>,
 }
+
+/// What the ledger knew about a key, and where the journal has it.
+type LedgerAnswer = (Option<Box<LedgerEffect>>, usize);
 
 /// A recorded answer to a request.
 pub(super) struct Recorded {
@@ -192,12 +197,13 @@ impl Record {
                 Event::ReconcileStarted { check, scope, attempt, request } => {
                     let key = key(check, scope, *attempt);
                     open.looks.insert(key.location(), key.number);
-                    record.reconciles.insert(key, RecordedAsk::new(request, entry.at));
+                    let looks = record.reconciles.entry(key).or_default();
+                    looks.push_back(RecordedAsk::new(request, entry.at));
                 }
                 Event::Reconciled { check, scope, attempt, answer, .. } => {
                     let key = key(check, scope, *attempt);
                     open.looks.remove(&key.location());
-                    if let Some(asked) = record.reconciles.get_mut(&key) {
+                    if let Some(asked) = record.reconciles.get_mut(&key).and_then(VecDeque::back_mut) {
                         asked.take(answer, moment);
                     }
                 }
@@ -206,6 +212,10 @@ impl Record {
                     if let Some(asked) = record.attempts.get_mut(&key) {
                         asked.take(answer, moment);
                     }
+                }
+                Event::LedgerAnswered { check, scope, effect, .. } => {
+                    let answers = record.ledger.entry(ScopedCheck::new(check, scope)).or_default();
+                    answers.push_back((effect.clone(), index));
                 }
                 // The answer of a nested run is an attempt's answer; it is found there.
                 Event::WaitStarted { kind: WaitKind::Nested, .. } => {}
@@ -272,7 +282,8 @@ impl Record {
             Message::Assume { check, scope, .. } => {
                 let asked = ScopedCheck::new(check, scope);
                 if let Some(attempt) = open.looks.remove(&asked)
-                    && let Some(look) = self.reconciles.get_mut(&key(check, scope, attempt))
+                    && let Some(looks) = self.reconciles.get_mut(&key(check, scope, attempt))
+                    && let Some(look) = looks.back_mut()
                 {
                     look.overruled = Some(said(look.started_at));
                     return;

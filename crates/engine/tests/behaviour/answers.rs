@@ -115,6 +115,7 @@ fn nobody_is_asked_about_an_effect_once_the_run_is_stopping() {
         scope: ScopePath::new(vec![index]),
         assumption,
         by: None,
+        why: None,
     };
     let refused = |stage: &Stage<Script>| {
         matches!(

@@ -8,6 +8,7 @@ mod contracts;
 mod corrupt_journals;
 mod criticality;
 mod dependencies;
+mod effects;
 mod endings;
 mod evaluation_errors;
 mod events;

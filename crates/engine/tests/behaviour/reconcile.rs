@@ -114,12 +114,12 @@ fn expressions_read_the_answer() {
 }
 
 #[test]
-fn reconcile_is_asked_only_where_the_effect_is_unknown() {
+fn reconcile_is_asked_only_about_effects_that_cannot_simply_be_repeated() {
     tells(
         "post external {reconcile: ./look, on_fail: {retry: {max: 1}}}; \
          again external {idempotent: true, reconcile: ./look, on_fail: {retry: {max: 1}}}; \
          a {reconcile: ./look, on_fail: {retry: {max: 1}}}",
-        &["post: exit 1 then 1", "again: timeout then 1", "a: timeout then 1"],
+        &["post: exit 1 then 1", "post?: \"retry\"", "again: timeout then 1", "a: timeout then 1"],
         "
         post succeeded x2
         again succeeded x2

@@ -44,6 +44,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     let outcome = node.get("outcome").and_then(|node| decoder.kind(node));
     let env = decoder.environment(node.get("env"));
     let reconcile = decoder.reconcile(node);
+    let effect_key = node.get("effect_key").and_then(|node| decoder.sources.template("effect_key", node));
     let requires_approval = decoder.approval(node);
     decoder.conflicts(node);
     let provider = decoder.provider(node).unwrap_or(UNKNOWN_PROVIDER);
@@ -87,6 +88,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
         continue_on_skip: flag("continue_on_skip").unwrap_or(false),
         idempotent: flag("idempotent").unwrap_or(false),
         reconcile,
+        effect_key,
         requires_approval,
         retry: retry.as_ref().map(|retry| Retry { max: retry.max.unwrap_or(0), backoff: retry.backoff }),
         retry_logical: retried("logical").unwrap_or(false),

@@ -19,15 +19,18 @@ impl Decoder<'_> {
                 done: None,
                 failed: None,
                 retry: None,
+                output: None,
                 timeout_ms: Reconcile::TIMEOUT_MS,
             });
         }
         let done = self.answer("done", node);
         let failed = self.answer("failed", node);
         let retry = self.answer("retry", node);
+        let output = self.answer("output", node);
         let timeout = node.get("timeout").and_then(|timeout| duration::milliseconds(timeout).ok());
         let exec = self.field("exec", KeyKind::Exec, node.get("exec")?)?;
-        Some(Reconcile { exec, done, failed, retry, timeout_ms: timeout.unwrap_or(Reconcile::TIMEOUT_MS) })
+        let timeout_ms = timeout.unwrap_or(Reconcile::TIMEOUT_MS);
+        Some(Reconcile { exec, done, failed, retry, output, timeout_ms })
     }
 
     fn answer(&mut self, key: &str, reconcile: &Rc<Node>) -> Option<Expression> {

@@ -4,6 +4,7 @@ use escrow_model::{Check, Criticality, CriticalityOrigin, Safety};
 use serde_json::Value;
 
 use super::criticality::world_change;
+use super::effects;
 use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
 
@@ -50,6 +51,7 @@ pub(super) fn check(drafts: &[Draft], safety: Safety, found: &mut Diagnostics) {
             ),
             Criticality::External | Criticality::Internal | Criticality::Policy | Criticality::Info => {}
         }
+        effects::check(draft, strict, found);
         if let Some(why) = unused_reconcile_reason(check)
             && let Some(entry) = draft.entry.value.entry("reconcile")
         {

@@ -84,7 +84,8 @@ impl Redactor {
                 [by.as_mut(), claim.as_mut(), note.as_mut()]
             }
             Message::Answer { text, by, .. } => [Some(text), by.as_mut(), None],
-            Message::Assume { by, .. } | Message::Cancel { by, .. } => [by.as_mut(), None, None],
+            Message::Assume { by, why, .. } => [by.as_mut(), why.as_mut(), None],
+            Message::Cancel { by, .. } => [by.as_mut(), None, None],
         };
         for text in texts.into_iter().flatten() {
             self.text(text);

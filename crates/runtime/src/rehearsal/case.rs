@@ -65,7 +65,7 @@ fn script(case: &TestCase, plan: &Plan) -> Script {
             MessageAct::Answer(place, text) => Act::Answer(at(place), text.clone()),
             MessageAct::Assume(place, assumption) => {
                 let ScopedCheck { check, scope } = at(place);
-                Act::Send(Message::Assume { check, scope, assumption: *assumption, by: None })
+                Act::Send(Message::Assume { check, scope, assumption: *assumption, by: None, why: None })
             }
             MessageAct::Wait { ms } => Act::Wait { ms: *ms },
             MessageAct::Cancel => Act::Send(Message::Cancel { by: None, system: false }),

@@ -79,7 +79,7 @@ impl<'a> Stage<'a> {
 
     /// Lets the next thing happen. False when nothing does any more.
     fn next(&mut self) -> bool {
-        if self.drive.inspect_next(&mut self.answers) {
+        if self.drive.inspect_next(&mut self.answers) || self.drive.consult_next(&mut self.answers) {
             self.follow_turn();
             return true;
         }
@@ -187,7 +187,8 @@ impl<'a> Stage<'a> {
         if let Some(wait) = unknown {
             let (check, scope) = (wait.check.clone(), wait.scope.clone());
             *self.answers.lost.entry(ScopedCheck::new(&check, &scope)).or_default() += 1;
-            let message = Message::Assume { check, scope, assumption: Assumption::Retry, by: None };
+            let message =
+                Message::Assume { check, scope, assumption: Assumption::Retry, by: None, why: None };
             self.input(Input::Message(message));
             return true;
         }

@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{Entry, Event};
-use escrow_store::{Commit, Committed, Durability, Journal, Lease, MessageId};
+use escrow_store::{Commit, Committed, Durability, Journal, Lease, MessageId, TakenEffect};
 
 use super::DriveError;
 
 /// What became of a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum TurnCommit {
     Done,
     /// A wait would expire that was decided in time. The turn must be made again, with that message first.
     DecidedInTime,
+    /// Another run has the key of an effect that the turn intends. The turn must be made again, knowing that.
+    Taken(Box<TakenEffect>),
 }
 
 pub(super) struct Committer {
@@ -39,6 +41,7 @@ impl Committer {
         match self.journal.commit(commit).await? {
             Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(TurnCommit::Done),
             Committed::DecidedInTime => Ok(TurnCommit::DecidedInTime),
+            Committed::Taken(taken) => Ok(TurnCommit::Taken(taken)),
             Committed::Fenced => Err(DriveError::Fenced(self.lease.run().clone())),
         }
     }
@@ -49,6 +52,7 @@ pub(super) fn durability_of(run: &Run, entries: &[Entry]) -> Durability {
     let needs_sync = entries.iter().any(|entry| match &entry.event {
         Event::AttemptStarted { external, .. } => *external,
         Event::AttemptAnswered { check, .. } => run.is_external(check),
+        Event::Reconciled { .. } | Event::EffectReused { .. } => true,
         Event::MessageDelivered { .. } | Event::WaitStarted { .. } | Event::WaitExpired { .. } => true,
         _ => false,
     });

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use escrow_engine::{AttemptKey, Effect, Input, Run};
 use escrow_model::{Answer, CheckIndex, FaultCode, ProviderFault, Request, ScopePath, folder_in_scope};
-use escrow_store::Lease;
+use escrow_store::{Journal, Lease};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use super::{Report, Surroundings};
+use super::{Report, Surroundings, ledger};
 use crate::cancellation::{Canceller, cancellation};
 use crate::host::{self, FailedBefore, Host, NestOutcome, NestRequest, NewsSink};
 use crate::private_files::create_directory_alike;
@@ -27,6 +27,7 @@ pub(super) struct EffectRunner {
     host: Rc<dyn Host>,
     /// The hold on the run whose effects these are.
     lease: Lease,
+    journal: Arc<dyn Journal>,
     tasks: Rc<RefCell<BTreeMap<AttemptKey, Task>>>,
 }
 
@@ -50,6 +51,7 @@ impl EffectRunner {
         world: Rc<dyn ProviderWorld>,
         host: Rc<dyn Host>,
         lease: Lease,
+        journal: Arc<dyn Journal>,
     ) -> EffectRunner {
         let contexts = Rc::new(Contexts::new(surroundings.spool.clone()));
         EffectRunner {
@@ -59,6 +61,7 @@ impl EffectRunner {
             world,
             host,
             lease,
+            journal,
             tasks: Rc::default(),
         }
     }
@@ -81,6 +84,7 @@ impl EffectRunner {
             Effect::Reconcile { attempt, request } => {
                 self.start(run, attempt, request, EffectKind::Reconcile);
             }
+            Effect::Consult { check, scope, key, .. } => self.consult(run, check, scope, key),
             Effect::Stop { attempt } => {
                 if let Some(task) = self.tasks.borrow().get(&attempt) {
                     task.canceller.cancel();
@@ -99,6 +103,21 @@ impl EffectRunner {
                 });
             }
         }
+    }
+
+    fn consult(&self, run: &Run, check: CheckIndex, scope: ScopePath, key: String) {
+        let (world, journal, inputs) = (Rc::clone(&self.world), Arc::clone(&self.journal), self.inputs());
+        let (id, name) = (run.options().run.clone(), run.plan_of().check(check).name.clone());
+        let reports = self.reports.clone();
+        tokio::task::spawn_local(async move {
+            match ledger::consult(&*journal, &*world, &key, (&id, &name, &scope)).await {
+                Ok(effect) => {
+                    let effect = effect.map(Box::new);
+                    world.deliver(Input::LedgerAnswered { check, scope, key, effect }, &inputs);
+                }
+                Err(error) => drop(reports.send(Report::Broken(error.into()))),
+            }
+        });
     }
 
     fn inputs(&self) -> InputSink {
@@ -149,7 +168,7 @@ impl EffectRunner {
         };
         let nests = kind == EffectKind::Attempt && host::PLAYBOOK.is(&request.provider);
         let nesting = nests.then(|| {
-            let earlier = run.nested_before(&attempt).cloned().zip(run.reopened_at());
+            let earlier = run.nested_before(&attempt).map(|(run, at)| (run.clone(), at));
             self.host.nest(NestRequest {
                 parent: run.options().clone(),
                 involved: run.involved().map(str::to_owned).collect(),

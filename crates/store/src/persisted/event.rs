@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, Event, Facts, FaultClass, Issue,
-    IssueCode, Message, Plan, Reason, ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock,
-    RunOptions, ScopePath, ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
+    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectIntent, EffectState, Event, Facts,
+    FaultClass, Issue, IssueCode, LedgerEffect, Message, Plan, Reason, ReasonCode, RecordedOutcome, Recovery,
+    Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath, ScopeStep, ScopedCheck, Severity,
+    SkipReason, Verdict, WaitKind, Warning,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -14,6 +15,7 @@ use super::persist::{Persist, RestoreError, Written, persisted_as_is, record, re
 
 persisted_as_is!(
     Assumption,
+    EffectState,
     FaultClass,
     IssueCode,
     ReasonCode,
@@ -41,6 +43,23 @@ record_enum!(EventRecord for Event {
         attempt: u32,
         external: bool,
         request: Arc<Request>,
+        effect: Option<Box<EffectIntent>> = default,
+    },
+    LedgerAsked { check: String, scope: ScopePath = default, key: String, digest: String },
+    LedgerAnswered {
+        check: String,
+        scope: ScopePath = default,
+        key: String,
+        effect: Option<Box<LedgerEffect>> = default,
+    },
+    EffectReused { check: String, scope: ScopePath = default, key: String, run: RunId },
+    EffectResolved {
+        check: String,
+        scope: ScopePath = default,
+        key: String,
+        state: EffectState,
+        by: String,
+        why: String,
     },
     AttemptAnswered { check: String, scope: ScopePath = default, attempt: u32, answer: Arc<Answer> },
     CheckJudged {
@@ -103,6 +122,8 @@ record_enum!(EventRecord for Event {
         answer: Box<Answer>,
         finding: Option<Assumption> = default,
         detail: String,
+        output: Option<Value> = default,
+        effect: Option<String> = default,
     },
     MessageDelivered { message: Message, refused: Option<String> = default },
     WaitExpired { id: String },
@@ -122,4 +143,24 @@ record_enum!(EventRecord for Event {
 record!(ScopedCheckRecord for ScopedCheck {
     check: String,
     scope: ScopePath = default,
+});
+
+record!(EffectIntentRecord for EffectIntent {
+    key: String,
+    generation: Option<u32> = default,
+    digest: String,
+    scope: Vec<ScopeStep> = default,
+    takes_over: bool = default,
+});
+
+record!(LedgerEffectRecord for LedgerEffect {
+    run: RunId,
+    state: EffectState,
+    digest: String,
+    output: Option<Value> = default,
+});
+
+record!(ScopeStepRecord for ScopeStep {
+    check: String,
+    index: u32,
 });

@@ -65,6 +65,7 @@ record!(CheckRecord for Check {
     continue_on_skip: bool = default,
     idempotent: bool = default,
     reconcile: Option<Reconcile> = default,
+    effect_key: Option<Text> = default,
     requires_approval: Option<ApprovalRule> = default,
     retry: Option<Retry> = default,
     retry_logical: bool = default,
@@ -91,6 +92,7 @@ record!(ReconcileRecord for Reconcile {
     done: Option<Expression> = default,
     failed: Option<Expression> = default,
     retry: Option<Expression> = default,
+    output: Option<Expression> = default,
     timeout_ms: u64,
 });
 

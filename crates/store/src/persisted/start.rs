@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Assumption, Facts, GitFacts, InspectedArtifact, Message, RunId, RunOptions, ScopePath};
+use escrow_model::{
+    Assumption, EffectOrigin, Facts, GitFacts, InspectedArtifact, Message, RunId, RunOptions, ScopePath,
+};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -19,16 +21,23 @@ record!(RunOptionsRecord for RunOptions {
     tags: Vec<String> = default,
     exclude_tags: Vec<String> = default,
     safe_mode: bool = default,
+    again: Vec<String> = default,
     parallelism: u32,
     timeout_ms: Option<u64> = default,
     invocation: Option<String> = default,
     depth: u32,
     parent: Option<RunId> = default,
+    effect_origin: Option<EffectOrigin> = default,
     file: Option<String> = default,
     directory: String,
     artifacts: String,
     started_by: Vec<String> = default,
     environment: Option<BTreeMap<String, String>> = default,
+});
+
+record!(EffectOriginRecord for EffectOrigin {
+    key: String,
+    successor: bool = default,
 });
 
 record!(FactsRecord for Facts {
@@ -91,6 +100,12 @@ record_enum!(MessageRecord for Message {
         note: Option<String> = default,
     },
     Answer { id: String, text: String, by: Option<String> = default },
-    Assume { check: String, scope: ScopePath = default, assumption: Assumption, by: Option<String> = default },
+    Assume {
+        check: String,
+        scope: ScopePath = default,
+        assumption: Assumption,
+        by: Option<String> = default,
+        why: Option<String> = default,
+    },
     Cancel { by: Option<String> = default, system: bool },
 });

@@ -10,6 +10,7 @@ use escrow_model::{Entry, InvocationId, Message, RunId};
 use crate::attention::{AttentionItem, Dismissal};
 use crate::commit::{Commit, Committed, Created, Durability, NewRun};
 use crate::decision::Decided;
+use crate::effect::{EffectFilter, EffectRow};
 use crate::entry::{FeedEntry, StoredEntry};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::import::Imported;
@@ -105,6 +106,10 @@ impl Journal for Store {
         Box::pin(async move { Store::undelivered(self, run) })
     }
 
+    fn effect<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Result<Option<EffectRow>, StoreError>> {
+        Box::pin(async move { Store::effect(self, key) })
+    }
+
     fn has_ended<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move { Store::has_ended(self, run) })
     }
@@ -126,6 +131,14 @@ impl Queries for Store {
 
     fn run<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Result<RunRow, LookupError>> {
         Box::pin(async move { Store::run(self, name) })
+    }
+
+    fn effects<'a>(
+        &'a self,
+        filter: &'a EffectFilter,
+    ) -> StoreFuture<'a, Result<Vec<EffectRow>, StoreError>> {
+        let filter = filter.clone();
+        Box::pin(self.blocking(move |store| store.effects(&filter)))
     }
 
     fn holder<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<Holder>, StoreError>> {

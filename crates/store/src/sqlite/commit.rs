@@ -11,6 +11,7 @@ use crate::sqlite::entries::{self, Draft, Head};
 use crate::sqlite::inbox;
 use crate::sqlite::lease;
 use crate::sqlite::store::Store;
+use crate::sqlite::tables::effects;
 use crate::sqlite::trouble::Trouble;
 
 impl Store {
@@ -63,6 +64,9 @@ impl Store {
             }
             if head.seq != expected {
                 return done_before(connection, lease.run(), &head, expected, &drafts);
+            }
+            if let Some(taken) = effects::taken(connection, lease.run(), &drafts)? {
+                return Ok(Committed::Taken(Box::new(taken)));
             }
             if decisions::are_decided(connection, lease.run(), &expired, &delivered)? {
                 return Ok(Committed::DecidedInTime);

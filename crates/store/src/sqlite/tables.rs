@@ -9,6 +9,7 @@
 //! all tables and applying everything again gives the same rows.
 
 pub(crate) mod artifacts;
+pub(crate) mod effects;
 pub(crate) mod invocations;
 pub(crate) mod runs;
 pub(crate) mod status_transitions;
@@ -39,6 +40,7 @@ pub(crate) const TABLES: &[Projection] = &[
     waits::TABLE,
     warnings::TABLE,
     artifacts::TABLE,
+    effects::TABLE,
     runs::TABLE,
     invocations::TABLE,
 ];
@@ -92,10 +94,15 @@ pub(crate) fn are_changed_by(event: &Event) -> bool {
         | Event::NestedResumed { .. }
         | Event::RetryDue { .. }
         | Event::DeadlinePassed {}
-        | Event::ArtifactsVerified { .. } => true,
-        Event::CheckSkipped { .. }
-        | Event::AttemptStarted { .. }
         | Event::AttemptAnswered { .. }
+        | Event::Reconciled { .. }
+        | Event::EffectResolved { .. }
+        | Event::ArtifactsVerified { .. } => true,
+        Event::AttemptStarted { effect, .. } => effect.is_some(),
+        Event::CheckSkipped { .. }
+        | Event::LedgerAsked { .. }
+        | Event::LedgerAnswered { .. }
+        | Event::EffectReused { .. }
         | Event::ArtifactChanged { .. }
         | Event::CheckInspected { .. }
         | Event::CheckJudged { .. }
@@ -111,7 +118,6 @@ pub(crate) fn are_changed_by(event: &Event) -> bool {
         | Event::RecoverySucceeded { .. }
         | Event::RecoveryExhausted { .. }
         | Event::ReconcileStarted { .. }
-        | Event::Reconciled { .. }
         | Event::MemoryChanged { .. } => false,
     }
 }

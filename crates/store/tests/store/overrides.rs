@@ -66,7 +66,12 @@ fn of_many_who_override_at_once_from_one_status_exactly_one_is_heard() {
                 };
                 match store.commit(commit) {
                     Ok(Committed::Done { .. }) => drop(heard.fetch_add(1, Ordering::SeqCst)),
-                    Ok(Committed::Fenced | Committed::DecidedInTime | Committed::AlreadyDone { .. }) => {}
+                    Ok(
+                        Committed::Fenced
+                        | Committed::DecidedInTime
+                        | Committed::Taken(_)
+                        | Committed::AlreadyDone { .. },
+                    ) => {}
                     Err(error) => assert!(matches!(error.kind, StoreErrorKind::OutOfStep { .. }), "{error}"),
                 }
                 store.release(&lease).unwrap();

@@ -173,7 +173,14 @@ pub(crate) fn attempt(check: &str, scope: &[u32], attempt: u32) -> Event {
         item: None,
     };
     let scope = ScopePath::new(scope.to_vec());
-    Event::AttemptStarted { check: check.into(), scope, attempt, external: false, request: request.into() }
+    Event::AttemptStarted {
+        check: check.into(),
+        scope,
+        attempt,
+        external: false,
+        request: request.into(),
+        effect: None,
+    }
 }
 
 pub(crate) fn answered(check: &str, scope: &[u32], attempt: u32, answer: Answer) -> Event {

@@ -50,7 +50,7 @@ fn waits_are_open_until_a_message_a_clock_or_the_end_resolves_them() {
     let refused = Message::Deny { id: "w1".into(), by: by.clone(), claim: None, note: None };
     let approve = Message::Approve { id: "w1".into(), by: by.clone(), claim: None, note: None };
     let scope = ScopePath::root();
-    let assume = Message::Assume { check: "post".into(), scope, assumption: Assumption::Done, by };
+    let assume = Message::Assume { check: "post".into(), scope, assumption: Assumption::Done, by, why: None };
     tenant.commit(&[
         Event::MessageDelivered { message: refused, refused: Some("too late".into()) },
         Event::MessageDelivered { message: approve, refused: None },

@@ -1,0 +1,174 @@
+//! Effects of external checks: what the ledger has, and a person's word about an unknown one.
+
+use std::path::Path;
+
+use escrow_engine::{EffectResolution, Run};
+use escrow_model::{Assumption, EffectState, Event, Message, RunId, WaitKind};
+use escrow_runtime::entropy::now_ms;
+use escrow_runtime::secrets::Secrets;
+use escrow_store::{Commit, Committed, Durability, EffectFilter, EffectRow, Queries, RunRow};
+use serde_json::Value;
+
+use crate::app::App;
+use crate::error::Error;
+use crate::messages::outsider;
+use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
+use crate::runs::{HELD, Purpose, drive_around, driver_of, is_driven, take_over};
+
+/// Which effects are asked for; all when empty.
+#[derive(Debug, Default)]
+pub struct EffectQuery {
+    /// A run, with the runs nested in it.
+    pub run: Option<String>,
+    pub key: Option<String>,
+}
+
+/// The effects, newest first. One that is intended by a process which is gone is unknown.
+pub async fn list(app: &App, query: &EffectQuery) -> Result<Vec<EffectRow>, Error> {
+    let queries = app.queries()?;
+    let runs = match &query.run {
+        None => Vec::new(),
+        Some(name) => with_nested(&*queries, queries.run(name).await?.id).await?,
+    };
+    let mut rows = queries.effects(&EffectFilter { runs, key: query.key.clone() }).await?;
+    for row in &mut rows {
+        row.state = state_now(&*queries, row).await?;
+    }
+    Ok(rows)
+}
+
+/// What a person says about an effect.
+#[derive(Debug)]
+pub struct Resolve {
+    pub key: String,
+    /// `Confirmed` or `Failed`.
+    pub state: EffectState,
+    pub by: String,
+    pub why: String,
+}
+
+/// The effect as it is now, and the run of it if that was driven here.
+#[derive(Debug)]
+pub struct Resolved {
+    pub effect: EffectRow,
+    pub run: Option<Box<Run>>,
+}
+
+/// Settles an unknown effect. A run that waits for the answer continues here, unless another process drives it.
+pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
+    outsider::check(app).await?;
+    one_line("--by", &word.by, NAME_LENGTH_MAX)?;
+    text("--why", &word.why, WHY_LENGTH_MAX)?;
+    let queries = app.queries()?;
+    let filter = EffectFilter { runs: Vec::new(), key: Some(word.key.clone()) };
+    let Some(effect) = queries.effects(&filter).await?.pop() else {
+        let message = format!("no effect has the key `{}`", word.key);
+        return Err(Error::author("unknown_effect", message).help("`escrow effects` lists all"));
+    };
+    let row = queries.run(effect.run.as_str()).await?;
+    match state_now(&*queries, &effect).await? {
+        EffectState::Unknown => {}
+        EffectState::Intended => {
+            let message = format!("effect `{}` is under way in run `{}`", effect.key, effect.run);
+            return Err(Error::person("under_way", message).help(format!("`escrow wait {}`", effect.run)));
+        }
+        state @ (EffectState::Confirmed | EffectState::Failed) => {
+            let message = format!("effect `{}` is not unknown: it is {}", effect.key, state.as_str());
+            return Err(Error::person("not_unknown", message));
+        }
+    }
+    let run = if row.status.is_terminal() {
+        after_end(app, &row, &effect, word).await?;
+        None
+    } else {
+        tell(app, &row, &effect, word).await?
+    };
+    let effect = queries.effects(&filter).await?.pop().unwrap_or(effect);
+    Ok(Resolved { effect, run })
+}
+
+/// One more entry in the journal of a run that has ended.
+async fn after_end(app: &App, row: &RunRow, effect: &EffectRow, word: &Resolve) -> Result<(), Error> {
+    let journal = app.journal()?;
+    let (lease, mut run) = take_over(app, row).await?;
+    let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
+    let (mut by, mut why) = (word.by.trim().to_owned(), word.why.trim().to_owned());
+    secrets.redactor().text(&mut by);
+    secrets.redactor().text(&mut why);
+    let expected_seq = run.entries();
+    let (check, scope, key) = (effect.check.clone(), effect.scope.clone(), effect.key.clone());
+    let resolution = EffectResolution { check, scope, key, state: word.state, by, why };
+    let committed = match run.resolve_effect(now_ms(), resolution) {
+        Some(turn) => {
+            let entries = &turn.entries;
+            let durability = Durability::Full;
+            let commit = Commit { lease: &lease, expected_seq, entries, delivered: &[], durability };
+            Some(journal.commit(commit).await)
+        }
+        None => None,
+    };
+    journal.release(&lease).await?;
+    match committed.transpose()? {
+        Some(Committed::Done { .. } | Committed::AlreadyDone { .. }) => Ok(()),
+        Some(Committed::Fenced | Committed::DecidedInTime | Committed::Taken(_)) | None => {
+            Err(Error::person("fenced", format!("another process has taken over run `{}`", row.id)))
+        }
+    }
+}
+
+/// A message to a run that has not ended.
+async fn tell(
+    app: &App,
+    row: &RunRow,
+    effect: &EffectRow,
+    word: &Resolve,
+) -> Result<Option<Box<Run>>, Error> {
+    let assumption = match word.state {
+        EffectState::Failed => Assumption::Failed,
+        EffectState::Confirmed | EffectState::Intended | EffectState::Unknown => Assumption::Done,
+    };
+    let message = Message::Assume {
+        check: effect.check.clone(),
+        scope: effect.scope.clone(),
+        assumption,
+        by: Some(word.by.trim().to_owned()),
+        why: Some(word.why.trim().to_owned()),
+    };
+    app.journal()?.send(&row.id, &message, app.sender()).await?;
+    if driver_of(app, row).await?.is_some() {
+        return Ok(None);
+    }
+    match drive_around(app, row, Purpose::Resume).await {
+        Ok(run) => Ok(Some(Box::new(run))),
+        // A process that took the run over meanwhile reads the message.
+        Err(error) if error.code() == HELD => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+async fn state_now(queries: &dyn Queries, effect: &EffectRow) -> Result<EffectState, Error> {
+    if effect.state != EffectState::Intended {
+        return Ok(effect.state);
+    }
+    let row = queries.run(effect.run.as_str()).await?;
+    Ok(if is_driven(queries, &row).await? { EffectState::Intended } else { EffectState::Unknown })
+}
+
+/// A run, and the runs that were nested in it, at any depth.
+async fn with_nested(queries: &dyn Queries, run: RunId) -> Result<Vec<RunId>, Error> {
+    let mut found = vec![run];
+    let mut next = 0;
+    while let Some(run) = found.get(next).cloned() {
+        next += 1;
+        for (_, entry) in queries.entries(&run, 0).await? {
+            let nested = match &entry.event {
+                Event::WaitStarted { kind: WaitKind::Nested, id, .. } => Some(id.as_str()),
+                Event::AttemptAnswered { answer, .. } => answer.record.get("run_id").and_then(Value::as_str),
+                _ => None,
+            };
+            let nested = nested.map(RunId::from_stored).filter(|run| !found.contains(run));
+            found.extend(nested);
+        }
+    }
+    Ok(found)
+}

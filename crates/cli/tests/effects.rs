@@ -1,0 +1,330 @@
+//! Effects of real runs: the ledger that they share, and the words of people about it.
+
+mod desk;
+
+use desk::Desk;
+use serde_json::{Value, json};
+
+/// Publishes a version once: a line in the file `world`.
+const PUBLISH: &str = r#"
+name: publish
+inputs: {version: {type: string, default: "1"}, note: {type: string, default: ""}}
+checks:
+  publish:
+    type: command
+    criticality: external
+    assume: inputs.version !== ''
+    exec: |
+      echo {{ inputs.version }} {{ inputs.note }} >> world
+      echo $ESCROW_IDEMPOTENCY_KEY >> keys
+      echo '{"id": 7}'
+    guarantee: output.id === 7
+    effect_key: "publish-{{ inputs.version }}"
+"#;
+
+/// The same, but it waits for the file `go` before it is done.
+fn slow() -> String {
+    PUBLISH.replace(
+        "echo {{ inputs.version }}",
+        "touch started; until test -e go; do sleep 0.05; done; echo {{ inputs.version }}",
+    )
+}
+
+fn lines(desk: &Desk, file: &str) -> usize {
+    desk.read(file).lines().count()
+}
+
+fn effects(desk: &Desk, more: &[&str]) -> Vec<Value> {
+    let mut arguments = vec!["effects", "--output", "json"];
+    arguments.extend(more);
+    let done = desk.escrow(&arguments);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    done.json()["effects"].as_array().expect("a list").clone()
+}
+
+#[test]
+fn an_effect_with_a_key_happens_once_over_all_runs() {
+    let desk = Desk::new();
+    let (code, first) = desk.run(PUBLISH);
+    assert_eq!((code, &first["checks"]["publish"]["runs"]), (Some(0), &json!(1)), "{first}");
+    let (code, second) = desk.run(PUBLISH);
+    let publish = &second["checks"]["publish"];
+    assert_eq!(code, Some(0), "{second}");
+    assert_eq!(second["run"]["reason"]["code"], "run.completed.ok");
+    assert_eq!((&publish["runs"], &publish["status"]), (&json!(0), &json!("succeeded")));
+    assert_eq!((&publish["result"]["already_done"], &publish["output"]), (&json!(true), &json!({"id": 7})));
+    assert_eq!(lines(&desk, "world"), 1);
+    let (_, other) = desk.run_with(PUBLISH, &["--input", "version=2"]);
+    assert_eq!(other["checks"]["publish"]["runs"], 1);
+    assert_eq!(lines(&desk, "world"), 2);
+}
+
+#[test]
+fn the_ledger_is_listed_in_the_documented_shape() {
+    let desk = Desk::new();
+    let (_, run) = desk.run(PUBLISH);
+    let listed = effects(&desk, &["--key", "publish-1"]);
+    let effect = &listed[0];
+    assert_eq!(listed.len(), 1);
+    assert_eq!(effect["key"], "publish-1");
+    assert_eq!(effect["state"], "confirmed");
+    assert_eq!(effect["run_id"], run["run"]["id"]);
+    assert_eq!(effect["check"], "publish");
+    assert_eq!(effect["scope"], json!([]));
+    assert_eq!(effect["generation"], Value::Null);
+    assert_eq!(effect["attempts"], 1);
+    assert_eq!(effect["output"], json!({"id": 7}));
+    for time in ["intended_at", "answered_at"] {
+        assert!(effect[time].as_str().is_some_and(|time| time.ends_with('Z')), "{effect}");
+    }
+    assert_eq!(effect["request_digest"].as_str().map(str::len), Some(64));
+    assert_eq!(effects(&desk, &["--run", "last"]), listed);
+    assert_eq!(effects(&desk, &["--key", "another"]), Vec::<Value>::new());
+    assert!(desk.escrow(&["effects"]).stdout.contains("publish-1  confirmed  publish"));
+}
+
+#[test]
+fn a_check_without_an_effect_key_has_a_generation_and_a_key_of_its_run() {
+    let desk = Desk::new();
+    let playbook = r#"
+checks:
+  list: {type: command, exec: "echo '[\"a\"]'", forEach: true}
+  post: {type: command, criticality: external, exec: "true", depends_on: list}
+"#;
+    desk.run(playbook);
+    let listed = effects(&desk, &[]);
+    assert_eq!(listed[0]["generation"], 1);
+    assert_eq!(listed[0]["scope"], json!([{"check": "list", "index": 0}]));
+    assert!(listed[0]["key"].as_str().is_some_and(|key| key.starts_with("e_")), "{listed:?}");
+    desk.run(playbook);
+    assert_eq!(effects(&desk, &[]).len(), 2, "another run has another effect");
+}
+
+#[test]
+fn the_same_key_for_another_request_is_a_conflict() {
+    let desk = Desk::new();
+    desk.run(PUBLISH);
+    let (code, document) = desk.run_with(PUBLISH, &["--input", "note=again"]);
+    assert_eq!(code, Some(1), "{document}");
+    assert_eq!(document["checks"]["publish"]["issues"][0]["rule_id"], "effect/key_conflict");
+    assert_eq!(lines(&desk, "world"), 1);
+}
+
+#[test]
+fn an_effect_that_definitely_failed_may_be_attempted_by_another_run() {
+    let desk = Desk::new();
+    let failing = PUBLISH.replace("exec: |", "exec: |\n      test -e repaired || exit 1");
+    let (code, _) = desk.run(&failing);
+    assert_eq!(code, Some(1));
+    assert_eq!(effects(&desk, &[])[0]["state"], "failed");
+    desk.write("repaired", "");
+    let (code, document) = desk.run(&failing);
+    assert_eq!((code, &document["checks"]["publish"]["runs"]), (Some(0), &json!(1)), "{document}");
+    let listed = effects(&desk, &[]);
+    assert_eq!((&listed[0]["state"], &listed[0]["attempts"]), (&json!("confirmed"), &json!(2)));
+}
+
+#[test]
+fn again_is_a_persons_word_against_the_ledger_and_a_new_key() {
+    let desk = Desk::new();
+    desk.run(PUBLISH);
+    let (code, document) = desk.run_with(PUBLISH, &["--again", "publish"]);
+    assert_eq!((code, &document["checks"]["publish"]["runs"]), (Some(0), &json!(1)), "{document}");
+    assert_eq!(lines(&desk, "world"), 2);
+    let keys = desk.read("keys");
+    let keys: Vec<&str> = keys.lines().collect();
+    assert_ne!(keys[0], keys[1], "a receiver must not take it for a repeat");
+    let (code, _) = desk.run_with(PUBLISH, &["--again", "publihs"]);
+    assert_eq!(code, Some(2));
+    let plain = PUBLISH.replace("    effect_key: \"publish-{{ inputs.version }}\"\n", "");
+    let (code, _) = desk.run_with(&plain, &["--again", "publish"]);
+    assert_eq!(code, Some(2), "without an `effect_key` there is nothing to say against");
+}
+
+#[test]
+fn an_effect_under_way_elsewhere_waits_names_the_run_and_is_found_done_on_resume() {
+    let desk = Desk::new();
+    desk.write("slow.yaml", &slow());
+    let mut first = desk.start(&["run", "slow.yaml"]);
+    desk.until("the effect has begun", || desk.path().join("started").exists());
+    let listed = effects(&desk, &[]);
+    assert_eq!(listed[0]["state"], "intended");
+    let holder = listed[0]["run_id"].as_str().expect("an id").to_owned();
+    let (code, document) = desk.run(&slow());
+    assert_eq!(code, Some(4), "{document}");
+    assert_eq!(document["run"]["reason"]["code"], "run.waiting.unknown_effect");
+    let summary = document["run"]["reason"]["summary"].as_str().expect("a text");
+    assert!(summary.contains(&holder) && summary.contains("under way"), "{summary}");
+    desk.write("go", "");
+    first.wait().expect("it ends");
+    let second = document["run"]["id"].as_str().expect("an id");
+    let resumed = desk.escrow(&["resume", "--all"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    let publish = &desk.show(second)["checks"]["publish"];
+    assert_eq!((&publish["runs"], &publish["result"]["already_done"]), (&json!(0), &json!(true)));
+    assert_eq!(lines(&desk, "world"), 1);
+}
+
+#[test]
+fn runs_that_start_together_have_the_effect_once() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", PUBLISH);
+    let mut all: Vec<_> = (0..6).map(|_| desk.start(&["run", "playbook.yaml"])).collect();
+    for one in &mut all {
+        one.wait().expect("it ends");
+    }
+    assert_eq!(lines(&desk, "world"), 1);
+    desk.escrow(&["resume", "--all", "--jobs", "3"]);
+    assert_eq!(lines(&desk, "world"), 1);
+    let listed = desk.escrow(&["runs", "--output", "json"]).json();
+    let statuses: Vec<&Value> =
+        listed["runs"].as_array().expect("a list").iter().map(|run| &run["status"]).collect();
+    assert!(statuses.iter().all(|status| **status == "completed"), "{statuses:?}");
+}
+
+/// A run that was killed while its effect was under way.
+fn killed(desk: &Desk) -> String {
+    desk.write("slow.yaml", &slow());
+    let mut child = desk.start(&["run", "slow.yaml"]);
+    desk.until("the effect has begun", || desk.path().join("started").exists());
+    child.kill().expect("it can be killed");
+    child.wait().expect("it is gone");
+    let listed = effects(desk, &[]);
+    assert_eq!(listed[0]["state"], "unknown", "the effect of a dead holder is unknown");
+    listed[0]["run_id"].as_str().expect("an id").to_owned()
+}
+
+fn resolve(desk: &Desk, word: &str) -> desk::Done {
+    desk.escrow(&["effects", "resolve", "publish-1", word, "--by", "ada", "--why", "the registry has it"])
+}
+
+#[test]
+fn a_person_settles_an_effect_that_a_dead_run_left_unknown() {
+    let desk = Desk::new();
+    let holder = killed(&desk);
+    let (code, document) = desk.run(&slow());
+    assert_eq!(code, Some(4));
+    let summary = document["run"]["reason"]["summary"].as_str().expect("a text");
+    assert!(summary.contains(&holder) && summary.contains("escrow effects resolve"), "{summary}");
+    let resolved = resolve(&desk, "failed");
+    assert_eq!(resolved.code, Some(0), "{}", resolved.stderr);
+    assert_eq!(effects(&desk, &[])[0]["state"], "failed");
+    assert_eq!(desk.show(&holder)["run"]["status"], "failed");
+    desk.write("go", "");
+    let second = document["run"]["id"].as_str().expect("an id");
+    assert_eq!(desk.escrow(&["resume", second]).code, Some(0));
+    assert_eq!(desk.show(second)["checks"]["publish"]["runs"], 1);
+}
+
+#[test]
+fn a_person_settles_an_effect_after_its_run_has_ended() {
+    let desk = Desk::new();
+    let holder = killed(&desk);
+    assert_eq!(desk.escrow(&["cancel", &holder]).code, Some(0));
+    assert_eq!(desk.show(&holder)["run"]["status"], "cancelled");
+    assert_eq!(effects(&desk, &[])[0]["state"], "unknown");
+    let resolved = resolve(&desk, "done");
+    assert_eq!(resolved.code, Some(0), "{}", resolved.stderr);
+    assert_eq!(effects(&desk, &[])[0]["state"], "confirmed");
+    assert_eq!(desk.show(&holder)["run"]["status"], "cancelled", "the run stays as it ended");
+    assert_eq!(resolve(&desk, "failed").code, Some(4), "it is not unknown any more");
+    assert_eq!(desk.escrow(&["verify", &holder]).code, Some(0));
+    // Confirmed without its output: a contract that reads the output fails, and nothing is repeated.
+    let (code, document) = desk.run(&slow());
+    assert_eq!(code, Some(1), "{document}");
+    assert_eq!(document["checks"]["publish"]["issues"][0]["rule_id"], "effect/output_lost");
+    assert_eq!(lines(&desk, "world"), 0);
+}
+
+#[test]
+fn resolving_what_does_not_exist_is_a_usage_error() {
+    let desk = Desk::new();
+    desk.run(PUBLISH);
+    let unknown = desk.escrow(&["effects", "resolve", "nothing", "done", "--by", "ada", "--why", "so"]);
+    assert_eq!(unknown.code, Some(2), "{}", unknown.stderr);
+    assert_eq!(resolve(&desk, "done").code, Some(4), "it is confirmed already");
+    assert_eq!(desk.escrow(&["effects", "resolve", "publish-1", "done"]).code, Some(2));
+}
+
+const NESTED: &str = r#"
+name: inner
+checks:
+  publish:
+    type: command
+    criticality: external
+    exec: echo $ESCROW_IDEMPOTENCY_KEY >> world
+  settle:
+    type: command
+    depends_on: publish
+    exec: echo x >> tries; test $(wc -l < tries) -ge 2
+"#;
+
+#[test]
+fn a_retried_playbook_check_reopens_its_nested_run_and_keeps_confirmed_effects() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", NESTED);
+    let (code, document) = desk.run(
+        "checks: {nest: {type: playbook, playbook: inner.yaml, on_fail: {retry: {max: 2, backoff: {delay_ms: 1}}}}}",
+    );
+    assert_eq!(code, Some(0), "{document}");
+    assert_eq!(document["checks"]["nest"]["runs"], 2);
+    assert_eq!(lines(&desk, "world"), 1, "the effect is confirmed, so it is not repeated");
+    assert_eq!(
+        effects(&desk, &["--run", "last"]).len(),
+        1,
+        "the effects of nested runs are listed with the run"
+    );
+}
+
+#[test]
+fn a_nested_effect_keeps_its_key_when_the_outer_run_is_reopened() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        "checks: {publish: {type: command, criticality: external, exec: echo $ESCROW_IDEMPOTENCY_KEY >> world; test -e repaired}}",
+    );
+    let (code, _) = desk.run("checks: {nest: {type: playbook, playbook: inner.yaml}}");
+    assert_eq!(code, Some(1));
+    desk.write("repaired", "");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(0));
+    let world = desk.read("world");
+    let keys: Vec<&str> = world.lines().collect();
+    assert_eq!(keys.len(), 2);
+    assert_eq!(keys[0], keys[1]);
+}
+
+#[test]
+fn the_key_is_the_same_when_a_failed_run_is_reopened() {
+    let desk = Desk::new();
+    let (code, _) = desk.run(
+        "checks: {post: {type: command, criticality: external, exec: echo $ESCROW_IDEMPOTENCY_KEY >> world; test -e repaired}}",
+    );
+    assert_eq!(code, Some(1));
+    desk.write("repaired", "");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(0));
+    let world = desk.read("world");
+    let keys: Vec<&str> = world.lines().collect();
+    assert_eq!(keys[0], keys[1]);
+}
+
+#[test]
+fn a_run_whose_effect_the_ledger_needs_is_not_removed() {
+    let desk = Desk::new();
+    desk.run(PUBLISH);
+    desk.run("checks: {a: {type: noop}}");
+    desk.run("checks: {a: {type: noop}}");
+    assert_eq!(desk.escrow(&["gc", "--keep", "1"]).code, Some(0));
+    let (_, document) = desk.run(PUBLISH);
+    assert_eq!(document["checks"]["publish"]["runs"], 0);
+    assert_eq!(lines(&desk, "world"), 1);
+}
+
+#[test]
+fn the_deadline_of_a_run_that_waits_is_noticed_when_all_are_resumed() {
+    let desk = Desk::new();
+    let (code, _) = desk.run("timeout: 1s\nchecks: {ask: {type: human-input, prompt: 'Sure?'}}");
+    assert_eq!(code, Some(4));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(desk.escrow(&["resume", "--all"]).code, Some(124));
+    assert_eq!(desk.show("last")["run"]["status"], "timed_out");
+}

@@ -1,0 +1,726 @@
+//! Effects of external checks: their keys, where they stand, and when they may be attempted again.
+//!
+//! ```text
+//!   intent ──▶ UnderWay ──▶ Confirmed ──contracts kept──▶ Fulfilled ──route──▶ the next generation
+//!                  ├──────▶ Failed ──────────────────────────────route──▶ the next generation
+//!                  └──────▶ Unknown
+//! ```
+//!
+//! **Invariant:** an effect that may have happened is not attempted again, unless the check is idempotent, `reconcile`
+//! says that it did not happen, or a person says so. Items are identified by their values, because a list may come back
+//! in another order.
+
+use std::sync::Arc;
+
+use escrow_model::{
+    Answer, CheckIndex, Criticality, EffectIntent, EffectState, Ending, Event, FaultClass, Issue, IssueCode,
+    LedgerEffect, Millis, ProviderName, Request, RunId, ScopePath, ScopeStep, hex,
+};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::apply_error::{ApplyError, PhaseName};
+use crate::location::Location;
+use crate::phase::{Certainty, Phase};
+use crate::run::{Effect, Run, Turn};
+use crate::turn::Deciding;
+use crate::verdict::Judgement;
+use crate::view::View;
+
+/// An effect of a check, as its run knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct EffectRecord {
+    /// Where it was last attempted.
+    pub(crate) scope: ScopePath,
+    /// 0 under an `effect_key`.
+    pub(crate) generation: u32,
+    pub(crate) standing: EffectStanding,
+    /// A route leads to the check again: its next attempt begins a new generation.
+    pub(crate) superseded: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EffectStanding {
+    UnderWay,
+    /// It did not happen.
+    Failed,
+    /// It happened. Its contracts are broken, or not judged yet.
+    Confirmed,
+    /// It happened, and its contracts were kept.
+    Fulfilled,
+    Unknown,
+}
+
+impl EffectRecord {
+    /// Whether a route may begin the next generation: nothing about this one is open.
+    fn is_closed(&self) -> bool {
+        match self.standing {
+            EffectStanding::Failed | EffectStanding::Fulfilled => true,
+            EffectStanding::UnderWay | EffectStanding::Confirmed | EffectStanding::Unknown => false,
+        }
+    }
+}
+
+/// What the ledger means for an attempt.
+enum Admission {
+    /// It may begin; `takes_over` an unknown effect of another run.
+    Free { takes_over: bool },
+    /// Something else was decided or asked.
+    Decided,
+}
+
+impl Deciding<'_> {
+    /// Consults the ledger about an effect. True when the attempt may continue.
+    pub(crate) fn is_admitted(&mut self, location: &Location, intent: &mut EffectIntent) -> bool {
+        match self.admission(location, intent) {
+            Admission::Free { takes_over } => {
+                intent.takes_over = takes_over;
+                true
+            }
+            Admission::Decided => false,
+        }
+    }
+
+    fn admission(&mut self, location: &Location, intent: &EffectIntent) -> Admission {
+        let Location { check, scope } = location;
+        let Some(known) = self.state.ledger.get(&intent.key).cloned() else {
+            if !self.asks_ledger(*check) {
+                return Admission::Free { takes_over: false };
+            }
+            self.ask_ledger(location, &intent.key, &intent.digest);
+            return Admission::Decided;
+        };
+        let Some(effect) = known else { return Admission::Free { takes_over: false } };
+        let cell = self.cell(*check, scope);
+        let is_cleared = cell.is_some_and(|cell| cell.cleared);
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let is_named = intent.generation.is_none();
+        if effect.digest != intent.digest && is_named {
+            self.fail_with_conflict(location, intent, &effect);
+            return Admission::Decided;
+        }
+        let is_own = effect.run == self.state.options.run && self.has_attempted(location, &intent.key);
+        let broke_contract = is_own && self.standing(*check, scope) == Some(EffectStanding::Confirmed);
+        match effect.state {
+            EffectState::Failed => Admission::Free { takes_over: false },
+            _ if is_cleared => Admission::Free { takes_over: true },
+            EffectState::Confirmed if broke_contract && spec.reconcile.is_some() && !spec.idempotent => {
+                Admission::Free { takes_over: true }
+            }
+            EffectState::Confirmed if effect.digest == intent.digest => {
+                self.reuse(location, &intent.key, &effect.run);
+                Admission::Decided
+            }
+            EffectState::Unknown if spec.idempotent => Admission::Free { takes_over: true },
+            EffectState::Unknown | EffectState::Confirmed if spec.reconcile.is_some() => {
+                let attempt = self.last_attempt(location).number;
+                self.find_out(location, attempt);
+                Admission::Decided
+            }
+            EffectState::Intended | EffectState::Unknown | EffectState::Confirmed => {
+                self.wait_for_elsewhere(location, &effect);
+                Admission::Decided
+            }
+        }
+    }
+
+    fn ask_ledger(&mut self, location: &Location, key: &str, digest: &str) {
+        let Location { check, scope } = location;
+        self.record(Event::LedgerAsked {
+            check: self.plan().check(*check).name.clone(),
+            scope: scope.clone(),
+            key: key.to_owned(),
+            digest: digest.to_owned(),
+        });
+        self.issue_consultation(location);
+    }
+
+    /// Asks the ledger, for the first time or again.
+    pub(crate) fn issue_consultation(&mut self, location: &Location) {
+        let Location { check, scope } = location.clone();
+        let Some(Phase::Consulting { key, digest }) = self.cell(check, &scope).map(|cell| cell.phase.clone())
+        else {
+            return;
+        };
+        self.ask_for(Effect::Consult { check, scope, key, digest });
+    }
+
+    /// The ledger's answer. One that was not asked for is kept all the same: it is newer.
+    pub(crate) fn take_ledger_answer(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        key: String,
+        effect: Option<Box<LedgerEffect>>,
+    ) {
+        let check = self.plan().check(check).name.clone();
+        self.record(Event::LedgerAnswered { check, scope: scope.clone(), key, effect });
+    }
+
+    fn fail_with_conflict(&mut self, location: &Location, intent: &EffectIntent, effect: &LedgerEffect) {
+        let message = format!(
+            "`effect_key` is `{}`, which run `{}` used for another request: {} there, {} here",
+            intent.key,
+            effect.run,
+            shortened(&effect.digest),
+            shortened(&intent.digest)
+        );
+        let issue = Issue::error(IssueCode::EffectKeyConflict, message);
+        self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
+    }
+
+    /// Judges the recorded output of an effect that is confirmed already.
+    fn reuse(&mut self, location: &Location, key: &str, run: &RunId) {
+        let Location { check, scope } = location;
+        let name = self.plan().check(*check).name.clone();
+        let (key, run) = (key.to_owned(), run.clone());
+        self.record(Event::EffectReused { check: name, scope: scope.clone(), key, run });
+        self.judge_recorded(location);
+    }
+
+    /// Judges an effect that was found done. One that was confirmed before keeps its verdict.
+    pub(crate) fn judge_found(&mut self, location: &Location, before: Option<EffectStanding>) {
+        let Location { check, scope } = location;
+        match before {
+            Some(EffectStanding::Confirmed | EffectStanding::Fulfilled) => {
+                let attempt = self.last_attempt(location).number;
+                let judgement = self.earlier_judgement(*check, scope, attempt);
+                self.judge_as(location, judgement);
+            }
+            Some(EffectStanding::UnderWay | EffectStanding::Failed | EffectStanding::Unknown) | None => {
+                self.judge_recorded(location);
+            }
+        }
+    }
+
+    /// Judges what a confirmed effect gave, after an inspection if the check names artifacts. Trying again would
+    /// repeat the effect, so the verdict is not a fault that a retry mends.
+    fn judge_recorded(&mut self, location: &Location) {
+        let Location { check, scope } = location;
+        let attempt = self.last_attempt(location);
+        if self.cell(*check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Inspecting { .. })) {
+            self.inspect_for(&attempt);
+            return;
+        }
+        let judgement = Judgement { fault: None, ..self.judge(*check, scope, attempt.number) };
+        self.judge_as(location, judgement);
+    }
+
+    /// Another run is at work on the effect, or left it unknown.
+    pub(crate) fn wait_for_elsewhere(&mut self, location: &Location, effect: &LedgerEffect) {
+        let key = self.ledger_key(location).unwrap_or_default();
+        let name = &self.state.plan.check(location.check).name;
+        let run = &effect.run;
+        let prompt = match effect.state {
+            EffectState::Intended => {
+                format!("`{name}` has the effect `{key}`, which is under way in run `{run}`")
+            }
+            EffectState::Unknown => format!(
+                "`{name}` has the effect `{key}`, which is unknown in run `{run}`: \
+                 `escrow effects resolve {key} done|failed` settles it"
+            ),
+            EffectState::Confirmed | EffectState::Failed => {
+                format!("`{name}` has the effect `{key}`, which run `{run}` confirmed for another request")
+            }
+        };
+        self.ask_about_effect(location, prompt);
+    }
+
+    /// Another run may have settled the effects that this one waits for.
+    pub(crate) fn ask_ledger_again(&mut self) {
+        for (location, key, digest) in self.waits_for_elsewhere() {
+            self.ask_ledger(&location, &key, &digest);
+        }
+    }
+
+    /// A check of this run has settled an effect that others of its checks wait for.
+    pub(crate) fn tell_waiting_effects(&mut self, settled: &Location) {
+        let cell = self.cell(settled.check, &settled.scope);
+        let Some(key) = cell.and_then(|cell| cell.last_key.clone()) else { return };
+        if self.state.waits.is_empty() || self.state.stopping.is_some() {
+            return;
+        }
+        for (location, awaited, digest) in self.waits_for_elsewhere() {
+            if awaited == key {
+                self.ask_ledger(&location, &awaited, &digest);
+            }
+        }
+    }
+
+    /// Whether `reconcile` or a person must be asked before this check may be attempted. If so, they are.
+    pub(crate) fn must_find_out(&mut self, location: &Location) -> bool {
+        let Location { check, scope } = location;
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let is_exempt = spec.criticality != Criticality::External
+            || spec.idempotent
+            || spec.provider == ProviderName::NESTED
+            || self.cell(*check, scope).is_some_and(|cell| cell.cleared);
+        if is_exempt {
+            return false;
+        }
+        let attempt = self.last_attempt(location).number;
+        match self.standing(*check, scope) {
+            None => false,
+            Some(EffectStanding::Failed) if spec.reconcile.is_none() => false,
+            Some(EffectStanding::Failed | EffectStanding::UnderWay | EffectStanding::Unknown) => {
+                self.find_out(location, attempt);
+                true
+            }
+            Some(EffectStanding::Confirmed | EffectStanding::Fulfilled) => {
+                let resolved = self.cell(*check, scope).filter(|cell| cell.resolved);
+                if let Some(key) = resolved.and_then(|cell| cell.last_key.clone()) {
+                    let run = self.state.options.run.clone();
+                    self.reuse(location, &key, &run);
+                } else if spec.reconcile.is_some() {
+                    self.find_out(location, attempt);
+                } else {
+                    let prompt = format!(
+                        "`{}` has taken effect already: an attempt would repeat it",
+                        self.named(*check, scope)
+                    );
+                    self.ask_about_effect(location, prompt);
+                }
+                true
+            }
+        }
+    }
+}
+
+/// What a person says about an effect.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EffectResolution {
+    pub check: String,
+    pub scope: ScopePath,
+    pub key: String,
+    /// `Confirmed` or `Failed`.
+    pub state: EffectState,
+    pub by: String,
+    pub why: String,
+}
+
+/// Keys.
+impl Run {
+    /// Whether the attempts of a check are tracked as effects. A nested run has effects of its own, whose keys begin
+    /// with that of the check around it.
+    pub(crate) fn has_effect(&self, check: CheckIndex) -> bool {
+        let spec = self.state.plan.check(check);
+        spec.criticality == Criticality::External || spec.provider == ProviderName::NESTED
+    }
+
+    fn asks_ledger(&self, check: CheckIndex) -> bool {
+        let is_successor = self.state.options.effect_origin.as_ref().is_some_and(|origin| origin.successor);
+        self.state.plan.check(check).effect_key.is_some() || is_successor
+    }
+
+    /// Whether a commit of this run may be refused because another run has the key of an effect.
+    pub fn asks_any_ledger(&self) -> bool {
+        self.state.plan.indices().any(|check| self.asks_ledger(check))
+    }
+
+    /// The key of the effect that the next attempt belongs to, and its generation.
+    pub(crate) fn effect_key(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        view: &View<'_>,
+    ) -> Result<(String, Option<u32>), String> {
+        let spec = self.state.plan.check(check);
+        let Some(template) = &spec.effect_key else {
+            let generation = self.next_generation(check, scope);
+            return Ok((self.derived_key(check, scope, generation), Some(generation)));
+        };
+        let rendered = template
+            .render(view)
+            .map_err(|fault| format!("`effect_key`: {}", self.surroundings.in_words(&fault)))?;
+        let key = rendered.trim();
+        if key.is_empty() {
+            return Err("`effect_key` is empty".into());
+        }
+        let is_again = self.state.options.again.contains(&spec.name);
+        Ok((if is_again { format!("{key}@{}", self.state.options.run) } else { key.to_owned() }, None))
+    }
+
+    fn derived_key(&self, check: CheckIndex, scope: &ScopePath, generation: u32) -> String {
+        let options = &self.state.options;
+        let origin = options.effect_origin.as_ref().map_or(options.run.as_str(), |origin| &origin.key);
+        let name = &self.state.plan.check(check).name;
+        let items = self.items_identity(check, scope);
+        let text = format!("{origin}\0{name}\0{items}\0{generation}");
+        format!("e_{}", hex(&Sha256::digest(text.as_bytes())[..12]))
+    }
+
+    /// What a commit of the next attempt tells the ledger. A nested run tells it itself, unless the check around it
+    /// has an `effect_key`.
+    pub(crate) fn intent(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        (key, generation): (String, Option<u32>),
+        request: &Request,
+    ) -> Option<EffectIntent> {
+        let spec = self.state.plan.check(check);
+        let tells = spec.criticality == Criticality::External
+            && (spec.provider != ProviderName::NESTED || spec.effect_key.is_some());
+        tells.then(|| EffectIntent {
+            key,
+            generation,
+            digest: digest(request),
+            scope: self.scope_steps(check, scope),
+            takes_over: false,
+        })
+    }
+
+    fn scope_steps(&self, check: CheckIndex, scope: &ScopePath) -> Vec<ScopeStep> {
+        let plan = &self.state.plan;
+        let fan = plan.check(check).fan.iter().zip(scope.indices());
+        fan.map(|(parent, index)| ScopeStep { check: plan.check(*parent).name.clone(), index: *index })
+            .collect()
+    }
+
+    /// The values of the items that lead to a scope, each with its occurrence among equal ones.
+    fn items_identity(&self, check: CheckIndex, scope: &ScopePath) -> String {
+        let fan = &self.state.plan.check(check).fan;
+        let items: Vec<Value> = fan
+            .iter()
+            .zip(scope.indices())
+            .enumerate()
+            .map(|(depth, (parent, index))| {
+                let answer =
+                    self.cell(*parent, &scope.truncated(depth)).and_then(|cell| cell.answer.as_ref());
+                let list = answer.and_then(|answer| answer.output.as_array());
+                let index = usize::try_from(*index).unwrap_or(usize::MAX);
+                match list.and_then(|list| Some((list.get(index)?, list))) {
+                    Some((item, list)) => {
+                        let occurrence = list[..index].iter().filter(|other| *other == item).count();
+                        json!([item, occurrence])
+                    }
+                    None => json!([null, index]),
+                }
+            })
+            .collect();
+        if items.is_empty() { String::new() } else { Value::Array(items).to_string() }
+    }
+
+    fn next_generation(&self, check: CheckIndex, scope: &ScopePath) -> u32 {
+        let id = self.items_identity(check, scope);
+        let record = self.state.checks[check.place()].effects.get(&id);
+        record.map_or(1, |record| record.generation + u32::from(record.superseded))
+    }
+}
+
+/// Where effects stand.
+impl Run {
+    /// Where the effect stands that the next attempt would repeat; `None` when it would begin one.
+    pub(crate) fn standing(&self, check: CheckIndex, scope: &ScopePath) -> Option<EffectStanding> {
+        let spec = self.state.plan.check(check);
+        let effects = &self.state.checks[check.place()].effects;
+        let id = match &spec.effect_key {
+            Some(_) => self.effect_key(check, scope, &View::before(self, check, scope)).ok()?.0,
+            None => self.items_identity(check, scope),
+        };
+        effects.get(&id).filter(|record| !record.superseded).map(|record| record.standing)
+    }
+
+    /// Applies the intent of an attempt.
+    pub(crate) fn effect_intended(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        intent: Option<&EffectIntent>,
+        at: Millis,
+    ) -> Result<(), ApplyError> {
+        if !self.has_effect(check) {
+            return Ok(());
+        }
+        let named = intent.filter(|intent| intent.generation.is_none());
+        let (id, generation) = match named {
+            Some(intent) => (intent.key.clone(), 0),
+            None => (self.items_identity(check, scope), self.next_generation(check, scope)),
+        };
+        if let Some(intent) = intent {
+            self.state.ledger.remove(&intent.key);
+        }
+        let state = &mut self.state.checks[check.place()];
+        if let Some(before) = state.nested.get_mut(scope) {
+            before.attempted_at = at;
+        }
+        let standing = EffectStanding::UnderWay;
+        let record = EffectRecord { scope: scope.clone(), generation, standing, superseded: false };
+        state.effects.insert(id.clone(), record);
+        let cell = self.expect_cell_mut(check, scope)?;
+        cell.effect = Some(id);
+        cell.last_key = intent.map(|intent| intent.key.clone());
+        cell.resolved = false;
+        cell.cleared = false;
+        cell.retry_counted = false;
+        cell.output_lost = false;
+        Ok(())
+    }
+
+    pub(crate) fn set_standing(&mut self, check: CheckIndex, scope: &ScopePath, standing: EffectStanding) {
+        let Some(id) = self.cell(check, scope).and_then(|cell| cell.effect.clone()) else { return };
+        if let Some(record) = self.state.checks[check.place()].effects.get_mut(&id) {
+            record.standing = standing;
+        }
+    }
+
+    /// Applies the answer of an attempt.
+    pub(crate) fn effect_answered(&mut self, check: CheckIndex, scope: &ScopePath, answer: &Answer) {
+        let standing = match &answer.ending {
+            Ending::Done => EffectStanding::Confirmed,
+            Ending::Fault(fault) if fault.effect_unknown => EffectStanding::Unknown,
+            Ending::Fault(_) => EffectStanding::Failed,
+        };
+        self.set_standing(check, scope, standing);
+    }
+
+    /// Applies a verdict that the contracts were kept.
+    pub(crate) fn effect_kept(&mut self, check: CheckIndex, scope: &ScopePath) {
+        let Some(id) = self.cell(check, scope).and_then(|cell| cell.effect.clone()) else { return };
+        if let Some(record) = self.state.checks[check.place()].effects.get_mut(&id)
+            && record.standing == EffectStanding::Confirmed
+        {
+            record.standing = EffectStanding::Fulfilled;
+        }
+    }
+
+    /// Applies a route: the effects below this scope are followed by a new generation, as far as they are closed.
+    pub(crate) fn supersede_effects(&mut self, check: CheckIndex, base: &ScopePath) {
+        for record in self.state.checks[check.place()].effects.values_mut() {
+            // A named effect has no generations: the ledger answers.
+            if record.generation > 0 && record.scope.starts_with(base) && record.is_closed() {
+                record.superseded = true;
+            }
+        }
+    }
+
+    /// Applies the word that an effect happened. The output of a failed attempt does not count; without another one
+    /// it is lost.
+    pub(crate) fn effect_confirmed(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        output: Option<&Value>,
+    ) -> Result<(), ApplyError> {
+        // What was confirmed before has its output, and what was judged of it stays.
+        let was_confirmed = matches!(
+            self.standing_of_cell(check, scope),
+            Some(EffectStanding::Confirmed | EffectStanding::Fulfilled)
+        );
+        if was_confirmed {
+            return self.set_phase(check, scope, Phase::Answered);
+        }
+        let mut answer = Answer::done(output.cloned().unwrap_or(Value::Null));
+        answer.record.insert("confirmed_later".into(), json!(true));
+        self.take_recorded(check, scope, answer)?;
+        if self.next_attempt(check, scope) == 1 {
+            // The effect of another run was found done.
+            self.state.checks[check.place()].reused += 1;
+        }
+        self.expect_cell_mut(check, scope)?.output_lost = output.is_none();
+        self.set_standing(check, scope, EffectStanding::Confirmed);
+        Ok(())
+    }
+
+    pub(crate) fn standing_of_cell(&self, check: CheckIndex, scope: &ScopePath) -> Option<EffectStanding> {
+        let id = self.cell(check, scope)?.effect.as_ref()?;
+        self.state.checks[check.place()].effects.get(id).map(|record| record.standing)
+    }
+
+    /// Applies `EffectResolved`: a person's word about an effect of a run that has ended.
+    pub(crate) fn effect_resolved(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        key: &str,
+        state: EffectState,
+    ) -> Result<(), ApplyError> {
+        let standing = match state {
+            EffectState::Confirmed => EffectStanding::Confirmed,
+            EffectState::Failed => EffectStanding::Failed,
+            EffectState::Intended | EffectState::Unknown => {
+                return Err(ApplyError::Unresolved(key.to_owned()));
+            }
+        };
+        // Only the last effect of a cell has anything left to decide.
+        let is_last = self.cell(check, scope).is_some_and(|cell| cell.last_key.as_deref() == Some(key));
+        if is_last {
+            self.set_standing(check, scope, standing);
+            let cell = self.expect_cell_mut(check, scope)?;
+            cell.certainty = Certainty::Known;
+            cell.resolved = true;
+        }
+        Ok(())
+    }
+
+    /// What a person says about an effect of a run that has ended. `None` when the run has no such effect, or has not
+    /// ended.
+    pub fn resolve_effect(&mut self, at: Millis, resolution: EffectResolution) -> Option<Turn> {
+        let EffectResolution { check, scope, key, state, by, why } = resolution;
+        self.graph.find(&check)?;
+        if !self.state.status.is_terminal() {
+            return None;
+        }
+        let mut deciding = Deciding::new(self, at);
+        deciding.record(Event::EffectResolved { check, scope, key, state, by, why });
+        Some(deciding.into_turn())
+    }
+
+    /// Applies `EffectReused`.
+    pub(crate) fn effect_reused(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        key: &str,
+        run: &RunId,
+    ) -> Result<(), ApplyError> {
+        let known = self.state.ledger.remove(key).flatten();
+        let output = known.and_then(|effect| effect.output);
+        let is_lost = output.is_none();
+        let mut answer = Answer::done(output.unwrap_or(Value::Null));
+        answer.record.insert("already_done".into(), json!(true));
+        answer.record.insert("effect_key".into(), json!(key));
+        answer.record.insert("effect_run".into(), json!(run));
+        self.state.checks[check.place()].reused += 1;
+        self.take_recorded(check, scope, answer)?;
+        let is_named = self.state.plan.check(check).effect_key.is_some();
+        let (id, generation) = match is_named {
+            true => (key.to_owned(), 0),
+            false => (self.items_identity(check, scope), self.next_generation(check, scope)),
+        };
+        let standing = EffectStanding::Confirmed;
+        let record = EffectRecord { scope: scope.clone(), generation, standing, superseded: false };
+        self.state.checks[check.place()].effects.insert(id.clone(), record);
+        let cell = self.expect_cell_mut(check, scope)?;
+        cell.effect = Some(id);
+        cell.last_key = Some(key.to_owned());
+        cell.output_lost = is_lost;
+        Ok(())
+    }
+
+    /// Takes an answer that no attempt gave: it is judged like one.
+    fn take_recorded(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        answer: Answer,
+    ) -> Result<(), ApplyError> {
+        let answer = Arc::new(answer);
+        let phase = if self.inspects(check, &answer) {
+            Phase::Inspecting { delivery: None }
+        } else {
+            Phase::Answered
+        };
+        self.set_phase(check, scope, phase)?;
+        self.expect_cell_mut(check, scope)?.answer = Some(answer);
+        self.forget_outputs(check, scope);
+        Ok(())
+    }
+
+    /// Effects of other runs that this one waits for.
+    fn waits_for_elsewhere(&self) -> Vec<(Location, String, String)> {
+        let waits = self.state.waits.values().filter(|wait| self.is_elsewhere(&wait.location));
+        let questions = waits.filter_map(|wait| {
+            let Location { check, scope } = &wait.location;
+            let (_, intent) = self.render(*check, scope).ok()?;
+            let intent = intent?;
+            Some((wait.location.clone(), intent.key, intent.digest))
+        });
+        questions.collect()
+    }
+
+    /// The keys of effects of other runs that this one waits for.
+    pub fn awaited_effects(&self) -> Vec<String> {
+        self.waits_for_elsewhere().into_iter().map(|(_, key, _)| key).collect()
+    }
+
+    /// Whether the ledger has the effect that a check is about to have for another run, which is not done with it.
+    pub(crate) fn is_elsewhere(&self, location: &Location) -> bool {
+        self.effect_elsewhere(location).is_some()
+    }
+
+    pub(crate) fn effect_elsewhere(&self, location: &Location) -> Option<&LedgerEffect> {
+        let key = self.ledger_key(location)?;
+        let effect = self.state.ledger.get(&key)?.as_deref()?;
+        let cell = self.cell(location.check, &location.scope)?;
+        let is_own = effect.run == self.state.options.run && cell.last_key.as_ref() == Some(&key);
+        (!is_own).then_some(effect)
+    }
+
+    /// Whether the last effect of a check has this key.
+    fn has_attempted(&self, Location { check, scope }: &Location, key: &str) -> bool {
+        self.cell(*check, scope).is_some_and(|cell| cell.last_key.as_deref() == Some(key))
+    }
+
+    fn ledger_key(&self, Location { check, scope }: &Location) -> Option<String> {
+        self.cell(*check, scope)?.ledger_key.clone()
+    }
+
+    /// Applies `LedgerAsked`.
+    pub(crate) fn ledger_asked(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        (key, digest): (&str, &str),
+    ) -> Result<(), ApplyError> {
+        self.expect_phase(check, scope, &[PhaseName::Pending, PhaseName::Due, PhaseName::Waiting])?;
+        self.state.ledger.remove(key);
+        let phase = Phase::Consulting { key: key.to_owned(), digest: digest.to_owned() };
+        self.set_phase(check, scope, phase)?;
+        self.expect_cell_mut(check, scope)?.ledger_key = Some(key.to_owned());
+        // It may have been started because its group had room, which it does not take while it waits.
+        self.release_capacity(check, scope);
+        Ok(())
+    }
+
+    /// Applies `LedgerAnswered`.
+    pub(crate) fn ledger_answered(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        key: &str,
+        effect: Option<&LedgerEffect>,
+    ) -> Result<(), ApplyError> {
+        self.state.ledger.insert(key.to_owned(), effect.cloned().map(Box::new));
+        let is_asked = self
+            .cell(check, scope)
+            .is_some_and(|cell| matches!(&cell.phase, Phase::Consulting { key: asked, .. } if asked == key));
+        if let Some(cell) = self.cell_mut(check, scope) {
+            cell.ledger_key = Some(key.to_owned());
+        }
+        if is_asked { self.make_due(check, scope) } else { Ok(()) }
+    }
+
+    /// Takes in why a commit was refused: another run has the key of an effect. Decides nothing; the inputs of the
+    /// refused turn are handled again.
+    pub fn learn(
+        &mut self,
+        at: Millis,
+        check: &str,
+        scope: &ScopePath,
+        key: String,
+        effect: LedgerEffect,
+    ) -> Turn {
+        let Some(index) = self.graph.find(check) else { return Turn::default() };
+        let mut deciding = Deciding::new(self, at);
+        deciding.take_ledger_answer(index, scope, key, Some(Box::new(effect)));
+        deciding.into_turn()
+    }
+}
+
+/// The key that a receiver can recognise a repeat by.
+pub(crate) fn idempotency_key(effect_key: &str) -> String {
+    hex(&Sha256::digest(format!("effect\0{effect_key}").as_bytes())[..16])
+}
+
+/// What is asked of the provider, without what may differ from one run to the next.
+fn digest(request: &Request) -> String {
+    let text = json!([request.provider, request.fields, request.env, request.item]).to_string();
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+fn shortened(digest: &str) -> &str {
+    digest.get(..12).unwrap_or(digest)
+}

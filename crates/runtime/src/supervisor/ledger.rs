@@ -1,0 +1,40 @@
+//! Looks up effects in the ledger, for the engine to judge.
+
+use escrow_model::{EffectState, LedgerEffect, RunId, ScopePath};
+use escrow_store::{EffectRow, Journal, StoreError};
+
+use crate::provider_world::ProviderWorld;
+
+/// The effect with this key, unless it is an open one of this very check: what became of that, the run knows itself.
+pub(super) async fn consult(
+    journal: &dyn Journal,
+    world: &dyn ProviderWorld,
+    key: &str,
+    (run, check, scope): (&RunId, &str, &ScopePath),
+) -> Result<Option<LedgerEffect>, StoreError> {
+    let Some(row) = journal.effect(key).await? else { return Ok(None) };
+    let is_own = row.run == *run && row.check == check && row.scope == *scope;
+    if is_own && row.state != EffectState::Confirmed {
+        return Ok(None);
+    }
+    known(journal, world, &row).await.map(Some)
+}
+
+/// What the engine is told of a row. An effect that is intended by a process which is gone is unknown.
+pub(super) async fn known(
+    journal: &dyn Journal,
+    world: &dyn ProviderWorld,
+    row: &EffectRow,
+) -> Result<LedgerEffect, StoreError> {
+    let state = match row.state {
+        EffectState::Intended => {
+            let lease = journal.lease_of(&row.run).await?;
+            let is_held =
+                lease.is_some_and(|lease| lease.standing(|holder| world.liveness(holder)).is_some());
+            if is_held { EffectState::Intended } else { EffectState::Unknown }
+        }
+        EffectState::Confirmed | EffectState::Failed | EffectState::Unknown => row.state,
+    };
+    let (run, digest, output) = (row.run.clone(), row.request_digest.clone(), row.output.clone());
+    Ok(LedgerEffect { run, state, digest, output })
+}

@@ -1,0 +1,213 @@
+//! The ledger: one row per key of an effect, as the run that attempted it last left it.
+//!
+//! **Invariant:** a key belongs to one run at a time. Another run takes it over only when the effect did not happen, or
+//! when its intent says that a person, or `idempotent`, allows that. The check and the insert are one transaction.
+
+use escrow_model::{Assumption, EffectIntent, EffectState, Ending, Event, Message, RunId, ScopePath};
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::Value;
+
+use crate::effect::{EffectFilter, EffectRow, TakenEffect};
+use crate::error::StoreError;
+use crate::sqlite::entries::Draft;
+use crate::sqlite::store::Store;
+use crate::sqlite::trouble::Trouble;
+
+use super::{Applied, Projection, from_json, json, word};
+
+pub(crate) const TABLE: Projection = Projection {
+    name: "effects",
+    create: "
+CREATE TABLE effects (
+    key TEXT PRIMARY KEY,
+    run TEXT NOT NULL,
+    name TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    steps TEXT NOT NULL,
+    generation INTEGER,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    intended_at INTEGER NOT NULL,
+    answered_at INTEGER,
+    request_digest TEXT NOT NULL,
+    output TEXT
+) STRICT;
+CREATE INDEX effects_by_run ON effects (run, name, scope);
+CREATE INDEX effects_newest ON effects (intended_at DESC, key);
+",
+    apply,
+};
+
+fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
+    match applied.event {
+        Event::AttemptStarted { check, scope, effect: Some(intent), .. } => {
+            intend(applied, (check, scope), intent, connection)
+        }
+        Event::AttemptAnswered { check, scope, answer, .. } => {
+            let (state, output) = match &answer.ending {
+                Ending::Done => (EffectState::Confirmed, Some(json(&answer.output)?)),
+                Ending::Fault(fault) if fault.effect_unknown => (EffectState::Unknown, None),
+                Ending::Fault(_) => (EffectState::Failed, None),
+            };
+            connection
+                .prepare_cached(
+                    "UPDATE effects SET state = ?4, answered_at = ?5, output = ?6
+                     WHERE run = ?1 AND name = ?2 AND scope = ?3 AND state = 'intended'",
+                )?
+                .execute((applied.run, check, json(scope)?, state.as_str(), applied.at, output))?;
+            Ok(())
+        }
+        Event::Reconciled { finding: Some(finding), effect: Some(key), output, .. } => {
+            let output = output.as_ref().map(json).transpose()?;
+            settle(applied, key, meaning(*finding), output.as_deref(), connection)
+        }
+        Event::EffectResolved { key, state, .. } => settle(applied, key, *state, None, connection),
+        Event::MessageDelivered {
+            message: Message::Assume { check, scope, assumption, .. },
+            refused: None,
+        } => {
+            let key: Option<String> = connection
+                .prepare_cached(
+                    "SELECT key FROM effects WHERE run = ?1 AND name = ?2 AND scope = ?3
+                     ORDER BY intended_at DESC, generation DESC LIMIT 1",
+                )?
+                .query_row((applied.run, check, json(scope)?), |row| row.get(0))
+                .optional()?;
+            match key {
+                Some(key) => settle(applied, &key, meaning(*assumption), None, connection),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the word of `reconcile` or of a person means for an effect.
+fn meaning(assumption: Assumption) -> EffectState {
+    match assumption {
+        Assumption::Done => EffectState::Confirmed,
+        Assumption::Failed | Assumption::Retry => EffectState::Failed,
+    }
+}
+
+fn intend(
+    applied: &Applied<'_>,
+    (check, scope): (&str, &ScopePath),
+    intent: &EffectIntent,
+    connection: &Connection,
+) -> rusqlite::Result<()> {
+    // An imported run does not take a key away from a run that is here.
+    connection
+        .prepare_cached(
+            "INSERT INTO effects
+                 (key, run, name, scope, steps, generation, state, attempts, intended_at, request_digest)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'intended', 1, ?7, ?8)
+             ON CONFLICT (key) DO UPDATE SET
+                 run = excluded.run, name = excluded.name, scope = excluded.scope, steps = excluded.steps,
+                 state = 'intended', attempts = attempts + 1, intended_at = excluded.intended_at,
+                 answered_at = NULL, request_digest = excluded.request_digest, output = NULL
+             WHERE effects.run = excluded.run OR effects.state = 'failed' OR ?9",
+        )?
+        .execute((
+            &intent.key,
+            applied.run,
+            check,
+            json(scope)?,
+            json(&intent.scope)?,
+            intent.generation,
+            applied.at,
+            &intent.digest,
+            intent.takes_over,
+        ))?;
+    Ok(())
+}
+
+/// A later word about an effect. An output that was recorded stays.
+fn settle(
+    applied: &Applied<'_>,
+    key: &str,
+    state: EffectState,
+    output: Option<&str>,
+    connection: &Connection,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE effects SET state = ?2, answered_at = ?3,
+                 output = CASE ?2 WHEN 'confirmed' THEN coalesce(?4, output) ELSE NULL END
+             WHERE key = ?1",
+        )?
+        .execute((key, state.as_str(), applied.at, output))?;
+    Ok(())
+}
+
+/// The first effect that these entries intend and another run, or another check of this one, has.
+pub(crate) fn taken(
+    connection: &Connection,
+    run: &RunId,
+    drafts: &[Draft],
+) -> Result<Option<TakenEffect>, Trouble> {
+    for draft in drafts {
+        let Some(Event::AttemptStarted { check, scope, effect: Some(intent), .. }) = &draft.event else {
+            continue;
+        };
+        let Some(effect) = find(connection, &intent.key)? else { continue };
+        let is_own = effect.run == *run && effect.check == *check && effect.scope == *scope;
+        let is_free = effect.state == EffectState::Failed;
+        if !is_own && !is_free && !intent.takes_over {
+            return Ok(Some(TakenEffect { check: check.clone(), scope: scope.clone(), effect }));
+        }
+    }
+    Ok(None)
+}
+
+const COLUMNS: &str = "key, run, name, scope, steps, generation, state, attempts, intended_at, answered_at, \
+    request_digest, output";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<EffectRow> {
+    let output: Option<String> = row.get(11)?;
+    let output: Option<Value> =
+        output.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(11, rusqlite::types::Type::Text, error.into())
+        })?;
+    Ok(EffectRow {
+        key: row.get(0)?,
+        run: RunId::from_stored(row.get::<_, String>(1)?),
+        check: row.get(2)?,
+        scope: from_json(row, 3)?,
+        steps: from_json(row, 4)?,
+        generation: row.get(5)?,
+        state: word(row, 6)?,
+        attempts: row.get(7)?,
+        intended_at: row.get(8)?,
+        answered_at: row.get(9)?,
+        request_digest: row.get(10)?,
+        output,
+    })
+}
+
+fn find(connection: &Connection, key: &str) -> rusqlite::Result<Option<EffectRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM effects WHERE key = ?1"))?
+        .query_row([key], read)
+        .optional()
+}
+
+impl Store {
+    /// The effect that has this key.
+    pub fn effect(&self, key: &str) -> Result<Option<EffectRow>, StoreError> {
+        self.read(|connection| Ok(find(connection, key)?))
+    }
+
+    /// The effects that pass the filter, newest intent first.
+    pub fn effects(&self, filter: &EffectFilter) -> Result<Vec<EffectRow>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM effects
+                 WHERE (?1 IS NULL OR key = ?1) AND (?2 = '[]' OR run IN (SELECT value FROM json_each(?2)))
+                 ORDER BY intended_at DESC, key"
+            ))?;
+            let rows = statement.query_map((&filter.key, json(&filter.runs)?), read)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+}
