@@ -171,3 +171,25 @@ checks:
     assert_eq!(previous["missing"][0]["id"], "notes");
     assert_eq!(previous["missing"][0]["problem"], "absent");
 }
+
+#[test]
+fn a_command_that_changes_the_world_is_external_and_skipped_in_safe_mode() {
+    let desk = Desk::new();
+    let playbook = "
+checks:
+  push: {type: command, exec: 'touch pushed; git push origin main'}
+  remote: {type: command, shell: [ssh, host], exec: uptime}
+  written: {type: command, criticality: info, exec: 'echo git push'}
+";
+    desk.write("playbook.yaml", playbook);
+    let checked = desk.escrow(&["check", "playbook.yaml"]);
+    assert!(checked.stderr.contains("`git push` changes the outside world"), "{}", checked.stderr);
+    assert!(checked.stderr.contains("`ssh` changes the outside world"), "{}", checked.stderr);
+    let (_, document) = desk.run_with(playbook, &["--safe-mode"]);
+    assert_eq!(document["checks"]["push"]["criticality"], "external");
+    for check in ["push", "remote"] {
+        assert_eq!(document["checks"][check]["skip_reason"], "safe_mode", "{check}");
+    }
+    assert_eq!(document["checks"]["written"]["status"], "succeeded");
+    assert!(!desk.path().join("pushed").exists());
+}

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, ProviderName, Routing};
-use escrow_template::{survey_arguments, survey_script};
+use escrow_template::{is_posix_shell, survey_arguments, survey_script};
 use serde_json::Value;
 
 use super::graph::Graph;
@@ -77,7 +77,19 @@ pub(super) fn world_change(draft: &Draft) -> Option<(String, Range<usize>)> {
         return None;
     }
     let survey = match draft.check.fields.get("exec")? {
-        Field::Shell(script) => survey_script(script.source()),
+        Field::Shell(script) => match draft.check.fields.get("shell") {
+            // Another program interprets the script: `[ssh, host]`, `[python3, -c]`.
+            Some(Field::Plain(Value::Array(words))) => {
+                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+                let survey = survey_arguments(&words);
+                if words.first().is_some_and(|program| is_posix_shell(program)) {
+                    survey_script(script.source())
+                } else {
+                    survey
+                }
+            }
+            _ => survey_script(script.source()),
+        },
         Field::Argv(words) => {
             let sources: Vec<&str> = words.iter().map(|word| word.source()).collect();
             survey_arguments(&sources)
