@@ -53,7 +53,7 @@ fn a_retry_and_the_verdict_that_led_to_it_are_one_line() {
         &["a: exit 1 then 1"],
         "
         ~ a exit code 1: retry 1 in 1.0s
-        + a
+        + a flaky: failed once before
         ",
     );
 }

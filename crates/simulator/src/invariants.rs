@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Criticality, Ending, Entry, Event, Message, Plan, ProviderName, ScopedCheck, Verdict, WaitKind,
+    Criticality, Ending, Entry, Event, Message, Plan, ProviderName, RunStatus, ScopedCheck, Verdict, WaitKind,
 };
 use escrow_store::{MessageId, Verification};
 use escrow_testkit::{Invariants, Options, RandomAnswers, Stage, document};
@@ -145,7 +145,16 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
             _ => {}
         }
     }
-    if let Some((location, _)) = unknown.iter().find(|(_, asked)| !**asked) {
+    // A run that is stopping asks no more: the ledger keeps what it left unknown.
+    let is_stopped = journal.iter().rev().find_map(|entry| match &entry.event {
+        Event::RunEnded { reason } => Some(match reason.code.status() {
+            RunStatus::Cancelled | RunStatus::TimedOut | RunStatus::Aborted => true,
+            RunStatus::Running | RunStatus::Waiting | RunStatus::Completed | RunStatus::Failed => false,
+        }),
+        _ => None,
+    });
+    let unasked = unknown.iter().find(|(_, asked)| !**asked && is_stopped != Some(true));
+    if let Some((location, _)) = unasked {
         return Err(format!("the effect of {location} is unknown and no person was asked"));
     }
     match cut_off.first() {

@@ -68,7 +68,8 @@ fn the_log_stays_short_however_many_open_it_for_one_receipt_each() {
     for number in 0..80 {
         drop(desk.ledger().record(receipt(&format!("r{number}"), "run", None, 7)).unwrap());
     }
-    let log = std::fs::metadata(desk.path().with_extension("db-wal")).unwrap().len();
+    // The last one that closes it leaves no log behind.
+    let log = std::fs::metadata(desk.path().with_extension("db-wal")).map_or(0, |log| log.len());
     assert!(log < 1_000_000, "{log} bytes");
     assert_eq!(desk.ledger().query(&ReceiptQuery::default()).unwrap().len(), 80);
 }

@@ -174,12 +174,27 @@ impl RecordedAsk {
     }
 }
 
+/// The place whose artifacts are inspected because of an event: its attempt was answered, or is known to have happened.
+fn asks_for_artifacts(event: &Event) -> Option<ScopedCheck> {
+    match event {
+        Event::AttemptAnswered { check, scope, .. }
+        | Event::Reconciled { check, scope, .. }
+        | Event::LedgerAnswered { check, scope, .. }
+        | Event::MessageDelivered { message: Message::Assume { check, scope, .. }, refused: None } => {
+            Some(ScopedCheck::new(check, scope))
+        }
+        _ => None,
+    }
+}
+
 impl Record {
     pub(super) fn of(entries: &[Entry]) -> Record {
         let mut record = Record::default();
         let mut open = Open::default();
         // The time of the last entry that is not a message.
         let mut decided_at = entries.first().map_or(0, |entry| entry.at);
+        // When the artifacts of a place were last asked for.
+        let mut inspect_at: BTreeMap<ScopedCheck, Millis> = BTreeMap::new();
         for (index, entry) in entries.iter().enumerate() {
             let moment = Moment { at: entry.at, entry: index };
             if let Some(at) = starts_at(&entry.event) {
@@ -188,6 +203,9 @@ impl Record {
                     _ => None,
                 };
                 record.starts.entry(at).or_default().push_back(RecordedStart { entry: index, changed });
+            }
+            if let Some(at) = asks_for_artifacts(&entry.event) {
+                inspect_at.insert(at, entry.at);
             }
             match &entry.event {
                 Event::AttemptStarted { check, scope, attempt, request, .. } => {
@@ -252,9 +270,8 @@ impl Record {
                 }
                 Event::CheckInspected { check, scope, attempt, delivery } => {
                     let key = key(check, scope, *attempt);
-                    let answered_at =
-                        record.attempts.get(&key).map_or(entry.at, |asked| asked.started_at + asked.took_ms);
-                    let took_ms = entry.at.saturating_sub(answered_at);
+                    let asked_at = inspect_at.get(&ScopedCheck::new(check, scope)).copied();
+                    let took_ms = entry.at.saturating_sub(asked_at.unwrap_or(entry.at));
                     let look = Look { delivery: delivery.clone(), took_ms, entry: index };
                     record.inspections.insert(key, look);
                 }
