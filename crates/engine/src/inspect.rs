@@ -93,7 +93,8 @@ impl Run {
     pub(crate) fn awaits_inspection(&self, attempt: &AttemptKey) -> bool {
         let AttemptKey { check, scope, number } = attempt;
         self.cell(*check, scope).is_some_and(|cell| matches!(cell.phase, Phase::Inspecting { .. }))
-            && self.state.checks[check.place()].attempts.get(scope) == Some(number)
+            // An effect that was done already has no attempt here.
+            && self.state.checks[check.place()].attempts.get(scope).copied().unwrap_or(0) == *number
     }
 
     /// Attempts that await their inspection.

@@ -60,7 +60,9 @@ pub(super) struct RecordedStart {
 pub(super) fn starts_at(event: &Event) -> Option<ScopedCheck> {
     match event {
         Event::AttemptStarted { check, scope, .. }
-        | Event::WaitStarted { check, scope, kind: WaitKind::Approval, .. }
+        | Event::WaitStarted { check, scope, kind: WaitKind::Approval | WaitKind::UnknownEffect, .. }
+        | Event::ReconcileStarted { check, scope, .. }
+        | Event::EffectReused { check, scope, .. }
         | Event::ArtifactChanged { check, scope, .. } => Some(ScopedCheck::new(check, scope)),
         _ => None,
     }
