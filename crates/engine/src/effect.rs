@@ -154,6 +154,7 @@ impl Deciding<'_> {
         key: String,
         effect: Option<Box<LedgerEffect>>,
     ) {
+        let effect = self.newer_than(check, scope, &key).map(Box::new).or(effect);
         let check = self.plan().check(check).name.clone();
         self.record(Event::LedgerAnswered { check, scope: scope.clone(), key, effect });
     }
@@ -647,6 +648,20 @@ impl Run {
         let cell = self.cell(location.check, &location.scope)?;
         let is_own = effect.run == self.state.options.run && cell.last_key.as_ref() == Some(&key);
         (!is_own).then_some(effect)
+    }
+
+    /// What the ledger did not have yet when it was read: another check of this run is at work on the effect. Once
+    /// that has settled, the ledger is asked again.
+    fn newer_than(&self, check: CheckIndex, scope: &ScopePath, key: &str) -> Option<LedgerEffect> {
+        let Phase::Consulting { digest, .. } = &self.cell(check, scope)?.phase else { return None };
+        let others = self.state.checks.iter().enumerate().filter_map(|(place, state)| {
+            let record = state.effects.get(key)?;
+            let is_here = place == check.place() && record.scope == *scope;
+            (!is_here && record.standing == EffectStanding::UnderWay).then_some(())
+        });
+        others.last()?;
+        let (run, digest) = (self.state.options.run.clone(), digest.clone());
+        Some(LedgerEffect { run, state: EffectState::Intended, digest, output: None })
     }
 
     /// Whether the last effect of a check has this key.

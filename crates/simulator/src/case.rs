@@ -9,7 +9,7 @@ use crate::plans::Plans;
 
 /// Whether plans share an `effect_key`. Off because of a known defect: two checks of one run that ask the ledger about
 /// the same key at once are both admitted, and the effect happens twice (seed 2, case 2040 with this switched on).
-const PLAYS_SHARED_KEYS: bool = false;
+const PLAYS_SHARED_KEYS: bool = true;
 
 /// How many cases share a plan: reading one costs as much as running it.
 const CASES_PER_PLAN: u64 = 8;
