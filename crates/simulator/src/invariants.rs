@@ -71,6 +71,8 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
     let mut open: BTreeSet<ScopedCheck> = BTreeSet::new();
     let mut cut_off: BTreeSet<ScopedCheck> = BTreeSet::new();
     let mut unknown: BTreeMap<ScopedCheck, bool> = BTreeMap::new();
+    // By an answer of its own, and not because another check or run is at work on the same effect.
+    let mut answered_unknown: BTreeSet<ScopedCheck> = BTreeSet::new();
     let mut confirmed: BTreeSet<ScopedCheck> = BTreeSet::new();
     let mut kept: BTreeSet<ScopedCheck> = BTreeSet::new();
     for entry in journal {
@@ -106,6 +108,14 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                 kept.remove(&location);
                 continue;
             }
+            // The other one has settled the effect.
+            Event::LedgerAnswered { check, scope, .. } => {
+                let location = ScopedCheck::new(check, scope);
+                if !answered_unknown.contains(&location) {
+                    unknown.remove(&location);
+                }
+                continue;
+            }
             Event::RunResumed { .. } => {
                 cut_off.extend(open.iter().cloned());
                 continue;
@@ -134,6 +144,7 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                     return Err(format!("{location} was cut off and is not unknown"));
                 }
                 if says_unknown {
+                    answered_unknown.insert(location.clone());
                     unknown.insert(location, false);
                 }
             }

@@ -398,6 +398,28 @@ fn a_check_that_waits_for_another_check_of_the_same_run_asks_the_ledger_when_tha
     );
 }
 
+/// The ledger was read before either of them had intended the effect.
+#[test]
+fn of_two_checks_that_find_a_key_free_at_once_only_one_starts() {
+    check(
+        r#"a external {effect_key: "publish-1"}; b external {effect_key: "publish-1"}"#,
+        &["a: 1 after 5s", "ledger publish-1 failed", "ledger publish-1 failed", "ledger publish-1 confirmed 1"],
+        "
+        ledger a asked publish-1
+        ledger b asked publish-1
+        ledger a failed
+        started a #1
+        ledger b intended
+        asks b unknown_effect
+        succeeded a
+        ledger b asked publish-1
+        ledger b confirmed
+        reused b
+        succeeded b
+        run.completed.ok",
+    );
+}
+
 #[test]
 fn the_ledger_is_consulted_before_an_approval_is_asked() {
     tells(
