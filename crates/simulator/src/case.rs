@@ -7,7 +7,6 @@ use escrow_testkit::{PlanFeatures, RandomAnswers, Rng};
 use crate::disk::DiskFault;
 use crate::plans::Plans;
 
-
 /// How many cases share a plan: reading one costs as much as running it.
 const CASES_PER_PLAN: u64 = 8;
 

@@ -403,7 +403,12 @@ fn a_check_that_waits_for_another_check_of_the_same_run_asks_the_ledger_when_tha
 fn of_two_checks_that_find_a_key_free_at_once_only_one_starts() {
     check(
         r#"a external {effect_key: "publish-1"}; b external {effect_key: "publish-1"}"#,
-        &["a: 1 after 5s", "ledger publish-1 failed", "ledger publish-1 failed", "ledger publish-1 confirmed 1"],
+        &[
+            "a: 1 after 5s",
+            "ledger publish-1 failed",
+            "ledger publish-1 failed",
+            "ledger publish-1 confirmed 1",
+        ],
         "
         ledger a asked publish-1
         ledger b asked publish-1
