@@ -247,7 +247,7 @@ impl Run {
                     None => self.set_phase(check, scope, Phase::Answered),
                 }
             }
-            Event::MessageDelivered { message, refused: None } => {
+            Event::MessageDelivered { message, refused: None, .. } => {
                 if let Some(refused) = self.refusal(message) {
                     return Err(ApplyError::Refused(refused.to_string()));
                 }
@@ -587,6 +587,7 @@ impl Run {
         if wait.kind == WaitKind::Approval {
             // The answer of `reconcile` is not awaited for as long as a person may take.
             cell.cleared = false;
+            cell.cleared_elsewhere = None;
         }
         self.state.waits.insert(id.to_owned(), wait);
         // It may have been started because its group had room, which it does not take while it waits.
@@ -702,7 +703,11 @@ impl Run {
     /// An effect that did not happen is tried once more, past the gates.
     fn repeat(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         self.make_due(check, scope)?;
-        self.expect_cell_mut(check, scope)?.cleared = true;
+        let elsewhere = self.effect_elsewhere(&Location::new(check, scope.clone()));
+        let attempts = elsewhere.map(|effect| effect.attempts);
+        let cell = self.expect_cell_mut(check, scope)?;
+        cell.cleared = true;
+        cell.cleared_elsewhere = attempts;
         Ok(())
     }
 
