@@ -372,6 +372,12 @@ impl Run {
         self.state.checks[check.place()].effects.get(id).map(|record| record.standing)
     }
 
+    /// Whether the next attempt repeats one of this check that had no effect and was not judged.
+    pub(crate) fn is_repeat(&self, Location { check, scope }: &Location) -> bool {
+        self.cell(*check, scope).is_some_and(|cell| cell.cleared && cell.is_unknown())
+            && self.standing_of_cell(*check, scope) == Some(EffectStanding::Failed)
+    }
+
     /// Applies `EffectResolved`: a person's word about an effect of a run that has ended.
     pub(crate) fn effect_resolved(
         &mut self,
