@@ -295,6 +295,7 @@ impl Run {
         cell.last_key = intent.map(|intent| intent.key.clone());
         cell.resolved = false;
         cell.cleared = false;
+        cell.asked_elsewhere = None;
         cell.cleared_elsewhere = None;
         cell.ledger = None;
         cell.retry_counted = false;

@@ -104,6 +104,7 @@ impl Run {
         cell.repeats = 0;
         cell.retry_counted = false;
         cell.cleared = false;
+        cell.asked_elsewhere = None;
         cell.cleared_elsewhere = None;
         cell.ledger = None;
         cell.approved = None;

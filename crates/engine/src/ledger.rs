@@ -239,13 +239,15 @@ impl Run {
             && effect.scope == *scope
     }
 
+    /// How often the effect was attempted that a check has in common with another check or run.
+    pub(crate) fn attempts_elsewhere(&self, location: &Location) -> Option<u32> {
+        self.effect_elsewhere(location).map(|effect| effect.attempts)
+    }
+
     /// The effect of a check that a person is asked about, unless it is that of another check or run.
     pub(crate) fn effect_in_doubt(&self, check: &str, scope: &ScopePath) -> Option<String> {
-        let check = self.graph.find(check)?;
-        if self.is_elsewhere(&Location::new(check, scope.clone())) {
-            return None;
-        }
-        self.cell(check, scope)?.last_key.clone()
+        let cell = self.cell(self.graph.find(check)?, scope)?;
+        if cell.asked_elsewhere.is_some() { None } else { cell.last_key.clone() }
     }
 
     /// What the ledger did not have yet when it was read: another check of this run is at work on the effect. Once

@@ -180,8 +180,7 @@ impl Run {
     /// The effect that `reconcile` was asked about.
     fn effect_in_question(&self, check: CheckIndex, scope: &ScopePath) -> Option<EffectInQuestion> {
         let (key, _) = self.effect_key(check, scope, &View::during(self, check, scope, None)).ok()?;
-        let elsewhere = self.effect_elsewhere(&Location::new(check, scope.clone()));
-        Some(EffectInQuestion { key, attempts_elsewhere: elsewhere.map(|effect| effect.attempts) })
+        Some(EffectInQuestion { key, attempts_elsewhere: self.cell(check, scope)?.asked_elsewhere })
     }
 
     /// The one expression that holds. None or several, or one that cannot be evaluated, say nothing.

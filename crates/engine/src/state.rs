@@ -294,7 +294,9 @@ pub(crate) struct Cell {
     pub(crate) retry_counted: bool,
     /// `reconcile` or a person allows the next attempt.
     pub(crate) cleared: bool,
-    /// How often the effect of another check or run had been attempted when the next attempt was allowed to take it over.
+    /// `reconcile` or a person is asked about the effect of another check or run, which was attempted this often.
+    pub(crate) asked_elsewhere: Option<u32>,
+    /// The same, once they allow the next attempt to take it over.
     pub(crate) cleared_elsewhere: Option<u32>,
     /// The effect of the last attempt, in `CheckState::effects`.
     pub(crate) effect: Option<String>,

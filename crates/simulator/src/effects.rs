@@ -81,11 +81,13 @@ impl Effects {
                 }
             }
             Event::MessageDelivered {
-                message: Message::Assume { assumption, .. },
+                message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
                 effect: Some(key),
             } => {
-                if let Some(row) = self.0.get_mut(key) {
+                let is_own =
+                    |row: &&mut EffectRow| row.run == *run && row.check == *check && row.scope == *scope;
+                if let Some(row) = self.0.get_mut(key).filter(is_own) {
                     settle(row, *assumption);
                 }
             }

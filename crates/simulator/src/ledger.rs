@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use escrow_model::{
     Answer, Assumption, Criticality, EffectState, Ending, Entry, Event, Message, Plan, ProviderName, Reason,
-    RunId, ScopePath, ScopedCheck,
+    RunId, ScopePath, ScopedCheck, WaitKind,
 };
 use escrow_store::MessageId;
 use serde_json::json;
@@ -50,8 +50,12 @@ struct State {
     keys: BTreeMap<(RunId, ScopedCheck), String>,
     /// The key that a check has asked the ledger about.
     asked: BTreeMap<(RunId, ScopedCheck), String>,
-    /// The effects of others that a person lets a check take over, with their attempts at that time.
+    /// The effects of others that a person is asked about, with their attempts at that time.
+    in_question: BTreeMap<(RunId, ScopedCheck), (String, u32)>,
+    /// Those that they let a check take over.
     released: BTreeMap<(RunId, ScopedCheck), (String, u32)>,
+    /// Processes that live and hold their run.
+    living: BTreeSet<u32>,
     /// Everything that earlier processes than this one started has been ended.
     ended_before: u32,
     /// What processes up to this one started for a run has been ended.
@@ -211,6 +215,19 @@ impl Ledger {
         state.in_flight.retain(|(life, attempted), _| *life >= before || attempted.run != *run);
     }
 
+    pub(crate) fn is_living(&self, life: u32) -> bool {
+        self.state().living.contains(&life)
+    }
+
+    pub(crate) fn begins_to_live(&self, life: u32) {
+        self.state().living.insert(life);
+    }
+
+    /// The process has ended, or its run was taken from it.
+    pub(crate) fn is_gone(&self, life: u32) {
+        self.state().living.remove(&life);
+    }
+
     /// A process that leaves in good order ends everything it started first.
     pub(crate) fn end_all(&self, before: u32) {
         let mut state = self.state();
@@ -283,9 +300,9 @@ impl State {
             } => {
                 let place = ScopedCheck::new(check, scope);
                 self.settles(run, &place, meaning(*assumption));
-                let asked = self.asked.get(&(run.clone(), place.clone()));
-                if let Some((key, effect)) = asked.and_then(|key| Some((key, self.effects.get(key)?))) {
-                    self.released.insert((run.clone(), place), (key.clone(), effect.attempts));
+                let place = (run.clone(), place);
+                if let Some(effect) = self.in_question.remove(&place) {
+                    self.released.insert(place, effect);
                 }
             }
             Event::EffectResolved { key, state, .. } => {
@@ -293,7 +310,14 @@ impl State {
                     effect.state = *state;
                 }
             }
-            Event::WaitStarted { id, .. } => record.waits.push(id.clone()),
+            Event::WaitStarted { check, scope, kind, id, .. } => {
+                record.waits.push(id.clone());
+                let place = (run.clone(), ScopedCheck::new(check, scope));
+                let asked = self.asked.get(&place).filter(|_| *kind == WaitKind::UnknownEffect);
+                if let Some((key, effect)) = asked.and_then(|key| Some((key, self.effects.get(key)?))) {
+                    self.in_question.insert(place, (key.clone(), effect.attempts));
+                }
+            }
             Event::RunEnded { reason } => {
                 record.ended = Some(reason.clone());
                 self.log.push(format!("{run} ends: {}", reason.code.as_str()));

@@ -68,10 +68,16 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         }
         Event::EffectResolved { key, state, .. } => settle(applied, key, *state, None, connection),
         Event::MessageDelivered {
-            message: Message::Assume { assumption, .. },
+            message: Message::Assume { check, scope, assumption, .. },
             refused: None,
             effect: Some(key),
-        } => settle(applied, key, meaning(*assumption), None, connection),
+        } => {
+            let asked = EffectInQuestion { key: key.clone(), attempts_elsewhere: None };
+            if is_as_asked(applied, (check, scope), &asked, connection)? {
+                settle(applied, key, meaning(*assumption), None, connection)?;
+            }
+            Ok(())
+        }
         _ => Ok(()),
     }
 }
@@ -116,7 +122,7 @@ fn intend(
     Ok(())
 }
 
-/// Whether an effect is still the one that `reconcile` was asked about: an attempt that began since then may have
+/// Whether an effect is still the one that `reconcile` or a person was asked about: an attempt that began since then may have
 /// had it.
 fn is_as_asked(
     applied: &Applied<'_>,
