@@ -26,7 +26,9 @@ use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
 
 use crate::private_files::{create_directory, create_file};
-use crate::process::{End, Finished, Process, SpawnError, Spool, find_program, run};
+use crate::process::{
+    AROUND_VARIABLE, End, Finished, Process, SpawnError, Spool, find_program, run, runs_around_commands,
+};
 use crate::providers::{Attempt, ContextFile, Performance, Provider};
 use crate::sandbox::{Confinement, EXIT_NOT_CONFINED};
 use handback::Handback;
@@ -203,6 +205,7 @@ impl<'a> Exec<'a> {
             .env("ESCROW_CONTEXT", places.context.path())
             .env("ESCROW_ARTIFACTS", &places.artifacts)
             .env("ESCROW_ENV", places.spool.join(&places.handback))
+            .envs(runs_around_commands().map(|around| (AROUND_VARIABLE, around)))
             .envs(attempt.invocation.iter().map(|invocation| ("ESCROW_INVOCATION", invocation)));
         if let Some(item) = request.item.as_ref().map(Value::to_string)
             && item.len() <= ITEM_BYTES_MAX
