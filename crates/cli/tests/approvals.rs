@@ -346,7 +346,11 @@ checks:
     ));
     let inner = &document["checks"]["nest"]["output"]["checks"]["sneak"]["output"];
     assert_eq!(inner, 4, "{document} {}", desk.read("said"));
-    assert!(desk.read("said").contains("cannot decide about runs of the same state"), "{}", desk.read("said"));
+    assert!(
+        desk.read("said").contains("cannot decide about runs of the same state"),
+        "{}",
+        desk.read("said")
+    );
 }
 
 #[test]

@@ -128,7 +128,8 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
             }
             (State::Bare, ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>') => {
                 if let Some(word) = word.take() {
-                    let is_descriptor = matches!(c, '<' | '>') && word.text.bytes().all(|b| b.is_ascii_digit());
+                    let is_descriptor =
+                        matches!(c, '<' | '>') && word.text.bytes().all(|b| b.is_ascii_digit());
                     let is_grammar = matches!(
                         word.text.as_str(),
                         "case" | "for" | "function" | "select" | "coproc" | "in" | "esac" | "time"

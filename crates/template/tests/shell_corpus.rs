@@ -107,7 +107,9 @@ fn code_that_is_not_known_before_it_runs_gets_no_values_as_arguments() {
 
 #[test]
 fn the_oracle_finds_values_that_are_code() {
-    for script in ["\"${ESCROW_VALUE_1}\"", "a=\"${ESCROW_VALUE_1}\"; b=$a; eval \"$b\"", "sh -c \"${ESCROW_VALUE_1}\""] {
+    for script in
+        ["\"${ESCROW_VALUE_1}\"", "a=\"${ESCROW_VALUE_1}\"; b=$a; eval \"$b\"", "sh -c \"${ESCROW_VALUE_1}\""]
+    {
         assert!(std::panic::catch_unwind(|| oracle::judge(script)).is_err(), "{script}");
     }
     assert_eq!(oracle::judge("echo \"${ESCROW_VALUE_1}\" | sort; ./\"${ESCROW_VALUE_1}\""), Some(()));

@@ -390,7 +390,8 @@ impl Checker<'_> {
         let has_parameters = arguments.iter().any(|word| self.is_tainted(word));
         if code.text.contains(UNKNOWN) {
             if has_parameters {
-                let message = "what this code does with its arguments is not known before it runs, and one has a value";
+                let message =
+                    "what this code does with its arguments is not known before it runs, and one has a value";
                 let help = Some("write the code out in single quotes: `sh -c 'echo \"$1\"' sh {{ … }}`");
                 self.refuse(code.span.clone(), ShellErrorKind::Program, Some(message.to_owned()), help);
             }
@@ -632,9 +633,8 @@ impl Checker<'_> {
     /// `find … -exec COMMAND`.
     fn find(&mut self, arguments: &[Word], input: Input) {
         let mut rest = arguments;
-        while let Some(begin) = rest
-            .iter()
-            .position(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"))
+        while let Some(begin) =
+            rest.iter().position(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"))
         {
             let command = &rest[begin + 1..];
             let end = command.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
