@@ -39,7 +39,7 @@ pub(super) fn check(
                 Ok(Some(index)) => {
                     contract.expected[index].content_read |= names_content(used, mention);
                 }
-                Err(problem) => found.push(problem),
+                Err(problem) => found.push(*problem),
             }
         }
     }
@@ -67,7 +67,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// The artifact that is read. None when it is not known what there is to read.
-    fn read(&self, mention: &Mention, span: &Range<usize>) -> Result<Option<usize>, Problem> {
+    fn read(&self, mention: &Mention, span: &Range<usize>) -> Result<Option<usize>, Box<Problem>> {
         let Use { key, .. } = self.used;
         let Some(check) = self.used.check else {
             let help = match self.used.is_artifact_condition() {
@@ -76,7 +76,8 @@ impl Reader<'_> {
             };
             return Err(Problem::new("E0172", span.clone(), format!("`{key}` cannot read `artifacts`"))
                 .label("not evaluated in a check")
-                .help(help));
+                .help(help)
+                .into());
         };
         let Some(id) = mention.path.get(1) else {
             return Err(Problem::new(
@@ -85,7 +86,8 @@ impl Reader<'_> {
                 format!("`{key}` reads `artifacts` without an id"),
             )
             .label("which artifact is not known")
-            .help("write `artifacts.<id>`, or `artifacts['my-id']`"));
+            .help("write `artifacts.<id>`, or `artifacts['my-id']`")
+            .into());
         };
         let draft = &self.drafts[check];
         if AGENT_PROVIDER.is(&draft.check.provider) {
@@ -97,7 +99,7 @@ impl Reader<'_> {
         let Some(index) =
             position(&own).filter(|_| draft.check.artifacts.contains(&own)).or_else(|| position(id))
         else {
-            return Err(self.unknown(id, span));
+            return Err(self.unknown(id, span).into());
         };
         let full = &self.contract.expected[index].id;
         let is_own = draft.check.artifacts.contains(full);
@@ -110,17 +112,18 @@ impl Reader<'_> {
                 format!("`{key}` reads `artifacts.{id}` before the provider has run"),
             )
             .label("evaluated before the check delivers it")
-            .help("read it in `guarantee` or `fail_if`, or in a check that depends on this one"));
+            .help("read it in `guarantee` or `fail_if`, or in a check that depends on this one")
+            .into());
         }
         if !is_own && !is_verified_before {
-            return Err(self.not_visible(check, full, span));
+            return Err(self.not_visible(check, full, span).into());
         }
         self.member(index, mention, span)?;
         Ok(Some(index))
     }
 
     /// A file has few members. Those of a list are its own.
-    fn member(&self, index: usize, mention: &Mention, span: &Range<usize>) -> Result<(), Problem> {
+    fn member(&self, index: usize, mention: &Mention, span: &Range<usize>) -> Result<(), Box<Problem>> {
         let expected = &self.contract.expected[index];
         let Some(member) = mention.path.get(2) else { return Ok(()) };
         let is_one = matches!(expected.location, Location::Path(_)) && expected.check.is_none();
@@ -130,7 +133,8 @@ impl Reader<'_> {
         let known = MEMBERS.iter().copied();
         Err(Problem::new("E0114", span.clone(), format!("`{}` reads an unknown name", self.used.key))
             .label(format!("an artifact has no `{member}`"))
-            .help(suggest_or_list(member, known, "members")))
+            .help(suggest_or_list(member, known, "members"))
+            .into())
     }
 
     fn unknown(&self, id: &str, span: &Range<usize>) -> Problem {
