@@ -103,8 +103,8 @@ fn kind(name: &str, state: &StateDirectory) -> Option<Result<Kind, String>> {
 
 /// Takes the secrets of the run out of the outcome.
 async fn redact(outcome: &mut RecordedOutcome, run: &RunRow, queries: &dyn Queries) -> Result<(), Error> {
-    let entries = queries.entries(&run.id, 0).await?;
-    if let Some(start) = RunStart::of(entries.iter().map(|(_, entry)| entry)) {
+    let first = queries.first_entry(&run.id).await?;
+    if let Some(start) = RunStart::of(&first) {
         let secrets = Secrets::known(start.plan, Path::new(&start.options.directory)).await;
         secrets.redactor().value(&mut outcome.outcome.content);
         secrets.redactor().text(&mut outcome.outcome.summary);

@@ -482,11 +482,18 @@ pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
         let (message, usage) = text.split_once("\n\nUsage:").unwrap_or((&text, ""));
         let help = usage.lines().next().map_or("see `--help`", str::trim);
         let failure = Error::author("usage", message.trim_start_matches("error:").trim()).help(help);
-        drop(writeln!(io::stdout().lock(), "{}", failure.document()));
+        let mut stdout = io::stdout().lock();
+        if writeln!(stdout, "{}", failure.document()).and_then(|()| stdout.flush()).is_err() {
+            return Exit::WorldFailed.into();
+        }
     }
     // A reader that has seen enough closes the pipe.
     let read = printed.as_ref().err().is_none_or(|error| error.kind() == io::ErrorKind::BrokenPipe);
-    if good && read { Exit::Completed.into() } else { Exit::AuthorMustAct.into() }
+    match (good, read) {
+        (true, true) => Exit::Completed.into(),
+        (true, false) => Exit::WorldFailed.into(),
+        (false, _) => Exit::AuthorMustAct.into(),
+    }
 }
 
 /// A number of things to list. None at all would look like an empty list.

@@ -30,6 +30,9 @@ fn escrow() -> ExitCode {
     if let Some(code) = commands::sandbox_exec::requested(std::env::args_os()) {
         return ExitCode::from(code);
     }
+    if std::env::var_os("ESCROW_RUN").is_none() {
+        escrow_runtime::secrets::keep_out_of_dumps();
+    }
     // Harnesses start these verbs for every event, so they run before anything else is set up.
     if let Some(arguments) = lifecycle::arguments_in(std::env::args_os()) {
         return Exit::Lifecycle(lifecycle::run(&arguments)).into();

@@ -315,6 +315,44 @@ fn a_process_inside_a_run_can_neither_deny_nor_answer_nor_assume() {
     assert_eq!(outside.env("ESCROW_RUN", "r_00elsewhere").status().expect("it runs").code(), Some(0));
 }
 
+/// The system hides the environment of an Escrow process that knows a secret, and with it the run that it is part of.
+#[test]
+fn a_run_inside_a_run_with_a_state_and_secrets_of_its_own_cannot_approve_the_outer_one() {
+    let desk = Desk::new();
+    let escrow = env!("CARGO_BIN_EXE_escrow");
+    desk.write(
+        "inner.yaml",
+        &format!(
+            r#"
+secrets: {{ KEY: {{ file: key }} }}
+checks:
+  sneak:
+    type: command
+    secrets: KEY
+    exec: |
+      id=$(cat waiting)
+      code=0
+      env -u ESCROW_RUN -u ESCROW_RUNS_AROUND {escrow} --state "$OUTER" approve "$id" --no-run > said 2>&1 || code=$?
+      echo $code
+"#
+        ),
+    );
+    desk.write("key", "a key of four bytes and more");
+    desk.run("checks: {deploy: {type: command, exec: 'touch deployed', requires_approval: true}}");
+    desk.write("waiting", &id_of(&waiting(&desk)));
+    let (_, document) = desk.run(&format!(
+        "checks: {{nest: {{type: command, env: {{OUTER: '{}'}}, exec: ['{escrow}', --state, inner-state, run, inner.yaml, --output, json]}}}}",
+        desk.path().join(".escrow").display()
+    ));
+    let inner = &document["checks"]["nest"]["output"]["checks"]["sneak"]["output"];
+    assert_eq!(inner, 4, "{document} {}", desk.read("said"));
+    assert!(
+        desk.read("said").contains("cannot decide about runs of the same state"),
+        "{}",
+        desk.read("said")
+    );
+}
+
 #[test]
 fn all_approvals_are_listed_with_who_decided_when_and_why() {
     let desk = Desk::new();

@@ -56,10 +56,151 @@ checks:
 }
 
 #[test]
+fn a_secret_can_be_handed_over_as_an_open_file_that_only_its_command_has() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+version: '1.0'
+secrets: { TOKEN: { env: CANARY }, OTHER: { env: CANARY }, PLAIN: { env: CANARY } }
+checks:
+  beside:
+    type: command
+    exec: 'sleep 0.3; ls /proc/self/fd > beside; echo "${TOKEN:-nothing}"'
+  use:
+    type: command
+    secrets: [{ name: TOKEN, as: fd }, { name: OTHER, as: fd }, PLAIN]
+    exec: |
+      sleep 0.2
+      case $TOKEN in /dev/fd/*) ;; *) exit 9 ;; esac
+      test "$TOKEN" != "$OTHER"
+      test "$(cat "$TOKEN")" = "$PLAIN"
+      test "$(cat "$OTHER")" = "$PLAIN"
+      # A second look, a child, and one that leaves the session read it from the beginning.
+      test "$(sh -c 'cat "$TOKEN"')" = "$PLAIN"
+      setsid -w sh -c 'cat "$TOKEN"' > twin
+      test "$(cat twin)" = "$PLAIN"
+      rm twin
+      (echo changed > "$TOKEN") 2> /dev/null && exit 8
+      cat "$TOKEN"
+"#,
+    );
+    let done = run(&desk, &["run", "playbook.yaml", "--jobs", "2", "--output", "json"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert_eq!(done.json()["checks"]["use"]["output"], "***");
+    assert_eq!(done.json()["checks"]["beside"]["output"], "nothing");
+    assert!(!desk.read("beside").lines().any(|number| number == "20"), "another command has it, too");
+    clean(desk.path());
+}
+
+#[test]
+fn a_confined_command_reads_its_open_file() {
+    let desk = Desk::new();
+    let doctor = desk.escrow(&["doctor", "--output", "json"]).json();
+    let all = doctor["abilities"].as_array().expect("a list").iter().all(|one| one["available"] == true);
+    if !all {
+        return;
+    }
+    desk.write(
+        "playbook.yaml",
+        r#"
+version: '1.0'
+secrets: { TOKEN: { env: CANARY } }
+checks:
+  use:
+    type: command
+    secrets: [{ name: TOKEN, as: fd }]
+    sandbox: { filesystem: { read: [], write: [] }, network: none, limits: { files: 32 } }
+    exec: 'wc -c < "$TOKEN"; cat "$TOKEN"'
+"#,
+    );
+    let done = run(&desk, &["run", "playbook.yaml", "--output", "json"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert_eq!(done.json()["checks"]["use"]["output"], "19\n***");
+}
+
+#[test]
+fn an_outcome_that_a_command_adds_is_redacted_however_the_secret_is_handed_over() {
+    let desk = Desk::new();
+    for form in ["env", "file", "fd"] {
+        desk.write(
+            "playbook.yaml",
+            &format!(
+                r#"
+version: '1.0'
+secrets: {{ TOKEN: {{ env: CANARY }} }}
+checks:
+  add:
+    type: command
+    secrets: [{{ name: TOKEN, as: {form} }}]
+    exec: |
+      value=$(cat "$TOKEN" 2> /dev/null || echo "$TOKEN")
+      printf '{{"outcome_kind": "gate_verdict", "summary": "%s", "gate_passed": true}}' "$value" |
+        {} outcomes add --name "verdict" --run "$ESCROW_RUN"
+"#,
+                env!("CARGO_BIN_EXE_escrow")
+            ),
+        );
+        let done = run(&desk, &["run", "playbook.yaml"]);
+        assert_eq!(done.code, Some(0), "{form}: {}", done.stderr);
+        let outcomes = desk.escrow(&["outcomes", "--output", "json"]).stdout;
+        assert!(outcomes.contains("***") && !outcomes.contains(CANARY), "{form}: {outcomes}");
+        clean(&desk.path().join(".escrow"));
+    }
+}
+
+/// The system gives the files of a process that cannot be dumped to root. Root itself sees no difference, so a test that
+/// runs as root lets another user run Escrow.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_process_of_escrow_can_be_dumped_and_its_commands_can() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::process::CommandExt as _;
+    const NOBODY: u32 = 65_534;
+
+    let desk = Desk::new();
+    fs::set_permissions(desk.path(), fs::Permissions::from_mode(0o777)).expect("our own directory");
+    let own = fs::metadata("/proc/self").expect("our own process").uid();
+    let user = if own == 0 { NOBODY } else { own };
+    let command = |arguments: &[&str]| {
+        let mut command = desk.command(arguments);
+        if own == 0 {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    };
+    let mut batch = command(&["eval", "--batch"]);
+    let started = batch.stdin(std::process::Stdio::piped()).spawn();
+    // Where the other user cannot reach the binary, there is nothing to see.
+    let Ok(mut child) = started else { return };
+    let owner = || fs::metadata(format!("/proc/{}/environ", child.id())).expect("it runs").uid();
+    for _ in 0..500 {
+        if owner() == 0 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let found = owner();
+    child.kill().expect("it can be ended");
+    child.wait().expect("it is gone");
+    assert_eq!(found, 0, "another process of the user can read its memory");
+
+    desk.write(
+        "playbook.yaml",
+        "version: '1.0'\nchecks: {a: {type: command, exec: 'stat -c %u /proc/self/environ'}}\n",
+    );
+    let mut run = command(&["run", "playbook.yaml", "--output", "json"]);
+    let done = Done::from(run.env("HOME", desk.path()).output().expect("it runs"));
+    assert_eq!(done.json()["checks"]["a"]["output"], user, "{}", done.stderr);
+}
+
+#[test]
 fn a_secret_is_handed_over_in_a_known_way_or_not_at_all() {
     let desk = Desk::new();
     for bad in [
         "{ name: TOKEN, as: socket }",
+        "{ name: TOKEN, as: FD }",
+        "{ as: fd }",
         "{ as: file }",
         "{ name: TOKEN, at: file }",
         "{ name: NONE, as: file }",

@@ -30,6 +30,12 @@ const VERBS: &[(&[&str], &str)] = &[
     (&["rules", "check", "rules.yaml", "--output", "json"], "{\"b\": 1}\n"),
     (&["rules", "check", "rules.yaml", "--output", "jsonl"], "{\"b\": 1}\n"),
     (&["completions", "bash"], ""),
+    (&["lifecycle", "version"], ""),
+    (&["lifecycle", "events"], ""),
+    (&["lifecycle", "manifest", "list"], ""),
+    (&["runs", "--no-such-option", "--output", "json"], ""),
+    (&["doctor", "--output", "json"], ""),
+    (&["effects", "--output", "json"], ""),
     (&["gc", "--keep", "9", "--output", "json"], ""),
 ];
 

@@ -126,6 +126,8 @@ pub struct Check {
     pub secrets: Vec<String>,
     /// Those of them that are handed over as a file.
     pub secret_files: Vec<String>,
+    /// Those of them that are handed over as an open file.
+    pub secret_descriptors: Vec<String>,
     /// The provider's own keys.
     pub fields: IndexMap<String, Field>,
 }

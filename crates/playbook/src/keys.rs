@@ -363,7 +363,11 @@ pub(crate) static GRANTED_SECRET: KeyTable = KeyTable {
     what: "a secret of a check",
     keys: &[
         required("name", Shape::Text, "The name of a declared secret."),
-        key("as", Shape::Word(&["env", "file"]), "A variable with the value, or with the path of a file."),
+        key(
+            "as",
+            Shape::Word(&["env", "file", "fd"]),
+            "A variable with the value, with the path of a file, or with that of an open file.",
+        ),
     ],
 };
 

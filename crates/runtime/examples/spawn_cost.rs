@@ -134,6 +134,7 @@ fn attempt(folder: &Path, number: u32, contexts: Rc<Contexts>) -> Attempt {
         environment: Environment::Inherit { secrets: vec![] },
         secrets: vec![],
         secret_files: vec![],
+        secret_descriptors: vec![],
         redactor: escrow_runtime::redaction::Redactor::none(),
         cancellation: Cancellation::never(),
         live: None,

@@ -64,6 +64,8 @@ pub struct Attempt {
     pub secrets: Vec<(String, OsString)>,
     /// The names of those that are handed over as a file.
     pub secret_files: Vec<String>,
+    /// The names of those that are handed over as an open file.
+    pub secret_descriptors: Vec<String>,
     /// Takes secrets out of what comes back.
     pub redactor: Arc<Redactor>,
     pub cancellation: Cancellation,

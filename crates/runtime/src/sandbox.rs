@@ -153,7 +153,10 @@ fn enter(confinement: &Confinement) -> Result<(), String> {
     limits::set(sandbox.limits)?;
     match &files {
         Some(files) => files.restrict(),
-        None => Ok(()),
+        None => {
+            files::scope();
+            Ok(())
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The values of a run's secrets: read once by the process that drives the run, held here and nowhere else.
 //!
-//! **Invariant:** a value leaves this module in one way only, into the environment of a process whose check asked
-//! for it. It is never journaled, printed or rendered; errors name the secret, never its value.
+//! **Invariant:** a value leaves this module in one way only, to a process whose check asked for it. It is never journaled, printed or rendered; errors name the secret, never its value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -191,9 +190,12 @@ impl Secrets {
     }
 }
 
-/// Neither a core dump nor a debugger of the same user sees the memory of a process that knows secrets. Programs that it
-/// starts are not affected.
-fn keep_out_of_dumps() {
+/// Neither a core dump nor a debugger of the same user sees the memory of this process. Programs that it starts are not
+/// affected.
+///
+/// The system then also hides its environment, by which Escrow finds what a killed run has left behind. So a process that
+/// is itself a command of a run does this only when it knows a secret.
+pub fn keep_out_of_dumps() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -202,10 +204,20 @@ fn keep_out_of_dumps() {
     }
 }
 
-/// What this process was granted, when it is a command of a run itself.
+/// What this process was granted, when it is a command of a run itself: the variables, and the files that they name.
 fn granted_here(plan: &Plan) -> Vec<Vec<u8>> {
-    let granted = |secret: &Secret| std::env::var_os(&secret.name).map(OsString::into_vec);
-    plan.secrets.iter().filter_map(granted).collect()
+    let mut granted = Vec::new();
+    for secret in &plan.secrets {
+        let Some(variable) = std::env::var_os(&secret.name) else { continue };
+        let is_path = plan.checks.iter().any(|check| {
+            check.secret_files.contains(&secret.name) || check.secret_descriptors.contains(&secret.name)
+        });
+        if is_path && Path::new(&variable).is_absolute() {
+            granted.extend(read_file(Path::new(&variable)).ok());
+        }
+        granted.push(variable.into_vec());
+    }
+    granted
 }
 
 fn withheld(plan: &Plan) -> BTreeSet<String> {

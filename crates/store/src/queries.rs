@@ -46,6 +46,9 @@ pub trait Queries: Send + Sync {
         from_seq: u64,
     ) -> StoreFuture<'a, Result<Vec<(u64, Entry)>, StoreError>>;
 
+    /// What the run was started with; `None` when there is no such run.
+    fn first_entry<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<Entry>, StoreError>>;
+
     /// The whole journal of a run, byte for byte; empty when there is no such run.
     fn journal<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<StoredEntry>, StoreError>>;
 

@@ -1,4 +1,7 @@
-//! The assertions of the fuzz target for shell rewriting, on seeds and their mutations.
+//! The assertions of the fuzz targets for shell scripts, on seeds and their mutations.
+
+#[path = "../fuzz/oracle.rs"]
+mod oracle;
 
 use escrow_expr::JsonScope;
 use escrow_template::{ShellScript, check_arguments, check_fed_script, survey_arguments, survey_script};
@@ -29,6 +32,9 @@ fn mutations_of_the_seeds_are_parsed_without_panic() {
             for source in mutations {
                 scan(&source);
                 let Ok(script) = ShellScript::parse(&source) else { continue };
+                if script.has_values() {
+                    let _ = oracle::judge(script.script());
+                }
                 assert!(!script.script().contains("value-that-no-script-has"));
                 let Ok(variables) = script.render(&JsonScope(&scope)) else { continue };
                 for (name, _) in variables {
@@ -54,4 +60,57 @@ fn scan(source: &str) {
         assert!(words[index].get(error.span.clone()).is_some(), "{error:?} in {words:?}");
     }
     survey_arguments(&words);
+}
+
+/// Each took exponential or quadratic time, or all of the stack, before the fuzz target asked for linear time.
+#[test]
+fn the_time_of_a_scan_grows_with_the_length_of_the_script() {
+    let reversed: String = (0..20_000).rev().map(|i| format!("a{}=$a{i}\n", i + 1)).collect();
+    for source in [
+        "find . -exec ".repeat(40) + "echo {{ x }}",
+        "docker xargs ".repeat(2_000) + "echo {{ x }}",
+        "env ".repeat(200_000) + "echo {{ x }}",
+        "find . -exec ".repeat(20_000) + "echo {{ x }}",
+        "echo {{ x }}; ".to_owned() + &"{%if ".repeat(150_000),
+        "f() { :; }\n".repeat(30_000) + &"f {{ x }}\n".repeat(10_000),
+        reversed + "a0={{ x }}\n",
+    ] {
+        let _ = ShellScript::parse(&source);
+        check_fed_script(&source);
+        survey_script(&source);
+    }
+}
+
+#[test]
+fn commands_that_run_each_other_too_deeply_are_refused_and_not_passed_unseen() {
+    let deep = "env ".repeat(40) + "eval {{ x }}";
+    assert!(ShellScript::parse(&deep).is_err());
+    // Five shells within each other; the innermost runs its argument.
+    let mut code = r#"eval "$1""#.to_owned();
+    for _ in 0..5 {
+        let quoted = code.replace('\'', r"'\''");
+        code = format!("sh -c '{quoted}' sh \"$1\"");
+    }
+    let source = code.replacen("sh \"$1\"", "sh {{ x }}", 1);
+    let source = match source.rfind("sh \"$1\"") {
+        Some(at) => format!("{}sh {{{{ x }}}}", &source[..at]),
+        None => source,
+    };
+    assert!(ShellScript::parse(&source).is_err(), "{source}");
+}
+
+#[test]
+fn code_that_is_not_known_before_it_runs_gets_no_values_as_arguments() {
+    assert!(ShellScript::parse("code='eval \"$1\"'; sh -c \"$code\" sh {{ x }}").is_err());
+    assert!(ShellScript::parse("sh -c \"$code\"; echo {{ x }}").is_ok());
+}
+
+#[test]
+fn the_oracle_finds_values_that_are_code() {
+    for script in
+        ["\"${ESCROW_VALUE_1}\"", "a=\"${ESCROW_VALUE_1}\"; b=$a; eval \"$b\"", "sh -c \"${ESCROW_VALUE_1}\""]
+    {
+        assert!(std::panic::catch_unwind(|| oracle::judge(script)).is_err(), "{script}");
+    }
+    assert_eq!(oracle::judge("echo \"${ESCROW_VALUE_1}\" | sort; ./\"${ESCROW_VALUE_1}\""), Some(()));
 }

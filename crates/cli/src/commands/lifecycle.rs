@@ -61,10 +61,18 @@ pub(crate) fn arguments_in(mut argv: impl Iterator<Item = OsString>) -> Option<V
 pub(crate) fn run(arguments: &[OsString]) -> LifecycleExit {
     let output = answer(arguments, &mut LocalSystem::default());
     debug!(verb = ?arguments.first(), exit = output.exit.as_u8(), "lifecycle verb ended");
-    // The verb is done by now; a closed pipe does not undo it.
-    let _ = io::stdout().write_all(output.stdout.as_bytes());
-    let _ = io::stderr().write_all(output.stderr.as_bytes());
-    output.exit
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(output.stdout.as_bytes()).and_then(|()| stdout.flush());
+    let mut stderr = io::stderr();
+    let _ = stderr.write_all(output.stderr.as_bytes());
+    // The verb is done by now, but its caller does not know how it ended.
+    match written {
+        Ok(()) => output.exit,
+        Err(error) => {
+            let _ = writeln!(stderr, "cannot write to stdout: {error}");
+            output.exit.max(LifecycleExit::Unreadable)
+        }
+    }
 }
 
 /// Every verb, in the order of the help text.

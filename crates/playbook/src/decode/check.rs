@@ -103,6 +103,7 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
         env,
         secrets: secrets.names,
         secret_files: secrets.files,
+        secret_descriptors: secrets.descriptors,
         fields,
     };
     sandbox::inherit(&mut check, &provider, decoder.sandbox.as_ref());

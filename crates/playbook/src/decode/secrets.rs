@@ -116,8 +116,10 @@ impl Decoder<'_> {
                 );
                 continue;
             }
-            if handed_over == Some("file") {
-                granted.files.push(name.to_owned());
+            match handed_over {
+                Some("file") => granted.files.push(name.to_owned()),
+                Some("fd") => granted.descriptors.push(name.to_owned()),
+                Some(_) | None => {}
             }
             granted.names.push(name.to_owned());
         }
@@ -131,4 +133,6 @@ pub(super) struct GrantedSecrets {
     pub(super) names: Vec<String>,
     /// Those that are handed over as a file.
     pub(super) files: Vec<String>,
+    /// Those that are handed over as an open file.
+    pub(super) descriptors: Vec<String>,
 }

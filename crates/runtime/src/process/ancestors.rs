@@ -5,10 +5,11 @@
 
 #[cfg(target_os = "linux")]
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// The ids of the runs whose commands this process and its ancestors are, nearest first.
 pub fn runs_around() -> Vec<String> {
-    let mut found: Vec<String> = std::env::var(RUN_VARIABLE).ok().into_iter().collect();
+    let mut found = own();
     for id in of_ancestors() {
         if !found.contains(&id) {
             found.push(id);
@@ -17,8 +18,34 @@ pub fn runs_around() -> Vec<String> {
     found
 }
 
+/// What a command of a run is told of the runs around that run. The environment of an Escrow process that knows a secret
+/// cannot be read by others, so it hands on what it was told itself.
+pub fn runs_around_commands() -> Option<&'static str> {
+    static AROUND: OnceLock<Option<String>> = OnceLock::new();
+    AROUND
+        .get_or_init(|| {
+            let own = own();
+            (!own.is_empty()).then(|| own.join(SEPARATOR))
+        })
+        .as_deref()
+}
+
+/// The variable for it.
+pub const AROUND_VARIABLE: &str = "ESCROW_RUNS_AROUND";
+
 /// Every command of a run has it.
 const RUN_VARIABLE: &str = "ESCROW_RUN";
+
+const SEPARATOR: &str = ":";
+
+fn own() -> Vec<String> {
+    let around = std::env::var(AROUND_VARIABLE).unwrap_or_default();
+    std::env::var(RUN_VARIABLE).ok().into_iter().chain(ids(&around)).collect()
+}
+
+fn ids(around: &str) -> impl Iterator<Item = String> {
+    around.split(SEPARATOR).filter(|id| !id.is_empty()).map(str::to_owned)
+}
 
 #[cfg(target_os = "linux")]
 fn of_ancestors() -> Vec<String> {
@@ -27,6 +54,7 @@ fn of_ancestors() -> Vec<String> {
     let mut next = i32::try_from(std::process::id()).ok();
     while let Some(pid) = next.filter(|pid| *pid > 0 && met.insert(*pid)) {
         found.extend(super::table::variable_of(pid, RUN_VARIABLE));
+        found.extend(super::table::variable_of(pid, AROUND_VARIABLE).iter().flat_map(|around| ids(around)));
         next = super::table::row(pid).map(|row| row.parent);
     }
     found

@@ -5,6 +5,7 @@
 
 mod handback;
 mod output;
+mod secret_descriptor;
 mod secret_file;
 mod words;
 
@@ -25,11 +26,14 @@ use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
 
 use crate::private_files::{create_directory, create_file};
-use crate::process::{End, Finished, Process, SpawnError, Spool, find_program, run};
+use crate::process::{
+    AROUND_VARIABLE, End, Finished, Process, SpawnError, Spool, find_program, run, runs_around_commands,
+};
 use crate::providers::{Attempt, ContextFile, Performance, Provider};
 use crate::sandbox::{Confinement, EXIT_NOT_CONFINED};
 use handback::Handback;
 use output::{Parse, Read};
+use secret_descriptor::SecretDescriptor;
 use secret_file::SecretFile;
 
 pub struct Command;
@@ -79,12 +83,20 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
             return Answer::fault(ProviderFault::transient(FaultCode::Spawn, message));
         }
     };
-    let command = match exec.command(request, attempt, &places) {
+    let mut command = match exec.command(request, attempt, &places) {
         Ok(command) => command,
         Err(error) => return spawn_fault(&error),
     };
+    let has_descriptors = !places.secret_descriptors.is_empty();
+    if let Err(error) = secret_descriptor::hand_over(&places.secret_descriptors, &mut command) {
+        let message = format!("cannot hand over a secret as a descriptor: {error}");
+        return Answer::fault(ProviderFault::transient(FaultCode::Spawn, message));
+    }
     let process = Process {
-        is_plain: exec.is_shell() && attempt.environment.is_inherited() && places.confinement.is_none(),
+        is_plain: exec.is_shell()
+            && attempt.environment.is_inherited()
+            && places.confinement.is_none()
+            && !has_descriptors,
         stdin: request.fields.get("stdin").and_then(Value::as_str).map(str::as_bytes),
         spool: Some(Spool {
             directory: &places.spool,
@@ -179,8 +191,10 @@ impl<'a> Exec<'a> {
         command.envs(request.handed_env.iter().filter(|(name, _)| is_free(name)));
         command.envs(&request.env);
         command.envs(attempt.secrets.iter().map(|(name, value)| {
-            let file = places.secret_files.iter().find(|file| file.is_of(name));
-            (name, file.map_or(value.as_os_str(), |file| file.path().as_os_str()))
+            let file = places.secret_files.iter().find(|file| file.is_of(name)).map(SecretFile::path);
+            let descriptors = &places.secret_descriptors;
+            let open = || descriptors.iter().find(|open| open.is_of(name)).map(SecretDescriptor::path);
+            (name, file.or_else(open).map_or(value.as_os_str(), Path::as_os_str))
         }));
         command
             .env("ESCROW_STATE", &places.state)
@@ -191,6 +205,7 @@ impl<'a> Exec<'a> {
             .env("ESCROW_CONTEXT", places.context.path())
             .env("ESCROW_ARTIFACTS", &places.artifacts)
             .env("ESCROW_ENV", places.spool.join(&places.handback))
+            .envs(runs_around_commands().map(|around| (AROUND_VARIABLE, around)))
             .envs(attempt.invocation.iter().map(|invocation| ("ESCROW_INVOCATION", invocation)));
         if let Some(item) = request.item.as_ref().map(Value::to_string)
             && item.len() <= ITEM_BYTES_MAX
@@ -256,6 +271,7 @@ struct Places {
     state: PathBuf,
     /// Held until the command has ended.
     secret_files: Vec<SecretFile>,
+    secret_descriptors: Vec<SecretDescriptor>,
     confinement: Option<Confinement>,
     /// The temporary directory of a command whose files are confined.
     temporary: Option<PathBuf>,
@@ -270,6 +286,7 @@ impl Places {
             artifacts: absolute(&attempt.artifacts)?,
             state: absolute(&attempt.state)?,
             secret_files: Vec::new(),
+            secret_descriptors: Vec::new(),
             confinement: None,
             temporary: None,
             spool,
@@ -280,6 +297,10 @@ impl Places {
         }
         for (name, value) in attempt.secrets.iter().filter(|(name, _)| attempt.secret_files.contains(name)) {
             places.secret_files.push(SecretFile::create(&places.spool, &attempt.label, name, value)?);
+        }
+        let open = attempt.secrets.iter().filter(|(name, _)| attempt.secret_descriptors.contains(name));
+        for (place, (name, value)) in open.enumerate() {
+            places.secret_descriptors.push(SecretDescriptor::create(place, name, value)?);
         }
         if let Some(sandbox) = sandbox {
             places.confine(sandbox, attempt)?;

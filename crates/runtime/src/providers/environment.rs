@@ -24,6 +24,7 @@ pub const MINIMAL_ENVIRONMENT: &[&str] =
 const OF_AN_ATTEMPT: &[&str] = &[
     "ESCROW_STATE",
     "ESCROW_RUN",
+    "ESCROW_RUNS_AROUND",
     "ESCROW_INVOCATION",
     "ESCROW_CHECK",
     "ESCROW_ATTEMPT",

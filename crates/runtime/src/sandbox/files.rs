@@ -137,6 +137,18 @@ impl Files {
     }
 }
 
+/// Keeps a program whose files are not confined from signalling processes outside of the sandbox, and from sockets of
+/// theirs that have no file. Where the kernel cannot, before Linux 6.12, nothing happens: `network` alone does not promise it.
+pub(super) fn scope() {
+    let created = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .scope(Scope::from_all(ABI::V6))
+        .and_then(Ruleset::create);
+    if let Ok(rules) = created {
+        let _ = rules.restrict_self();
+    }
+}
+
 /// A path that is not there, such as `/lib32` on most machines, has nothing to allow.
 fn allow(
     rules: RulesetCreated,

@@ -158,6 +158,7 @@ impl EffectRunner {
             },
             secrets: surroundings.secrets.granted(&spec.secrets),
             secret_files: spec.secret_files.clone(),
+            secret_descriptors: spec.secret_descriptors.clone(),
             redactor: Arc::clone(surroundings.secrets.redactor()),
             cancellation: cancellation.clone(),
             live: match kind {

@@ -44,6 +44,7 @@ impl Room {
             environment: Environment::Inherit { secrets: vec![] },
             secrets: vec![],
             secret_files: vec![],
+            secret_descriptors: vec![],
             redactor: Redactor::none(),
             cancellation: Cancellation::never(),
             live: None,

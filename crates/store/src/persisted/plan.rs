@@ -77,6 +77,7 @@ record!(CheckRecord for Check {
     env: IndexMap<String, Text> = default,
     secrets: Vec<String> = default,
     secret_files: Vec<String> = default,
+    secret_descriptors: Vec<String> = default,
     fields: IndexMap<String, Field> = default,
 });
 

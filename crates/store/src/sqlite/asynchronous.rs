@@ -153,6 +153,10 @@ impl Queries for Store {
         Box::pin(self.entries_async(run, from_seq))
     }
 
+    fn first_entry<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<Entry>, StoreError>> {
+        Box::pin(async move { Store::first_entry(self, run) })
+    }
+
     fn journal<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Vec<StoredEntry>, StoreError>> {
         let run = run.clone();
         Box::pin(self.blocking(move |store| store.journal(&run)))

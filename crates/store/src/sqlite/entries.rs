@@ -21,7 +21,13 @@ impl Store {
 
     /// The entries from `from_seq` on.
     pub fn entries(&self, run: &RunId, from_seq: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
-        self.read(|connection| Bytes::read(connection, run, from_seq)?.decode(run))
+        self.read(|connection| Bytes::read(connection, run, from_seq, None)?.decode(run))
+    }
+
+    /// The first entry of a journal, read without the rest.
+    pub fn first_entry(&self, run: &RunId) -> Result<Option<Entry>, StoreError> {
+        let first = self.read(|connection| Bytes::read(connection, run, 0, Some(1))?.decode(run))?;
+        Ok(first.into_iter().next().map(|(_, entry)| entry))
     }
 }
 
@@ -36,13 +42,21 @@ struct Bytes {
 const ENTRIES_APIECE: usize = 2_000;
 
 impl Bytes {
-    fn read(connection: &Connection, run: &RunId, from_seq: u64) -> Result<Bytes, Trouble> {
+    fn read(
+        connection: &Connection,
+        run: &RunId,
+        from_seq: u64,
+        limit: Option<u32>,
+    ) -> Result<Bytes, Trouble> {
         let mut bytes = Bytes { all: Vec::new(), ends: Vec::new() };
         let mut statement = connection.prepare_cached(
             "SELECT seq, bytes FROM entries
-             WHERE journal = (SELECT id FROM journals WHERE run = ?1) AND seq >= ?2 ORDER BY seq",
+             WHERE journal = (SELECT id FROM journals WHERE run = ?1) AND seq >= ?2 ORDER BY seq
+             LIMIT ?3",
         )?;
-        let mut rows = statement.query((run.as_str(), from_seq))?;
+        // A negative limit is none.
+        let limit = limit.map_or(-1, i64::from);
+        let mut rows = statement.query((run.as_str(), from_seq, limit))?;
         while let Some(row) = rows.next()? {
             bytes.all.extend_from_slice(row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?);
             bytes.ends.push((row.get(0)?, bytes.all.len()));

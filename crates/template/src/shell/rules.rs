@@ -22,6 +22,12 @@ use taint::Taint;
 /// How deeply literal scripts within scripts are looked into.
 const NESTING_MAX: usize = 4;
 
+/// How many commands may run each other: `env nice timeout 5 …`.
+const WRAPPING_MAX: usize = 32;
+
+/// How many words are looked at in all. A word is seen again by each command that wraps it.
+const WORDS_MAX: usize = 4_000_000;
+
 /// What a script is given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Given {
@@ -33,7 +39,7 @@ pub(super) enum Given {
 
 pub(super) fn check(scanned: &Scanned, given: Given) -> Vec<ShellError> {
     let taint = Taint::of(scanned, given == Given::ValuesAsInput, &[]);
-    let mut checker = Checker { value_spans: &scanned.value_spans, taint, nesting: 0, errors: Vec::new() };
+    let mut checker = Checker::new(&scanned.value_spans, taint);
     checker.script(scanned);
     checker.errors
 }
@@ -44,7 +50,7 @@ pub(super) fn check_arguments(
     value_spans: &[Range<usize>],
     input_has_values: bool,
 ) -> Vec<ShellError> {
-    let mut checker = Checker { value_spans, taint: Taint::default(), nesting: 0, errors: Vec::new() };
+    let mut checker = Checker::new(value_spans, Taint::default());
     checker.taint.is_fed = input_has_values;
     checker.reads_given_input_alone(command);
     checker.errors
@@ -54,7 +60,17 @@ struct Checker<'a> {
     value_spans: &'a [Range<usize>],
     taint: Taint,
     nesting: usize,
+    /// The commands around the one that is looked at.
+    wrapping: usize,
+    /// The words that were looked at.
+    seen: usize,
     errors: Vec<ShellError>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(value_spans: &'a [Range<usize>], taint: Taint) -> Checker<'a> {
+        Checker { value_spans, taint, nesting: 0, wrapping: 0, seen: 0, errors: Vec::new() }
+    }
 }
 
 impl Checker<'_> {
@@ -164,8 +180,26 @@ impl Checker<'_> {
         self.run(&command.words, input);
     }
 
-    /// A command by its words: the name of a program, and its arguments.
+    /// A command by its words, if they are not too many.
     fn run(&mut self, words: &[Word], input: Input) {
+        let Some(name) = words.first() else { return };
+        let had_enough = self.seen > WORDS_MAX;
+        self.seen += words.len();
+        if self.wrapping >= WRAPPING_MAX || self.seen > WORDS_MAX {
+            if !had_enough {
+                let message = "too many commands run each other here".to_owned();
+                let help = Some("write fewer commands into one, or keep them in a file and run that");
+                self.refuse(name.span.clone(), ShellErrorKind::Program, Some(message), help);
+            }
+            return;
+        }
+        self.wrapping += 1;
+        self.run_words(words, input);
+        self.wrapping -= 1;
+    }
+
+    /// The name of a program, and its arguments.
+    fn run_words(&mut self, words: &[Word], input: Input) {
         let Some((name, arguments)) = words.split_first() else { return };
         if !self.name(name) {
             return;
@@ -353,11 +387,16 @@ impl Checker<'_> {
 
     /// Literal code of a shell. Values may be in its parameters, its variables and its input.
     fn literal_script(&mut self, code: &Word, arguments: &[Word], input: Input) {
-        if code.text.contains(UNKNOWN) || self.nesting >= NESTING_MAX {
+        let has_parameters = arguments.iter().any(|word| self.is_tainted(word));
+        if code.text.contains(UNKNOWN) {
+            if has_parameters {
+                let message =
+                    "what this code does with its arguments is not known before it runs, and one has a value";
+                let help = Some("write the code out in single quotes: `sh -c 'echo \"$1\"' sh {{ … }}`");
+                self.refuse(code.span.clone(), ShellErrorKind::Program, Some(message.to_owned()), help);
+            }
             return;
         }
-        let scanned = scan_text(&code.text, 0);
-        let has_parameters = arguments.iter().any(|word| self.is_tainted(word));
         let is_fed = input == Input::Anything && (self.taint.is_fed || !self.value_spans.is_empty());
         let mut inherited: Vec<String> = self.taint.names().map(str::to_owned).collect();
         if has_parameters {
@@ -366,9 +405,19 @@ impl Checker<'_> {
         if inherited.is_empty() && !is_fed {
             return;
         }
+        if self.nesting >= NESTING_MAX {
+            let message = "code is nested too deeply in code, and a value can reach it".to_owned();
+            return self.refuse(code.span.clone(), ShellErrorKind::Program, Some(message), None);
+        }
+        let scanned = scan_text(&code.text, 0);
         let taint = Taint::of(&scanned, is_fed, &inherited);
-        let mut inner =
-            Checker { value_spans: &[], taint, nesting: self.nesting + 1, errors: scanned.errors.clone() };
+        let mut inner = Checker {
+            nesting: self.nesting + 1,
+            wrapping: self.wrapping,
+            seen: self.seen,
+            errors: scanned.errors.clone(),
+            ..Checker::new(&[], taint)
+        };
         if input == Input::Anything {
             inner.script(&scanned);
         } else {
@@ -376,6 +425,7 @@ impl Checker<'_> {
                 inner.command(command, input);
             }
         }
+        self.seen = inner.seen;
         if let Some(found) = inner.errors.into_iter().next() {
             self.errors.push(ShellError { span: code.span.clone(), ..found });
         }
@@ -582,12 +632,15 @@ impl Checker<'_> {
 
     /// `find … -exec COMMAND`.
     fn find(&mut self, arguments: &[Word], input: Input) {
-        for (index, word) in arguments.iter().enumerate() {
-            if matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
-                let end = arguments[index..].iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
-                let end = end.map_or(arguments.len(), |length| index + length);
-                self.run(&arguments[(index + 1).min(end)..end], input);
-            }
+        let mut rest = arguments;
+        while let Some(begin) =
+            rest.iter().position(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"))
+        {
+            let command = &rest[begin + 1..];
+            let end = command.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
+            let end = end.unwrap_or(command.len());
+            self.run(&command[..end], input);
+            rest = &command[end..];
         }
     }
 
@@ -647,17 +700,25 @@ impl Checker<'_> {
     }
 }
 
-/// The commands in a command: itself, or what it wraps (`sudo`, `xargs`, `find -exec` …).
-pub(super) fn unwrapped(words: &[Word]) -> Vec<&[Word]> {
-    let Some(program) = words.first().and_then(Word::program) else { return vec![words] };
+/// The command in a command: itself, or what it wraps (`sudo`, `xargs`, `find -exec` …).
+pub(super) fn unwrapped(mut words: &[Word]) -> &[Word] {
+    while let Some(inner) = within(words) {
+        words = inner;
+    }
+    words
+}
+
+/// The command that a command runs, if it is known to.
+fn within(words: &[Word]) -> Option<&[Word]> {
+    let program = words.first().and_then(Word::program)?;
     let arguments = &words[1..];
     if program == "find" {
         let begins = arguments.iter().position(|word| matches!(word.text.as_str(), "-exec" | "-execdir"));
-        return begins.map_or_else(|| vec![words], |at| unwrapped(&arguments[at + 1..]));
+        return begins.map(|at| &arguments[at + 1..]);
     }
-    let Some(wrapper) = wrapper(program) else { return vec![words] };
+    let wrapper = wrapper(program)?;
     if wrapper.is_container {
-        return vec![words];
+        return None;
     }
     let mut operands = wrapper.operands;
     let mut at = 0;
@@ -670,10 +731,10 @@ pub(super) fn unwrapped(words: &[Word]) -> Vec<&[Word]> {
             operands -= 1;
             at += 1;
         } else {
-            return unwrapped(&arguments[at..]);
+            return Some(&arguments[at..]);
         }
     }
-    vec![words]
+    None
 }
 
 /// What a command may find on its standard input.

@@ -14,6 +14,8 @@ pub(super) fn split(source: &str) -> Result<Vec<Piece>, ShellError> {
     let mut pieces = Vec::new();
     let mut text = 0;
     let mut at = 0;
+    // Behind it no tag is closed, so none is looked for: each would be to the end of the source.
+    let last_close = source.rfind("%}").unwrap_or(0);
     while let Some(found) = source[at..].find('{') {
         let open = at + found;
         let rest = &source[open..];
@@ -22,7 +24,9 @@ pub(super) fn split(source: &str) -> Result<Vec<Piece>, ShellError> {
             let (inner, end) = value(source, open)?;
             pieces.push(Piece::Value { outer: open..end, inner });
             (text, at) = (end, end);
-        } else if let Some(tag) = tag(rest) {
+        } else if open < last_close
+            && let Some(tag) = tag(rest)
+        {
             if tag.word != "raw" {
                 return Err(ShellError::new(ShellErrorKind::Statement, open..open + tag.length));
             }

@@ -83,17 +83,16 @@ impl Survey {
     }
 
     fn command(&mut self, words: &[Word], place: Option<&Range<usize>>, nesting: usize) {
-        for words in unwrapped(words) {
-            let Some(first) = words.first() else { continue };
-            let span = place.cloned().unwrap_or_else(|| first.span.clone());
-            if let Some(script) = literal_code(words)
-                && nesting < NESTING_MAX
-            {
-                self.add(&scan_text(script, 0), Some(&span), nesting + 1);
-            }
-            let words = words.iter().map(|word| (!word.text.contains(UNKNOWN)).then(|| word.text.clone()));
-            self.commands.push(SurveyedCommand { words: words.collect(), span });
+        let words = unwrapped(words);
+        let Some(first) = words.first() else { return };
+        let span = place.cloned().unwrap_or_else(|| first.span.clone());
+        if let Some(script) = literal_code(words)
+            && nesting < NESTING_MAX
+        {
+            self.add(&scan_text(script, 0), Some(&span), nesting + 1);
         }
+        let words = words.iter().map(|word| (!word.text.contains(UNKNOWN)).then(|| word.text.clone()));
+        self.commands.push(SurveyedCommand { words: words.collect(), span });
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) enum LifecycleExit {
     Refused = 1,
     /// The command line is wrong.
     Usage = 2,
-    /// The input or the storage cannot be read.
+    /// The input or the storage cannot be read, or the answer cannot be written.
     Unreadable = 3,
 }
 

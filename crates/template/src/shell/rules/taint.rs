@@ -12,6 +12,10 @@ use crate::shell::word::{Command, Word};
 /// Stands for the output of a `$(…)`, which may repeat what the command finds on its input.
 pub(in crate::shell) const SUBSTITUTION: &str = "$(…)";
 
+/// How often all assignments are looked at. After that every variable that is assigned counts as having a value, so that
+/// a long chain of variables in reverse order takes no quadratic time.
+const PASSES_MAX: usize = 50;
+
 #[derive(Default)]
 pub(super) struct Taint {
     names: BTreeSet<String>,
@@ -27,7 +31,8 @@ impl Taint {
         for command in &scanned.commands {
             taint.names.extend(read_by(command));
         }
-        loop {
+        let functions: BTreeSet<&str> = scanned.functions.iter().map(String::as_str).collect();
+        for _ in 0..PASSES_MAX {
             let before = taint.names.len();
             for flow in &scanned.flows {
                 if flow.has_value || flow.from.iter().any(|name| taint.holds(name)) {
@@ -35,12 +40,18 @@ impl Taint {
                 }
             }
             for command in &scanned.commands {
-                taint.assigned_by(command, &scanned.functions);
+                taint.assigned_by(command, &functions);
             }
             if taint.names.len() == before {
                 return taint;
             }
         }
+        taint.names.extend(scanned.flows.iter().map(|flow| flow.to.clone()));
+        for command in &scanned.commands {
+            taint.names.extend(command.assignments.iter().chain(&command.words).filter_map(assigned));
+        }
+        taint.names.insert("@".to_owned());
+        taint
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -65,7 +76,7 @@ impl Taint {
         !word.all_values.is_empty() || self.reaches(word)
     }
 
-    fn assigned_by(&mut self, command: &Command, functions: &[String]) {
+    fn assigned_by(&mut self, command: &Command, functions: &BTreeSet<&str>) {
         let program = command.words.first().and_then(Word::program).unwrap_or_default();
         let assigns = ASSIGNERS.contains(&program) || matches!(program, "declare" | "typeset" | "env");
         let words = command.words.iter().skip(1).filter(|_| assigns);
@@ -76,7 +87,7 @@ impl Taint {
                 self.names.insert(name.to_owned());
             }
         }
-        let is_call = program == "set" || functions.iter().any(|function| function == program);
+        let is_call = program == "set" || functions.contains(program);
         if is_call && command.words.iter().skip(1).any(|word| self.is_tainted(word)) {
             self.names.insert("@".to_owned());
         }
@@ -85,6 +96,10 @@ impl Taint {
             self.names.extend(after.map(|word| word.text.clone()));
         }
     }
+}
+
+fn assigned(word: &Word) -> Option<String> {
+    word.assigned().map(str::to_owned)
 }
 
 /// The variables that a command reads from its input.
