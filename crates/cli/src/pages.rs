@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn every_reason_has_its_page_and_every_page_its_reason() {
-        // What a check came to is told by skip reasons and rules, which have no pages of their own.
+        // The reasons of checks are skip reasons and issue codes, which have sections in docs/codes.md instead of pages.
         let coded: BTreeSet<&str> = vocabularies()
             .into_iter()
             .filter(|vocabulary| vocabulary.entity != "check")

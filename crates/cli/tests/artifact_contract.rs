@@ -70,7 +70,7 @@ fn without_a_playbooks_word_the_default_counts_as_it_is() {
     );
 }
 
-/// One command under a contract, and what both came to: exit code, status, reason, what is said of the artifacts.
+/// One command under a contract, with the expected exit code, status, reason and artifact status.
 #[test]
 fn what_is_verified_decides_only_what_would_have_completed() {
     const TWO: &str = "artifacts: {expected: [{id: r, path: r.md}, {id: o, path: o.md, required: false}]}";

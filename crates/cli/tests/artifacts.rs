@@ -266,7 +266,7 @@ checks:
     assert_eq!(desk.escrow(&["artifacts", id, "--get", "part__2__notes"]).stdout, "3\n");
 }
 
-/// How many items there are inside is known to nobody outside: the run that they belong to holds them to their promises.
+/// The outer run does not know the items of a nested one, so the nested run verifies their artifacts.
 #[test]
 fn items_inside_of_a_nested_run_are_verified_by_that_run() {
     let desk = Desk::new();

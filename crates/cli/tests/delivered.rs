@@ -126,7 +126,7 @@ fn an_own_kind_that_cannot_be_used_is_told_as_that() {
     assert!(listed.stderr.contains("ci_result, good, load, soak"), "{}", listed.stderr);
 }
 
-/// A name that clears the screen of whoever reads it.
+/// A name that clears the reader's screen.
 #[test]
 fn names_and_contents_of_what_was_delivered_do_not_drive_the_terminal() {
     let desk = Desk::new();

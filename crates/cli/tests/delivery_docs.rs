@@ -53,7 +53,7 @@ fn check(page: &str, shown_min: usize) {
     for (language, text) in blocks(page) {
         let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
         match (language, first.strip_prefix("# ")) {
-            // Neither has comments that nobody reads: the name is the page's, not the file's.
+            // The page names the file in a comment that the file itself does not have.
             ("json" | "markdown", Some(name)) => drop(desk.write(name, &format!("{rest}\n"))),
             ("yaml", Some(name)) => drop(desk.write(name, &text)),
             ("console", _) => {

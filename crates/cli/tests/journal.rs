@@ -224,7 +224,7 @@ fn nothing_outside_of_the_artifact_directory_is_carried() {
         0,
     )
     .expect("a pipe");
-    assert_eq!(carried(), (false, json!("missing")), "and nobody waits for a writer");
+    assert_eq!(carried(), (false, json!("missing")), "and reading does not wait for a writer");
 }
 
 #[test]

@@ -26,7 +26,7 @@ const KILLS_PER_RUN: u32 = 8;
 /// Longer than a run takes, so that some are killed when they are over.
 const MOMENTS_MS: u64 = 160;
 
-/// `post` leaves one line when it begins and one when it has happened, so that the trace knows what nobody else may.
+/// `post` leaves one line when it begins and one when it has happened, so that the trace tells even what the journal cannot.
 fn playbook(timeline: &str) -> String {
     format!(
         r#"
@@ -160,7 +160,7 @@ impl Victim {
         self.desk.read("trace").lines().map(str::to_owned).collect()
     }
 
-    /// Left alone, the run ends. Where nobody knows, a person looks at the trace and says.
+    /// Drives the run to its end. Unknown effects are settled by looking at the trace.
     fn ends(&mut self) {
         let Some(run) = self.run.clone() else { return };
         for _ in 0..3 {

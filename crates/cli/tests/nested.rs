@@ -1,4 +1,4 @@
-//! Runs inside runs: what is told of them, and how they end with the run around them.
+//! Nested runs: how they are shown, and how they end with the run around them.
 
 mod desk;
 
@@ -160,7 +160,7 @@ fn an_effect_that_a_nested_run_left_unknown_is_unknown_around_it_too() {
     assert_eq!(code, Some(4), "{document}");
     assert_eq!(document["run"]["reason"]["code"], "run.waiting.unknown_effect");
     assert_eq!(document["checks"]["nest"]["status"], "unknown");
-    assert_eq!(desk.read("acts"), "acted\n", "nobody knows, so nobody repeats it");
+    assert_eq!(desk.read("acts"), "acted\n", "an unknown effect is not repeated");
     let assumed = desk.escrow(&["resume", "last", "--assume", "nest=done"]);
     assert_eq!(assumed.code, Some(0), "{}", assumed.stderr);
     assert_eq!(desk.read("acts"), "acted\n");
@@ -326,7 +326,11 @@ fn what_was_denied_in_a_nested_run_stays_denied() {
     assert_eq!(desk.escrow(&["deny", &id]).code, Some(0), "the denial was accepted");
     assert_eq!(desk.show("last")["run"]["reason"]["code"], "run.aborted.denied");
     assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(4), "a denial is final");
-    assert_eq!(desk.escrow(&["approvals"]).stdout, "nothing waits for a person\n", "nobody is asked again");
+    assert_eq!(
+        desk.escrow(&["approvals"]).stdout,
+        "nothing waits for a person\n",
+        "no person is asked again"
+    );
 }
 
 /// Git was once asked from a second runtime inside that of the drive, which panicked.

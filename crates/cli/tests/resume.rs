@@ -257,7 +257,7 @@ fn a_holder_that_slept_through_a_takeover_is_fenced() {
     desk.until("the command has started", || desk.path().join("started").exists());
     signal(child.id(), Signal::STOP);
     assert_eq!(desk.escrow(&["resume", "last"]).code, Some(4), "a stopped process is alive");
-    // As another machine would see it: nobody can tell, and its time is up.
+    // As another machine sees it: the holder cannot be looked up, and the lease has lapsed.
     database(&desk)
         .execute("UPDATE journals SET holder = json_set(holder, '$.host', 'elsewhere', '$.boot_id', 'another'), expires_at = 1", [])
         .expect("the lease is changed");

@@ -121,7 +121,7 @@ fn as_many_checks_run_at_once_as_there_are_cores_unless_somebody_says_otherwise(
         ("", None, cores),
         ("", Some("1"), 1),
         ("max_parallelism: 1\n", None, 1),
-        // What an author allows, nobody exceeds.
+        // `max_parallelism` of the playbook is an upper bound for `--jobs`.
         ("max_parallelism: 1\n", Some("2"), 1),
     ] {
         let desk = Desk::new();

@@ -540,6 +540,6 @@ checks:
     assert!(clean_state(&desk.path().join(".escrow")) > 3);
     clean_done("runs show", &run(&desk, CANARY, &["runs", "show", "last", "--output", "json"]));
     let ended = desk.escrow(&["cancel", "last"]);
-    assert_eq!(desk.show("last")["run"]["status"], "cancelled", "nobody needs the secret for that");
+    assert_eq!(desk.show("last")["run"]["status"], "cancelled", "cancelling does not read the secret");
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 }

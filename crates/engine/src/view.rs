@@ -470,7 +470,7 @@ struct Context<'a> {
     previous: Option<Previous<'a>>,
 }
 
-/// What a retried command is told of the attempt before.
+/// Why the attempt before failed, for a command that is retried.
 #[derive(Serialize)]
 struct Previous<'a> {
     issues: &'a [Issue],

@@ -125,7 +125,7 @@ impl Deciding<'_> {
                     answer.record.insert("run_id".into(), json!(child));
                     self.take_answer(attempt, answer);
                 }
-                // It came to rest just before this run began to stop, so nothing has told it to end.
+                // It began to wait just before this run stopped, so it has not been asked to end.
                 NestedLease::Free => {
                     let request = self.cell(*check, scope).and_then(|cell| cell.phase.request()).cloned();
                     let request = request.expect("a check that runs or waits keeps its request");

@@ -80,7 +80,7 @@ pub enum Act {
     },
 }
 
-/// What a rehearsal came to.
+/// The result of a rehearsal.
 #[derive(Debug)]
 pub struct Played {
     pub run: Run,
@@ -104,8 +104,8 @@ impl Rehearsal {
         stage::Stage::start(self).play()
     }
 
-    /// Plays on from the journal of a play that was broken off. Effects that were cut off and that nobody knows
-    /// of are tried again, as a person would say who knows that nothing happened.
+    /// Continues from the journal of an interrupted rehearsal. Unknown effects are attempted again, as if a person had
+    /// answered `retry`.
     pub fn play_on(&self, journal: &[Entry], commit: Commit) -> Result<Played, escrow_engine::ReplayError> {
         Ok(stage::Stage::resume(self, &journal[..commit.entries], commit.messages)?.play())
     }

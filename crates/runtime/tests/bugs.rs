@@ -1,4 +1,4 @@
-//! A provider that panics: the run is let go with its intent in the journal, and nobody waits for ever.
+//! A provider that panics: the run is released with its intent in the journal, and nothing waits for ever.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ fn a_provider_that_panics_is_noticed() {
     let ended = tokio::task::LocalSet::new().block_on(&runtime, async {
         tokio::time::timeout(Duration::from_secs(30), drive.to_rest(Beginning::New(turn))).await
     });
-    let error = ended.expect("nobody waits for ever").map(|_| ()).expect_err("it is a bug");
+    let error = ended.expect("the drive ends").map(|_| ()).expect_err("it is a bug");
     assert!(matches!(&error, DriveError::Lost(check) if check == "a"), "{error}");
     let entries = store.entries(&id, 0).expect("the journal");
     assert!(Run::replay(entries.iter().map(|(_, entry)| entry)).is_ok(), "the journal is whole");

@@ -36,7 +36,7 @@ fn a_deadline_ends_the_whole_tree() {
     ] {
         let (mut room, word) = marked(script);
         room.request.timeout_ms = 200;
-        // Nobody here needs the grace, so a long one must not show.
+        // No process here needs the grace period, so a long one must not slow the test.
         room.attempt.grace = Duration::from_secs(30);
         let began = Instant::now();
         let answer = room.run();

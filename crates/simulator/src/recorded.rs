@@ -36,7 +36,7 @@ pub struct Recorded {
     pub seen: Vec<InspectedArtifact>,
 }
 
-/// Where a run came to rest.
+/// Where a run ended or waits.
 pub struct Rest {
     pub run: Run,
     /// External checks that the kill cut off, and that a person had tried again.

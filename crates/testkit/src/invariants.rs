@@ -80,7 +80,7 @@ impl Invariants {
             }
             Event::Reconciled { check, scope, finding, .. } => {
                 let location = ScopedCheck::new(check, scope);
-                assert!(self.looking.remove(&location), "nobody looked for {check}{scope}");
+                assert!(self.looking.remove(&location), "no `reconcile` was started for {check}{scope}");
                 if *finding == Some(Assumption::Retry) {
                     self.unknown.remove(&location);
                     *self.retried.entry(location).or_default() += 1;

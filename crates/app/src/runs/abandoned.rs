@@ -81,7 +81,7 @@ async fn is_due(queries: &dyn Queries, row: &RunRow, now: Millis) -> Result<bool
     Ok(false)
 }
 
-/// A run that was abandoned, and how it came to rest or why it could not continue.
+/// An abandoned run, and how it ended or where it waits, or why it could not continue.
 #[derive(Debug)]
 pub struct Resumed {
     pub row: RunRow,

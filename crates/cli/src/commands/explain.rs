@@ -1,4 +1,4 @@
-//! `escrow explain`: why a run or a check came to what it came to; or what a code means.
+//! `escrow explain`: why a run or a check ended the way it did; or what a code means.
 
 use escrow_app::Error;
 use escrow_app::runs::entries;

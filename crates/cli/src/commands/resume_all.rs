@@ -30,7 +30,7 @@ pub(super) async fn resume_all(jobs: Option<NonZeroUsize>, shared: &Shared, ui: 
     Ok(exit)
 }
 
-/// How one run came to rest, or why it could not continue.
+/// How one run ended or where it waits, or why it could not continue.
 struct Outcome {
     id: RunId,
     playbook: String,

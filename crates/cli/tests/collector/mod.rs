@@ -82,11 +82,11 @@ impl Collector {
                     let serve = |stream: &mut dyn ReadWrite| {
                         while let Some(request) = read(stream) {
                             let turn = {
-                                let mut count = count.lock().expect("nobody panicked");
+                                let mut count = count.lock().expect("no holder panicked");
                                 *count += 1;
                                 *count - 1
                             };
-                            kept.lock().expect("nobody panicked").push(request);
+                            kept.lock().expect("no holder panicked").push(request);
                             if !answer(stream, *says.get(turn).or(says.last()).expect("it says something")) {
                                 return;
                             }
@@ -106,7 +106,7 @@ impl Collector {
     }
 
     pub(crate) fn received(&self) -> Vec<Received> {
-        self.received.lock().expect("nobody panicked").clone()
+        self.received.lock().expect("no holder panicked").clone()
     }
 
     /// Every span that was sent, with the attributes as a map.

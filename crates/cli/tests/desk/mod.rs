@@ -11,7 +11,7 @@ pub(crate) struct Desk {
     directory: TempDir,
 }
 
-/// What a command of the binary came to.
+/// Exit code and output of a command.
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

@@ -125,7 +125,7 @@ fn survives(told: &str, rehearsal: &Rehearsal) -> usize {
     whole.commits.len()
 }
 
-/// External checks that were under way: nobody knows, a person looks and has them tried again, and it counts.
+/// External checks that were under way: their effects are unknown, and a person has them tried again.
 fn cut_off(journal: &[Entry]) -> Vec<String> {
     let mut under_way = BTreeMap::new();
     for entry in journal {

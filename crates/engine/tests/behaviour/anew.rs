@@ -1,4 +1,4 @@
-//! What a route or a new driver finds of fan-outs and nested runs.
+//! Fan-outs and nested runs after a route or a change of driver.
 
 use escrow_engine::{AttemptKey, Input, NestedLease};
 use escrow_model::{Message, Reason, ReasonCode, RunId, RunStatus, ScopePath};
@@ -48,7 +48,7 @@ fn nested() -> Stage<Script> {
     stage
 }
 
-/// The nested run may have ended meanwhile; only looking tells. The question is a person's, and nobody performs it.
+/// The nested run may have ended meanwhile, so it is looked up. The question to a person is not performed.
 #[test]
 fn a_new_driver_looks_after_nested_runs_that_waited() {
     let mut stage = nested();
@@ -59,7 +59,7 @@ fn a_new_driver_looks_after_nested_runs_that_waited() {
     assert_eq!(before, 1);
 }
 
-/// Nobody would ever ask for it again.
+/// Nothing else would ever end it.
 #[test]
 fn a_nested_run_that_waits_is_ended_with_the_run_around_it() {
     let mut stage = nested();

@@ -40,7 +40,7 @@ fn an_answer_to_an_attempt_before_the_last_is_dropped() {
 #[test]
 fn an_answer_does_not_settle_what_a_person_was_asked_about() {
     let mut stage = stage("post external", &["post: lost"]);
-    assert!(!is_noticed(&mut stage, "post", 1), "what nobody knew is for a person to say");
+    assert!(!is_noticed(&mut stage, "post", 1), "an unknown effect is a person's to settle");
     let mut stage = self::stage("post external {requires_approval: true}", &[]);
     assert!(!is_noticed(&mut stage, "post", 0), "nothing was asked for yet");
 }
@@ -133,7 +133,7 @@ fn nobody_is_asked_about_an_effect_once_the_run_is_stopping() {
     assert_eq!(stage.drive.run.reason().expect("it ended").code.as_str(), "run.aborted.denied");
 }
 
-/// Nobody drove the run when its time was up, and the approval was there first.
+/// No process drove the run when its deadline passed, and the approval had arrived before.
 #[test]
 fn an_approval_that_comes_after_the_deadline_sets_nothing_going() {
     let mut stage = stage("@timeout: 10s\na external {requires_approval: true}", &[]);

@@ -1,4 +1,4 @@
-//! What the journal says of faults: whom they keep back, and when nobody tries any more.
+//! Fault events in the journal: which checks a fault isolates, and when recovery is exhausted.
 
 use escrow_testkit::check;
 

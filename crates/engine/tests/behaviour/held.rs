@@ -1,4 +1,4 @@
-//! Who waits while a route may still send the run back.
+//! Checks that wait while a route may still re-run what they depend on.
 
 use escrow_model::{Event, RunStatus};
 use escrow_testkit::{Options, Script, Stage, Step, check, plan, tells};
@@ -24,7 +24,7 @@ fn what_stands_outside_the_items_waits_for_on_finish() {
 }
 
 #[test]
-fn on_finish_that_cannot_go_back_holds_nobody() {
+fn on_finish_without_a_route_back_delays_no_check() {
     check(
         "list forEach {on_finish: {run: [note]}}; each<list; sum<each reduce; note",
         &["list: [0]", "note: 1 after 5s"],

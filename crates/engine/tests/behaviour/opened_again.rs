@@ -1,4 +1,4 @@
-//! A run that had ended is opened again: what failed runs anew, and no effect is repeated for it.
+//! `resume --failed`: failed checks run again, and no confirmed effect is repeated.
 
 use escrow_engine::CannotRetry;
 use escrow_testkit::{Options, check, play, tells};
@@ -42,9 +42,9 @@ fn a_list_without_effects_is_made_anew() {
     );
 }
 
-/// The run was cancelled while nobody knew. That nobody knows is no reason to do it again.
+/// The run was cancelled while the effect was unknown. That is no reason to repeat it.
 #[test]
-fn an_effect_that_nobody_knows_of_is_asked_about_again() {
+fn an_unknown_effect_is_asked_about_again() {
     let timeline = check(
         "a {continue_on_failure: true, criticality: policy}; post<a external",
         &["a: exit 1 then 1", "post: lost then 1", "cancel", "reopen", "assume post done"],

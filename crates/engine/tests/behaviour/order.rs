@@ -62,7 +62,7 @@ fn templates_come_before_approval() {
         run.failed.expression_error",
     );
     let asked = |entry: &Entry| matches!(entry.event, Event::WaitStarted { .. });
-    assert!(!played.journal.iter().any(asked), "nobody is asked to approve what cannot be shown");
+    assert!(!played.journal.iter().any(asked), "no approval is asked for a request that cannot be rendered");
 }
 
 #[test]

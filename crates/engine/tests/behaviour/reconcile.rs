@@ -1,4 +1,4 @@
-//! Effects of which nobody knows, and commands that find out.
+//! Unknown effects, and `reconcile` commands that find out.
 
 use escrow_engine::{Question, compare, explain, redecide};
 use escrow_model::{Event, Request};

@@ -1,4 +1,4 @@
-//! External attempts of which nobody knows whether they happened.
+//! External attempts whose effect is unknown.
 
 use escrow_model::Event;
 use escrow_testkit::{Options, check, play, tells};

@@ -53,7 +53,7 @@ fn random_answers(seed: u64, unknown: bool) -> RandomAnswers {
     RandomAnswers { seed, fault_percent: 10 * rng.below(6), uneven: rng.chance(50), unknown }
 }
 
-/// Plays to the end, answering whoever waits for a person.
+/// Plays to the end, answering every wait.
 fn finish(stage: &mut Stage<RandomAnswers>, rng: &mut Rng) {
     for _ in 0..MESSAGES_MAX {
         stage.play(&[]);

@@ -8,7 +8,7 @@ use super::{Block, Card, Digest, Kind, Row, Tone, fields, passed, strict_schema,
 
 pub(super) const KIND: Kind = Kind {
     name: "ci_result",
-    about: "what lint, tests, build and the like came to",
+    about: "the results of lint, tests, build and other checks of CI",
     schema,
     normalise,
     digest,

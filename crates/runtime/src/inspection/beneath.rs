@@ -108,7 +108,7 @@ impl Resolver {
     }
 }
 
-/// Without waiting for whoever may be at the other end of a pipe or a terminal.
+/// Opening never waits for the other end of a pipe or a terminal.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 fn open_directory_by_steps(path: &Path) -> Result<OwnedFd, Errno> {

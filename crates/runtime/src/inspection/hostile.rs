@@ -386,7 +386,7 @@ fn a_directory_that_became_a_link_is_not_followed() {
 }
 
 fn nothing_is_seen_in(directory: &Path) {
-    assert!(directory.join("secret").exists(), "whoever follows links sees it");
+    assert!(directory.join("secret").exists(), "a reader that follows links sees it");
     let pattern = Location::Glob { pattern: "**".into(), count: Count { min: 1, max: None } };
     let wanted = [expected("secret"), ExpectedArtifact { location: pattern, ..expected("any") }];
     for resolver in [Resolver::best(), Resolver::Steps] {

@@ -1,4 +1,4 @@
-//! One file beneath a directory, opened once: what is told of it is what is read from it.
+//! One file beneath a directory, opened once: type, size and digest all come from that one descriptor.
 
 use escrow_model::hex;
 use std::fs::File;

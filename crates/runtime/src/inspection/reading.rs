@@ -60,7 +60,7 @@ pub(super) fn read(
 struct Reading {
     length: u64,
     sha256: String,
-    /// The beginning, all of it when it is small enough; empty when nobody asks.
+    /// The beginning, all of it when it is small enough; empty when it is not asked for.
     head: Vec<u8>,
     holds_secret: bool,
 }

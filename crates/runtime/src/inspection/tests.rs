@@ -120,7 +120,7 @@ fn a_path_leads_to_a_file_beneath_the_directory_or_nowhere() {
         ("ln -s /dev/stdin r", "r", OUTSIDE),
         ("ln -s /no/such/place r", "r", OUTSIDE),
         ("ln -s ../no/such/place r", "r", OUTSIDE),
-        // A hard link to a file outside is a regular file here; whoever made it could have copied it.
+        // A hard link to a file outside is a regular file here; its creator could have copied it.
         ("ln ../outside/secret r", "r", "r:6"),
         // Links to nothing, and in circles.
         ("ln -s nothing r", "r", "absent"),

@@ -18,7 +18,7 @@ pub fn runs_around() -> Vec<String> {
     found
 }
 
-/// What a command of a run is told of the runs around that run. The environment of an Escrow process that knows a secret
+/// The runs around a run, as its commands get them in their environment. The environment of an Escrow process that knows a secret
 /// cannot be read by others, so it hands on what it was told itself.
 pub fn runs_around_commands() -> Option<&'static str> {
     static AROUND: OnceLock<Option<String>> = OnceLock::new();

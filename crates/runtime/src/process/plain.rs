@@ -65,8 +65,8 @@ thread_local! {
     static PREPARED: RefCell<Prepared> = RefCell::default();
 }
 
-/// What the C library is told of each process, kept: it asks the system about every descriptor that is named to it, and
-/// the same few numbers come again and again.
+/// Spawn attributes and file actions, cached: the C library makes a system call for each descriptor in them, and the
+/// same few descriptors recur.
 #[derive(Default)]
 struct Prepared {
     attributes: Option<PosixSpawnAttr>,
@@ -120,10 +120,10 @@ fn attributes() -> nix::Result<PosixSpawnAttr> {
     Ok(attributes)
 }
 
-/// The signals that a child does not ignore. `SIGPIPE` is our own affair; what else we ignore, whoever started us has
-/// wished for us and for ours.
+/// The signals that a child does not ignore. Escrow ignores `SIGPIPE` for itself; other ignored signals were chosen by
+/// the process that started Escrow, and its children inherit them.
 ///
-/// `SIGPIPE` alone would do. But the C library asks after every signal that is not named here before it resets it.
+/// `SIGPIPE` alone would do, but the C library makes a system call for each signal that is not in this set.
 fn reset_signals() -> &'static SigSet {
     static RESET: OnceLock<SigSet> = OnceLock::new();
     RESET.get_or_init(|| {
@@ -256,8 +256,8 @@ fn reap(pid: Pid) -> io::Result<Option<ExitStatus>> {
 }
 
 impl Drop for PlainChild {
-    /// It is not reaped here: its number must stay its own until its tree has been ended. Whoever next looks for
-    /// orphans does it.
+    /// The child is not reaped here: its pid must not be reused until its tree has been ended. The next search for
+    /// orphans reaps it.
     fn drop(&mut self) {
         let _ = self.start_kill();
     }

@@ -260,7 +260,7 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// The files that the command is told of. Absolute, because it may change its directory.
+/// The paths that a command gets in its environment. Absolute, because it may change its directory.
 struct Places {
     spool: PathBuf,
     /// Held until the command has ended.

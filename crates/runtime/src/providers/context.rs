@@ -1,10 +1,9 @@
-//! The files that `$ESCROW_CONTEXT` names: shared by commands that see the same, and filled again when nobody
-//! holds them any more.
+//! The files that `$ESCROW_CONTEXT` names: commands with the same context share one, and a file without users is
+//! rewritten for the next context.
 //!
-//! Making a file is, on some file systems, half the price of a short command. A hundred independent commands
-//! see the same event, inputs and outputs, so one file serves them all; in a chain, one file serves each in turn.
-//! Likewise the names that `$ESCROW_ENV` gives: what is not there is found to be missing sooner under a name that was
-//! looked for before.
+//! On some file systems, creating a file costs half as much as a short command. A hundred independent commands have
+//! the same event, inputs and outputs, so one file serves them all; in a chain, one file serves each in turn. The names
+//! behind `$ESCROW_ENV` are reused as well: the kernel caches that a name is missing.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File, OpenOptions};
@@ -27,16 +26,16 @@ pub struct Contexts {
     made: Cell<u32>,
     /// The directory was not there before.
     fresh: Cell<bool>,
-    /// Names under which nothing lies and nobody will put anything.
+    /// Names of files that do not exist and that no running command may create.
     free_names: RefCell<Vec<String>>,
     names: Cell<u32>,
 }
 
-/// A file with the context of those who hold it.
+/// A file with the context of the commands that hold it.
 #[derive(Debug)]
 pub struct ContextFile {
     path: PathBuf,
-    /// The directory that it lies in: things are found sooner from there.
+    /// Its directory, open: lookups from here are shorter.
     place: OwnedFd,
     name: String,
     file: File,
@@ -60,12 +59,12 @@ impl Contexts {
         }
     }
 
-    /// Whether nobody was in the directory before.
+    /// Whether this process created the directory.
     pub fn is_fresh(&self) -> bool {
         self.fresh.get()
     }
 
-    /// A name beside the files, for one who may put something there.
+    /// A free name in the directory, for a file that a command may create.
     pub fn take_name(&self) -> String {
         self.free_names.borrow_mut().pop().unwrap_or_else(|| {
             let number = self.names.replace(self.names.get() + 1);

@@ -113,7 +113,7 @@ pub(crate) fn processes_with(word: &str) -> usize {
     count
 }
 
-/// Our dead children that nobody took note of.
+/// Dead children of this process that were not reaped.
 pub(crate) fn zombies() -> usize {
     let own = std::process::id().to_string();
     let dead_child = |entry: std::fs::DirEntry| {
