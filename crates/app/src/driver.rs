@@ -41,7 +41,7 @@ struct Queue {
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The answer of a piece of work.
-#[must_use = "the work goes on all the same, but its errors are lost"]
+#[must_use = "the work continues, but its errors are lost"]
 pub struct Handle<T>(oneshot::Receiver<Result<T, Error>>);
 
 impl<T> Handle<T> {

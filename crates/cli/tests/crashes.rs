@@ -15,7 +15,7 @@ checks:
 "#;
 
 #[test]
-fn a_killed_run_is_shown_truthfully_and_goes_on_where_it_was() {
+fn a_killed_run_is_shown_truthfully_and_continues_where_it_was() {
     let desk = Desk::new();
     desk.write("playbook.yaml", SLOW);
     let mut child = desk.start(&["run", "playbook.yaml"]);

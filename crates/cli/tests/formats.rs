@@ -24,7 +24,7 @@ fn a_run_of_every_format_can_be_imported_explained_and_exported() {
 }
 
 #[test]
-fn a_database_of_every_format_opens_and_goes_on_working() {
+fn a_database_of_every_format_opens_and_continues_working() {
     for folder in formats() {
         let desk = Desk::new();
         fs::create_dir_all(desk.path().join(".escrow")).expect("a state directory");

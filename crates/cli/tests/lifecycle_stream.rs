@@ -113,7 +113,7 @@ fn keys_gate_and_several_clients_each_leave_a_receipt() {
 }
 
 #[test]
-fn what_a_client_does_wrong_is_a_receipt_and_the_stream_goes_on() {
+fn what_a_client_does_wrong_is_a_receipt_and_the_stream_continues() {
     for (answer, class, warning) in [
         ("echo hello", "invalid_request", "callback_output_garbage"),
         ("exit 7", "transport_error", "callback_exit_code"),

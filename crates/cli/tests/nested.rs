@@ -112,7 +112,7 @@ fn nested_runs_tell_their_story_under_the_check_that_nests_them() {
 }
 
 #[test]
-fn a_run_that_still_works_goes_on_with_what_another_process_has_approved_meanwhile() {
+fn a_run_that_still_works_continues_with_what_another_process_has_approved_meanwhile() {
     let desk = Desk::new();
     desk.write("inner.yaml", "checks: {publish: {type: command, exec: 'true', requires_approval: true}}");
     desk.write(
@@ -194,7 +194,7 @@ fn a_nested_run_whose_time_was_up_is_tried_again_like_any_timeout() {
 }
 
 #[test]
-fn a_nested_run_that_was_killed_goes_on_and_repeats_no_effect_of_its_own() {
+fn a_nested_run_that_was_killed_continues_and_repeats_no_effect_of_its_own() {
     let desk = Desk::new();
     desk.write(
         "release.yaml",

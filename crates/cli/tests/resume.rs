@@ -1,4 +1,4 @@
-//! Runs that were killed or failed, and how they go on.
+//! Resuming runs that were killed or failed.
 
 mod desk;
 

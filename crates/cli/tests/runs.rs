@@ -171,7 +171,7 @@ fn exit_codes_say_whose_turn_it_is() {
 }
 
 #[test]
-fn an_approval_lets_the_run_go_on_and_a_denial_ends_it() {
+fn an_approval_lets_the_run_continue_and_a_denial_ends_it() {
     let desk = Desk::new();
     let playbook = "checks: {deploy: {type: command, exec: 'touch deployed', requires_approval: true}}";
     let (code, document) = desk.run(playbook);

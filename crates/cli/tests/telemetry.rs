@@ -294,7 +294,7 @@ checks:
 }
 
 #[test]
-fn a_run_that_goes_on_in_another_process_stays_one_trace() {
+fn a_run_that_continues_in_another_process_stays_one_trace() {
     let (desk, collector) = (Desk::new(), Collector::start(OK));
     let endpoint = [("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str())];
     desk.write(

@@ -95,7 +95,7 @@ failed  run.failed.missing_artifact  missing required artifacts: review (review.
 }
 
 #[test]
-fn a_run_that_waits_says_for_what_and_how_to_go_on() {
+fn a_run_that_waits_says_for_what_and_how_to_continue() {
     let told = timeline("checks: {deploy: {type: command, exec: 'true', requires_approval: true}}", &[]);
     assert_eq!(
         told,

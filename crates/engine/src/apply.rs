@@ -122,7 +122,7 @@ impl Run {
             Event::RetryDue { check, scope } => {
                 let check = self.index(check)?;
                 self.expect_phase(check, scope, &[PhaseName::RetryWait])?;
-                self.go_on_running();
+                self.mark_running();
                 self.make_due(check, scope)
             }
             Event::Routed { check, scope, by, to, to_scope, goto_event, again, .. } => {
@@ -254,7 +254,7 @@ impl Run {
                 if let Some(refused) = self.refusal(message) {
                     return Err(ApplyError::Refused(refused.to_string()));
                 }
-                self.go_on_running();
+                self.mark_running();
                 self.note_decision(at, message);
                 self.message_delivered(message)
             }
@@ -263,7 +263,7 @@ impl Run {
                 let wait = self.state.waits.get_mut(id).ok_or_else(|| ApplyError::NoWait(id.clone()))?;
                 wait.expires_at = None;
                 self.decided(at, id, ApprovalStatus::Expired, [None, None, None]);
-                self.go_on_running();
+                self.mark_running();
                 Ok(())
             }
             Event::WaitWithdrawn { check, id, .. } => {
@@ -285,7 +285,7 @@ impl Run {
             }
             Event::RunResumed { by } => {
                 self.state.resumed_by.extend(by.iter().cloned());
-                self.go_on_running();
+                self.mark_running();
                 Ok(())
             }
             Event::RunReopened { places, by } => {
@@ -350,7 +350,7 @@ impl Run {
     }
 
     /// A run that waited for people runs on. If it still has to wait, a later entry says so again.
-    fn go_on_running(&mut self) {
+    fn mark_running(&mut self) {
         self.state.status = RunStatus::Running;
         self.state.reason = None;
     }
@@ -523,7 +523,7 @@ impl Run {
         Ok(())
     }
 
-    /// Checks outside the items of a `forEach` check waited for its `on_finish`. They may go on now.
+    /// Checks outside the items of a `forEach` check waited for its `on_finish`. They may start now.
     fn release_outside(&mut self, parent: CheckIndex, scope: &ScopePath) {
         let plan = self.plan();
         let inside = |check: &CheckIndex| *check == parent || plan.check(*check).fan.contains(&parent);
@@ -615,7 +615,7 @@ impl Run {
         let request = self.expect_cell(check, scope)?.phase.request().cloned();
         let request = request.ok_or_else(|| self.wrong_phase(check, scope))?;
         self.set_phase(check, scope, Phase::Running { request })?;
-        self.go_on_running();
+        self.mark_running();
         Ok(())
     }
 
@@ -729,7 +729,7 @@ impl Run {
     /// The first cause stands: a run that was cancelled does not time out afterwards.
     fn stop(&mut self, cause: Stopping) {
         self.state.stopping.get_or_insert(cause);
-        self.go_on_running();
+        self.mark_running();
         self.put_everything_on_the_agenda();
     }
 

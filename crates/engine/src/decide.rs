@@ -76,7 +76,7 @@ impl Deciding<'_> {
                 Phase::Pending if cell.activation.activated || self.state.stopping.is_some() => {
                     self.consider_cell(location, admission);
                 }
-                Phase::Due => self.go_on(location, admission),
+                Phase::Due => self.start_or_park(location, admission),
                 // The nested run is told to end, and its answer is awaited.
                 Phase::Waiting { .. } if self.waits_with_nested(location) => {}
                 Phase::RetryWait { .. } | Phase::Waiting { .. } | Phase::Judged { .. }
@@ -176,11 +176,11 @@ impl Deciding<'_> {
                 }
             }
         }
-        self.go_on(location, admission);
+        self.start_or_park(location, admission);
     }
 
-    /// LastResult the gates: the check starts as soon as its groups and the run have capacity.
-    fn go_on(&mut self, location: &Location, admission: Admission) {
+    /// Past the gates: the check starts as soon as its groups and the run have capacity.
+    fn start_or_park(&mut self, location: &Location, admission: Admission) {
         let Location { check, scope } = location;
         if self.state.stopping.is_some() {
             self.wind_up(location);

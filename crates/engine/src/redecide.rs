@@ -122,7 +122,7 @@ impl Driver {
             if self.run.status().is_terminal() {
                 let Some((at, afterwards)) = self.record.afterwards.pop_front() else { return };
                 self.now = self.now.max(at);
-                if !self.go_on_after_the_end(afterwards) {
+                if !self.continue_after_the_end(afterwards) {
                     return;
                 }
                 continue;
@@ -149,7 +149,7 @@ impl Driver {
     }
 
     /// Repeats what a person did after the end. Returns false when it is not possible for this run.
-    fn go_on_after_the_end(&mut self, afterwards: Afterwards) -> bool {
+    fn continue_after_the_end(&mut self, afterwards: Afterwards) -> bool {
         match afterwards {
             Afterwards::Reopened { by } => match self.run.retry_failed(self.now, by) {
                 Ok(turn) => self.follow(turn),

@@ -353,8 +353,8 @@ impl Deciding<'_> {
         let target_fan = &plan.check(target).fan;
         self.graph.closure(target).iter().any(|check| {
             let spec = plan.check(*check);
-            let goes_on = *check == target || spec.starts;
-            goes_on && self.has_run(*check, &to_scope.truncated(shared_depth(target_fan, &spec.fan)))
+            let continues = *check == target || spec.starts;
+            continues && self.has_run(*check, &to_scope.truncated(shared_depth(target_fan, &spec.fan)))
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Prints the best of several rounds, which is what a busy machine disturbs least.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot continue should stop")]
 #![allow(clippy::print_stdout, reason = "its figures are its result")]
 #![allow(clippy::disallowed_types, reason = "it looks at the clock")]
 

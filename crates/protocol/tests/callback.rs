@@ -1,6 +1,6 @@
 //! Whatever a client's process does is a response, or a failure with a class and a sentence.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 use escrow_protocol::callback::{CallbackEnd, Exit, Finished, interpret};
 use escrow_protocol::version::WireVersion;

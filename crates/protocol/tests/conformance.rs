@@ -1,6 +1,6 @@
 //! Every published fixture of both versions behaves as it declares.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 #![allow(clippy::disallowed_methods, reason = "a test may look at the world")]
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! The tables of negotiation: capabilities by strength and level, placements by claim, size and level.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 use escrow_protocol::envelope::{AcceptablePlacement, FreeMap, PayloadEnvelope};
 use escrow_protocol::manifest::{AdapterManifest, PlacementClaim, Registry};

@@ -1,6 +1,6 @@
 //! What must hold for every document, and for every string of bytes.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 #![allow(clippy::disallowed_methods, reason = "a test may look at the world")]
 
 mod support;

@@ -1,7 +1,7 @@
 //! The published JSON Schemas are those of the types, and accept what is valid.
 
 #![cfg(feature = "schema")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 #![allow(clippy::disallowed_methods, reason = "a test may look at the world")]
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! A client that stays: every question is settled exactly once.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 use escrow_protocol::callback::CallbackFailure;
 use escrow_protocol::envelope::DispatchEnvelope;

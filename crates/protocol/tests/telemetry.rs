@@ -1,6 +1,6 @@
 //! What the logs of harnesses say about their contexts.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 use escrow_protocol::telemetry::{TelemetryHost, TelemetryLog, observe};
 

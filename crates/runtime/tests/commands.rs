@@ -1,6 +1,6 @@
 //! The `command` provider with real processes: what goes in, what comes out.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Alone in its binary, because it counts what the whole process has open.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Git facts, from real repositories.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 mod support;
 

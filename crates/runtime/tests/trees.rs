@@ -1,6 +1,6 @@
 //! However a command ends, nothing that it started is left.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! The ledger of receipts: the promises of every ledger, several writers at once, and files that are not ours.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 use std::path::{Path, PathBuf};
 

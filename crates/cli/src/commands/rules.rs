@@ -34,11 +34,11 @@ fn check(arguments: &RulesCheck, ui: &Ui) -> Result<Exit, Error> {
     let mut desk = Desk::new(&rules, ui);
     let mut items = Items { input: io::stdin().lock(), line: Vec::new(), number: 0 };
     while let Some(item) = items.next()? {
-        let goes_on = match item {
+        let continues = match item {
             Ok(item) => desk.judge(items.number, &item),
             Err(why) => desk.refuse(items.number, &why),
         };
-        if !goes_on {
+        if !continues {
             return Ok(desk.exit()); // the reader has closed the pipe
         }
     }

@@ -62,7 +62,7 @@ impl<'a> JournalReader<'a> {
             Event::RunEnded { reason }
             | Event::RunWaiting { reason }
             | Event::RunOverridden { reason, .. } => Some(Some((index, reason))),
-            event if goes_on(event) => Some(None),
+            event if continues(event) => Some(None),
             _ => None,
         });
         said.flatten()
@@ -70,7 +70,7 @@ impl<'a> JournalReader<'a> {
 }
 
 /// Whether an entry makes an earlier reason of the run obsolete.
-fn goes_on(event: &Event) -> bool {
+fn continues(event: &Event) -> bool {
     match event {
         Event::RetryDue { .. }
         | Event::WaitExpired { .. }

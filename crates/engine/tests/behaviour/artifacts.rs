@@ -12,7 +12,7 @@ fn with_notes(checks: &str) -> String {
 }
 
 #[test]
-fn a_check_that_has_not_delivered_what_it_names_fails_before_its_dependents_go_on() {
+fn a_check_that_has_not_delivered_what_it_names_fails_before_its_dependents_continue() {
     let played = check(
         &with("a {artifacts: review}; b<a"),
         &[],
@@ -34,7 +34,7 @@ fn a_check_that_has_not_delivered_what_it_names_fails_before_its_dependents_go_o
 }
 
 #[test]
-fn a_check_that_has_delivered_goes_on() {
+fn a_check_that_has_delivered_continues() {
     check(
         &with_notes("a {artifacts: [review, notes]}; b<a"),
         &[r#"seen {"review": 10, "notes": 1}"#],

@@ -40,7 +40,7 @@ fn a_failed_info_check_that_may_fail_leaves_a_warning() {
 }
 
 #[test]
-fn continue_on_failure_on_a_critical_check_lets_dependents_go_on_and_still_fails_the_run() {
+fn continue_on_failure_on_a_critical_check_lets_dependents_continue_and_still_fails_the_run() {
     tells(
         "a policy {continue_on_failure: true}; b<a",
         &["a: exit 1"],

@@ -117,7 +117,7 @@ fn an_item_needs_only_its_own_item() {
 }
 
 #[test]
-fn a_failed_item_fails_the_check_and_the_run_but_reduce_dependents_go_on() {
+fn a_failed_item_fails_the_check_and_the_run_but_reduce_dependents_continue() {
     tells(
         "list forEach; each<list; after<each map; sum<each",
         &["list: [0, 1]", "each[1]: exit 1"],

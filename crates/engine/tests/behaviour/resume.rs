@@ -36,7 +36,7 @@ fn a_retry_that_was_waited_for_still_comes() {
 }
 
 #[test]
-fn items_go_on_where_they_were() {
+fn items_continue_where_they_were() {
     tells(
         "list forEach; each<list; sum<each",
         &["list: [0, 1]", "each[0]: 1", "each[1]: 1 after 5s", "crash"],
@@ -91,7 +91,7 @@ fn a_question_that_was_asked_is_still_open() {
 }
 
 #[test]
-fn a_run_that_was_stopping_goes_on_stopping() {
+fn a_run_that_was_stopping_continues_stopping() {
     tells(
         "a; b<a; post external",
         &["a: never", "post: never", "cancel", "crash"],

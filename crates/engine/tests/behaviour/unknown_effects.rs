@@ -136,7 +136,7 @@ fn an_item_can_be_named() {
 }
 
 #[test]
-fn what_does_not_depend_on_an_unknown_effect_goes_on() {
+fn what_does_not_depend_on_an_unknown_effect_continues() {
     tells(
         "post external; other; more<other",
         &["post: lost"],

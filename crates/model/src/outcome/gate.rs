@@ -7,7 +7,7 @@ use super::{Block, Card, Digest, Kind, Mark, Tone, fields, passed, strict_schema
 
 pub(super) const KIND: Kind = Kind {
     name: "gate_verdict",
-    about: "whether work may go on, by which criteria",
+    about: "whether work may continue, by which criteria",
     schema,
     normalise: nothing,
     digest,

@@ -103,7 +103,7 @@ impl Reading {
             };
             length += count as u64;
             if length > size {
-                // It grows. Reading on could go on for as long as someone writes.
+                // It grows: reading could take as long as another process writes.
                 break;
             }
             hasher.update(&buffer[..count]);

@@ -28,7 +28,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Goes down before it goes on, so that no more descriptors are open than directories are nested.
+    /// Depth first, so that no more descriptors are open than directories are nested.
     fn visit(&mut self, directory: BorrowedFd<'_>, prefix: &str, depth: usize) -> Result<(), String> {
         let Ok(listing) = Dir::read_from(directory) else { return Ok(()) };
         let mut below = Vec::new();

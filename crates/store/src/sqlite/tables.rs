@@ -128,8 +128,8 @@ pub(crate) fn apply(applied: &Applied<'_>, connection: &Connection) -> Result<()
     };
     if applied.change.is_none() && ends_a_wait(applied.event) && waited(applied.run)? {
         let change = Some(Change { to: RunStatus::Running, reason: None });
-        let goes_on = Applied { change, ..*applied };
-        return apply_to_all(&goes_on, connection);
+        let continues = Applied { change, ..*applied };
+        return apply_to_all(&continues, connection);
     }
     apply_to_all(applied, connection)
 }

@@ -104,8 +104,12 @@ fn an_approval_has_a_history_and_resolves_once() {
     tenant.commit(&[Event::RunWaiting { reason: reason(ReasonCode::WaitingApproval) }]);
     assert_eq!(house.store.run("a").unwrap().status, RunStatus::Waiting);
     tenant.commit(&[message(Message::Approve { id: id.clone(), by, claim: None, note: None })]);
-    let goes_on = house.store.transitions("run", "r_a").unwrap().pop().unwrap();
-    assert_eq!((goes_on.to_status.as_str(), goes_on.actor.as_str()), ("running", "ann"), "the run goes on");
+    let continues = house.store.transitions("run", "r_a").unwrap().pop().unwrap();
+    assert_eq!(
+        (continues.to_status.as_str(), continues.actor.as_str()),
+        ("running", "ann"),
+        "the run goes on"
+    );
     tenant.commit(&[message(Message::Deny { id, by: Some("ben".into()), claim: None, note: None })]);
     let history = house.store.transitions("approval", "w1").unwrap();
     let told: Vec<_> = history

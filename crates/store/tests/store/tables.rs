@@ -157,7 +157,7 @@ fn an_invocation_counts_its_runs_and_keeps_the_reason_of_the_one_that_failed() {
 }
 
 #[test]
-fn a_removed_run_leaves_nothing_behind_and_the_feed_goes_on() {
+fn a_removed_run_leaves_nothing_behind_and_the_feed_continues() {
     let house = House::new();
     let mut tenant = house.start("a", 1_000);
     tenant.commit(&[attempt("lint", &[], 1), wait("post", WaitKind::Approval, "w1")]);

@@ -135,8 +135,8 @@ impl Follower<'_> {
     }
 
     fn finish(&mut self, at: &ScopedCheck, answer: &Answer) -> bool {
-        let goes_on = self.read(at);
-        let Some(open) = self.open.remove(at) else { return goes_on };
+        let continues = self.read(at);
+        let Some(open) = self.open.remove(at) else { return continues };
         for (place, stream) in STREAMS.into_iter().enumerate() {
             let text = match answer.record.get(stream.as_str()) {
                 Some(Value::String(text)) => text.as_str(),
@@ -150,7 +150,7 @@ impl Follower<'_> {
             }
         }
         let rest = self.lines.finish(&at.to_string(), self.ui.page);
-        goes_on && rest.iter().all(|line| self.write(line))
+        continues && rest.iter().all(|line| self.write(line))
     }
 
     fn print(&mut self, at: &ScopedCheck, attempt: u32, stream: Stream, bytes: &[u8]) -> bool {

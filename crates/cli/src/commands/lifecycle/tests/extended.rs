@@ -274,7 +274,7 @@ fn adapters_that_are_not_there_leave_a_receipt_too() {
 }
 
 #[test]
-fn old_receipts_are_forgotten_and_numbers_go_on() {
+fn old_receipts_are_forgotten_and_numbers_continue() {
     let mut system = ScriptedSystem { client: Some(Box::new(delivered)), ..ScriptedSystem::default() };
     let invoke = ["event", "invoke", "--client-cmd", "client", "--ledger", "l"];
     for at in [10, 20, 30] {
