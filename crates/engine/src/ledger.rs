@@ -125,8 +125,23 @@ impl Deciding<'_> {
         self.ask_for(Effect::Consult { check, scope, key, digest });
     }
 
-    /// The ledger's answer. One that was not asked for is kept all the same: it is newer.
+    /// The ledger's answer. A late or repeated one changes nothing.
     pub(crate) fn take_ledger_answer(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        key: String,
+        effect: Option<Box<LedgerEffect>>,
+    ) {
+        let cell = self.cell(check, scope);
+        if cell
+            .is_some_and(|cell| matches!(&cell.phase, Phase::Consulting { key: asked, .. } if *asked == key))
+        {
+            self.keep_ledger_answer(check, scope, key, effect);
+        }
+    }
+
+    fn keep_ledger_answer(
         &mut self,
         check: CheckIndex,
         scope: &ScopePath,
@@ -330,7 +345,7 @@ impl Run {
     ) -> Turn {
         let Some(index) = self.graph.find(check) else { return Turn::default() };
         let mut deciding = Deciding::new(self, at);
-        deciding.take_ledger_answer(index, scope, key, Some(Box::new(effect)));
+        deciding.keep_ledger_answer(index, scope, key, Some(Box::new(effect)));
         deciding.into_turn()
     }
 }
