@@ -9,7 +9,7 @@
 
 use escrow_model::{
     CheckIndex, EffectIntent, EffectState, Event, FaultClass, Issue, IssueCode, LedgerEffect, Millis,
-    ScopePath,
+    ScopePath, WaitKind,
 };
 
 use crate::apply_error::{ApplyError, PhaseName};
@@ -221,7 +221,10 @@ impl Run {
 
     /// Effects of other runs that this one waits for.
     fn waits_for_elsewhere(&self) -> Vec<(Location, String, String)> {
-        let waits = self.state.waits.values().filter(|wait| self.is_elsewhere(&wait.location));
+        let waits = self.state.waits.values().filter(|wait| {
+            // An approval is asked when the ledger has let the check pass.
+            wait.kind == WaitKind::UnknownEffect && self.is_elsewhere(&wait.location)
+        });
         let questions = waits.filter_map(|wait| {
             let Location { check, scope } = &wait.location;
             let (_, intent) = self.render(*check, scope).ok()?;
@@ -244,7 +247,7 @@ impl Run {
     pub(crate) fn effect_elsewhere(&self, location: &Location) -> Option<&LedgerEffect> {
         let answer = self.cell(location.check, &location.scope)?.ledger.as_ref()?;
         let effect = answer.effect.as_ref()?;
-        (!self.is_own(effect, location)).then_some(effect)
+        (effect.state != EffectState::Failed && !self.is_own(effect, location)).then_some(effect)
     }
 
     /// Whether this check attempted the effect last.
