@@ -143,8 +143,9 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
                     redirected = false;
                 }
                 match c {
-                    '\n' | ';' | '|' => commands.push(Vec::new()),
-                    '&' if !redirected => commands.push(Vec::new()),
+                    // A redirection to nothing is an error in every shell.
+                    '\n' | ';' | '|' | '&' | '<' | '>' if redirected => return None,
+                    '\n' | ';' | '|' | '&' => commands.push(Vec::new()),
                     '<' if chars.peek() == Some(&'<') => return None,
                     '<' | '>' => {
                         let _ = chars.next_if(|next| matches!(next, '>' | '&' | '|'));
