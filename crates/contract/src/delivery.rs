@@ -42,6 +42,7 @@ pub fn judge_delivery(
         missing_required: Vec::new(),
         missing_optional: Vec::new(),
         produced: Vec::new(),
+        not_expected: Vec::new(),
     };
     if contract.expected.is_empty() {
         return Verified { delivery, outcomes };
@@ -78,13 +79,7 @@ pub fn judge_delivery(
             }
         }
     }
-    delivery.status = if !delivery.missing_required.is_empty() {
-        DeliveryStatus::Failed
-    } else if !delivery.missing_optional.is_empty() {
-        DeliveryStatus::Warning
-    } else {
-        DeliveryStatus::Passed
-    };
+    delivery.status = delivery.verdict();
     Verified { delivery, outcomes }
 }
 
@@ -226,6 +221,7 @@ fn produced(expected: &ExpectedArtifact, file: &SeenFile) -> ProducedArtifact {
         path: file.path.clone(),
         size: file.size,
         sha256: file.sha256.clone(),
+        text: file.text.clone(),
     }
 }
 

@@ -26,6 +26,7 @@ fn check(expected: ExpectedArtifact, size: u64, mime_type: Option<&str>, content
         content,
         repeated_key: None,
         holds_secret: false,
+        text: None,
     };
     let seen = InspectedArtifact { id: "report".into(), files: vec![file], refused: None };
     let delivery =

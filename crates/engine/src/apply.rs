@@ -82,10 +82,10 @@ impl Run {
                     self.expect_last_attempt(check, scope, *attempt)?;
                 }
                 self.expect_judgeable(check, scope)?;
-                let delivered =
-                    self.expect_cell(check, scope)?.phase.delivery().map(|one| one.produced.clone());
-                if let (Verdict::Succeeded, Some(produced)) = (verdict, delivered) {
-                    self.note_verified(check, scope, produced);
+                let cell = self.expect_cell(check, scope)?;
+                let delivered = cell.phase.delivery().and(cell.delivered.clone());
+                if let (Verdict::Succeeded, Some(files)) = (verdict, delivered) {
+                    self.note_verified(check, scope, files);
                 }
                 self.set_phase(check, scope, Phase::Judged { fault: *fault })?;
                 self.judged(check, scope, *verdict, issues, *violation)?;
@@ -307,7 +307,11 @@ impl Run {
                 self.expect_last_attempt(check, scope, *attempt)?;
                 self.expect_phase(check, scope, &[PhaseName::Inspecting])?;
                 let missing = delivery.missing_required.iter().chain(&delivery.missing_optional);
-                self.expect_cell_mut(check, scope)?.last_result.missing = missing.cloned().collect();
+                let missing = missing.cloned().collect();
+                let files = self.artifact_files(&delivery.produced);
+                let cell = self.expect_cell_mut(check, scope)?;
+                cell.last_result.missing = missing;
+                cell.delivered = Some(files);
                 self.set_phase(check, scope, Phase::Inspecting { delivery: Some(delivery.clone()) })
             }
             Event::ArtifactsVerified { delivery } => {
@@ -407,6 +411,7 @@ impl Run {
         self.remember_nested(check, scope, answer);
         let cell = self.expect_cell_mut(check, scope)?;
         cell.last_result.missing.clear();
+        cell.delivered = None;
         cell.answer = Some(Arc::clone(answer));
         cell.pass_from = entry;
         self.forget_outputs(check, scope);

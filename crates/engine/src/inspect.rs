@@ -6,8 +6,8 @@
 use escrow_contract::outcome::Kind;
 use escrow_contract::{DeliveredOutcome, Verified, judge_delivery};
 use escrow_model::{
-    Answer, ArtifactContract, CheckIndex, Delivery, Ending, Event, ExpectedArtifact, InspectedArtifact,
-    ScopePath, Verdict, Warning,
+    Answer, ArtifactContract, CheckIndex, Delivery, Ending, Event, Expectation, ExpectedArtifact,
+    InspectedArtifact, ScopePath, Verdict, Warning,
 };
 
 use crate::location::{AttemptKey, Location};
@@ -15,6 +15,7 @@ use crate::phase::Phase;
 use crate::run::{Effect, Inspection, Run};
 use crate::state::Node;
 use crate::turn::Deciding;
+use crate::view::{BUDGET, View};
 
 impl Deciding<'_> {
     /// Asks for an inspection of what an answered attempt delivered.
@@ -30,7 +31,8 @@ impl Deciding<'_> {
         }
         let AttemptKey { check, scope, .. } = attempt;
         let contract = ArtifactContract { expected: self.artifacts_of(*check, scope) };
-        let Verified { delivery, outcomes } = self.verify(&contract, seen);
+        let Verified { mut delivery, outcomes } = self.verify(&contract, seen);
+        self.apply_conditions(&mut delivery, &contract.expected, Some(&attempt.location()));
         for delivered in outcomes {
             self.store_delivered(delivered);
         }
@@ -51,7 +53,8 @@ impl Deciding<'_> {
             return;
         }
         let contract = ArtifactContract { expected: self.expected_artifacts() };
-        let Verified { delivery, outcomes } = self.verify(&contract, seen);
+        let Verified { mut delivery, outcomes } = self.verify(&contract, seen);
+        self.apply_conditions(&mut delivery, &contract.expected, None);
         let warnings = secrets_delivered(&delivery, seen);
         for delivered in outcomes {
             self.store_delivered(delivered);
@@ -117,6 +120,8 @@ impl Run {
         let plan = self.plan();
         let mut owed = Vec::new();
         for expected in &plan.artifacts.expected {
+            // No expression reads the content at the end of the run.
+            let expected = &ExpectedArtifact { content_read: false, ..expected.clone() };
             let Some(check) = expected.check.as_deref() else {
                 owed.push(expected.clone());
                 continue;
@@ -129,6 +134,29 @@ impl Run {
             }
         }
         owed
+    }
+
+    /// Decides which of the artifacts with an `if` were expected: at a check's own look as the check sees the run, at
+    /// the end over the whole run.
+    pub(crate) fn apply_conditions(
+        &self,
+        delivery: &mut Delivery,
+        expected: &[ExpectedArtifact],
+        reader: Option<&Location>,
+    ) {
+        for one in expected {
+            let Some(condition) = &one.condition else { continue };
+            let view = match reader {
+                Some(Location { check, scope }) => View::before(self, *check, scope),
+                None => View::of_run(self),
+            };
+            let expectation = match condition.test(&view, BUDGET) {
+                Ok(true) => Expectation::Expected,
+                Ok(false) => Expectation::NotExpected,
+                Err(error) => Expectation::Undecided(self.surroundings.in_words(&error).to_string()),
+            };
+            delivery.apply_condition(&one.id, condition.source(), &expectation);
+        }
     }
 
     fn scopes_that_ran(&self, check: CheckIndex) -> Vec<(ScopePath, Option<Verdict>)> {

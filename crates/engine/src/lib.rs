@@ -8,6 +8,7 @@ mod accounting;
 mod apply;
 mod apply_error;
 mod approval;
+mod artifact_view;
 mod attempt;
 mod by_scope;
 mod concurrency;

@@ -399,7 +399,7 @@ impl Driver {
     }
 
     /// Delivers a recorded inspection, unless the run no longer awaits it.
-    fn see(&mut self, at: Millis, delivery: Delivery, attempt: Option<AttemptKey>) {
+    fn see(&mut self, at: Millis, mut delivery: Delivery, attempt: Option<AttemptKey>) {
         self.now = self.now.max(at);
         let awaited = match &attempt {
             None => self.run.state.delivery.is_none(),
@@ -408,6 +408,11 @@ impl Driver {
         if !awaited {
             return;
         }
+        let (expected, reader) = match &attempt {
+            None => (self.run.expected_artifacts(), None),
+            Some(attempt) => (self.run.artifacts_of(attempt.check, &attempt.scope), Some(attempt.location())),
+        };
+        self.run.apply_conditions(&mut delivery, &expected, reader.as_ref());
         let mut deciding = Deciding::new(&mut self.run, self.now);
         match attempt {
             None => deciding.record(Event::ArtifactsVerified { delivery }),

@@ -8,12 +8,14 @@
 //! **Invariant:** a look counts only in the turn that brings it. If the check cannot start in that turn, it looks again.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use escrow_model::{
     ChangedArtifact, CheckIndex, Criticality, Event, ExpectedArtifact, InspectedArtifact, ProducedArtifact,
     ScopePath, SkipReason,
 };
 
+use crate::artifact_view::{ArtifactFile, VerifiedOnTheWay};
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::run::{Effect, Inspection, Run};
@@ -24,7 +26,7 @@ use crate::turn::Deciding;
 pub(crate) struct VerifiedArtifacts {
     /// The entry that judged it.
     pub(crate) entry: u64,
-    pub(crate) produced: Vec<ProducedArtifact>,
+    pub(crate) files: Arc<[ArtifactFile]>,
 }
 
 impl Deciding<'_> {
@@ -81,6 +83,35 @@ impl Run {
     /// The files that checks on the way to this one have verified, each with the check that did. Of several checks that
     /// list an artifact, the last one counts.
     pub(crate) fn verified_files(&self, location: &Location) -> Vec<(Location, &ProducedArtifact)> {
+        self.verified_on_the_way(location).into_iter().map(|(gate, file)| (gate, &file.produced)).collect()
+    }
+
+    /// The same, as expressions read it.
+    pub(crate) fn verified_artifacts(&self, location: &Location) -> VerifiedOnTheWay<'_> {
+        let mut gates = Vec::new();
+        let mut files: Vec<(ScopePath, &ArtifactFile)> = Vec::new();
+        if self.state.checks.iter().any(|check| !check.verified.is_empty()) {
+            for below in
+                self.stands_on(location.check, &location.scope, self.cell(location.check, &location.scope))
+            {
+                let verified = &self.state.checks[below.check.place()].verified;
+                if verified.keys().any(|at| at.touches(&below.scope)) {
+                    gates.push(below.check);
+                }
+            }
+            files = self
+                .verified_on_the_way(location)
+                .into_iter()
+                .map(|(gate, file)| (gate.scope, file))
+                .collect();
+            files.sort_by(|(one, file), (other, second)| {
+                (one, &file.produced.path).cmp(&(other, &second.produced.path))
+            });
+        }
+        VerifiedOnTheWay { gates, files }
+    }
+
+    fn verified_on_the_way(&self, location: &Location) -> Vec<(Location, &ArtifactFile)> {
         let Location { check, scope } = location;
         let mut last: BTreeMap<&str, (u64, CheckIndex)> = BTreeMap::new();
         let mut all = Vec::new();
@@ -92,19 +123,21 @@ impl Run {
                 if !at.touches(&below.scope) {
                     continue;
                 }
-                for file in &verified.produced {
-                    let newest = last.entry(file.id.as_str()).or_insert((verified.entry, below.check));
+                for file in verified.files.iter() {
+                    let newest =
+                        last.entry(file.produced.id.as_str()).or_insert((verified.entry, below.check));
                     *newest = (*newest).max((verified.entry, below.check));
                     all.push((verified.entry, Location::new(below.check, at.clone()), file));
                 }
             }
         }
-        let mut files: BTreeMap<(&str, &str), (u64, Location, &ProducedArtifact)> = BTreeMap::new();
+        let mut files: BTreeMap<(&str, &str), (u64, Location, &ArtifactFile)> = BTreeMap::new();
         for (entry, gate, file) in all {
-            if last.get(file.id.as_str()).is_none_or(|(_, check)| *check != gate.check) {
+            let produced = &file.produced;
+            if last.get(produced.id.as_str()).is_none_or(|(_, check)| *check != gate.check) {
                 continue;
             }
-            let key = (file.id.as_str(), file.path.as_str());
+            let key = (produced.id.as_str(), produced.path.as_str());
             if files.get(&key).is_none_or(|(earlier, ..)| *earlier <= entry) {
                 files.insert(key, (entry, gate, file));
             }
@@ -119,7 +152,9 @@ impl Run {
                 continue;
             }
             let owed = self.artifacts_of(gate.check, &gate.scope);
-            expected.extend(owed.into_iter().filter(|one| one.id == file.id));
+            let of_file = owed.into_iter().filter(|one| one.id == file.id);
+            // Only the digest matters here.
+            expected.extend(of_file.map(|one| ExpectedArtifact { content_read: false, ..one }));
         }
         expected
     }
@@ -167,14 +202,9 @@ impl Run {
     }
 
     /// Keeps what a check has verified, once it has succeeded.
-    pub(crate) fn note_verified(
-        &mut self,
-        check: CheckIndex,
-        scope: &ScopePath,
-        produced: Vec<ProducedArtifact>,
-    ) {
+    pub(crate) fn note_verified(&mut self, check: CheckIndex, scope: &ScopePath, files: Arc<[ArtifactFile]>) {
         let entry = self.state.entries;
-        let verified = VerifiedArtifacts { entry, produced };
+        let verified = VerifiedArtifacts { entry, files };
         self.state.checks[check.place()].verified.insert(scope.clone(), verified);
     }
 }

@@ -11,6 +11,7 @@ use escrow_model::{
 };
 use serde_json::{Map, Value};
 
+use crate::artifact_view::ArtifactFile;
 use crate::by_scope::ByScope;
 use crate::effect::EffectRecord;
 use crate::location::Location;
@@ -313,6 +314,8 @@ pub(crate) struct Cell {
     pub(crate) asked_anew: u32,
     /// Why it was blocked, if an artifact that it stands on has changed.
     pub(crate) changed: Option<Box<ChangedArtifact>>,
+    /// What the look after the last answer found.
+    pub(crate) delivered: Option<Arc<[ArtifactFile]>>,
     /// The entry at which this pass of a `forEach` began.
     pub(crate) pass_from: u64,
 }

@@ -7,7 +7,9 @@ use escrow_model::{Answer, CheckIndex, Issue, MissingArtifact, RoutingBlock, Sco
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::artifact_view::{ArtifactsObject, Stage};
 use crate::graph::scope_toward;
+use crate::location::Location;
 use crate::run::Run;
 use crate::state::{AnswerHistory, Cell, RecordedAnswer};
 
@@ -31,14 +33,15 @@ pub(crate) const NAMES: &[&str] = &[
     "checkName",
     "attempt",
     "item",
+    "artifacts",
     "output",
     "result",
 ];
 
 pub(crate) struct View<'a> {
     run: &'a Run,
-    name: Value,
-    attempt: Value,
+    name: Option<Value>,
+    attempt: Option<Value>,
     event: EventObject<'a>,
     env: EnvObject<'a>,
     outputs: Outputs<'a>,
@@ -46,6 +49,7 @@ pub(crate) struct View<'a> {
     histories: Histories<'a>,
     memory: MemoryObject<'a>,
     item: Option<&'a Value>,
+    artifacts: ArtifactsObject<'a>,
     after: Option<AfterProvider<'a>>,
 }
 
@@ -57,13 +61,32 @@ struct AfterProvider<'a> {
 impl<'a> View<'a> {
     /// Before the provider: `if`, `assume`, templates.
     pub(crate) fn before(run: &'a Run, check: CheckIndex, scope: &ScopePath) -> View<'a> {
-        View::new(run, check, scope, None, run.next_attempt(check, scope), None)
+        View::new(run, check, scope, None, run.next_attempt(check, scope), None, Stage::BeforeProvider)
     }
 
     /// After it: `guarantee`, `fail_if`.
     pub(crate) fn after(run: &'a Run, check: CheckIndex, scope: &ScopePath) -> View<'a> {
         let answer = run.cell(check, scope).and_then(|cell| cell.answer.as_deref());
-        View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None)
+        View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None, Stage::AfterProvider)
+    }
+
+    /// Of the whole run: what an expected artifact depends on at the end.
+    pub(crate) fn of_run(run: &'a Run) -> View<'a> {
+        let viewpoint = Viewpoint { run, check: None, scope: ScopePath::root() };
+        View {
+            run,
+            name: None,
+            attempt: None,
+            event: EventObject::new(run, None),
+            env: EnvObject { run, own: None },
+            outputs: Outputs(viewpoint.clone()),
+            raw: RawOutputs(viewpoint.clone()),
+            histories: Histories { viewpoint, pass: BTreeMap::new() },
+            memory: MemoryObject(run.state.memory.get("default")),
+            item: None,
+            artifacts: ArtifactsObject::new(run, None, Stage::BeforeProvider),
+            after: None,
+        }
     }
 
     /// While the last attempt is under way: scripts, and `reconcile`, with its answer once it has one.
@@ -73,7 +96,7 @@ impl<'a> View<'a> {
         scope: &ScopePath,
         answer: Option<&'a Answer>,
     ) -> View<'a> {
-        View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None)
+        View::new(run, check, scope, answer, run.next_attempt(check, scope) - 1, None, Stage::BeforeProvider)
     }
 
     /// In a routing block. The `on_finish` of a `forEach` check sees the history of its last pass.
@@ -87,7 +110,8 @@ impl<'a> View<'a> {
         let answer = cell.and_then(|cell| cell.answer.as_deref());
         let pass = (block == RoutingBlock::Finish && run.state.plan.check(check).for_each)
             .then(|| cell.map_or(0, |cell| cell.pass_from));
-        View::new(run, check, scope, answer, run.next_attempt(check, scope).saturating_sub(1), pass)
+        let attempt = run.next_attempt(check, scope).saturating_sub(1);
+        View::new(run, check, scope, answer, attempt, pass, Stage::AfterProvider)
     }
 
     fn new(
@@ -97,21 +121,23 @@ impl<'a> View<'a> {
         answer: Option<&'a Answer>,
         attempt: u32,
         pass_from: Option<u64>,
+        stage: Stage,
     ) -> View<'a> {
         let state = &run.state;
         let cell = run.cell(check, scope);
-        let viewpoint = Viewpoint { run, check, scope: scope.clone() };
+        let viewpoint = Viewpoint { run, check: Some(check), scope: scope.clone() };
         View {
             run,
-            name: Value::String(state.plan.check(check).name.clone()),
-            attempt: json!(attempt),
+            name: Some(Value::String(state.plan.check(check).name.clone())),
+            attempt: Some(json!(attempt)),
             event: EventObject::new(run, cell),
-            env: EnvObject { run, own: run.graph.constant_env(check) },
+            env: EnvObject { run, own: Some(run.graph.constant_env(check)) },
             outputs: Outputs(viewpoint.clone()),
             raw: RawOutputs(viewpoint.clone()),
-            histories: Histories::new(viewpoint, pass_from),
+            histories: Histories::new(viewpoint, check, pass_from),
             memory: MemoryObject(run.state.memory.get("default")),
             item: run.item(check, scope),
+            artifacts: ArtifactsObject::new(run, Some(Location::new(check, scope.clone())), stage),
             after: answer.map(|answer| AfterProvider { answer, record: Record(&answer.record) }),
         }
     }
@@ -131,9 +157,10 @@ impl Scope for View<'_> {
             "filesCount" => ScopeValue::Json(&self.run.surroundings.files.as_ref()?.1),
             "branch" => ScopeValue::Json(self.run.surroundings.branch.as_ref()?),
             "baseBranch" => ScopeValue::Json(self.run.surroundings.base_branch.as_ref()?),
-            "checkName" => ScopeValue::Json(&self.name),
-            "attempt" => ScopeValue::Json(&self.attempt),
+            "checkName" => ScopeValue::Json(self.name.as_ref()?),
+            "attempt" => ScopeValue::Json(self.attempt.as_ref()?),
             "item" => self.item.map_or(ScopeValue::Undefined, ScopeValue::Json),
+            "artifacts" => ScopeValue::Object(&self.artifacts),
             "output" => {
                 let after = self.after.as_ref()?;
                 ScopeValue::Record { value: &after.answer.output, extra: &after.record }
@@ -202,14 +229,14 @@ impl Object for MemoryObject<'_> {
 /// The check's own `env:`, then the playbook's, then the environment, then what commands wrote.
 struct EnvObject<'a> {
     run: &'a Run,
-    own: &'a Map<String, Value>,
+    own: Option<&'a Map<String, Value>>,
 }
 
 impl Object for EnvObject<'_> {
     fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
         let state = &self.run.state;
         self.own
-            .get(name)
+            .and_then(|own| own.get(name))
             .or_else(|| state.env.get(name))
             .or_else(|| self.run.surroundings.environment.get(name))
             .or_else(|| state.handed_env.get(name))
@@ -220,7 +247,8 @@ impl Object for EnvObject<'_> {
         let state = &self.run.state;
         let mut names: Vec<&str> = self
             .own
-            .keys()
+            .into_iter()
+            .flat_map(Map::keys)
             .chain(state.env.keys())
             .chain(self.run.surroundings.environment.keys())
             .chain(state.handed_env.keys())
@@ -232,18 +260,22 @@ impl Object for EnvObject<'_> {
     }
 }
 
-/// The check and scope that an expression is evaluated for.
+/// The check and scope that an expression is evaluated for, or the whole run.
 #[derive(Clone)]
 struct Viewpoint<'a> {
     run: &'a Run,
-    check: CheckIndex,
+    /// None for a source of the file.
+    check: Option<CheckIndex>,
     scope: ScopePath,
 }
 
 impl<'a> Viewpoint<'a> {
+    fn fan(&self) -> &'a [CheckIndex] {
+        self.check.map_or(&[], |check| &self.run.state.plan.check(check).fan)
+    }
+
     fn toward(&self, other: CheckIndex) -> ScopePath {
-        let plan = &self.run.state.plan;
-        scope_toward(&plan.check(self.check).fan, &self.scope, &plan.check(other).fan)
+        scope_toward(self.fan(), &self.scope, &self.run.state.plan.check(other).fan)
     }
 
     fn names(&self) -> Vec<&'a str> {
@@ -255,12 +287,12 @@ struct Outputs<'a>(Viewpoint<'a>);
 
 impl<'a> Outputs<'a> {
     fn of(&self, other: CheckIndex) -> Option<&'a Value> {
-        let Viewpoint { run, check, scope } = &self.0;
+        let Viewpoint { run, scope, .. } = &self.0;
         let plan = &run.state.plan;
         let output = run.outputs_below(other, &self.0.toward(other))?;
         // Inside its items, a `forEach` check is the item.
         let depth = plan.check(other).fan.len();
-        if plan.check(*check).fan.get(depth) == Some(&other) {
+        if self.0.fan().get(depth) == Some(&other) {
             let index = scope.indices().get(depth).copied()?;
             return output.get(usize::try_from(index).ok()?);
         }
@@ -304,16 +336,12 @@ struct Histories<'a> {
 }
 
 impl<'a> Histories<'a> {
-    fn new(viewpoint: Viewpoint<'a>, pass_from: Option<u64>) -> Histories<'a> {
+    fn new(viewpoint: Viewpoint<'a>, check: CheckIndex, pass_from: Option<u64>) -> Histories<'a> {
         let mut pass = BTreeMap::new();
         if let Some(from) = pass_from {
             let graph = &viewpoint.run.graph;
-            let inside: BTreeSet<CheckIndex> = graph
-                .closure(viewpoint.check)
-                .iter()
-                .chain(graph.mapped_over(viewpoint.check))
-                .copied()
-                .collect();
+            let inside: BTreeSet<CheckIndex> =
+                graph.closure(check).iter().chain(graph.mapped_over(check)).copied().collect();
             for check in inside {
                 let toward = viewpoint.toward(check);
                 if let Some(AnswerHistory(recorded)) =

@@ -183,7 +183,8 @@ impl<'a> Evaluator<'a> {
 
     pub(crate) fn scope_value(&mut self, value: ScopeValue<'a>) -> Value<'a> {
         match value {
-            ScopeValue::Undefined => Value::Undefined,
+            // `get_member` raises it; lists and names have no such values.
+            ScopeValue::Undefined | ScopeValue::Unreadable(_) => Value::Undefined,
             ScopeValue::Json(json) => Value::json(json),
             ScopeValue::Object(object) => Value::Object(object),
             ScopeValue::List(list) => Value::List(list),

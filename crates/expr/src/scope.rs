@@ -39,6 +39,9 @@ pub enum ScopeValue<'a> {
     },
     Object(&'a dyn Object),
     List(&'a dyn List),
+    /// A member that exists and cannot be given, for this reason. Reading it is an error, so that a contract over it
+    /// fails closed.
+    Unreadable(&'a str),
 }
 
 /// An object that computes its members on demand.

@@ -9,7 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-pub use delivery::{Delivery, DeliveryStatus, MissingArtifact, Problem, ProducedArtifact};
+use crate::Expression;
+
+pub use delivery::{
+    Delivery, DeliveryStatus, Expectation, MissingArtifact, Problem, ProducedArtifact, UnexpectedArtifact,
+};
 pub use namespace::{folder_in_scope, folder_of};
 
 /// Everything a run must or may deliver, merged and validated before it starts.
@@ -37,6 +41,10 @@ pub struct ExpectedArtifact {
     pub replaces: Option<Source>,
     /// The check that delivers it into a folder of its own; none for what the whole run delivers.
     pub check: Option<String>,
+    /// `if`: it is expected only when this holds.
+    pub condition: Option<Expression>,
+    /// An expression or a template reads its content, so a look at it brings the content along.
+    pub content_read: bool,
 }
 
 impl ExpectedArtifact {
@@ -55,6 +63,8 @@ impl ExpectedArtifact {
             kind: None,
             replaces: None,
             check: None,
+            condition: None,
+            content_read: false,
         }
     }
 }
@@ -252,7 +262,12 @@ pub struct SeenFile {
     pub repeated_key: Option<String>,
     /// It contains a declared secret.
     pub holds_secret: bool,
+    /// The content as text, when the look was to bring it along and it is UTF-8 of at most `ARTIFACT_TEXT_BYTES_MAX`.
+    pub text: Option<String>,
 }
+
+/// How much content of an artifact, over all its files, expressions and templates can read.
+pub const ARTIFACT_TEXT_BYTES_MAX: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {

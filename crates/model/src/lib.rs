@@ -38,9 +38,9 @@ pub use approval::{
     ChangedArtifact,
 };
 pub use artifact::{
-    ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery, DeliveryStatus, ExpectedArtifact,
-    InspectedArtifact, Location, MissingArtifact, Problem, ProducedArtifact, Refused, SeenFile, Source,
-    folder_in_scope, folder_of,
+    ARTIFACT_TEXT_BYTES_MAX, ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery,
+    DeliveryStatus, Expectation, ExpectedArtifact, InspectedArtifact, Location, MissingArtifact, Problem,
+    ProducedArtifact, Refused, SeenFile, Source, UnexpectedArtifact, folder_in_scope, folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
 pub use effect::{EffectIntent, EffectOrigin, EffectState, LedgerEffect};

@@ -21,6 +21,9 @@ impl PlanReads {
         for text in plan.env.values() {
             reads.template(text.reads());
         }
+        for condition in plan.artifacts.expected.iter().filter_map(|one| one.condition.as_ref()) {
+            reads.program(condition);
+        }
         for check in &plan.checks {
             reads.check(check);
         }

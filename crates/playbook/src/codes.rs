@@ -104,6 +104,7 @@ diagnostics! {
     "E0166" "unknown artifact"
     "E0171" "`effect_key` without `item`"
         => "name the item, or a part of it: `effect_key: \"publish-{{ item.id }}\"`"
+    "E0172" "artifact that cannot be read here"
     "W0201" "external check without a contract"
     "W0202" "deciding check without a guarantee"
     "W0203" "undeclared criticality"

@@ -206,6 +206,7 @@ pub(crate) static ARTIFACT: KeyTable = KeyTable {
         key("min_size", Shape::Count { min: 0, max: u64::MAX }, "The minimum size in bytes. Default: 1."),
         key("mime_type", Shape::Text, "The media type that its content must have."),
         key("fresh", Shape::Bool, "Whether the run must have created or changed it. Default: true."),
+        key("if", Shape::Expression, "It is expected only when this holds at the end of the run."),
     ],
 };
 

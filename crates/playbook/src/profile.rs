@@ -52,6 +52,9 @@ const BYTES_MAX: usize = 512 * 1024;
 /// The names that templates of a profile can read. A profile serves many playbooks, so it reads nothing of theirs.
 const NAMES: &[&str] = &["env", "checkName", "attempt"];
 
+/// The names that the `if` of an expected artifact can read: what every run has.
+const CONDITION_NAMES: &[&str] = &["event", "env", "filesChanged", "filesCount", "branch", "baseBranch"];
+
 /// Reads the profile of the agent `name`.
 pub fn read_profile(bytes: &[u8], file: &str, name: &str) -> ProfileReading {
     let mut found = Diagnostics::default();
@@ -95,8 +98,9 @@ fn profile(text: &str, name: &str, found: &mut Diagnostics) -> Option<AgentProfi
     shape::validate_profile(&root, found);
     root.map()?;
     check_name_matches_file(&root, name, found);
-    let artifacts = artifacts::decode(root.get("artifact_defaults"), Source::AgentProfile, found);
     let mut sources = Sources { text, found, uses: Vec::new(), check: None };
+    let artifacts = artifacts::decode(root.get("artifact_defaults"), Source::AgentProfile, &mut sources);
+    unknown_names(&mut sources, CONDITION_NAMES);
     let command = root.get("command").and_then(|node| match node.list() {
         Some(words) => Some(Field::Argv(sources.argv("command", words))),
         None => sources.shell("command", node).map(Field::Shell),
@@ -106,7 +110,7 @@ fn profile(text: &str, name: &str, found: &mut Diagnostics) -> Option<AgentProfi
         .iter()
         .filter_map(|entry| Some((entry.key.clone(), sources.template(&entry.key, &entry.value)?)))
         .collect();
-    unknown_names(&mut sources);
+    unknown_names(&mut sources, NAMES);
     let word = |key: &str| root.get(key).and_then(|node| node.scalar_text()).map(str::to_owned);
     let (harness, model) = match word("model") {
         Some(model) => match model.split_once('/') {
@@ -170,15 +174,15 @@ fn check_name_matches_file(root: &Node, name: &str, found: &mut Diagnostics) {
     }
 }
 
-fn unknown_names(sources: &mut Sources<'_>) {
+fn unknown_names(sources: &mut Sources<'_>, names: &[&str]) {
     let uses = std::mem::take(&mut sources.uses);
     for used in &uses {
         for mention in used.mentions.iter().filter(|mention| !mention.guarded) {
-            let Some(name) = mention.path.first().filter(|name| !NAMES.contains(&name.as_str())) else {
+            let Some(name) = mention.path.first().filter(|name| !names.contains(&name.as_str())) else {
                 continue;
             };
             let span = span_within(sources.text, &used.node, &mention.span);
-            let known: Vec<String> = NAMES.iter().map(|name| format!("`{name}`")).collect();
+            let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             sources.found.push(
                 Problem::new("E0114", span, format!("`{}` reads an unknown name", used.key))
                     .label(format!("a profile cannot read `{name}`"))

@@ -53,6 +53,9 @@ pub struct ExpectedReport {
     /// The check that delivers it; `None` for the whole run.
     pub check: Option<String>,
     pub description: String,
+    /// When it is expected; `None` for always.
+    #[serde(rename = "if")]
+    pub condition: Option<String>,
 }
 
 pub fn report(plan: &Plan) -> Report {
@@ -134,6 +137,7 @@ fn artifacts(plan: &Plan) -> Option<ArtifactReport> {
             replaces: one.replaces,
             check: one.check.clone(),
             description: one.description.clone(),
+            condition: one.condition.as_ref().map(|condition| condition.source().to_owned()),
         })
         .collect();
     Some(ArtifactReport { required, optional, expected, lines })

@@ -36,6 +36,13 @@ pub(crate) struct Use {
     pub(crate) constant: Option<bool>,
 }
 
+impl Use {
+    /// Whether it is the `if` of an expected artifact.
+    pub(crate) fn is_artifact_condition(&self) -> bool {
+        self.check.is_none() && self.key == "if"
+    }
+}
+
 /// A free name with the literal member path that follows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mention {

@@ -22,7 +22,9 @@ use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use escrow_model::{ExpectedArtifact, InspectedArtifact, Location, Problem, Refused, SeenFile};
+use escrow_model::{
+    ARTIFACT_TEXT_BYTES_MAX, ExpectedArtifact, InspectedArtifact, Location, Problem, Refused, SeenFile,
+};
 use globset::{GlobBuilder, GlobMatcher};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -155,12 +157,24 @@ impl Inspector<'_> {
             }
         }
         let refused = if files.is_empty() { refused } else { None };
+        limit_text(&mut files);
         sighting(expected, files, refused)
     }
 
     fn file(&mut self, expected: &ExpectedArtifact, path: &str) -> Result<SeenFile, Refusal> {
         let file = self.resolver.open(self.root.as_fd(), path)?;
         read(file, path, expected, self.depth, self.redactor, &mut self.buffer)
+    }
+}
+
+/// Drops the text of files once those before it have used up what one artifact may bring along.
+fn limit_text(files: &mut [SeenFile]) {
+    let mut total = 0;
+    for file in files.iter_mut().filter(|file| file.text.is_some()) {
+        total += file.size;
+        if total > ARTIFACT_TEXT_BYTES_MAX {
+            file.text = None;
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use escrow_model::{ExpectedArtifact, Inputs, Plan};
+use escrow_model::{ExpectedArtifact, Expression, Inputs, Plan};
 use escrow_playbook::{
     AgentLookup, Diagnostic, Reading, ReferenceResolver, RulesFile, Severity, TEXT_BYTES_MAX, read_agent,
 };
@@ -123,7 +123,19 @@ fn visible_artifacts(plan: &Plan) -> Vec<ExpectedArtifact> {
         check.is_some_and(|check| !plan.check(check).fan.is_empty())
     };
     let visible = plan.artifacts.expected.iter().filter(|one| !is_of_items(one));
-    visible.map(|one| ExpectedArtifact { kind: None, ..one.clone() }).collect()
+    visible
+        .map(|one| ExpectedArtifact {
+            kind: None,
+            content_read: false,
+            condition: one.condition.as_ref().map(|_| never()),
+            ..one.clone()
+        })
+        .collect()
+}
+
+/// Only the nested run can evaluate the `if` of its artifacts, and it verifies them. For its parent they may be there.
+fn never() -> Expression {
+    Expression::try_from("false".to_owned()).expect("it is an expression")
 }
 
 /// What is known about a nested playbook before it runs.

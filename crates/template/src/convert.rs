@@ -37,7 +37,7 @@ fn missing(read: &TemplateRead, steps: usize) -> Value {
 
 fn step_into<'a>(given: ScopeValue<'a>, step: &PathStep) -> Option<ScopeValue<'a>> {
     match (given, step) {
-        (ScopeValue::Undefined, _) => None,
+        (ScopeValue::Undefined | ScopeValue::Unreadable(_), _) => None,
         (ScopeValue::Json(Json::Object(members)), PathStep::Member(name)) => {
             members.get(name).map(ScopeValue::Json)
         }
@@ -74,6 +74,9 @@ fn copy(given: ScopeValue<'_>, depth: usize) -> Option<Value> {
     }
     match given {
         ScopeValue::Undefined => None,
+        ScopeValue::Unreadable(why) => {
+            Some(Value::from(Error::new(ErrorKind::InvalidOperation, format!("it cannot be read: {why}"))))
+        }
         ScopeValue::Json(json) | ScopeValue::Record { value: json, .. } => Some(from_json(json, depth)),
         ScopeValue::Object(object) => Some(Value::from_pairs(
             object

@@ -28,5 +28,5 @@ pub use random_answers::RandomAnswers;
 pub use random_plan::{PlanFeatures, random_plan, random_plan_nesting};
 pub use rng::Rng;
 pub use script::{Script, Step};
-pub use stage::{Options, Stage, sightings};
+pub use stage::{GivenFile, Options, Stage, sightings};
 pub use timeline::{state, timeline};

@@ -4,7 +4,7 @@ use escrow_engine::play::{AnswerSource, ProviderCall, Reply};
 use escrow_model::{Answer, ExpectedArtifact, FaultCode, InspectedArtifact, ProviderFault};
 use serde_json::json;
 
-use crate::{Rng, sightings};
+use crate::{GivenFile, Rng, sightings};
 
 /// Answers by chance. An answer depends on the call alone, so a repeated call gets the same reply.
 #[derive(Clone, Debug)]
@@ -65,9 +65,9 @@ impl AnswerSource for RandomAnswers {
 
 impl RandomAnswers {
     /// Two artifacts, `must` and `file`, each present or missing.
-    pub fn files(&self) -> Vec<(String, u64)> {
+    pub fn files(&self) -> Vec<(String, GivenFile)> {
         let mut rng = Rng::new(self.seed ^ 0x00f1_1e5e);
-        let mut there = |id: &str| rng.chance(70).then(|| (id.to_owned(), 5));
+        let mut there = |id: &str| rng.chance(70).then(|| (id.to_owned(), GivenFile::Size(5)));
         [there("must"), there("file")].into_iter().flatten().collect()
     }
 }

@@ -17,7 +17,8 @@
 //!   approve a · deny a · answer a yes · assume a done · cancel · interrupt      messages, when all is quiet
 //!   approve a os:ann                                                           the actor who approves
 //!   seen from 2 {"id": size, …}                                                from the second inspection on
-//!   wait 5s · crash · reopen · seen {"id": size, …}                                      time, a new driver, artifacts
+//!   wait 5s · crash · reopen · seen {"id": size, …}                            time, a new driver, artifacts
+//!   seen {"id": "text", "other": {"a": 1}}                                     artifacts with their content
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ use escrow_model::{
 };
 use serde_json::{Value, json};
 
-use crate::sightings;
+use crate::{GivenFile, sightings};
 
 /// Something that happens to a run from outside its providers.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,17 +46,22 @@ pub enum Step {
     Reopen,
 }
 
+fn given_files(text: &str) -> BTreeMap<String, GivenFile> {
+    let files: BTreeMap<String, Value> = serde_json::from_str(text).expect("ids with sizes or contents");
+    files.into_iter().map(|(id, value)| (id, GivenFile::of(&value))).collect()
+}
+
 /// Answers and steps as a test wrote them.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     answers: BTreeMap<String, Vec<Reply>>,
     pub steps: Vec<Step>,
-    files: Vec<(String, u64)>,
+    files: Vec<(String, GivenFile)>,
     ledger: BTreeMap<String, Vec<(EffectState, Option<Value>)>>,
     /// The digest that other runs used, instead of the same one.
     digest: Option<String>,
     /// Files that later inspections find instead, each with the first that does.
-    later: Vec<(usize, String, u64)>,
+    later: Vec<(usize, String, GivenFile)>,
     inspections: usize,
 }
 
@@ -86,11 +92,11 @@ impl Script {
                 let text = line.trim_start_matches("seen").trim_start();
                 if let Some((from, text)) = text.strip_prefix("from ").and_then(|text| text.split_once(' ')) {
                     let from = from.parse().expect("`from` has a number");
-                    let files: BTreeMap<String, u64> = serde_json::from_str(text).expect("ids with sizes");
-                    self.later.extend(files.into_iter().map(|(id, size)| (from, id, size)));
+                    let files = given_files(text);
+                    self.later.extend(files.into_iter().map(|(id, file)| (from, id, file)));
                     return;
                 }
-                let files: BTreeMap<String, u64> = serde_json::from_str(text).expect("ids with sizes");
+                let files = given_files(text);
                 self.files.extend(files);
                 return;
             }
@@ -134,9 +140,9 @@ impl AnswerSource for Script {
 
     fn inspect(&mut self, expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact> {
         self.inspections += 1;
-        let mut files: BTreeMap<String, u64> = self.files.iter().cloned().collect();
-        for (_, id, size) in self.later.iter().filter(|(from, _, _)| *from <= self.inspections) {
-            files.insert(id.clone(), *size);
+        let mut files: BTreeMap<String, GivenFile> = self.files.iter().cloned().collect();
+        for (_, id, file) in self.later.iter().filter(|(from, _, _)| *from <= self.inspections) {
+            files.insert(id.clone(), file.clone());
         }
         sightings(&files.into_iter().collect::<Vec<_>>(), expected)
     }

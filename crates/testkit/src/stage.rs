@@ -192,8 +192,40 @@ impl<A: AnswerSource> Stage<A> {
     }
 }
 
-/// What an inspection finds when the artifact directory has these files, given by artifact id with their sizes.
-pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact> {
+/// A file in the artifact directory: its size, or its text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GivenFile {
+    Size(u64),
+    Text(String),
+}
+
+impl GivenFile {
+    /// A number is a size, a text is the content, and anything else is content as JSON.
+    pub fn of(value: &serde_json::Value) -> GivenFile {
+        match (value.as_u64(), value.as_str()) {
+            (Some(size), _) => GivenFile::Size(size),
+            (None, Some(text)) => GivenFile::Text(text.to_owned()),
+            (None, None) => GivenFile::Text(value.to_string()),
+        }
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            GivenFile::Size(size) => *size,
+            GivenFile::Text(text) => text.len() as u64,
+        }
+    }
+
+    fn text(&self) -> Option<String> {
+        match self {
+            GivenFile::Size(_) => None,
+            GivenFile::Text(text) => Some(text.clone()),
+        }
+    }
+}
+
+/// What an inspection finds when the artifact directory has these files, given by artifact id.
+pub fn sightings(files: &[(String, GivenFile)], expected: &[ExpectedArtifact]) -> Vec<InspectedArtifact> {
     expected
         .iter()
         .map(|artifact| InspectedArtifact {
@@ -201,16 +233,17 @@ pub fn sightings(files: &[(String, u64)], expected: &[ExpectedArtifact]) -> Vec<
             files: files
                 .iter()
                 .filter(|(id, _)| *id == artifact.id)
-                .map(|(_, size)| SeenFile {
+                .map(|(_, given)| SeenFile {
                     path: artifact.location.label().to_owned(),
-                    size: *size,
-                    sha256: format!("{size:064}"),
+                    size: given.size(),
+                    sha256: format!("{:064}", given.size()),
                     inode: 1,
                     changed_ns: 1,
                     mime_type: None,
                     content: None,
                     repeated_key: None,
                     holds_secret: false,
+                    text: given.text().filter(|_| artifact.content_read),
                 })
                 .collect(),
             refused: None,

@@ -113,6 +113,7 @@ fn artifacts(delivery: Option<&Delivery>) -> Value {
             "missing_required": delivery.missing_required,
             "missing_optional": delivery.missing_optional,
             "produced": delivery.produced,
+            "not_expected": delivery.not_expected,
         }),
         None => json!({
             "status": DeliveryStatus::Skipped,
@@ -120,6 +121,7 @@ fn artifacts(delivery: Option<&Delivery>) -> Value {
             "missing_required": [],
             "missing_optional": [],
             "produced": [],
+            "not_expected": [],
         }),
     }
 }

@@ -74,7 +74,7 @@ struct Row {
     source: &'static str,
     check: Option<String>,
     description: String,
-    /// `delivered`, why it was not, or `pending` while the run goes on.
+    /// `delivered`, why it was not, `not_expected`, or `pending` while the run is under way.
     status: &'static str,
     detail: String,
     size: Option<u64>,
@@ -149,6 +149,10 @@ impl DeliveredArtifacts<'_> {
             None => Row::of(expected, "pending", String::new()),
             Some(delivery) => match delivery.missing(&expected.id) {
                 Some(missing) => Row::of(expected, missing.problem.as_str(), missing.detail.clone()),
+                None if let Some(one) = delivery.not_expected.iter().find(|one| one.id == expected.id) => {
+                    let detail = format!("`{}` does not hold", one.condition);
+                    Row::of(expected, "not_expected", detail)
+                }
                 // A pattern that may match nothing, and did.
                 None => Row::of(expected, "delivered", "no files".to_owned()),
             },
@@ -166,6 +170,7 @@ impl DeliveredArtifacts<'_> {
             let status = row.status.replace('_', " ");
             let painted = match (row.status, row.required) {
                 ("delivered", _) => page.green(&status),
+                ("not_expected", _) => page.dim(&status),
                 (_, true) => page.red(&status),
                 (_, false) => page.yellow(&status),
             };

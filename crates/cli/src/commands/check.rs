@@ -58,7 +58,9 @@ fn expected(one: &ExpectedReport) -> String {
         format!(" — {}", printable(&one.description))
     };
     let path = printable(&one.path);
-    format!("[{required}] {}  →  {path}  ({}{whose}){description}", one.id, one.source.as_str())
+    let condition =
+        one.condition.as_ref().map_or_else(String::new, |text| format!("  if `{}`", printable(text)));
+    format!("[{required}] {}  →  {path}  ({}{whose}){condition}{description}", one.id, one.source.as_str())
 }
 
 fn starts(check: &CheckReport) -> String {

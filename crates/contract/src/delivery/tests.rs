@@ -20,6 +20,7 @@ fn file(path: &str, size: u64, changed_ns: i64) -> SeenFile {
         content: None,
         repeated_key: None,
         holds_secret: false,
+        text: None,
     }
 }
 

@@ -104,7 +104,14 @@ fn tell(event: &Event, at: u64) -> Option<String> {
             }
         }
         Event::CheckInspected { attempt, delivery, .. } => {
-            format!("artifacts of attempt {attempt}: {}", delivery.status.as_str())
+            let conditions = delivery.not_expected.iter();
+            let conditions = conditions
+                .map(|one| format!("; `{}` is not expected: `{}` does not hold", one.id, one.condition));
+            format!(
+                "artifacts of attempt {attempt}: {}{}",
+                delivery.status.as_str(),
+                conditions.collect::<String>()
+            )
         }
         Event::OutcomeStored { outcome } => {
             format!("stored as {}: {}", outcome.outcome.kind, outcome.outcome.summary)

@@ -18,6 +18,7 @@ pub(super) fn delivered(
         missing_required: Vec::new(),
         missing_optional: Vec::new(),
         produced: Vec::new(),
+        not_expected: Vec::new(),
     };
     let mut unknown = Vec::new();
     for expected in &contract.expected {
@@ -46,11 +47,7 @@ pub(super) fn delivered(
     if !unknown.is_empty() {
         return Err(unknown);
     }
-    delivery.status = match (&*delivery.missing_required, &*delivery.missing_optional) {
-        ([], []) => DeliveryStatus::Passed,
-        ([], _) => DeliveryStatus::Warning,
-        (_, _) => DeliveryStatus::Failed,
-    };
+    delivery.status = delivery.verdict();
     Ok(delivery)
 }
 
@@ -64,6 +61,13 @@ fn judge(expected: &ExpectedArtifact, contract: &ArtifactContract, recorded: &De
         recorded.produced.iter().filter(|file| file.id == before.id).map(renamed).collect();
     let mut missing = recorded.missing_required.iter().chain(&recorded.missing_optional);
     let problem = missing.find(|missing| missing.id == before.id).map(|missing| missing.problem);
+    if recorded.not_expected.iter().any(|one| one.id == before.id) {
+        return Some(Err(Problem::Absent));
+    }
+    if expected.content_read && !before.content_read && !files.is_empty() {
+        // The look did not bring along what this playbook reads.
+        return None;
+    }
     if asks_the_same(expected, before) {
         return match problem {
             Some(problem) => Some(Err(problem)),

@@ -3,6 +3,7 @@
 mod anew;
 mod answers;
 mod approvals;
+mod artifact_reads;
 mod artifacts;
 mod contracts;
 mod corrupt_journals;

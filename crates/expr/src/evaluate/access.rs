@@ -7,7 +7,7 @@ use crate::builtins::{Builtin, Group};
 use crate::exception::EvalResult;
 use crate::heap::CollectionKind;
 use crate::number;
-use crate::scope::{List, Object, member};
+use crate::scope::{List, Object, ScopeValue, member};
 use crate::utf16;
 use crate::value::{Text, Value};
 
@@ -91,6 +91,11 @@ impl<'a> Evaluator<'a> {
                 Ok(extra.member(name).map_or(Value::Undefined, |given| self.scope_value(given)))
             }
             other => {
+                if let Value::Object(object) = other
+                    && let Some(ScopeValue::Unreadable(why)) = object.member(name)
+                {
+                    return Err(self.type_error(format!("Cannot read '{name}': {why}")));
+                }
                 if let Some(own) = self.own_member(other, name) {
                     return Ok(own);
                 }

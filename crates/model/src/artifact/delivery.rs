@@ -13,12 +13,59 @@ pub struct Delivery {
     pub missing_required: Vec<MissingArtifact>,
     pub missing_optional: Vec<MissingArtifact>,
     pub produced: Vec<ProducedArtifact>,
+    /// What is not there, and was not expected because its `if` does not hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_expected: Vec<UnexpectedArtifact>,
+}
+
+/// Whether an artifact with an `if` is expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expectation {
+    Expected,
+    NotExpected,
+    /// The `if` could not be evaluated, so the artifact is expected.
+    Undecided(String),
 }
 
 impl Delivery {
     /// Whether it says anything of this artifact.
     pub fn speaks_of(&self, id: &str) -> bool {
-        self.produced.iter().any(|produced| produced.id == id) || self.missing(id).is_some()
+        self.produced.iter().any(|produced| produced.id == id)
+            || self.missing(id).is_some()
+            || self.not_expected.iter().any(|one| one.id == id)
+    }
+
+    /// Takes the `if` of an artifact into account: what is missing and not expected is no longer missing.
+    pub fn apply_condition(&mut self, id: &str, condition: &str, expectation: &Expectation) {
+        let missing = [&mut self.missing_required, &mut self.missing_optional];
+        match expectation {
+            Expectation::Expected => {}
+            Expectation::Undecided(error) => {
+                for missing in missing.into_iter().flatten().filter(|missing| missing.id == id) {
+                    let separator = if missing.detail.is_empty() { "" } else { "; " };
+                    missing.detail.push_str(&format!("{separator}its `if` cannot be evaluated: {error}"));
+                }
+            }
+            Expectation::NotExpected => {
+                for list in missing {
+                    for one in list.extract_if(.., |missing| missing.id == id) {
+                        let condition = condition.to_owned();
+                        self.not_expected.push(UnexpectedArtifact { id: one.id, path: one.path, condition });
+                    }
+                }
+            }
+        }
+        self.status = self.verdict();
+    }
+
+    /// The status that follows from what is there and what is missing.
+    pub fn verdict(&self) -> DeliveryStatus {
+        match (&*self.missing_required, &*self.missing_optional, &*self.produced, &*self.not_expected) {
+            ([], [], [], [_, ..]) => DeliveryStatus::Skipped,
+            ([], [], _, _) => DeliveryStatus::Passed,
+            ([], _, _, _) => DeliveryStatus::Warning,
+            (_, _, _, _) => DeliveryStatus::Failed,
+        }
     }
 
     pub fn missing(&self, id: &str) -> Option<&MissingArtifact> {
@@ -116,4 +163,17 @@ pub struct ProducedArtifact {
     pub path: String,
     pub size: u64,
     pub sha256: String,
+    /// Its content, as far as expressions and templates read it. Documents leave it out: the file has it.
+    #[serde(skip)]
+    pub text: Option<String>,
+}
+
+/// An artifact that is not there, and was not expected because its `if` does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnexpectedArtifact {
+    pub id: String,
+    pub path: String,
+    /// Its `if`, as the file has it.
+    #[serde(rename = "if")]
+    pub condition: String,
 }

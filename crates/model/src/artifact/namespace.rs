@@ -29,6 +29,23 @@ impl ExpectedArtifact {
         }
     }
 
+    /// Whether an id is its own, or that of one of its items.
+    pub fn covers(&self, id: &str) -> bool {
+        if self.id == id {
+            return true;
+        }
+        let Some(folder) = self.check.as_deref().map(folder_of) else { return false };
+        let Some(rest) = id.strip_prefix(&format!("{folder}__")) else { return false };
+        let mut indices = Vec::new();
+        for index in rest.split("__").map_while(|part| part.parse().ok()) {
+            indices.push(index);
+            if self.in_scope(&ScopePath::new(indices.clone())).id == id {
+                return true;
+            }
+        }
+        false
+    }
+
     /// As any item may deliver it, where items are this many levels deep: for a look before they are known.
     pub fn in_any_scope(&self, depth: usize) -> ExpectedArtifact {
         let Some((folder, inner)) = self.folder().filter(|_| depth > 0) else { return self.clone() };

@@ -8,9 +8,10 @@ use escrow_model::{ArtifactContract, ArtifactPath, Count, ExpectedArtifact, Loca
 use super::count;
 use super::schema::check_schema;
 use crate::diagnostic::{Diagnostics, Problem};
+use crate::source::{Sources, Stage};
 use crate::yaml::Node;
 
-pub(crate) fn decode(node: Option<&Rc<Node>>, source: Source, found: &mut Diagnostics) -> ArtifactContract {
+pub(crate) fn decode(node: Option<&Rc<Node>>, source: Source, sources: &mut Sources<'_>) -> ArtifactContract {
     let listed =
         node.and_then(|node| node.get("expected")).and_then(|expected| expected.list()).unwrap_or_default();
     let mut seen: BTreeMap<&str, std::ops::Range<usize>> = BTreeMap::new();
@@ -21,7 +22,7 @@ pub(crate) fn decode(node: Option<&Rc<Node>>, source: Source, found: &mut Diagno
             && let Some(text) = id.scalar_text()
         {
             if let Some(first) = seen.get(text) {
-                found.push(
+                sources.found.push(
                     Problem::new("E0125", id.span.clone(), format!("duplicate artifact id `{text}`"))
                         .label("second artifact")
                         .also(first.clone(), "first artifact")
@@ -31,11 +32,13 @@ pub(crate) fn decode(node: Option<&Rc<Node>>, source: Source, found: &mut Diagno
                 seen.insert(text, id.span.clone());
             }
         }
-        let Some(artifact) = artifact(item, source, found) else { continue };
+        let condition = item.get("if").and_then(|node| sources.expression("if", node, Stage::BeforeProvider));
+        let Some(artifact) = artifact(item, source, sources.found) else { continue };
+        let artifact = ExpectedArtifact { condition, ..artifact };
         let span =
             item.get("path").or(item.get("glob")).map_or_else(|| item.span.clone(), |node| node.span.clone());
         if let Some(first) = spans.insert(artifact.location.label().to_owned(), span.clone()) {
-            found.push(
+            sources.found.push(
                 Problem::new("W0221", span, "two artifacts have the same path")
                     .label("second artifact")
                     .also(first, "first artifact")

@@ -56,7 +56,7 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
         run_names_agent: root.entry("agent").is_some(),
         sandbox: root.get("sandbox").map(|node| sandbox::decode(node)),
     };
-    let artifacts = artifacts::decode(root.get("artifacts"), Source::Playbook, decoder.found());
+    let artifacts = artifacts::decode(root.get("artifacts"), Source::Playbook, &mut decoder.sources);
     decoder.artifact_kinds(root);
     let artifacts = match (decoder.agents.run_profile.clone(), root.get("agent")) {
         (Some(profile), Some(node)) => {

@@ -29,10 +29,14 @@ const NAMES: &[&str] = &[
     "checkName",
     "attempt",
     "item",
+    "artifacts",
 ];
 
 /// The names that only sources after the provider can read.
 const NAMES_AFTER: &[&str] = &["output", "result"];
+
+/// The names that the `if` of an expected artifact cannot read, because no check evaluates it.
+const NAMES_OF_CHECKS: &[&str] = &["checkName", "attempt", "output", "result"];
 
 /// Names of other engines, with their replacements.
 const FOREIGN_NAMES: &[(&str, &str)] = &[
@@ -114,7 +118,9 @@ impl ScopeValidator<'_> {
         let span = span_within(self.text, &used.node, &mention.span);
         let start = mention.span.start;
         let name_span = span_within(self.text, &used.node, &(start..start + name.len()));
-        if NAMES_AFTER.contains(&name) {
+        if used.is_artifact_condition() && NAMES_OF_CHECKS.contains(&name) {
+            self.not_a_check(used, name, name_span);
+        } else if NAMES_AFTER.contains(&name) {
             if used.stage == Stage::BeforeProvider {
                 self.too_early(used, name, name_span);
             }
@@ -150,6 +156,14 @@ impl ScopeValidator<'_> {
             Problem::new("E0114", span, format!("`{}` reads an unknown name", used.key))
                 .label(format!("no name `{name}`"))
                 .help(help),
+        );
+    }
+
+    fn not_a_check(&mut self, used: &Use, name: &str, span: Range<usize>) {
+        self.found.push(
+            Problem::new("E0114", span, format!("`{}` of an artifact reads `{name}`", used.key))
+                .label("evaluated at the end of the run, not in a check")
+                .help("read `outputs.<check>`, `inputs`, `event`, `env` or `filesChanged`"),
         );
     }
 
@@ -259,12 +273,13 @@ impl ScopeValidator<'_> {
     /// Reports a condition with a constant value: a mistake, or a check that was switched off.
     fn constant(&mut self, used: &Use) {
         let Some(value) = used.constant else { return };
-        let name = used.check.map(|index| self.drafts[index].check.name.as_str()).unwrap_or_default();
+        let of_check = used.check.map(|index| format!(" of `{}`", self.drafts[index].check.name));
         // `when: "true"` means "otherwise".
         if used.key == "when" && value {
             return;
         }
         let label = match (used.key.as_str(), value) {
+            ("if", false) if used.is_artifact_condition() => "the artifact is never expected",
             ("if" | "assume", false) => "the check never runs",
             ("if" | "assume" | "guarantee", true) | ("fail_if" | "when", false) => "no effect",
             ("guarantee", false) | ("fail_if", true) => "the check always fails",
@@ -274,7 +289,7 @@ impl ScopeValidator<'_> {
             Problem::new(
                 "W0205",
                 used.node.span.clone(),
-                format!("`{}` of `{name}` is always {value}", used.key),
+                format!("`{}`{} is always {value}", used.key, of_check.unwrap_or_default()),
             )
             .label(label),
         );

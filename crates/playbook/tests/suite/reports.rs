@@ -31,11 +31,11 @@ checks:
             "expected": [
                 {
                     "id": "notes", "path": "notes.md", "required": true, "source": "playbook",
-                    "replaces": null, "check": null, "description": "",
+                    "replaces": null, "check": null, "description": "", "if": null,
                 },
                 {
                     "id": "logs", "path": "logs/*.txt", "required": false, "source": "playbook",
-                    "replaces": null, "check": null, "description": "",
+                    "replaces": null, "check": null, "description": "", "if": null,
                 },
             ],
             "lines": [

@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 
 use escrow_contract::read_json;
-use escrow_model::{ExpectedArtifact, SeenFile, hex};
+use escrow_model::{ARTIFACT_TEXT_BYTES_MAX, ExpectedArtifact, SeenFile, hex};
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -76,7 +76,11 @@ impl Reading {
         if size > HASHED_BYTES_MAX {
             return Err(Refusal::TooLarge);
         }
-        let asks = expected.schema.is_some() || expected.kind.is_some() || expected.mime_type.is_some();
+        let reads_text = expected.content_read && size <= ARTIFACT_TEXT_BYTES_MAX;
+        let asks = expected.schema.is_some()
+            || expected.kind.is_some()
+            || expected.mime_type.is_some()
+            || reads_text;
         let head_bytes_max = match asks {
             false => 0,
             true if size <= CONTENT_BYTES_MAX => CONTENT_BYTES_MAX,
@@ -122,8 +126,11 @@ impl Reading {
         let wants_content = expected.schema.is_some() || expected.kind.is_some();
         let read = if wants_content && is_whole { read_json(&self.head).ok() } else { None };
         let (content, repeated_key) = read.map_or((None, None), |read| (Some(read.value), read.repeated_key));
+        let reads_text = expected.content_read && is_whole && self.length <= ARTIFACT_TEXT_BYTES_MAX;
+        let text = if reads_text { String::from_utf8(self.head).ok() } else { None };
         SeenFile {
             sha256: self.sha256,
+            text,
             mime_type,
             content,
             repeated_key,
@@ -145,6 +152,7 @@ fn seen(path: &str, told: &Stat) -> SeenFile {
         content: None,
         repeated_key: None,
         holds_secret: false,
+        text: None,
     }
 }
 

@@ -51,6 +51,9 @@ impl Redactor {
             }
             for file in &mut sighting.files {
                 self.text(&mut file.path);
+                if let Some(text) = &mut file.text {
+                    self.text(text);
+                }
                 if let Some(content) = &mut file.content {
                     self.value(content);
                 }

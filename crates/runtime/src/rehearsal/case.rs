@@ -7,7 +7,7 @@ use escrow_model::{
     ProviderFault, RunId, RunOptions, ScopedCheck, SeenFile,
 };
 use escrow_playbook::{Answers, MessageAct, TestAnswer, TestCase};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::{Act, Rehearsal, Replies, Reply, START_MS, Script, ScriptedMessage, Takes};
 
@@ -130,6 +130,7 @@ fn sightings(case: &TestCase, plan: &Plan) -> Vec<InspectedArtifact> {
                 content: artifact.content.clone(),
                 repeated_key: None,
                 holds_secret: false,
+                text: artifact.content.as_ref().map(written),
             })
             .collect()
     };
@@ -142,4 +143,9 @@ fn sightings(case: &TestCase, plan: &Plan) -> Vec<InspectedArtifact> {
             refused: None,
         })
         .collect()
+}
+
+/// The content of a scripted file: text as it is, other values as JSON.
+fn written(content: &Value) -> String {
+    content.as_str().map_or_else(|| content.to_string(), str::to_owned)
 }

@@ -1,8 +1,8 @@
 //! The persisted shape of expected artifacts, of what was seen of them, and of how they were judged.
 
 use escrow_model::{
-    ArtifactPath, Count, Delivery, DeliveryStatus, ExpectedArtifact, InspectedArtifact, Location,
-    MissingArtifact, Problem, ProducedArtifact, Refused, SeenFile, Source,
+    ArtifactPath, Count, Delivery, DeliveryStatus, ExpectedArtifact, Expression, InspectedArtifact, Location,
+    MissingArtifact, Problem, ProducedArtifact, Refused, SeenFile, Source, UnexpectedArtifact,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -24,6 +24,8 @@ record!(ExpectedArtifactRecord for ExpectedArtifact {
     kind: Option<String> = default,
     replaces: Option<Source> = default,
     check: Option<String> = default,
+    condition: Option<Expression> = default,
+    content_read: bool = default,
 });
 
 /// One path, or every file that a pattern matches.
@@ -78,6 +80,7 @@ record!(SeenFileRecord for SeenFile {
     content: Option<Value> = default,
     repeated_key: Option<String> = default,
     holds_secret: bool = default,
+    text: Option<String> = default,
 });
 
 record!(DeliveryRecord for Delivery {
@@ -86,6 +89,13 @@ record!(DeliveryRecord for Delivery {
     missing_required: Vec<MissingArtifact>,
     missing_optional: Vec<MissingArtifact>,
     produced: Vec<ProducedArtifact>,
+    not_expected: Vec<UnexpectedArtifact> = default,
+});
+
+record!(UnexpectedArtifactRecord for UnexpectedArtifact {
+    id: String,
+    path: String,
+    condition: String,
 });
 
 record!(MissingArtifactRecord for MissingArtifact {
@@ -103,4 +113,5 @@ record!(ProducedArtifactRecord for ProducedArtifact {
     path: String,
     size: u64,
     sha256: String,
+    text: Option<String> = default,
 });

@@ -149,6 +149,7 @@ fn a_delivery_with_warnings_is_worth_a_look() {
         missing_required: Vec::new(),
         missing_optional: Vec::new(),
         produced: Vec::new(),
+        not_expected: Vec::new(),
     };
     let verified = Event::ArtifactsVerified { delivery };
     run(&house, "a", &[verified, ended(ReasonCode::CompletedWithWarnings)]);
