@@ -20,10 +20,7 @@ fn listed(key: &str) -> Vec<String> {
     let text = read("deny.toml");
     let begin = text.find(&format!("\n{key} = [")).unwrap_or_else(|| panic!("`{key}` is in deny.toml"));
     let lines = text[begin + 1..].lines().take_while(|line| *line != "]");
-    lines
-        .filter_map(|line| line.split('#').next()?.split('"').nth(1))
-        .map(str::to_owned)
-        .collect()
+    lines.filter_map(|line| line.split('#').next()?.split('"').nth(1)).map(str::to_owned).collect()
 }
 
 /// Every package of the lock file: its name, and where it comes from.
@@ -140,7 +137,9 @@ fn listed_inline(key: &str) -> Vec<String> {
 #[test]
 fn licence_expressions_are_read_as_written() {
     let allowed = ["MIT", "Apache-2.0 WITH LLVM-exception"].map(str::to_owned);
-    for met in ["MIT", "MIT OR GPL-3.0", "GPL-3.0/MIT", "(GPL-3.0 OR MIT) AND MIT", "Apache-2.0 WITH LLVM-exception"] {
+    for met in
+        ["MIT", "MIT OR GPL-3.0", "GPL-3.0/MIT", "(GPL-3.0 OR MIT) AND MIT", "Apache-2.0 WITH LLVM-exception"]
+    {
         assert!(is_met(met, &allowed), "{met}");
     }
     for unmet in ["GPL-3.0", "MIT AND GPL-3.0", "Apache-2.0", "none", "MIT AND (GPL-3.0 OR ISC)"] {

@@ -90,7 +90,11 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
     let subject = item.wait.as_ref().and_then(|wait| wait.subject.as_ref());
     for (name, value) in subject.map(|subject| request_lines(&subject.request)).unwrap_or_default() {
         for line in value.trim_end().lines() {
-            text.push_str(&format!("  {} {}\n", paint.dim(&format!("{}:", printable(&name))), printable(line)));
+            text.push_str(&format!(
+                "  {} {}\n",
+                paint.dim(&format!("{}:", printable(&name))),
+                printable(line)
+            ));
         }
     }
     if let Some(seen) = &item.dismissed {
