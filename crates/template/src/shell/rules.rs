@@ -174,7 +174,7 @@ impl Checker<'_> {
             if let Some((name, _)) = word.text.split_once('=')
                 && EVALUATED.contains(&name)
             {
-                self.refuse_word(word, &format!("a shell reads the value of `{name}` as code"));
+                self.refuse_word(word, &format!("programs read the value of `{name}` as code"));
             }
         }
         self.run(&command.words, input);
