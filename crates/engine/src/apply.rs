@@ -224,7 +224,10 @@ impl Run {
                     self.expect_phase(check, scope, &open)?;
                 }
                 self.set_phase(check, scope, Phase::Reconciling { request: Arc::clone(request) })?;
-                self.expect_cell_mut(check, scope)?.certainty = Certainty::Unknown;
+                let elsewhere = self.attempts_elsewhere(&Location::new(check, scope.clone()));
+                let cell = self.expect_cell_mut(check, scope)?;
+                cell.certainty = Certainty::Unknown;
+                cell.asked_elsewhere = elsewhere;
                 Ok(())
             }
             Event::Reconciled { check, scope, attempt, finding, output, .. } => {
@@ -247,7 +250,7 @@ impl Run {
                     None => self.set_phase(check, scope, Phase::Answered),
                 }
             }
-            Event::MessageDelivered { message, refused: None } => {
+            Event::MessageDelivered { message, refused: None, .. } => {
                 if let Some(refused) = self.refusal(message) {
                     return Err(ApplyError::Refused(refused.to_string()));
                 }
@@ -581,17 +584,21 @@ impl Run {
             self.uncount(check, &scope)?;
         }
         self.set_phase(check, &scope, Phase::Waiting { id: id.to_owned(), request })?;
-        let is_elsewhere = self.is_elsewhere(&wait.location);
+        let elsewhere = self.attempts_elsewhere(&wait.location);
         let cell = self.expect_cell_mut(check, &scope)?;
         cell.certainty = match wait.kind {
             // The effect of another run is not an effect of this one.
-            WaitKind::UnknownEffect if is_elsewhere => cell.certainty.once_answered(),
+            WaitKind::UnknownEffect if elsewhere.is_some() => cell.certainty.once_answered(),
             WaitKind::UnknownEffect => Certainty::Unknown,
             WaitKind::Approval | WaitKind::Input | WaitKind::Nested => cell.certainty.once_answered(),
         };
+        if wait.kind == WaitKind::UnknownEffect {
+            cell.asked_elsewhere = elsewhere;
+        }
         if wait.kind == WaitKind::Approval {
             // The answer of `reconcile` is not awaited for as long as a person may take.
             cell.cleared = false;
+            cell.cleared_elsewhere = None;
         }
         self.state.waits.insert(id.to_owned(), wait);
         // It may have been started because its group had room, which it does not take while it waits.
@@ -707,7 +714,9 @@ impl Run {
     /// An effect that did not happen is tried once more, past the gates.
     fn repeat(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         self.make_due(check, scope)?;
-        self.expect_cell_mut(check, scope)?.cleared = true;
+        let cell = self.expect_cell_mut(check, scope)?;
+        cell.cleared = true;
+        cell.cleared_elsewhere = cell.asked_elsewhere;
         Ok(())
     }
 

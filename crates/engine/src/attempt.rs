@@ -12,6 +12,7 @@ use crate::location::{AttemptKey, Location};
 use crate::phase::{Certainty, Phase};
 use crate::pure;
 use crate::run::{Effect, Run};
+use crate::state::Cell;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};
@@ -22,6 +23,10 @@ impl Deciding<'_> {
         let Location { check, scope } = location;
         let plan = self.plan();
         let spec = plan.check(*check);
+        // An `assume` that no longer holds must not hide an effect that may have happened.
+        if self.cell(*check, scope).is_some_and(Cell::is_unknown) && self.must_find_out(location) {
+            return;
+        }
         if self.is_assumption_broken(location) {
             return;
         }
@@ -86,6 +91,12 @@ impl Deciding<'_> {
                     (format!("`assume` could not be evaluated: {fault}"), true)
                 }
             };
+            if self.is_repeat(location) {
+                let attempt = self.last_attempt(location).number;
+                let issue = Issue::error(IssueCode::AssumeFailed, message);
+                self.judge_as(location, Judgement::of_absent_effect(attempt, issue));
+                return true;
+            }
             match (spec.assume_mode, error) {
                 (AssumeMode::Skip, false) => self.skip_check(*check, scope, SkipReason::Assume, message),
                 (AssumeMode::Skip, true) => self.skip_for_error(location, SkipReason::Assume, message),

@@ -13,16 +13,16 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Criticality, EffectIntent, EffectState, Ending, Event, FaultClass, Issue, IssueCode,
-    LedgerEffect, Millis, ProviderName, Request, RunId, ScopePath, ScopeStep, hex,
+    Answer, CheckIndex, Criticality, EffectIntent, EffectState, Ending, Event, Millis, ProviderName, Request,
+    RunId, ScopePath, ScopeStep, hex,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::apply_error::{ApplyError, PhaseName};
+use crate::apply_error::ApplyError;
 use crate::location::Location;
 use crate::phase::{Certainty, Phase};
-use crate::run::{Effect, Run, Turn};
+use crate::run::{Run, Turn};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::View;
@@ -61,118 +61,9 @@ impl EffectRecord {
     }
 }
 
-/// What the ledger means for an attempt.
-enum Admission {
-    /// It may begin; `takes_over` an unknown effect of another run.
-    Free { takes_over: bool },
-    /// Something else was decided or asked.
-    Decided,
-}
-
 impl Deciding<'_> {
-    /// Consults the ledger about an effect. True when the attempt may continue.
-    pub(crate) fn is_admitted(&mut self, location: &Location, intent: &mut EffectIntent) -> bool {
-        match self.admission(location, intent) {
-            Admission::Free { takes_over } => {
-                intent.takes_over = takes_over;
-                true
-            }
-            Admission::Decided => false,
-        }
-    }
-
-    fn admission(&mut self, location: &Location, intent: &EffectIntent) -> Admission {
-        let Location { check, scope } = location;
-        let Some(known) = self.state.ledger.get(&intent.key).cloned() else {
-            if !self.asks_ledger(*check) {
-                return Admission::Free { takes_over: false };
-            }
-            self.ask_ledger(location, &intent.key, &intent.digest);
-            return Admission::Decided;
-        };
-        let Some(effect) = known else { return Admission::Free { takes_over: false } };
-        let cell = self.cell(*check, scope);
-        let is_cleared = cell.is_some_and(|cell| cell.cleared);
-        let plan = self.plan();
-        let spec = plan.check(*check);
-        let is_named = intent.generation.is_none();
-        if effect.digest != intent.digest && is_named {
-            self.fail_with_conflict(location, intent, &effect);
-            return Admission::Decided;
-        }
-        let is_own = effect.run == self.state.options.run && self.has_attempted(location, &intent.key);
-        let broke_contract = is_own && self.standing(*check, scope) == Some(EffectStanding::Confirmed);
-        match effect.state {
-            EffectState::Failed => Admission::Free { takes_over: false },
-            _ if is_cleared => Admission::Free { takes_over: true },
-            EffectState::Confirmed if broke_contract && spec.reconcile.is_some() && !spec.idempotent => {
-                Admission::Free { takes_over: true }
-            }
-            EffectState::Confirmed if effect.digest == intent.digest => {
-                self.reuse(location, &intent.key, &effect.run);
-                Admission::Decided
-            }
-            EffectState::Unknown if spec.idempotent => Admission::Free { takes_over: true },
-            EffectState::Unknown | EffectState::Confirmed if spec.reconcile.is_some() => {
-                let attempt = self.last_attempt(location).number;
-                self.find_out(location, attempt);
-                Admission::Decided
-            }
-            EffectState::Intended | EffectState::Unknown | EffectState::Confirmed => {
-                self.wait_for_elsewhere(location, &effect);
-                Admission::Decided
-            }
-        }
-    }
-
-    fn ask_ledger(&mut self, location: &Location, key: &str, digest: &str) {
-        let Location { check, scope } = location;
-        self.record(Event::LedgerAsked {
-            check: self.plan().check(*check).name.clone(),
-            scope: scope.clone(),
-            key: key.to_owned(),
-            digest: digest.to_owned(),
-        });
-        self.issue_consultation(location);
-    }
-
-    /// Asks the ledger, for the first time or again.
-    pub(crate) fn issue_consultation(&mut self, location: &Location) {
-        let Location { check, scope } = location.clone();
-        let Some(Phase::Consulting { key, digest }) = self.cell(check, &scope).map(|cell| cell.phase.clone())
-        else {
-            return;
-        };
-        self.ask_for(Effect::Consult { check, scope, key, digest });
-    }
-
-    /// The ledger's answer. One that was not asked for is kept all the same: it is newer.
-    pub(crate) fn take_ledger_answer(
-        &mut self,
-        check: CheckIndex,
-        scope: &ScopePath,
-        key: String,
-        effect: Option<Box<LedgerEffect>>,
-    ) {
-        let effect = self.newer_than(check, scope, &key).map(Box::new).or(effect);
-        let check = self.plan().check(check).name.clone();
-        self.record(Event::LedgerAnswered { check, scope: scope.clone(), key, effect });
-    }
-
-    fn fail_with_conflict(&mut self, location: &Location, intent: &EffectIntent, effect: &LedgerEffect) {
-        let message = format!(
-            "`effect_key` is `{}`, which run `{}` used for another request: {} there, {} here",
-            intent.key,
-            effect.run,
-            shortened(&effect.digest),
-            shortened(&intent.digest)
-        );
-        let issue = Issue::error(IssueCode::EffectKeyConflict, message);
-        self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
-    }
-
     /// Judges the recorded output of an effect that is confirmed already.
-    fn reuse(&mut self, location: &Location, key: &str, run: &RunId) {
+    pub(crate) fn reuse(&mut self, location: &Location, key: &str, run: &RunId) {
         let Location { check, scope } = location;
         let name = self.plan().check(*check).name.clone();
         let (key, run) = (key.to_owned(), run.clone());
@@ -206,47 +97,6 @@ impl Deciding<'_> {
         }
         let judgement = Judgement { fault: None, ..self.judge(*check, scope, attempt.number) };
         self.judge_as(location, judgement);
-    }
-
-    /// Another run is at work on the effect, or left it unknown.
-    pub(crate) fn wait_for_elsewhere(&mut self, location: &Location, effect: &LedgerEffect) {
-        let key = self.ledger_key(location).unwrap_or_default();
-        let name = &self.state.plan.check(location.check).name;
-        let run = &effect.run;
-        let prompt = match effect.state {
-            EffectState::Intended => {
-                format!("`{name}` has the effect `{key}`, which is under way in run `{run}`")
-            }
-            EffectState::Unknown => format!(
-                "`{name}` has the effect `{key}`, which is unknown in run `{run}`: \
-                 `escrow effects resolve {key} done|failed` settles it"
-            ),
-            EffectState::Confirmed | EffectState::Failed => {
-                format!("`{name}` has the effect `{key}`, which run `{run}` confirmed for another request")
-            }
-        };
-        self.ask_about_effect(location, prompt);
-    }
-
-    /// Another run may have settled the effects that this one waits for.
-    pub(crate) fn ask_ledger_again(&mut self) {
-        for (location, key, digest) in self.waits_for_elsewhere() {
-            self.ask_ledger(&location, &key, &digest);
-        }
-    }
-
-    /// A check of this run has settled an effect that others of its checks wait for.
-    pub(crate) fn tell_waiting_effects(&mut self, settled: &Location) {
-        let cell = self.cell(settled.check, &settled.scope);
-        let Some(key) = cell.and_then(|cell| cell.last_key.clone()) else { return };
-        if self.state.waits.is_empty() || self.state.stopping.is_some() {
-            return;
-        }
-        for (location, awaited, digest) in self.waits_for_elsewhere() {
-            if awaited == key {
-                self.ask_ledger(&location, &awaited, &digest);
-            }
-        }
     }
 
     /// Whether `reconcile` or a person must be asked before this check may be attempted. If so, they are.
@@ -310,16 +160,6 @@ impl Run {
         spec.criticality == Criticality::External || spec.provider == ProviderName::NESTED
     }
 
-    fn asks_ledger(&self, check: CheckIndex) -> bool {
-        let is_successor = self.state.options.effect_origin.as_ref().is_some_and(|origin| origin.successor);
-        self.state.plan.check(check).effect_key.is_some() || is_successor
-    }
-
-    /// Whether a commit of this run may be refused because another run has the key of an effect.
-    pub fn asks_any_ledger(&self) -> bool {
-        self.state.plan.indices().any(|check| self.asks_ledger(check))
-    }
-
     /// The key of the effect that the next attempt belongs to, and its generation.
     pub(crate) fn effect_key(
         &self,
@@ -369,7 +209,7 @@ impl Run {
             generation,
             digest: digest(request),
             scope: self.scope_steps(check, scope),
-            takes_over: false,
+            takes_over: None,
         })
     }
 
@@ -440,8 +280,8 @@ impl Run {
             Some(intent) => (intent.key.clone(), 0),
             None => (self.items_identity(check, scope), self.next_generation(check, scope)),
         };
-        if let Some(intent) = intent {
-            self.state.ledger.remove(&intent.key);
+        if let Some(intent) = named {
+            *self.state.intents.entry(intent.key.clone()).or_default() += 1;
         }
         let state = &mut self.state.checks[check.place()];
         if let Some(before) = state.nested.get_mut(scope) {
@@ -455,6 +295,9 @@ impl Run {
         cell.last_key = intent.map(|intent| intent.key.clone());
         cell.resolved = false;
         cell.cleared = false;
+        cell.asked_elsewhere = None;
+        cell.cleared_elsewhere = None;
+        cell.ledger = None;
         cell.retry_counted = false;
         cell.output_lost = false;
         Ok(())
@@ -530,6 +373,12 @@ impl Run {
         self.state.checks[check.place()].effects.get(id).map(|record| record.standing)
     }
 
+    /// Whether the next attempt repeats one of this check that had no effect and was not judged.
+    pub(crate) fn is_repeat(&self, Location { check, scope }: &Location) -> bool {
+        self.cell(*check, scope).is_some_and(|cell| cell.cleared && cell.is_unknown())
+            && self.standing_of_cell(*check, scope) == Some(EffectStanding::Failed)
+    }
+
     /// Applies `EffectResolved`: a person's word about an effect of a run that has ended.
     pub(crate) fn effect_resolved(
         &mut self,
@@ -577,8 +426,8 @@ impl Run {
         key: &str,
         run: &RunId,
     ) -> Result<(), ApplyError> {
-        let known = self.state.ledger.remove(key).flatten();
-        let output = known.and_then(|effect| effect.output);
+        let answer = self.expect_cell_mut(check, scope)?.ledger.take();
+        let output = answer.and_then(|answer| answer.effect).and_then(|effect| effect.output);
         let is_lost = output.is_none();
         let mut answer = Answer::done(output.unwrap_or(Value::Null));
         answer.record.insert("already_done".into(), json!(true));
@@ -619,110 +468,6 @@ impl Run {
         self.forget_outputs(check, scope);
         Ok(())
     }
-
-    /// Effects of other runs that this one waits for.
-    fn waits_for_elsewhere(&self) -> Vec<(Location, String, String)> {
-        let waits = self.state.waits.values().filter(|wait| self.is_elsewhere(&wait.location));
-        let questions = waits.filter_map(|wait| {
-            let Location { check, scope } = &wait.location;
-            let (_, intent) = self.render(*check, scope).ok()?;
-            let intent = intent?;
-            Some((wait.location.clone(), intent.key, intent.digest))
-        });
-        questions.collect()
-    }
-
-    /// The keys of effects of other runs that this one waits for.
-    pub fn awaited_effects(&self) -> Vec<String> {
-        self.waits_for_elsewhere().into_iter().map(|(_, key, _)| key).collect()
-    }
-
-    /// Whether the ledger has the effect that a check is about to have for another run, which is not done with it.
-    pub(crate) fn is_elsewhere(&self, location: &Location) -> bool {
-        self.effect_elsewhere(location).is_some()
-    }
-
-    pub(crate) fn effect_elsewhere(&self, location: &Location) -> Option<&LedgerEffect> {
-        let key = self.ledger_key(location)?;
-        let effect = self.state.ledger.get(&key)?.as_deref()?;
-        let cell = self.cell(location.check, &location.scope)?;
-        let is_own = effect.run == self.state.options.run && cell.last_key.as_ref() == Some(&key);
-        (!is_own).then_some(effect)
-    }
-
-    /// What the ledger did not have yet when it was read: another check of this run is at work on the effect. Once
-    /// that has settled, the ledger is asked again.
-    fn newer_than(&self, check: CheckIndex, scope: &ScopePath, key: &str) -> Option<LedgerEffect> {
-        let Phase::Consulting { digest, .. } = &self.cell(check, scope)?.phase else { return None };
-        let others = self.state.checks.iter().enumerate().filter_map(|(place, state)| {
-            let record = state.effects.get(key)?;
-            let is_here = place == check.place() && record.scope == *scope;
-            (!is_here && record.standing == EffectStanding::UnderWay).then_some(())
-        });
-        others.last()?;
-        let (run, digest) = (self.state.options.run.clone(), digest.clone());
-        Some(LedgerEffect { run, state: EffectState::Intended, digest, output: None })
-    }
-
-    /// Whether the last effect of a check has this key.
-    fn has_attempted(&self, Location { check, scope }: &Location, key: &str) -> bool {
-        self.cell(*check, scope).is_some_and(|cell| cell.last_key.as_deref() == Some(key))
-    }
-
-    fn ledger_key(&self, Location { check, scope }: &Location) -> Option<String> {
-        self.cell(*check, scope)?.ledger_key.clone()
-    }
-
-    /// Applies `LedgerAsked`.
-    pub(crate) fn ledger_asked(
-        &mut self,
-        check: CheckIndex,
-        scope: &ScopePath,
-        (key, digest): (&str, &str),
-    ) -> Result<(), ApplyError> {
-        self.expect_phase(check, scope, &[PhaseName::Pending, PhaseName::Due, PhaseName::Waiting])?;
-        self.state.ledger.remove(key);
-        let phase = Phase::Consulting { key: key.to_owned(), digest: digest.to_owned() };
-        self.set_phase(check, scope, phase)?;
-        self.expect_cell_mut(check, scope)?.ledger_key = Some(key.to_owned());
-        // It may have been started because its group had room, which it does not take while it waits.
-        self.release_capacity(check, scope);
-        Ok(())
-    }
-
-    /// Applies `LedgerAnswered`.
-    pub(crate) fn ledger_answered(
-        &mut self,
-        check: CheckIndex,
-        scope: &ScopePath,
-        key: &str,
-        effect: Option<&LedgerEffect>,
-    ) -> Result<(), ApplyError> {
-        self.state.ledger.insert(key.to_owned(), effect.cloned().map(Box::new));
-        let is_asked = self
-            .cell(check, scope)
-            .is_some_and(|cell| matches!(&cell.phase, Phase::Consulting { key: asked, .. } if asked == key));
-        if let Some(cell) = self.cell_mut(check, scope) {
-            cell.ledger_key = Some(key.to_owned());
-        }
-        if is_asked { self.make_due(check, scope) } else { Ok(()) }
-    }
-
-    /// Takes in why a commit was refused: another run has the key of an effect. Decides nothing; the inputs of the
-    /// refused turn are handled again.
-    pub fn learn(
-        &mut self,
-        at: Millis,
-        check: &str,
-        scope: &ScopePath,
-        key: String,
-        effect: LedgerEffect,
-    ) -> Turn {
-        let Some(index) = self.graph.find(check) else { return Turn::default() };
-        let mut deciding = Deciding::new(self, at);
-        deciding.take_ledger_answer(index, scope, key, Some(Box::new(effect)));
-        deciding.into_turn()
-    }
 }
 
 /// The key that a receiver can recognise a repeat by.
@@ -734,8 +479,4 @@ pub(crate) fn idempotency_key(effect_key: &str) -> String {
 fn digest(request: &Request) -> String {
     let text = json!([request.provider, request.fields, request.env, request.item]).to_string();
     hex(&Sha256::digest(text.as_bytes()))
-}
-
-fn shortened(digest: &str) -> &str {
-    digest.get(..12).unwrap_or(digest)
 }

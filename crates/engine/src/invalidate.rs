@@ -104,7 +104,9 @@ impl Run {
         cell.repeats = 0;
         cell.retry_counted = false;
         cell.cleared = false;
-        cell.ledger_key = None;
+        cell.asked_elsewhere = None;
+        cell.cleared_elsewhere = None;
+        cell.ledger = None;
         cell.approved = None;
         cell.asked_anew = 0;
         cell.changed = None;

@@ -26,6 +26,7 @@ mod history;
 mod holes;
 mod inspect;
 mod invalidate;
+mod ledger;
 mod location;
 mod messages;
 mod outcome;

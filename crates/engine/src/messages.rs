@@ -32,7 +32,11 @@ impl Deciding<'_> {
             }
             _ => None,
         };
-        self.record(Event::MessageDelivered { message: message.clone(), refused });
+        let effect = match &message {
+            Message::Assume { check, scope, .. } if opened => self.effect_in_doubt(check, scope),
+            _ => None,
+        };
+        self.record(Event::MessageDelivered { message: message.clone(), refused, effect });
         if !opened {
             return;
         }

@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Ending, Event, Expression, FaultCode, Field, Issue, IssueCode,
-    ProviderName, Reconcile, Request, Sandbox, ScopePath,
+    Answer, Assumption, CheckIndex, EffectInQuestion, Ending, Event, Expression, FaultCode, Field, Issue,
+    IssueCode, ProviderName, Reconcile, Request, Sandbox, ScopePath,
 };
 use serde_json::{Map, Value};
 
@@ -82,7 +82,7 @@ impl Deciding<'_> {
         let (finding, detail) = self.finding(*check, scope, &answer);
         let output = finding.filter(|finding| *finding == Assumption::Done);
         let output = output.and_then(|_| self.output_found(*check, scope, &answer));
-        let effect = self.key_in_question(*check, scope);
+        let effect = self.effect_in_question(*check, scope);
         let before = self.standing_of_cell(*check, scope);
         self.record(Event::Reconciled {
             check: self.state.plan.check(*check).name.clone(),
@@ -177,9 +177,10 @@ impl Run {
         output.evaluate(&view, BUDGET).ok()?.into_json()
     }
 
-    /// The key of the effect that `reconcile` was asked about.
-    fn key_in_question(&self, check: CheckIndex, scope: &ScopePath) -> Option<String> {
-        self.effect_key(check, scope, &View::during(self, check, scope, None)).ok().map(|(key, _)| key)
+    /// The effect that `reconcile` was asked about.
+    fn effect_in_question(&self, check: CheckIndex, scope: &ScopePath) -> Option<EffectInQuestion> {
+        let (key, _) = self.effect_key(check, scope, &View::during(self, check, scope, None)).ok()?;
+        Some(EffectInQuestion { key, attempts_elsewhere: self.cell(check, scope)?.asked_elsewhere })
     }
 
     /// The one expression that holds. None or several, or one that cannot be evaluated, say nothing.

@@ -336,7 +336,7 @@ impl Run {
             outcomes: Vec::new(),
             overridden: None,
             agenda: Derived(agenda),
-            ledger: BTreeMap::new(),
+            intents: BTreeMap::new(),
         };
         let left_out = left_out(plan, options);
         Run { graph, state, surroundings: Arc::new(surroundings), left_out }

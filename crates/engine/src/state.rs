@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalStatus, ApprovalSubject, ApprovalTerms, ChangedArtifact, CheckIndex, Delivery, Facts,
-    Issue, LedgerEffect, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock,
-    RunId, RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
+    Issue, Millis, MissingArtifact, Plan, Reason, ReasonCode, RecordedOutcome, RoutingBlock, RunId,
+    RunOptions, RunStatus, ScopePath, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 
 use crate::artifact_view::ArtifactFile;
 use crate::by_scope::ByScope;
 use crate::effect::EffectRecord;
+use crate::ledger::LedgerAnswer;
 use crate::location::Location;
 use crate::overridden::Overridden;
 use crate::phase::{Certainty, Phase};
@@ -86,8 +87,8 @@ pub(crate) struct State {
 
     /// What may have to be decided. A superset does no harm.
     pub(crate) agenda: Derived<Agenda>,
-    /// What the ledger answered about effects that were not attempted since.
-    pub(crate) ledger: BTreeMap<String, Option<Box<LedgerEffect>>>,
+    /// How many intents this run had, by `effect_key`.
+    pub(crate) intents: BTreeMap<String, u32>,
 }
 
 /// A part of the state that never changes; comparing two states compares it only when it is not the same one.
@@ -294,14 +295,18 @@ pub(crate) struct Cell {
     pub(crate) retry_counted: bool,
     /// `reconcile` or a person allows the next attempt.
     pub(crate) cleared: bool,
+    /// `reconcile` or a person is asked about the effect of another check or run, which was attempted this often.
+    pub(crate) asked_elsewhere: Option<u32>,
+    /// The same, once they allow the next attempt to take it over.
+    pub(crate) cleared_elsewhere: Option<u32>,
     /// The effect of the last attempt, in `CheckState::effects`.
     pub(crate) effect: Option<String>,
     /// The key of that effect, as the ledger has it.
     pub(crate) last_key: Option<String>,
     /// A person has said what became of it after the run had ended.
     pub(crate) resolved: bool,
-    /// The key that the ledger was last asked about.
-    pub(crate) ledger_key: Option<String>,
+    /// What the ledger answered since the last attempt.
+    pub(crate) ledger: Option<Box<LedgerAnswer>>,
     /// The effect is confirmed, and its output is not known.
     pub(crate) output_lost: bool,
     /// A retry or a route is meant to mend a failure. It spans the attempts and waits in between.

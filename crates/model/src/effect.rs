@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{RunId, ScopeStep};
+use crate::{RunId, ScopePath, ScopeStep};
 
 /// Where an effect stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,19 +42,33 @@ pub struct EffectIntent {
     pub digest: String,
     /// The items that the check runs for, outermost first.
     pub scope: Vec<ScopeStep>,
-    /// The intent may take the key from another run, whose effect is unknown there.
-    pub takes_over: bool,
+    /// The intent takes the key over from another check or run. Counts the attempts that the effect had when that
+    /// was decided: after a further one, the intent is refused.
+    pub takes_over: Option<u32>,
 }
 
 /// An effect as the ledger has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LedgerEffect {
     pub run: RunId,
+    /// The check that attempted it last, and its items.
+    pub check: String,
+    pub scope: ScopePath,
+    /// How often it was attempted, by all checks and runs.
+    pub attempts: u32,
     /// `Intended` means that a live process is at work on it.
     pub state: EffectState,
     pub digest: String,
     /// `None` when it is confirmed without one.
     pub output: Option<Value>,
+}
+
+/// The effect that `reconcile` was asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EffectInQuestion {
+    pub key: String,
+    /// How often it had been attempted by then, when its last attempt was that of another check or run.
+    pub attempts_elsewhere: Option<u32>,
 }
 
 /// Where the keys of a nested run begin.

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectIntent, EffectState, Facts,
-    FaultClass, Issue, IssueCode, LedgerEffect, Message, Millis, Plan, Reason, ReasonCode, RecordedOutcome,
-    Recovery, Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath, ScopedCheck, SkipReason,
-    Verdict, Warning,
+    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectInQuestion, EffectIntent,
+    EffectState, Facts, FaultClass, Issue, IssueCode, LedgerEffect, Message, Millis, Plan, Reason,
+    ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath,
+    ScopedCheck, SkipReason, Verdict, Warning,
 };
 
 /// An event with its time, as the journal holds it.
@@ -233,13 +233,14 @@ pub enum Event {
         detail: String,
         /// The output of the effect, where `reconcile` could tell it.
         output: Option<Value>,
-        /// The key of the effect in question.
-        effect: Option<String>,
+        effect: Option<EffectInQuestion>,
     },
     MessageDelivered {
         message: Message,
         /// Why it changed nothing, when it did not.
         refused: Option<String>,
+        /// The key of the effect that an `assume` settles.
+        effect: Option<String>,
     },
     WaitExpired {
         id: String,

@@ -43,7 +43,7 @@ pub use artifact::{
     ProducedArtifact, Refused, SeenFile, Source, UnexpectedArtifact, folder_in_scope, folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
-pub use effect::{EffectIntent, EffectOrigin, EffectState, LedgerEffect};
+pub use effect::{EffectInQuestion, EffectIntent, EffectOrigin, EffectState, LedgerEffect};
 pub use event::{Entry, Event, WaitKind};
 pub use facts::{Facts, GitFacts, RunOptions};
 pub use fault::{FaultClass, FaultCode, ProviderFault};

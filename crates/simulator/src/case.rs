@@ -31,6 +31,8 @@ pub struct Case {
     pub(crate) unanswered: bool,
     /// After each commit the run is compared with its journal.
     pub(crate) compares_replay: bool,
+    /// A second run of the same plan, with the same keys of effects, is driven by another process beside the first.
+    pub(crate) has_rival: bool,
 }
 
 /// How providers behave, in percent.
@@ -160,6 +162,7 @@ fn case(seed: u64, number: u64, plans: Plans, features: PlanFeatures) -> Case {
         retries_failed: rng.chance(10),
         unanswered: rng.chance(4),
         compares_replay: rng.chance(15),
+        has_rival: features.keys && rng.chance(60),
     }
 }
 

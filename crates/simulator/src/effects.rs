@@ -22,7 +22,7 @@ impl Effects {
             let effect = self.0.get(&intent.key)?;
             let is_own = effect.run == *run && effect.check == *check && effect.scope == *scope;
             let is_free = effect.state == EffectState::Failed;
-            (!is_own && !is_free && !intent.takes_over).then(|| TakenEffect {
+            (!is_own && !is_free && intent.takes_over != Some(effect.attempts)).then(|| TakenEffect {
                 check: check.clone(),
                 scope: scope.clone(),
                 effect: effect.clone(),
@@ -66,8 +66,14 @@ impl Effects {
                     }
                 }
             }
-            Event::Reconciled { finding: Some(finding), effect: Some(key), output, .. } => {
-                if let Some(row) = self.0.get_mut(key) {
+            Event::Reconciled {
+                check, scope, finding: Some(finding), effect: Some(asked), output, ..
+            } => {
+                let is_as_asked = |row: &&mut EffectRow| match asked.attempts_elsewhere {
+                    Some(attempts) => row.attempts == attempts,
+                    None => row.run == *run && row.check == *check && row.scope == *scope,
+                };
+                if let Some(row) = self.0.get_mut(&asked.key).filter(is_as_asked) {
                     settle(row, *finding);
                     if row.state == EffectState::Confirmed && output.is_some() {
                         row.output = output.clone();
@@ -77,10 +83,11 @@ impl Effects {
             Event::MessageDelivered {
                 message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
+                effect: Some(key),
             } => {
-                let own = self.0.values_mut();
-                let own = own.filter(|row| row.run == *run && row.check == *check && row.scope == *scope);
-                if let Some(row) = own.max_by_key(|row| (row.intended_at, row.generation)) {
+                let is_own =
+                    |row: &&mut EffectRow| row.run == *run && row.check == *check && row.scope == *scope;
+                if let Some(row) = self.0.get_mut(key).filter(is_own) {
                     settle(row, *assumption);
                 }
             }

@@ -37,6 +37,7 @@ fn check(top: &str, nested: &[&str], expect: impl Fn(&Played) -> bool) {
         retries_failed: false,
         unanswered: false,
         compares_replay: true,
+        has_rival: false,
     };
     let commits = play_safely(&case, &Backend::Memory).commits;
     assert!(commits > 0, "something is committed");

@@ -91,7 +91,9 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                 kept.clone_from(&confirmed);
                 continue;
             }
-            Event::MessageDelivered { message: Message::Assume { check, scope, .. }, refused: None } => {
+            Event::MessageDelivered {
+                message: Message::Assume { check, scope, .. }, refused: None, ..
+            } => {
                 let location = ScopedCheck::new(check, scope);
                 unknown.remove(&location);
                 kept.remove(&location);

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use escrow_model::{
     Answer, Assumption, Criticality, EffectState, Ending, Entry, Event, Message, Plan, ProviderName, Reason,
-    RunId, ScopePath, ScopedCheck,
+    RunId, ScopePath, ScopedCheck, WaitKind,
 };
 use escrow_store::MessageId;
 use serde_json::json;
@@ -48,6 +48,14 @@ struct State {
     effects: BTreeMap<String, KnownEffect>,
     /// The key of the last attempt of a check.
     keys: BTreeMap<(RunId, ScopedCheck), String>,
+    /// The key that a check has asked the ledger about.
+    asked: BTreeMap<(RunId, ScopedCheck), String>,
+    /// The effects of others that a person is asked about, with their attempts at that time.
+    in_question: BTreeMap<(RunId, ScopedCheck), (String, u32)>,
+    /// Those that they let a check take over.
+    released: BTreeMap<(RunId, ScopedCheck), (String, u32)>,
+    /// Processes that live and hold their run.
+    living: BTreeSet<u32>,
     /// Everything that earlier processes than this one started has been ended.
     ended_before: u32,
     /// What processes up to this one started for a run has been ended.
@@ -56,11 +64,19 @@ struct State {
     log: Vec<String>,
 }
 
-/// An effect: its state, and how often it was intended.
+/// An effect, with its last attempt.
 #[derive(Clone, Debug)]
 struct KnownEffect {
     state: EffectState,
-    by: String,
+    by: Attempted,
+    /// How often it was intended.
+    attempts: u32,
+}
+
+impl KnownEffect {
+    fn is_of(&self, run: &RunId, place: &ScopedCheck) -> bool {
+        self.by.run == *run && self.by.check == place.check && self.by.scope == place.scope
+    }
 }
 
 /// What the journal of one run says.
@@ -199,6 +215,19 @@ impl Ledger {
         state.in_flight.retain(|(life, attempted), _| *life >= before || attempted.run != *run);
     }
 
+    pub(crate) fn is_living(&self, life: u32) -> bool {
+        self.state().living.contains(&life)
+    }
+
+    pub(crate) fn begins_to_live(&self, life: u32) {
+        self.state().living.insert(life);
+    }
+
+    /// The process has ended, or its run was taken from it.
+    pub(crate) fn is_gone(&self, life: u32) {
+        self.state().living.remove(&life);
+    }
+
     /// A process that leaves in good order ends everything it started first.
     pub(crate) fn end_all(&self, before: u32) {
         let mut state = self.state();
@@ -253,20 +282,42 @@ impl State {
                     self.result_is_unchanged(&attempted, answer);
                 }
             }
-            Event::Reconciled { finding: Some(finding), effect: Some(key), .. } => {
-                let state = meaning(*finding);
-                self.effects.insert(key.clone(), KnownEffect { state, by: "`reconcile`".into() });
+            Event::LedgerAsked { check, scope, key, .. } => {
+                self.asked.insert((run.clone(), ScopedCheck::new(check, scope)), key.clone());
+            }
+            Event::Reconciled { check, scope, finding: Some(finding), effect: Some(asked), .. } => {
+                let place = ScopedCheck::new(check, scope);
+                if let Some(effect) = self.effects.get_mut(&asked.key)
+                    && asked.attempts_elsewhere.map_or(effect.is_of(run, &place), |at| at == effect.attempts)
+                {
+                    effect.state = meaning(*finding);
+                }
             }
             Event::MessageDelivered {
                 message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
+                ..
             } => {
-                self.settles(run, &ScopedCheck::new(check, scope), meaning(*assumption));
+                let place = ScopedCheck::new(check, scope);
+                self.settles(run, &place, meaning(*assumption));
+                let place = (run.clone(), place);
+                if let Some(effect) = self.in_question.remove(&place) {
+                    self.released.insert(place, effect);
+                }
             }
             Event::EffectResolved { key, state, .. } => {
-                self.effects.insert(key.clone(), KnownEffect { state: *state, by: "a person".into() });
+                if let Some(effect) = self.effects.get_mut(key) {
+                    effect.state = *state;
+                }
             }
-            Event::WaitStarted { id, .. } => record.waits.push(id.clone()),
+            Event::WaitStarted { check, scope, kind, id, .. } => {
+                record.waits.push(id.clone());
+                let place = (run.clone(), ScopedCheck::new(check, scope));
+                let asked = self.asked.get(&place).filter(|_| *kind == WaitKind::UnknownEffect);
+                if let Some((key, effect)) = asked.and_then(|key| Some((key, self.effects.get(key)?))) {
+                    self.in_question.insert(place, (key.clone(), effect.attempts));
+                }
+            }
             Event::RunEnded { reason } => {
                 record.ended = Some(reason.clone());
                 self.log.push(format!("{run} ends: {}", reason.code.as_str()));
@@ -278,22 +329,26 @@ impl State {
 
     /// An intent is committed: the effect must not have happened, nor perhaps be happening, unless it may be repeated.
     fn intends(&mut self, attempted: &Attempted, key: &str, may_repeat: bool) {
+        let place = (attempted.run.clone(), ScopedCheck::new(&attempted.check, &attempted.scope));
         let known = self.effects.get(key).cloned();
-        if let Some(KnownEffect { state, by }) = known.filter(|effect| effect.state != EffectState::Failed)
+        let attempts = known.as_ref().map_or(0, |effect| effect.attempts);
+        let is_released = self.released.remove(&place) == Some((key.to_owned(), attempts));
+        if let Some(KnownEffect { state, by, .. }) =
+            known.filter(|effect| effect.state != EffectState::Failed)
             && !may_repeat
+            && !is_released
         {
             self.problem(format!("{attempted} has the effect `{key}`, which is {} by {by}", state.as_str()));
         }
-        let by = attempted.to_string();
-        self.effects.insert(key.to_owned(), KnownEffect { state: EffectState::Intended, by });
-        let place = ScopedCheck::new(&attempted.check, &attempted.scope);
-        self.keys.insert((attempted.run.clone(), place), key.to_owned());
+        let (state, by) = (EffectState::Intended, attempted.clone());
+        self.effects.insert(key.to_owned(), KnownEffect { state, by, attempts: attempts + 1 });
+        self.keys.insert(place, key.to_owned());
     }
 
     /// An answer, or the word of a person, about the last effect of a check.
     fn settles(&mut self, run: &RunId, place: &ScopedCheck, state: EffectState) {
         let Some(key) = self.keys.get(&(run.clone(), place.clone())) else { return };
-        if let Some(effect) = self.effects.get_mut(key) {
+        if let Some(effect) = self.effects.get_mut(key).filter(|effect| effect.is_of(run, place)) {
             effect.state = state;
         }
     }

@@ -72,8 +72,12 @@ pub fn play(case: &Case, backend: &Backend) -> Played {
 struct Play<'a> {
     case: &'a Case,
     options: Options,
-    /// The run that nests all others.
+    /// The run that nests all others, except the rival and its nested runs.
     top: RunId,
+    /// The second run of the same plan, if the case has one.
+    rival: Option<RunId>,
+    /// The rival before its first process.
+    rival_task: Option<Task>,
     clock: Arc<Clock>,
     backend: Arc<dyn StoreBackend>,
     ledger: Arc<Ledger>,
@@ -106,6 +110,8 @@ impl<'a> Play<'a> {
                 .with_fault_at(case.fault_at);
         Play {
             top: options.run.run.clone(),
+            rival: case.has_rival.then(|| RunId::new(START_MS, !case.seed)),
+            rival_task: None,
             options,
             clock,
             backend,
@@ -171,7 +177,10 @@ impl<'a> Play<'a> {
 
     /// Returns the top run as the last process knew it, if that process lived to the end.
     async fn drive_to_the_end(&mut self) -> Result<Option<Box<Run>>, String> {
-        let mut task = self.begin().await?;
+        let mut task = self.begin(&self.top.clone()).await?;
+        if let Some(rival) = self.rival.clone() {
+            self.rival_task = Some(self.begin(&rival).await?);
+        }
         loop {
             let process = self.process(task);
             let mut live = None;
@@ -197,7 +206,17 @@ impl<'a> Play<'a> {
             let pause = self.people.below(3_000);
             self.idle(pause).await;
         }
-        if self.ledger.run(&self.top).ended.is_none() {
+        let rival = self.rival.clone().filter(|run| self.ledger.run(run).ended.is_none());
+        let is_top_open = self.ledger.run(&self.top).ended.is_none();
+        if let Some(rival) = rival
+            && (!is_top_open || self.people.chance(40))
+        {
+            return match self.rival_task.take() {
+                Some(task) => Ok(Some(task)),
+                None => self.resume(&rival),
+            };
+        }
+        if is_top_open {
             let target = self.nested_with_messages().unwrap_or_else(|| self.top.clone());
             return self.resume(&target);
         }
@@ -224,22 +243,18 @@ impl<'a> Play<'a> {
         (!nested.is_empty() && self.people.chance(50)).then(|| self.people.pick(&nested).clone())
     }
 
-    async fn begin(&mut self) -> Result<Task, String> {
+    async fn begin(&mut self, id: &RunId) -> Result<Task, String> {
         let plan = Arc::clone(&self.case.plans.top);
-        let (options, facts) = (self.options.run.clone(), self.options.facts.clone());
+        let (mut options, facts) = (self.options.run.clone(), self.options.facts.clone());
+        options.run = id.clone();
         let now = self.clock.now_ms();
         let (run, turn) = supervisor::begin(plan, options, facts, &Redactor::none(), now)
             .map_err(|error| error.to_string())?;
         loop {
             let holder = holder(self.lives);
             let entries = &turn.entries;
-            let new = NewRun {
-                run: &self.top,
-                holder: &holder,
-                entries,
-                durability: Durability::Grouped,
-                parent: None,
-            };
+            let new =
+                NewRun { run: id, holder: &holder, entries, durability: Durability::Grouped, parent: None };
             match self.disk.create_run(new).await {
                 Ok(Created::Done { lease, .. }) => {
                     return Ok(Task { run, lease, beginning: Beginning::New(turn) });
@@ -259,6 +274,7 @@ impl<'a> Play<'a> {
             self.disk.stop_faults();
         }
         self.ledger.log(format!("process {life} drives {}", task.run.options().run));
+        self.ledger.begins_to_live(life);
         let answers = Answers::random(&self.case.answers, &self.top);
         let world = SimulatedWorld::new(&self.clock, &self.ledger, &answers, self.case.answer_faults, life);
         let machine = Machine {
@@ -274,6 +290,7 @@ impl<'a> Play<'a> {
     async fn live(&mut self, mut process: Process) -> End {
         let too_long = Instant::now() + LIFE_MAX;
         let mut fenced: Vec<Process> = Vec::new();
+        let mut beside = self.rival_process(&process);
         let end = loop {
             let disk = Arc::clone(&process.disk);
             let next = self.incidents.front().map(|(at, _)| self.clock.incident(*at));
@@ -290,6 +307,7 @@ impl<'a> Play<'a> {
                             if let Some(task) = self.take_from(&process) {
                                 let other = self.process(task);
                                 let mut loser = std::mem::replace(&mut process, other);
+                                self.ledger.is_gone(loser.life);
                                 loser.frozen = frozen;
                                 fenced.push(loser);
                             }
@@ -301,6 +319,10 @@ impl<'a> Play<'a> {
                     Ok(run) => End::Rested(Box::new(run)),
                     Err(error) => End::Failed(error),
                 },
+                outcome = rest_of(&mut beside) => {
+                    let life = beside.take().map_or(0, |process| process.life);
+                    self.rival_rests(life, outcome);
+                }
                 () = run_out(&mut fenced), if fenced.iter().any(|process| !process.frozen) => {}
                 () = sleep_until(too_long) => break End::Stuck,
             }
@@ -311,6 +333,9 @@ impl<'a> Play<'a> {
             End::Crashed => format!("process {} is killed", process.life),
             End::Stuck => format!("process {} does not end", process.life),
         });
+        for life in [Some(process.life), beside.map(|process| process.life)].into_iter().flatten() {
+            self.ledger.is_gone(life);
+        }
         if !matches!(end, End::Crashed) {
             // A supervisor ends its children before it leaves.
             self.ledger.end_all(process.life + 1);
@@ -324,6 +349,39 @@ impl<'a> Play<'a> {
             () = sleep(Duration::from_secs(60)) => {}
         }
         end
+    }
+
+    /// A process that drives the rival beside the first one. It is killed when that one ends.
+    fn rival_process(&mut self, first: &Process) -> Option<Process> {
+        let rival = self.rival.clone().filter(|run| self.ledger.run(run).ended.is_none())?;
+        if first.run != self.top || self.lives >= LIVES_MAX {
+            return None;
+        }
+        let task = match self.rival_task.take() {
+            Some(task) => task,
+            None => {
+                let lease = acquire(&self.disk, &rival, &holder(self.lives), Liveness::Dead).ok()?;
+                let run = self.replayed(&rival).ok()?;
+                Task { run, lease, beginning: Beginning::Resumed { by: Vec::new() } }
+            }
+        };
+        Some(self.process(task))
+    }
+
+    fn rival_rests(&mut self, life: u32, outcome: Option<Result<Run, DriveError>>) {
+        self.ledger.is_gone(life);
+        match outcome {
+            Some(Ok(run)) => {
+                self.ledger.log(format!("process {life} rests: {:?}", run.status()));
+                if !run.status().is_terminal() {
+                    self.answer_waits(&run);
+                }
+            }
+            Some(Err(DriveError::Store(_) | DriveError::Fenced(_))) | None => {
+                self.ledger.log(format!("process {life} is killed"));
+            }
+            Some(Err(error)) => self.ledger.problem(error.to_string()),
+        }
     }
 
     /// An incident that does not need a process.
@@ -506,6 +564,17 @@ pub(crate) fn acquire(
     judged: Liveness,
 ) -> Result<Lease, LeaseError> {
     block_on(journal.acquire(run, holder, |_| judged))
+}
+
+/// The end of a process beside the first one; `None` when its disk crashes.
+async fn rest_of(process: &mut Option<Process>) -> Option<Result<Run, DriveError>> {
+    let Some(process) = process else { return std::future::pending().await };
+    let disk = Arc::clone(&process.disk);
+    tokio::select! {
+        biased;
+        () = disk.crashed() => None,
+        outcome = process.rest() => Some(outcome),
+    }
 }
 
 async fn until(incident: Option<Instant>) {

@@ -65,6 +65,7 @@ fn simpler(case: &Case) -> Vec<Case> {
     without(case.answer_faults.lost > 0, &|case| case.answer_faults.lost = 0);
     without(case.timeout_ms.is_some(), &|case| case.timeout_ms = None);
     without(case.retries_failed, &|case| case.retries_failed = false);
+    without(case.has_rival, &|case| case.has_rival = false);
     without(case.unanswered, &|case| case.unanswered = false);
     without(case.answers.fault_percent > 0, &|case| case.answers.fault_percent = 0);
     without(case.answers.unknown, &|case| case.answers.unknown = false);

@@ -64,7 +64,9 @@ impl ProviderWorld for SimulatedWorld {
     /// A process is replaced only when it has ended or counts as ended, so a later one always lives. One that was
     /// replaced and does not know it yet must not take a nested run from its successor.
     fn liveness(&self, other: &Holder) -> Liveness {
-        if other.process_started >= u64::from(self.provider.life) { Liveness::Alive } else { Liveness::Dead }
+        let life = u32::try_from(other.process_started).unwrap_or(u32::MAX);
+        let lives = life >= self.provider.life || self.provider.ledger.is_living(life);
+        if lives { Liveness::Alive } else { Liveness::Dead }
     }
 
     fn provider(&self, name: &str) -> Option<&dyn Provider> {

@@ -118,6 +118,7 @@ impl Invariants {
             Event::MessageDelivered {
                 message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
+                ..
             } if *assumption == Assumption::Retry => {
                 let location = ScopedCheck::new(check, scope);
                 self.unknown.remove(&location);

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use escrow_engine::play::{AnswerSource, ProviderCall, Reply};
 use escrow_model::{
     Answer, EffectState, ExpectedArtifact, FaultCode, InspectedArtifact, LedgerEffect, ProviderFault, RunId,
+    ScopePath,
 };
 use serde_json::{Value, json};
 
@@ -152,7 +153,15 @@ impl AnswerSource for Script {
         // Of several, each is answered once, and the last one repeats.
         let (state, output) = if effects.len() > 1 { effects.remove(0) } else { effects.first()?.clone() };
         let digest = self.digest.clone().unwrap_or_else(|| digest.to_owned());
-        Some(LedgerEffect { run: RunId::from_stored("r_elsewhere"), state, digest, output })
+        Some(LedgerEffect {
+            run: RunId::from_stored("r_elsewhere"),
+            check: "publish".into(),
+            scope: ScopePath::default(),
+            attempts: 1,
+            state,
+            digest,
+            output,
+        })
     }
 }
 

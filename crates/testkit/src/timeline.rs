@@ -82,7 +82,7 @@ fn line(event: &Event) -> Option<String> {
         Event::Reconciled { check, scope, finding, .. } => {
             format!("found {check}{scope} {}", finding.map_or("nothing", |finding| finding.as_str()))
         }
-        Event::MessageDelivered { message, refused } => message_line(message, refused.is_some()),
+        Event::MessageDelivered { message, refused, .. } => message_line(message, refused.is_some()),
         Event::NestedResumed { check, scope } => format!("nested resumed {check}{scope}"),
         Event::WaitExpired { .. } => "expired".to_owned(),
         Event::WaitWithdrawn { check, scope, .. } => format!("withdrawn {check}{scope}"),

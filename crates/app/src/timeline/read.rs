@@ -141,7 +141,7 @@ impl Timeline {
             Event::WaitExpired { id } => self.resolve(id, Resolution::Expired),
             Event::WaitWithdrawn { id, .. } => self.resolve(id, Resolution::Stale),
             Event::MessageDelivered { refused: Some(why), .. } => What::MessageRefused { why },
-            Event::MessageDelivered { message, refused: None } => match self.deliver(message) {
+            Event::MessageDelivered { message, refused: None, .. } => match self.deliver(message) {
                 Some(what) => what,
                 None => return,
             },

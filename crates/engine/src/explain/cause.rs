@@ -31,10 +31,13 @@ impl JournalReader<'_> {
                 of_run(last(&|event| matches!(event, Event::LoopBudgetExceeded { .. })))
             }
             ReasonCode::CancelledUser | ReasonCode::CancelledSystem => of_run(last(&|event| {
-                matches!(event, Event::MessageDelivered { message: Message::Cancel { .. }, refused: None })
+                matches!(
+                    event,
+                    Event::MessageDelivered { message: Message::Cancel { .. }, refused: None, .. }
+                )
             })),
             ReasonCode::AbortedDenied => of_run(last(&|event| {
-                matches!(event, Event::MessageDelivered { message: Message::Deny { .. }, refused: None })
+                matches!(event, Event::MessageDelivered { message: Message::Deny { .. }, refused: None, .. })
             })),
             ReasonCode::TimedOutDeadline => of_run(last(&|event| matches!(event, Event::DeadlinePassed {}))),
             _ => {
@@ -69,7 +72,11 @@ impl JournalReader<'_> {
         });
         let Some(asked) = asked else { return Vec::new() };
         let given = self.entries[..before].iter().filter_map(|entry| match &entry.event {
-            Event::MessageDelivered { message: Message::Approve { id, by, claim, note }, refused: None } => {
+            Event::MessageDelivered {
+                message: Message::Approve { id, by, claim, note },
+                refused: None,
+                ..
+            } => {
                 let words = approval_in_words(by.as_deref(), claim.as_deref(), note.as_deref());
                 (id == asked).then_some(words)
             }
@@ -179,7 +186,7 @@ impl JournalReader<'_> {
         index > 0
             && matches!(
                 self.entries[index - 1].event,
-                Event::MessageDelivered { message: Message::Assume { .. }, refused: None }
+                Event::MessageDelivered { message: Message::Assume { .. }, refused: None, .. }
             )
     }
 

@@ -34,7 +34,7 @@ impl JournalReader<'_> {
                 }
                 event if here => tell(event, entry.at),
                 Event::WaitExpired { id } if asked.contains(id.as_str()) => Some(format!("{id} expired")),
-                Event::MessageDelivered { message, refused: None } => decided(message, &asked),
+                Event::MessageDelivered { message, refused: None, .. } => decided(message, &asked),
                 _ => None,
             };
             if let Some(what) = told {

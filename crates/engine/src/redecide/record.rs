@@ -182,7 +182,7 @@ fn asks_for_artifacts(event: &Event) -> Option<ScopedCheck> {
         Event::AttemptAnswered { check, scope, .. }
         | Event::Reconciled { check, scope, .. }
         | Event::LedgerAnswered { check, scope, .. }
-        | Event::MessageDelivered { message: Message::Assume { check, scope, .. }, refused: None } => {
+        | Event::MessageDelivered { message: Message::Assume { check, scope, .. }, refused: None, .. } => {
             Some(ScopedCheck::new(check, scope))
         }
         _ => None,
@@ -245,11 +245,15 @@ impl Record {
                     times.push_back(Response::None);
                     open.waits.insert(id, Wait { asked, time: times.len() - 1, at: entry.at });
                 }
-                Event::MessageDelivered { message, refused: None } => {
+                Event::MessageDelivered { message, refused: None, .. } => {
                     record.note_message(message, moment, &mut open);
                 }
                 // Too late then; under another plan it may come in time.
-                Event::MessageDelivered { message: message @ Message::Cancel { .. }, refused: Some(_) } => {
+                Event::MessageDelivered {
+                    message: message @ Message::Cancel { .. },
+                    refused: Some(_),
+                    ..
+                } => {
                     record.cancellations.push((moment, message.clone()));
                 }
                 Event::RetryDue { .. } | Event::DeadlinePassed {} => {

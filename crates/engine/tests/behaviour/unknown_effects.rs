@@ -93,6 +93,35 @@ fn a_person_may_have_it_tried_again() {
 }
 
 #[test]
+fn an_assumption_that_no_longer_holds_does_not_hide_an_unknown_effect() {
+    tells(
+        "post external {assume: 'attempt < 2', reconcile: './look', on_fail: {retry: {max: 1}}}",
+        &["post: timeout", "post?: \"maybe\""],
+        "
+        post unknown x1
+        run.waiting.unknown_effect",
+    );
+}
+
+#[test]
+fn an_effect_that_did_not_happen_and_may_not_be_tried_again_is_a_failure() {
+    tells(
+        "post external {assume: 'attempt < 2', reconcile: './look', on_fail: {retry: {max: 1}}}",
+        &["post: timeout", "post?: \"retry\""],
+        "
+        post failed x1 contract/assume_failed
+        run.failed.check_failed",
+    );
+    tells(
+        "post external {assume: 'attempt < 2'}",
+        &["post: timeout", "assume post retry"],
+        "
+        post failed x1 contract/assume_failed
+        run.failed.check_failed",
+    );
+}
+
+#[test]
 fn an_item_can_be_named() {
     tells(
         "list forEach {concurrency: 5}; post<list external",

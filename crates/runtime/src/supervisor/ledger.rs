@@ -20,7 +20,7 @@ pub(super) async fn consult(
     known(journal, world, &row).await.map(Some)
 }
 
-/// What the engine is told of a row. An effect that is intended by a process which is gone is unknown.
+/// A row of the ledger as the engine sees it: an effect that was intended by a process which is gone is unknown.
 pub(super) async fn known(
     journal: &dyn Journal,
     world: &dyn ProviderWorld,
@@ -35,6 +35,13 @@ pub(super) async fn known(
         }
         EffectState::Confirmed | EffectState::Failed | EffectState::Unknown => row.state,
     };
-    let (run, digest, output) = (row.run.clone(), row.request_digest.clone(), row.output.clone());
-    Ok(LedgerEffect { run, state, digest, output })
+    Ok(LedgerEffect {
+        run: row.run.clone(),
+        check: row.check.clone(),
+        scope: row.scope.clone(),
+        attempts: row.attempts,
+        state,
+        digest: row.request_digest.clone(),
+        output: row.output.clone(),
+    })
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectIntent, EffectState, Event, Facts,
-    FaultClass, Issue, IssueCode, LedgerEffect, Message, Plan, Reason, ReasonCode, RecordedOutcome, Recovery,
-    Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath, ScopeStep, ScopedCheck, Severity,
-    SkipReason, Verdict, WaitKind, Warning,
+    Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectInQuestion, EffectIntent,
+    EffectState, Event, Facts, FaultClass, Issue, IssueCode, LedgerEffect, Message, Plan, Reason, ReasonCode,
+    RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath, ScopeStep,
+    ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -123,9 +123,9 @@ record_enum!(EventRecord for Event {
         finding: Option<Assumption> = default,
         detail: String,
         output: Option<Value> = default,
-        effect: Option<String> = default,
+        effect: Option<EffectInQuestion> = default,
     },
-    MessageDelivered { message: Message, refused: Option<String> = default },
+    MessageDelivered { message: Message, refused: Option<String> = default, effect: Option<String> = default },
     WaitExpired { id: String },
     WaitWithdrawn { check: String, scope: ScopePath = default, id: String },
     ArtifactChanged { check: String, scope: ScopePath = default, artifact: ChangedArtifact },
@@ -150,14 +150,22 @@ record!(EffectIntentRecord for EffectIntent {
     generation: Option<u32> = default,
     digest: String,
     scope: Vec<ScopeStep> = default,
-    takes_over: bool = default,
+    takes_over: Option<u32> = default,
 });
 
 record!(LedgerEffectRecord for LedgerEffect {
     run: RunId,
+    check: String,
+    scope: ScopePath = default,
+    attempts: u32,
     state: EffectState,
     digest: String,
     output: Option<Value> = default,
+});
+
+record!(EffectInQuestionRecord for EffectInQuestion {
+    key: String,
+    attempts_elsewhere: Option<u32> = default,
 });
 
 record!(ScopeStepRecord for ScopeStep {

@@ -7,6 +7,7 @@ mod child;
 mod concurrency;
 mod crash;
 mod decisions;
+mod effects;
 mod files;
 mod inbox;
 mod invocations;

@@ -161,8 +161,8 @@ pub(crate) fn started(run: &RunId, invocation: Option<&str>) -> Event {
     Event::RunStarted { plan: plan.into(), options: options.into(), facts: Arc::new(Facts::default()) }
 }
 
-pub(crate) fn attempt(check: &str, scope: &[u32], attempt: u32) -> Event {
-    let request = Request {
+pub(crate) fn request() -> Request {
+    Request {
         provider: ProviderName::from_static("noop"),
         fields: Map::new(),
         env: Default::default(),
@@ -171,7 +171,11 @@ pub(crate) fn attempt(check: &str, scope: &[u32], attempt: u32) -> Event {
         timeout_ms: 1000,
         idempotency_key: "key".into(),
         item: None,
-    };
+    }
+}
+
+pub(crate) fn attempt(check: &str, scope: &[u32], attempt: u32) -> Event {
+    let request = request();
     let scope = ScopePath::new(scope.to_vec());
     Event::AttemptStarted {
         check: check.into(),

@@ -3,7 +3,9 @@
 //! **Invariant:** a key belongs to one run at a time. Another run takes it over only when the effect did not happen, or
 //! when its intent says that a person, or `idempotent`, allows that. The check and the insert are one transaction.
 
-use escrow_model::{Assumption, EffectIntent, EffectState, Ending, Event, Message, RunId, ScopePath};
+use escrow_model::{
+    Assumption, EffectInQuestion, EffectIntent, EffectState, Ending, Event, Message, RunId, ScopePath,
+};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
@@ -57,26 +59,24 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 .execute((applied.run, check, json(scope)?, state.as_str(), applied.at, output))?;
             Ok(())
         }
-        Event::Reconciled { finding: Some(finding), effect: Some(key), output, .. } => {
-            let output = output.as_ref().map(json).transpose()?;
-            settle(applied, key, meaning(*finding), output.as_deref(), connection)
+        Event::Reconciled { check, scope, finding: Some(finding), effect: Some(effect), output, .. } => {
+            if is_as_asked(applied, (check, scope), effect, connection)? {
+                let output = output.as_ref().map(json).transpose()?;
+                settle(applied, &effect.key, meaning(*finding), output.as_deref(), connection)?;
+            }
+            Ok(())
         }
         Event::EffectResolved { key, state, .. } => settle(applied, key, *state, None, connection),
         Event::MessageDelivered {
             message: Message::Assume { check, scope, assumption, .. },
             refused: None,
+            effect: Some(key),
         } => {
-            let key: Option<String> = connection
-                .prepare_cached(
-                    "SELECT key FROM effects WHERE run = ?1 AND name = ?2 AND scope = ?3
-                     ORDER BY intended_at DESC, generation DESC LIMIT 1",
-                )?
-                .query_row((applied.run, check, json(scope)?), |row| row.get(0))
-                .optional()?;
-            match key {
-                Some(key) => settle(applied, &key, meaning(*assumption), None, connection),
-                None => Ok(()),
+            let asked = EffectInQuestion { key: key.clone(), attempts_elsewhere: None };
+            if is_as_asked(applied, (check, scope), &asked, connection)? {
+                settle(applied, key, meaning(*assumption), None, connection)?;
             }
+            Ok(())
         }
         _ => Ok(()),
     }
@@ -117,9 +117,24 @@ fn intend(
             intent.generation,
             applied.at,
             &intent.digest,
-            intent.takes_over,
+            intent.takes_over.is_some(),
         ))?;
     Ok(())
+}
+
+/// Whether an effect is still the one that `reconcile` or a person was asked about: an attempt that began since then may have
+/// had it.
+fn is_as_asked(
+    applied: &Applied<'_>,
+    (check, scope): (&str, &ScopePath),
+    asked: &EffectInQuestion,
+    connection: &Connection,
+) -> rusqlite::Result<bool> {
+    let Some(effect) = find(connection, &asked.key)? else { return Ok(false) };
+    Ok(match asked.attempts_elsewhere {
+        Some(attempts) => effect.attempts == attempts,
+        None => effect.run.as_str() == applied.run && effect.check == check && effect.scope == *scope,
+    })
 }
 
 /// A later word about an effect. An output that was recorded stays.
@@ -153,7 +168,7 @@ pub(crate) fn taken(
         let Some(effect) = find(connection, &intent.key)? else { continue };
         let is_own = effect.run == *run && effect.check == *check && effect.scope == *scope;
         let is_free = effect.state == EffectState::Failed;
-        if !is_own && !is_free && !intent.takes_over {
+        if !is_own && !is_free && intent.takes_over != Some(effect.attempts) {
             return Ok(Some(TakenEffect { check: check.clone(), scope: scope.clone(), effect }));
         }
     }

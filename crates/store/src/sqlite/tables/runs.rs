@@ -171,7 +171,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
             .prepare_cached("UPDATE runs SET artifacts_status = ?2 WHERE id = ?1")?
             .execute((applied.run, delivery.status.as_str()))?;
     }
-    if let Event::MessageDelivered { message, refused: None } = applied.event {
+    if let Event::MessageDelivered { message, refused: None, .. } = applied.event {
         connection
             .prepare_cached("UPDATE runs SET last_message_by = ?2 WHERE id = ?1")?
             .execute((applied.run, message.by()))?;

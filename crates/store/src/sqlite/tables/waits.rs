@@ -106,7 +106,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 connection,
             )
         }
-        Event::MessageDelivered { message, refused: None } => {
+        Event::MessageDelivered { message, refused: None, .. } => {
             let by = message.by();
             let by_id = |id: &str, code| resolve(applied, ("id", id, ""), code, by, connection);
             let kept = |id: &str, claim: &Option<String>, note: &Option<String>| {

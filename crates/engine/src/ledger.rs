@@ -1,0 +1,340 @@
+//! The ledger of effects: asked before an effect that another check or run may have had.
+//!
+//! ```text
+//!   LedgerAsked ──▶ Consult ──▶ LedgerAnswered ──▶ free · takes over · reuses · reconcile · waits
+//! ```
+//!
+//! **Invariant:** an answer counts until the next intent of its key. An intent that was decided on an older answer is
+//! refused by the transaction that would commit it.
+
+use escrow_model::{
+    CheckIndex, EffectIntent, EffectState, Event, FaultClass, Issue, IssueCode, LedgerEffect, Millis,
+    ScopePath,
+};
+
+use crate::apply_error::{ApplyError, PhaseName};
+use crate::effect::EffectStanding;
+use crate::location::Location;
+use crate::phase::Phase;
+use crate::run::{Effect, Run, Turn};
+use crate::turn::Deciding;
+use crate::verdict::Judgement;
+
+/// What the ledger answered a check.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LedgerAnswer {
+    key: String,
+    pub(crate) effect: Option<LedgerEffect>,
+    /// How many intents of the key this run had by then.
+    intents: u32,
+}
+
+/// What the ledger means for an attempt.
+enum Admission {
+    /// It may begin.
+    Free,
+    /// It may begin, and takes over an effect of another check or run that was attempted this often.
+    TakesOver(u32),
+    /// Something else was decided or asked.
+    Decided,
+}
+
+impl Deciding<'_> {
+    /// Consults the ledger about an effect. True when the attempt may continue.
+    pub(crate) fn is_admitted(&mut self, location: &Location, intent: &mut EffectIntent) -> bool {
+        match self.admission(location, intent) {
+            Admission::Free => true,
+            Admission::TakesOver(attempts) => {
+                intent.takes_over = Some(attempts);
+                true
+            }
+            Admission::Decided => false,
+        }
+    }
+
+    fn admission(&mut self, location: &Location, intent: &EffectIntent) -> Admission {
+        let Location { check, scope } = location;
+        let Some(known) = self.known_effect(location, &intent.key) else {
+            if !self.asks_ledger(*check) {
+                return Admission::Free;
+            }
+            self.ask_ledger(location, &intent.key, &intent.digest);
+            return Admission::Decided;
+        };
+        let Some(effect) = known else { return Admission::Free };
+        let cell = self.cell(*check, scope);
+        let is_cleared = cell.is_some_and(|cell| cell.cleared);
+        // The word of `reconcile` or of a person counts for the effect that they were asked about, not for one that
+        // was attempted since.
+        let may_take_over = cell.is_some_and(|cell| cell.cleared_elsewhere == Some(effect.attempts));
+        let plan = self.plan();
+        let spec = plan.check(*check);
+        let is_named = intent.generation.is_none();
+        if effect.digest != intent.digest && is_named {
+            self.fail_with_conflict(location, intent, &effect);
+            return Admission::Decided;
+        }
+        let is_own = self.is_own(&effect, location);
+        let broke_contract = is_own && self.standing(*check, scope) == Some(EffectStanding::Confirmed);
+        match effect.state {
+            EffectState::Failed => Admission::Free,
+            // What became of it, the run knows itself.
+            EffectState::Intended | EffectState::Unknown if is_own => Admission::Free,
+            EffectState::Confirmed if is_own && is_cleared => Admission::Free,
+            EffectState::Confirmed if broke_contract && spec.reconcile.is_some() && !spec.idempotent => {
+                Admission::Free
+            }
+            EffectState::Confirmed | EffectState::Unknown if may_take_over => {
+                Admission::TakesOver(effect.attempts)
+            }
+            EffectState::Confirmed if effect.digest == intent.digest => {
+                self.reuse(location, &intent.key, &effect.run);
+                Admission::Decided
+            }
+            EffectState::Unknown if spec.idempotent => Admission::TakesOver(effect.attempts),
+            EffectState::Unknown | EffectState::Confirmed if spec.reconcile.is_some() => {
+                let attempt = self.last_attempt(location).number;
+                self.find_out(location, attempt);
+                Admission::Decided
+            }
+            EffectState::Intended | EffectState::Unknown | EffectState::Confirmed => {
+                self.wait_for_elsewhere(location, &effect);
+                Admission::Decided
+            }
+        }
+    }
+
+    fn ask_ledger(&mut self, location: &Location, key: &str, digest: &str) {
+        let Location { check, scope } = location;
+        self.record(Event::LedgerAsked {
+            check: self.plan().check(*check).name.clone(),
+            scope: scope.clone(),
+            key: key.to_owned(),
+            digest: digest.to_owned(),
+        });
+        self.issue_consultation(location);
+    }
+
+    /// Asks the ledger, for the first time or again.
+    pub(crate) fn issue_consultation(&mut self, location: &Location) {
+        let Location { check, scope } = location.clone();
+        let Some(Phase::Consulting { key, digest }) = self.cell(check, &scope).map(|cell| cell.phase.clone())
+        else {
+            return;
+        };
+        self.ask_for(Effect::Consult { check, scope, key, digest });
+    }
+
+    /// The ledger's answer. One that was not asked for is kept all the same: it is newer.
+    pub(crate) fn take_ledger_answer(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        key: String,
+        effect: Option<Box<LedgerEffect>>,
+    ) {
+        let effect = self.newer_than(check, scope, &key).map(Box::new).or(effect);
+        let check = self.plan().check(check).name.clone();
+        self.record(Event::LedgerAnswered { check, scope: scope.clone(), key, effect });
+    }
+
+    fn fail_with_conflict(&mut self, location: &Location, intent: &EffectIntent, effect: &LedgerEffect) {
+        let message = format!(
+            "`effect_key` is `{}`, which run `{}` used for another request: {} there, {} here",
+            intent.key,
+            effect.run,
+            shortened(&effect.digest),
+            shortened(&intent.digest)
+        );
+        let issue = Issue::error(IssueCode::EffectKeyConflict, message);
+        self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
+    }
+
+    /// Another run is at work on the effect, or left it unknown.
+    pub(crate) fn wait_for_elsewhere(&mut self, location: &Location, effect: &LedgerEffect) {
+        let cell = self.cell(location.check, &location.scope);
+        let key = cell.and_then(|cell| cell.ledger.as_ref()).map_or("", |answer| answer.key.as_str());
+        let name = &self.state.plan.check(location.check).name;
+        let run = &effect.run;
+        let prompt = match effect.state {
+            EffectState::Intended => {
+                format!("`{name}` has the effect `{key}`, which is under way in run `{run}`")
+            }
+            EffectState::Unknown => format!(
+                "`{name}` has the effect `{key}`, which is unknown in run `{run}`: \
+                 `escrow effects resolve {key} done|failed` settles it"
+            ),
+            EffectState::Confirmed | EffectState::Failed => {
+                format!("`{name}` has the effect `{key}`, which run `{run}` confirmed for another request")
+            }
+        };
+        self.ask_about_effect(location, prompt);
+    }
+
+    /// Another run may have settled the effects that this one waits for.
+    pub(crate) fn ask_ledger_again(&mut self) {
+        for (location, key, digest) in self.waits_for_elsewhere() {
+            self.ask_ledger(&location, &key, &digest);
+        }
+    }
+
+    /// A check of this run has settled an effect that others of its checks wait for.
+    pub(crate) fn tell_waiting_effects(&mut self, settled: &Location) {
+        let cell = self.cell(settled.check, &settled.scope);
+        let Some(key) = cell.and_then(|cell| cell.last_key.clone()) else { return };
+        if self.state.waits.is_empty() || self.state.stopping.is_some() {
+            return;
+        }
+        for (location, awaited, digest) in self.waits_for_elsewhere() {
+            if awaited == key {
+                self.ask_ledger(&location, &awaited, &digest);
+            }
+        }
+    }
+}
+
+impl Run {
+    fn asks_ledger(&self, check: CheckIndex) -> bool {
+        let is_successor = self.state.options.effect_origin.as_ref().is_some_and(|origin| origin.successor);
+        self.state.plan.check(check).effect_key.is_some() || is_successor
+    }
+
+    /// Whether a commit of this run may be refused because another run has the key of an effect.
+    pub fn asks_any_ledger(&self) -> bool {
+        self.state.plan.indices().any(|check| self.asks_ledger(check))
+    }
+
+    /// Effects of other runs that this one waits for.
+    fn waits_for_elsewhere(&self) -> Vec<(Location, String, String)> {
+        let waits = self.state.waits.values().filter(|wait| self.is_elsewhere(&wait.location));
+        let questions = waits.filter_map(|wait| {
+            let Location { check, scope } = &wait.location;
+            let (_, intent) = self.render(*check, scope).ok()?;
+            let intent = intent?;
+            Some((wait.location.clone(), intent.key, intent.digest))
+        });
+        questions.collect()
+    }
+
+    /// The keys of effects of other runs that this one waits for.
+    pub fn awaited_effects(&self) -> Vec<String> {
+        self.waits_for_elsewhere().into_iter().map(|(_, key, _)| key).collect()
+    }
+
+    /// Whether the ledger has the effect that a check is about to have for another run, which is not done with it.
+    pub(crate) fn is_elsewhere(&self, location: &Location) -> bool {
+        self.effect_elsewhere(location).is_some()
+    }
+
+    pub(crate) fn effect_elsewhere(&self, location: &Location) -> Option<&LedgerEffect> {
+        let answer = self.cell(location.check, &location.scope)?.ledger.as_ref()?;
+        let effect = answer.effect.as_ref()?;
+        (!self.is_own(effect, location)).then_some(effect)
+    }
+
+    /// Whether this check attempted the effect last.
+    fn is_own(&self, effect: &LedgerEffect, Location { check, scope }: &Location) -> bool {
+        effect.run == self.state.options.run
+            && effect.check == self.state.plan.check(*check).name
+            && effect.scope == *scope
+    }
+
+    /// How often the effect was attempted that a check has in common with another check or run.
+    pub(crate) fn attempts_elsewhere(&self, location: &Location) -> Option<u32> {
+        self.effect_elsewhere(location).map(|effect| effect.attempts)
+    }
+
+    /// The effect of a check that a person is asked about, unless it is that of another check or run.
+    pub(crate) fn effect_in_doubt(&self, check: &str, scope: &ScopePath) -> Option<String> {
+        let cell = self.cell(self.graph.find(check)?, scope)?;
+        if cell.asked_elsewhere.is_some() { None } else { cell.last_key.clone() }
+    }
+
+    /// What the ledger did not have yet when it was read: another check of this run is at work on the effect. Once
+    /// that has settled, the ledger is asked again.
+    fn newer_than(&self, check: CheckIndex, scope: &ScopePath, key: &str) -> Option<LedgerEffect> {
+        let Phase::Consulting { digest, .. } = &self.cell(check, scope)?.phase else { return None };
+        let mut others =
+            self.state.checks.iter().zip(self.state.plan.indices()).filter_map(|(state, other)| {
+                let record = state.effects.get(key)?;
+                let is_here = other == check && record.scope == *scope;
+                (!is_here && record.standing == EffectStanding::UnderWay)
+                    .then(|| (other, record.scope.clone()))
+            });
+        let (other, scope) = others.next()?;
+        Some(LedgerEffect {
+            run: self.state.options.run.clone(),
+            check: self.state.plan.check(other).name.clone(),
+            scope,
+            attempts: 0,
+            state: EffectState::Intended,
+            digest: digest.clone(),
+            output: None,
+        })
+    }
+
+    /// What the ledger answered about a key; outer `None` when it must be asked, for the first time or again.
+    fn known_effect(&self, Location { check, scope }: &Location, key: &str) -> Option<Option<LedgerEffect>> {
+        let answer = self.cell(*check, scope)?.ledger.as_ref()?;
+        (answer.key == key && answer.intents == self.intents_of(key)).then(|| answer.effect.clone())
+    }
+
+    fn intents_of(&self, key: &str) -> u32 {
+        self.state.intents.get(key).copied().unwrap_or(0)
+    }
+
+    /// Applies `LedgerAsked`.
+    pub(crate) fn ledger_asked(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        (key, digest): (&str, &str),
+    ) -> Result<(), ApplyError> {
+        self.expect_phase(check, scope, &[PhaseName::Pending, PhaseName::Due, PhaseName::Waiting])?;
+        let phase = Phase::Consulting { key: key.to_owned(), digest: digest.to_owned() };
+        self.set_phase(check, scope, phase)?;
+        self.expect_cell_mut(check, scope)?.ledger = None;
+        // It may have been started because its group had room, which it does not take while it waits.
+        self.release_capacity(check, scope);
+        Ok(())
+    }
+
+    /// Applies `LedgerAnswered`.
+    pub(crate) fn ledger_answered(
+        &mut self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        key: &str,
+        effect: Option<&LedgerEffect>,
+    ) -> Result<(), ApplyError> {
+        let intents = self.intents_of(key);
+        let is_asked = self
+            .cell(check, scope)
+            .is_some_and(|cell| matches!(&cell.phase, Phase::Consulting { key: asked, .. } if asked == key));
+        if let Some(cell) = self.cell_mut(check, scope) {
+            cell.ledger =
+                Some(Box::new(LedgerAnswer { key: key.to_owned(), effect: effect.cloned(), intents }));
+        }
+        if is_asked { self.make_due(check, scope) } else { Ok(()) }
+    }
+
+    /// Takes in why a commit was refused: another run has the key of an effect. Decides nothing; the inputs of the
+    /// refused turn are handled again.
+    pub fn learn(
+        &mut self,
+        at: Millis,
+        check: &str,
+        scope: &ScopePath,
+        key: String,
+        effect: LedgerEffect,
+    ) -> Turn {
+        let Some(index) = self.graph.find(check) else { return Turn::default() };
+        let mut deciding = Deciding::new(self, at);
+        deciding.take_ledger_answer(index, scope, key, Some(Box::new(effect)));
+        deciding.into_turn()
+    }
+}
+
+fn shortened(digest: &str) -> &str {
+    digest.get(..12).unwrap_or(digest)
+}
