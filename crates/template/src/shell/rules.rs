@@ -204,6 +204,17 @@ impl Checker<'_> {
         if !self.name(name) {
             return;
         }
+        // Where the variable is empty, the next word is the name of the command: `$SUDO {{ … }}`.
+        if name.may_vanish && !name.quoted && name.text.chars().all(|c| c == UNKNOWN) {
+            match arguments.first() {
+                Some(next) if self.begins_tainted(next) => {
+                    let message = "the value would be the name of a command if the word before it is empty";
+                    let help = Some("quote that word, so that it stays one: `\"$NAME\" {{ … }}`");
+                    self.refuse_tainted(next, ShellErrorKind::Command, message, help);
+                }
+                Some(_) | None => self.run(arguments, input),
+            }
+        }
         let Some(program) = name.program() else {
             return self.shell(name, arguments, input);
         };
