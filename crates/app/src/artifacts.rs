@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use escrow_engine::Run;
 use escrow_model::ProducedArtifact;
-use escrow_runtime::inspection::{OpenedFile, open_beneath};
+use escrow_runtime::inspection::{OpenedFile, PathPattern, open_beneath};
 
 use crate::app::App;
 use crate::error::Error;
@@ -46,17 +46,44 @@ pub struct FetchedArtifact {
     file: OpenedFile,
 }
 
-/// A delivered file by its id, its path, or the beginning of its digest.
+/// Delivered files by their id, their path, a pattern of paths, or the beginning of their digest. Several only by a pattern.
 pub async fn fetch(
     app: &App,
     run: &str,
     wanted: &str,
     if_changed: IfChanged,
-) -> Result<FetchedArtifact, Error> {
+) -> Result<Vec<FetchedArtifact>, Error> {
     let queries = app.queries()?;
     let run = replay(&*queries, &queries.run(run).await?).await?;
-    let artifact = find(&run, wanted)?.clone();
-    let mut file = open(&directory(&run, app.state()), &artifact.path)?;
+    let artifacts = match find(&run, wanted)? {
+        Some(artifact) => vec![artifact],
+        None => matching(&run, wanted)?,
+    };
+    artifacts.into_iter().map(|artifact| open_verified(&run, artifact, app, if_changed)).collect()
+}
+
+/// The files whose path matches a pattern.
+fn matching<'a>(run: &'a Run, wanted: &str) -> Result<Vec<&'a ProducedArtifact>, Error> {
+    if !wanted.contains(['*', '?', '[', '{']) {
+        return Err(not_delivered(run, wanted));
+    }
+    let pattern = PathPattern::parse(wanted)
+        .map_err(|problem| Error::author("usage", format!("invalid pattern `{wanted}`: {problem}")))?;
+    let mut files: Vec<&ProducedArtifact> =
+        produced(run).filter(|file| pattern.matches(&file.path)).collect();
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    files.dedup_by(|one, other| one.path == other.path);
+    if files.is_empty() { Err(not_delivered(run, wanted)) } else { Ok(files) }
+}
+
+fn open_verified(
+    run: &Run,
+    artifact: &ProducedArtifact,
+    app: &App,
+    if_changed: IfChanged,
+) -> Result<FetchedArtifact, Error> {
+    let artifact = artifact.clone();
+    let mut file = open(&directory(run, app.state()), &artifact.path)?;
     let (_, sha256) = file
         .copy(&mut io::sink())
         .map_err(|error| Error::world("unreadable", format!("cannot read `{}`: {error}", artifact.path)))?;
@@ -72,6 +99,18 @@ impl FetchedArtifact {
         let copied = self.file.copy(to);
         let copied = copied.map_err(|error| Error::world("unwritable", format!("cannot write: {error}")))?;
         self.is_same(&copied.1)
+    }
+
+    /// Saves the file below a directory, under its path.
+    pub fn save_below(&mut self, directory: &Path) -> Result<PathBuf, Error> {
+        let to = directory.join(&self.artifact.path);
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent).map_err(|error| {
+                Error::world("unwritable", format!("cannot create `{}`: {error}", parent.display()))
+            })?;
+        }
+        self.save(&to)?;
+        Ok(to)
     }
 
     /// Replaces the file whole or not at all.
@@ -110,7 +149,7 @@ fn produced(run: &Run) -> impl Iterator<Item = &ProducedArtifact> {
     run.delivery().into_iter().flat_map(|delivery| &delivery.produced)
 }
 
-fn find<'a>(run: &'a Run, wanted: &str) -> Result<&'a ProducedArtifact, Error> {
+fn find<'a>(run: &'a Run, wanted: &str) -> Result<Option<&'a ProducedArtifact>, Error> {
     let is_digest = wanted.len() >= DIGEST_CHARS_MIN && wanted.chars().all(|c| c.is_ascii_hexdigit());
     let digest = wanted.to_ascii_lowercase();
     let ways: [&dyn Fn(&ProducedArtifact) -> bool; 3] =
@@ -122,16 +161,19 @@ fn find<'a>(run: &'a Run, wanted: &str) -> Result<&'a ProducedArtifact, Error> {
         match found.as_slice() {
             [] => {}
             // Two files with one digest hold the same bytes.
-            [first, rest @ ..] if rest.iter().all(|other| other.sha256 == first.sha256) => return Ok(first),
+            [first, rest @ ..] if rest.iter().all(|other| other.sha256 == first.sha256) => {
+                return Ok(Some(first));
+            }
             [..] => {
                 let paths: Vec<String> = found.iter().map(|file| format!("`{}`", file.path)).collect();
                 let message = format!("`{wanted}` matches {} files", found.len());
-                let help = format!("fetch one by its path: {}", paths.join(", "));
+                let help =
+                    format!("fetch one by its path, or several by a pattern of paths: {}", paths.join(", "));
                 return Err(Error::author("ambiguous_artifact", message).help(help));
             }
         }
     }
-    Err(not_delivered(run, wanted))
+    Ok(None)
 }
 
 fn not_delivered(run: &Run, wanted: &str) -> Error {

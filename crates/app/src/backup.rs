@@ -63,7 +63,7 @@ pub async fn back_up(app: &App, to: &Path) -> Result<BackedUp, Error> {
     }
 }
 
-const DATABASE: &str = "escrow.db";
+pub(crate) const DATABASE: &str = "escrow.db";
 
 /// Folders with one folder per run.
 const BY_RUN: [&str; 2] = ["artifacts", "spool"];

@@ -10,6 +10,7 @@ use escrow_model::RunId;
 use escrow_runtime::{private_files, project};
 use escrow_store::{Mode, Store};
 
+use crate::backup::DATABASE;
 use crate::error::Error;
 
 /// Keeps state out of version control, and the files that people write in it.
@@ -49,6 +50,16 @@ impl StateDirectory {
         }
         let git = current.ancestors().find(|ancestor| ancestor.join(".git").exists());
         Ok(StateDirectory(git.unwrap_or(&current).join(project::NAME)))
+    }
+
+    /// An error that says where the state was looked for, when there is none yet.
+    pub fn expect_there(&self) -> Result<(), Error> {
+        if self.path().join(DATABASE).is_file() {
+            return Ok(());
+        }
+        let message = format!("there is no state in `{}`", self.path().display());
+        Err(Error::author("no_state", message)
+            .help("call it in the project whose run waits, or name its state with `--state DIR`"))
     }
 
     pub fn path(&self) -> &Path {

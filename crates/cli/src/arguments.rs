@@ -36,17 +36,20 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+/// The heading that the options of every command have in the help, below those of the command itself.
+const GLOBAL: &str = "Global options";
+
 /// Options of every command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Shared {
     /// The format of results on stdout
-    #[arg(long, global = true, value_enum, default_value_t = Output::Human, value_name = "FORMAT")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_enum, default_value_t = Output::Human, value_name = "FORMAT")]
     pub(crate) output: Output,
     /// Print only errors on stderr
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
     /// The state directory, instead of the nearest `.escrow/`
-    #[arg(long, global = true, env = "ESCROW_STATE", value_name = "DIR")]
+    #[arg(long, global = true, help_heading = GLOBAL, env = "ESCROW_STATE", value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 }
 
@@ -204,11 +207,11 @@ pub(crate) struct ArtifactsArguments {
     /// A run: its id, a unique beginning of it, or `last`
     #[arg(default_value = "last")]
     pub(crate) run: String,
-    /// Print one delivered file: by its id, its path, or the beginning of its digest
-    #[arg(long, value_name = "ID | PATH | DIGEST")]
+    /// Print one delivered file: by its id, its path, a pattern such as `notes/*.md`, or the beginning of its digest
+    #[arg(long, value_name = "ID | PATH | PATTERN | DIGEST")]
     pub(crate) get: Option<String>,
-    /// Write it to a file instead of stdout
-    #[arg(long, value_name = "FILE", requires = "get")]
+    /// Write it to a file instead of stdout; several files to a directory
+    #[arg(long, value_name = "FILE | DIR", requires = "get")]
     pub(crate) to: Option<PathBuf>,
     /// Fetch it even though it has changed since it was verified
     #[arg(long, requires = "get")]
@@ -458,7 +461,7 @@ pub(crate) struct GcArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArguments {
-    /// `playbook`, `rules`, or an outcome kind such as `review_verdict`
+    /// `playbook`, `test`, `agent`, `rules`, or an outcome kind such as `review_verdict`
     pub(crate) subject: String,
 }
 

@@ -21,6 +21,15 @@ pub(crate) fn milliseconds(node: &Node) -> Result<u64, &'static str> {
     }
 }
 
+/// The number of a duration without a unit.
+pub(crate) fn bare_number(node: &Node) -> Option<u64> {
+    match (node.number(), node.string()) {
+        (Some(number), _) => number.as_u64(),
+        (None, Some(text)) => text.trim().parse().ok(),
+        (None, None) => None,
+    }
+}
+
 /// Parses a duration as written in a playbook or on the command line, into milliseconds.
 pub fn parse_duration(text: &str) -> Result<u64, &'static str> {
     const INVALID: &str = "not a duration";

@@ -1,5 +1,12 @@
 //! Keys of other engines that Escrow does not support, each with its replacement.
 
+use std::rc::Rc;
+
+use escrow_model::ProviderSpec;
+
+use crate::planned::{self, Part};
+use crate::yaml::{Entry, Node};
+
 /// The kind of map that contains the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
@@ -13,38 +20,90 @@ pub(crate) enum Level {
 pub(crate) struct ForeignKey {
     pub(crate) name: &'static str,
     pub(crate) level: Level,
-    pub(crate) help: &'static str,
+    help: &'static str,
+    /// The part of Escrow that the help leads to.
+    leads_to: Option<Part>,
 }
 
-/// What to write instead of a key of another engine.
-pub(crate) fn replacement(name: &str, level: Level) -> Option<&'static str> {
-    FOREIGN.iter().find(|key| key.name == name && key.level == level).map(|key| key.help)
+impl ForeignKey {
+    /// What to write instead, in this version.
+    pub(crate) fn help(&self, catalog: &[ProviderSpec]) -> String {
+        match self.leads_to {
+            Some(part) => planned::help(part, self.help, catalog),
+            None => self.help.to_owned(),
+        }
+    }
+
+    /// Whether the help leads to a part that this version does not have.
+    pub(crate) fn is_planned(&self, catalog: &[ProviderSpec]) -> bool {
+        self.leads_to.is_some_and(|part| planned::missing(part, catalog).is_some())
+    }
+
+    const fn leading_to(self, part: Part) -> ForeignKey {
+        ForeignKey { leads_to: Some(part), ..self }
+    }
+}
+
+/// A key of another engine.
+pub(crate) fn find(name: &str, level: Level) -> Option<&'static ForeignKey> {
+    FOREIGN.iter().find(|key| key.name == name && key.level == level)
+}
+
+/// The keys under which other engines list what Escrow calls checks.
+pub(crate) const CHECK_LISTS: &[&str] = &["steps", "tasks", "jobs"];
+
+/// The checks of a file that lists them under a key of another engine, so that their problems show at once.
+pub(crate) fn misnamed_checks(root: &Node) -> Vec<Entry> {
+    if root.entry("checks").is_some() {
+        return Vec::new();
+    }
+    let Some(listed) = CHECK_LISTS.iter().find_map(|name| root.entry(name)) else { return Vec::new() };
+    if let Some(entries) = listed.value.map() {
+        return entries.to_vec();
+    }
+    let items = listed.value.list().unwrap_or_default();
+    items.iter().enumerate().filter_map(|(index, item)| named_step(index, item)).collect()
+}
+
+/// A step of a list as a check: its `name` or `id` is the name.
+fn named_step(index: usize, item: &Rc<Node>) -> Option<Entry> {
+    let entries = item.map()?;
+    let name = ["id", "name"].iter().find_map(|key| item.entry(key));
+    let key = name
+        .and_then(|name| name.value.scalar_text())
+        .map_or_else(|| format!("step-{}", index + 1), str::to_owned);
+    let key_span = name.map_or_else(|| item.span.start..item.span.start, |name| name.value.span.clone());
+    let rest = entries.iter().filter(|entry| !["id", "name"].contains(&entry.key.as_str()));
+    let value = Rc::new(Node::map_at(item.span.clone(), rest.cloned().collect()));
+    Some(Entry { key, key_span, value })
 }
 
 const fn file(name: &'static str, help: &'static str) -> ForeignKey {
-    ForeignKey { name, level: Level::File, help }
+    ForeignKey { name, level: Level::File, help, leads_to: None }
 }
 
 const fn check(name: &'static str, help: &'static str) -> ForeignKey {
-    ForeignKey { name, level: Level::Check, help }
+    ForeignKey { name, level: Level::Check, help, leads_to: None }
 }
 
 const fn routing(name: &'static str, help: &'static str) -> ForeignKey {
-    ForeignKey { name, level: Level::Routing, help }
+    ForeignKey { name, level: Level::Routing, help, leads_to: None }
 }
 
 const fn artifact(name: &'static str, help: &'static str) -> ForeignKey {
-    ForeignKey { name, level: Level::Artifact, help }
+    ForeignKey { name, level: Level::Artifact, help, leads_to: None }
 }
 
 const fn profile(name: &'static str, help: &'static str) -> ForeignKey {
-    ForeignKey { name, level: Level::Profile, help }
+    ForeignKey { name, level: Level::Profile, help, leads_to: None }
 }
 
 const INCLUDES: &str = "a playbook is self-contained; share parts with YAML anchors, or run another playbook with a check of `type: playbook`";
 const TRANSFORMS: &str = "use a separate check of `type: script` with `content` that depends on this one";
 const PROVIDER_SETTINGS: &str = "set `harness` and `model` on the `ai` check";
 const ORDER_OF_JOBS: &str = "order checks with `depends_on`";
+const MACHINES: &str = "checks run on this machine; start `escrow run` on the machine that is meant, and confine checks with `sandbox`";
+const MATRIX: &str = "let a check with `forEach: true` print the combinations as a JSON array; its dependents run once for each `item`";
 
 pub(crate) const FOREIGN: &[ForeignKey] = &[
     file("steps", "write `checks`, a map from check names to checks"),
@@ -66,18 +125,48 @@ pub(crate) const FOREIGN: &[ForeignKey] = &[
     file("tag_filter", "use the options `--tags` and `--exclude-tags`"),
     file("output", "use the options `--output` and `--report`"),
     file("tools", "run programs with checks of `type: command`"),
-    file("ai_provider", PROVIDER_SETTINGS),
-    file("ai_model", PROVIDER_SETTINGS),
+    file("ai_provider", PROVIDER_SETTINGS).leading_to(Part::Ai),
+    file("ai_model", PROVIDER_SETTINGS).leading_to(Part::Ai),
     file(
         "max_ai_concurrency",
         "limit all checks with `max_parallelism`, or the items of a `forEach` check with `concurrency`",
     ),
-    file("scheduler", "fire it on a schedule from a chain"),
-    file("schedule", "fire it on a schedule from a chain"),
-    file("triggers", "fire it from a chain, which has triggers"),
+    file("scheduler", "fire it on a schedule from a chain").leading_to(Part::Chain),
+    file("schedule", "fire it on a schedule from a chain").leading_to(Part::Chain),
+    file("triggers", "fire it from a chain, which has triggers").leading_to(Part::Chain),
     file("concurrency", "write `max_parallelism`"),
     file("parallelism", "write `max_parallelism`"),
     file("defaults", "share values with YAML anchors and `<<`"),
+    file("needs", "put `depends_on` on each check"),
+    file("runs-on", MACHINES),
+    file("strategy", MATRIX),
+    file("environment", "write `env` for variables, or `requires_approval: true` on the check that deploys"),
+    file("permissions", "give each check its `secrets`, and confine it with `sandbox`"),
+    file("variables", "write `env` for environment variables, or `inputs` for values that a run is given"),
+    file("vars", "write `env` for environment variables, or `inputs` for values that a run is given"),
+    file("workflow", "write `name`, and list the checks under `checks`"),
+    file("pipeline", "list the checks under `checks` and order them with `depends_on`"),
+    file("default_goal", "every check runs; select some with `--only` or `--tags`"),
+    check("runs-on", MACHINES),
+    check("container", MACHINES),
+    check("image", MACHINES),
+    check("services", "start them with a check of `type: command` that others name in `depends_on`"),
+    check("strategy", MATRIX),
+    check("matrix", MATRIX),
+    check("environment", "write `env` for variables, or `requires_approval: true` on the check that deploys"),
+    check("permissions", "give the check its `secrets`, and confine it with `sandbox`"),
+    check("variables", "write `env`"),
+    check("vars", "write `env`"),
+    check("timeout-minutes", "write `timeout: 10m`"),
+    check("working-directory", "write `cd DIR && …` in `exec`, or start Escrow with `--dir`"),
+    check("prerequisites", ORDER_OF_JOBS),
+    check("deps", ORDER_OF_JOBS),
+    check("recipe", "put the command into `exec`"),
+    check("cmds", "put the commands into `exec`, one per line"),
+    check("stage", ORDER_OF_JOBS),
+    check("op", "write `type: github` and `op: comment.create`").leading_to(Part::Github),
+    check("values_js", "compute them in a `script` check and insert them with `{{ outputs.<check> }}`"),
+    check("transport", "run the program with `type: command`"),
     check("on_init", "make it a separate check and name it in `depends_on`"),
     check("transform", TRANSFORMS),
     check("transform_js", TRANSFORMS),
@@ -91,14 +180,14 @@ pub(crate) const FOREIGN: &[ForeignKey] = &[
     check("template", "name a card in `schema`, or render text with a `log` check"),
     check("focus", "put it into `prompt`"),
     check("appendPrompt", "put it into `prompt`"),
-    check("ai", PROVIDER_SETTINGS),
-    check("ai_model", PROVIDER_SETTINGS),
-    check("ai_provider", PROVIDER_SETTINGS),
-    check("reuse_ai_session", "write `reuse_session`"),
-    check("session_mode", "write `reuse_session`"),
-    check("debounce", "chains coalesce events; a check runs when it is reached"),
-    check("schedule", "fire the playbook on a schedule from a chain"),
-    check("triggers", "fire the playbook from a chain, which has triggers"),
+    check("ai", PROVIDER_SETTINGS).leading_to(Part::Ai),
+    check("ai_model", PROVIDER_SETTINGS).leading_to(Part::Ai),
+    check("ai_provider", PROVIDER_SETTINGS).leading_to(Part::Ai),
+    check("reuse_ai_session", "write `reuse_session`").leading_to(Part::Ai),
+    check("session_mode", "write `reuse_session`").leading_to(Part::Ai),
+    check("debounce", "chains coalesce events; a check runs when it is reached").leading_to(Part::Chain),
+    check("schedule", "fire the playbook on a schedule from a chain").leading_to(Part::Chain),
+    check("triggers", "fire the playbook from a chain, which has triggers").leading_to(Part::Chain),
     check("needs", ORDER_OF_JOBS),
     check("after", ORDER_OF_JOBS),
     check("dependsOn", "write `depends_on`"),

@@ -456,34 +456,48 @@ pub(crate) static BACKOFF: KeyTable = KeyTable {
     ],
 };
 
+/// Every table.
+const TABLES: &[&KeyTable] = &[
+    &FILE,
+    &ROUTING_LIMITS,
+    &INPUT,
+    &SECRET,
+    &ARTIFACTS,
+    &ARTIFACT,
+    &ARTIFACT_COUNT,
+    &PROFILE,
+    &profile::BUDGET,
+    &RULES,
+    &RULE,
+    &CHECK,
+    &APPROVAL,
+    &RECONCILE,
+    &GRANTED_SECRET,
+    &ROUTING,
+    &ON_FAIL,
+    &TRANSITION,
+    &RETRY,
+    &BACKOFF,
+];
+
+/// The names of all keys, and the words that they take.
+pub(crate) fn every_name() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().flat_map(|table| table.keys).flat_map(|key| {
+        let words = match key.shape {
+            Shape::Word(words) | Shape::Words(words) => words,
+            _ => &[],
+        };
+        std::iter::once(key.name).chain(words.iter().copied())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn key_names_are_unique_within_a_table_and_every_key_is_documented() {
-        for table in [
-            &FILE,
-            &ROUTING_LIMITS,
-            &INPUT,
-            &SECRET,
-            &ARTIFACTS,
-            &ARTIFACT,
-            &ARTIFACT_COUNT,
-            &PROFILE,
-            &profile::BUDGET,
-            &RULES,
-            &RULE,
-            &CHECK,
-            &APPROVAL,
-            &RECONCILE,
-            &GRANTED_SECRET,
-            &ROUTING,
-            &ON_FAIL,
-            &TRANSITION,
-            &RETRY,
-            &BACKOFF,
-        ] {
+        for table in TABLES {
             let mut names: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
             names.sort_unstable();
             assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{}", table.what);

@@ -10,10 +10,13 @@ mod codes;
 mod decode;
 mod diagnostic;
 mod duration;
+mod file_kind;
 mod foreign_keys;
+mod helps;
 mod json;
 mod json_schema;
 mod keys;
+mod planned;
 mod profile;
 mod references;
 mod render;
@@ -50,8 +53,9 @@ pub use render::{render, render_within};
 // Tools for editors and for the command line.
 pub use check_lines::check_lines;
 pub use duration::parse_duration;
+pub use helps::{every_help, every_word};
 pub use json::yaml_to_json;
-pub use json_schema::{json_schema, rules_schema};
+pub use json_schema::{json_schema, profile_schema, rules_schema, test_schema};
 pub use suggest::nearest;
 
 use diagnostic::{Diagnostics, Problem};
@@ -137,6 +141,10 @@ fn plan(
     };
     if root.is_null() {
         report_empty(text, found);
+        return None;
+    }
+    if let Some(problem) = file_kind::not_a_playbook(&root, file, catalog) {
+        found.push(problem);
         return None;
     }
     if root.map().is_none() {

@@ -16,7 +16,7 @@ mod loops;
 mod nested;
 mod reachability;
 mod safety;
-mod scope;
+pub(crate) mod scope;
 mod starts;
 
 use escrow_model::{Plan, Safety};

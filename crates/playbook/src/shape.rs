@@ -4,7 +4,7 @@
 //!
 //! **Invariant:** malformed values are reported here and nowhere else, so the decoder can skip them silently.
 
-mod check;
+pub(crate) mod check;
 mod secrets;
 
 use std::collections::BTreeMap;
@@ -25,6 +25,9 @@ use crate::yaml::{Entry, Node};
 pub(crate) fn validate(file: &Node, catalog: &[ProviderSpec], found: &mut Diagnostics) {
     let mut validator = ShapeValidator { catalog, found };
     validator.map(file, &keys::FILE, file.span.clone());
+    for misnamed in foreign_keys::misnamed_checks(file) {
+        validator.check(&misnamed);
+    }
 }
 
 /// Validates a check that was synthesised from other keys of the file.
@@ -113,7 +116,8 @@ impl ShapeValidator<'_> {
         } else {
             None
         };
-        if let Some(help) = level.and_then(|level| foreign_keys::replacement(name, level)) {
+        if let Some(foreign) = level.and_then(|level| foreign_keys::find(name, level)) {
+            let help = foreign.help(self.catalog);
             self.found.push(
                 Problem::new("E0104", entry.key_span.clone(), format!("`{name}` is a key of other engines"))
                     .label("not supported by Escrow")
@@ -177,6 +181,16 @@ impl ShapeValidator<'_> {
                         )
                         .label(why)
                         .help("write `500ms`, `30s`, `10m` or `1h30m`; a number is milliseconds"),
+                    );
+                } else if let Some(number) = duration::bare_number(node)
+                    && number < BARE_MS_MIN
+                    && LIMITS.contains(&entry.key.as_str())
+                {
+                    let key = &entry.key;
+                    self.found.push(
+                        Problem::new("W0222", node.span.clone(), format!("`{key}` is {number} milliseconds"))
+                            .label("a number is milliseconds")
+                            .help(format!("write `{key}: {number}s` for seconds, or `{key}: {number}ms` if it is meant so")),
                     );
                 }
             }
@@ -531,6 +545,12 @@ impl ShapeValidator<'_> {
         }
     }
 }
+
+/// A limit below this that is given without a unit was probably meant in seconds.
+const BARE_MS_MIN: u64 = 1_000;
+
+/// The keys whose durations limit how long something may take.
+const LIMITS: &[&str] = &["timeout", "expires"];
 
 const STRINGS: &str = "a string, or a list of strings";
 const EVENT_LIST: &str = "an event, or a list of events";

@@ -15,6 +15,7 @@ use escrow_model::{Assumption, CheckStatus, Plan, ScopePath};
 use serde_json::{Map, Value};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::file_kind;
 use crate::yaml;
 
 /// The result of reading a test file.
@@ -156,7 +157,13 @@ pub struct ExpectedCheck {
 pub fn read_tests(text: &str, file: &str) -> TestReading {
     let mut found = Diagnostics::default();
     let read = match yaml::parse(text, &mut found) {
-        Some(root) => read::file(&root, &mut found),
+        Some(root) => match file_kind::not_a_test_file(&root, file) {
+            Some(problem) => {
+                found.push(problem);
+                None
+            }
+            None => read::file(&root, &mut found),
+        },
         None => {
             if !found.has_errors() {
                 read::empty(&mut found);

@@ -178,6 +178,19 @@ fn limit_text(files: &mut [SeenFile]) {
     }
 }
 
+/// Whether a pattern, as in `glob`, matches paths.
+pub struct PathPattern(GlobMatcher);
+
+impl PathPattern {
+    pub fn parse(pattern: &str) -> Result<PathPattern, String> {
+        matcher(pattern).map(PathPattern)
+    }
+
+    pub fn matches(&self, path: &str) -> bool {
+        self.0.is_match(path)
+    }
+}
+
 fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     GlobBuilder::new(pattern)
         .literal_separator(true)

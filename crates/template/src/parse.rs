@@ -97,7 +97,37 @@ pub(crate) fn syntax_error(cause: &minijinja::Error, source: &str) -> TemplateEr
     let span = cause.range().filter(|span| source.get(span.clone()).is_some()).unwrap_or(0..source.len());
     let detail = cause.detail().map_or_else(|| cause.kind().to_string(), str::to_owned);
     if let Some(name) = detail.strip_prefix("unknown statement ") {
-        return TemplateError::new(format!("there is no statement `{name}`"), span);
+        let error = TemplateError::new(format!("there is no statement `{name}`"), span);
+        return match STATEMENTS_OF_LIQUID.iter().find(|(liquid, _)| *liquid == name) {
+            Some((_, help)) => error.with_help(*help),
+            None => error,
+        };
     }
-    TemplateError::new(detail, span)
+    // Inside `if` the parser expects its own words, and points at the one that it found.
+    let word = source.get(span.clone()).unwrap_or_default();
+    match STATEMENTS_OF_LIQUID.iter().find(|(liquid, _)| *liquid == word) {
+        Some((liquid, help)) => {
+            TemplateError::new(format!("there is no statement `{liquid}`"), span).with_help(*help)
+        }
+        None => TemplateError::new(detail, span),
+    }
 }
+
+/// Statements of Liquid, the template language of other engines, with what Jinja has for them.
+const STATEMENTS_OF_LIQUID: &[(&str, &str)] = &[
+    ("assign", "write `{% set name = value %}`"),
+    ("elsif", "write `{% elif condition %}`"),
+    ("unless", "write `{% if not condition %}`"),
+    ("endunless", "write `{% endif %}`"),
+    ("case", "write `{% if value == 'a' %}` … `{% elif value == 'b' %}`"),
+    ("when", "write `{% elif value == 'b' %}`"),
+    ("endcase", "write `{% endif %}`"),
+    ("capture", "write `{% set name %}` … `{% endset %}`"),
+    ("endcapture", "write `{% endset %}`"),
+    ("comment", "write `{# … #}`"),
+    ("endcomment", "write `{# … #}`"),
+    ("increment", "write `{% set count = count + 1 %}`"),
+    ("tablerow", "write `{% for item in list %}`"),
+    ("render", "templates of other files cannot be included; insert the text with `{{ … }}`"),
+    ("include", "templates of other files cannot be included; insert the text with `{{ … }}`"),
+];

@@ -1,7 +1,7 @@
 //! `escrow artifacts`: what a run promised and delivered, and the delivered bytes themselves.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use escrow_app::artifacts::{self, IfChanged};
 use escrow_app::runs::replay;
@@ -36,14 +36,44 @@ pub(crate) async fn artifacts(
 async fn fetch(wanted: &str, arguments: &ArtifactsArguments, app: &App, ui: &Ui) -> Result<(), Error> {
     let if_changed = if arguments.changed { IfChanged::Fetch } else { IfChanged::Refuse };
     let mut fetched = artifacts::fetch(app, &arguments.run, wanted, if_changed).await?;
-    let Some(to) = &arguments.to else { return fetched.copy_to(&mut UntilClosed(io::stdout().lock())) };
-    fetched.save(to)?;
-    let (file, copied) = (&fetched.artifact, &fetched.sha256);
-    ui.say(&format!("{} → {}  {copied}", file.path, to.display()));
+    match (fetched.as_mut_slice(), &arguments.to) {
+        ([one], None) => one.copy_to(&mut UntilClosed(io::stdout().lock())),
+        ([one], Some(to)) if !to.is_dir() => {
+            one.save(to)?;
+            saved(one, to, ui);
+            Ok(())
+        }
+        (files, Some(directory)) => {
+            if directory.exists() && !directory.is_dir() {
+                let message = format!(
+                    "`{}` is a file, and `{wanted}` matches {} files",
+                    directory.display(),
+                    files.len()
+                );
+                return Err(
+                    Error::author("ambiguous_artifact", message).help("name a directory with `--to DIR`")
+                );
+            }
+            for file in files {
+                let to = file.save_below(directory)?;
+                saved(file, &to, ui);
+            }
+            Ok(())
+        }
+        (files, None) => {
+            let message = format!("`{wanted}` matches {} files", files.len());
+            Err(Error::author("ambiguous_artifact", message)
+                .help("`--to DIR` writes them all to a directory"))
+        }
+    }
+}
+
+fn saved(file: &artifacts::FetchedArtifact, to: &Path, ui: &Ui) {
+    let (artifact, copied) = (&file.artifact, &file.sha256);
+    ui.say(&format!("{} → {}  {copied}", printable(&artifact.path), to.display()));
     ui.data_if_machine(
-        &json!({ "artifact": { "id": file.id, "path": file.path, "sha256": copied, "to": to } }),
+        &json!({ "artifact": { "id": artifact.id, "path": artifact.path, "sha256": copied, "to": to } }),
     );
-    Ok(())
 }
 
 /// Ignores what is written after the reader has closed the pipe: it has seen enough.

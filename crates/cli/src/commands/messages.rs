@@ -28,6 +28,7 @@ pub(crate) async fn answer(arguments: &AnswerArguments, shared: &Shared, ui: &Ui
 
 async fn send(id: &str, decision: Decision, no_run: bool, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
+    app.state().expect_there()?;
     let then = if no_run { Then::Record } else { Then::Drive };
     let reply = Reply { wait: id.to_owned(), decision, then };
     session::stop_on_signals(&app);

@@ -1,4 +1,5 @@
-//! `escrow schema`: the shape of a playbook, a file of rules or an outcome kind as JSON Schema, for editors.
+//! `escrow schema`: the shape of a playbook, a rules file, an agent profile, a test file or an outcome kind as JSON Schema,
+//! for editors.
 
 use escrow_app::Error;
 use escrow_model::outcome::{KINDS, Kind};
@@ -14,6 +15,8 @@ pub(crate) fn schema(arguments: &SchemaArguments, shared: &Shared) -> Result<Exi
     let schema = match arguments.subject.as_str() {
         "playbook" => escrow_playbook::json_schema(&catalog()),
         "rules" => escrow_playbook::rules_schema(),
+        "agent" => escrow_playbook::profile_schema(),
+        "test" => escrow_playbook::test_schema(),
         kind => kind_schema(kind)?,
     };
     // A schema is JSON in every format; people get it indented.
@@ -38,7 +41,7 @@ fn kind_schema(name: &str) -> Result<Value, Error> {
         None => {
             let own = outcome_kinds::names(&folders);
             let kinds = KINDS.iter().map(|kind| kind.name).chain(own.iter().map(String::as_str));
-            let known: Vec<&str> = ["playbook", "rules"].into_iter().chain(kinds).collect();
+            let known: Vec<&str> = ["playbook", "rules", "agent", "test"].into_iter().chain(kinds).collect();
             Err(Error::author("usage", format!("there is no schema called `{name}`"))
                 .help(format!("one of {}", known.join(", "))))
         }

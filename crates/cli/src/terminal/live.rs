@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use escrow_app::RunView;
 use escrow_app::timeline::{Item, Line, Mark, NestedTimelines, Timeline, What};
 use escrow_engine::Run;
-use escrow_model::{Entry, RunId, ScopePath};
+use escrow_model::{Entry, Event, Plan, RunId, ScopePath};
 use escrow_runtime::entropy::now_ms;
 use escrow_runtime::process::Stream;
 use escrow_runtime::supervisor::{NestedNews, NestedOutput, Observer};
@@ -32,6 +32,8 @@ pub(crate) struct LiveView {
     ui: Ui,
     timeline: Timeline,
     nested: NestedTimelines,
+    /// How many digits the largest index of an item has.
+    index_digits: usize,
     /// Labels are padded to this.
     width: usize,
     /// The width of each line of the moving part that is on the screen.
@@ -44,14 +46,12 @@ pub(crate) struct LiveView {
 
 impl LiveView {
     pub(crate) fn new(ui: &Ui, run: &Run) -> LiveView {
-        let checks = &run.plan_of().checks;
-        // Room for the `[1]` of an item, for each level.
-        let width = checks.iter().map(|check| check.name.chars().count() + 3 * check.fan.len()).max();
         LiveView {
             ui: ui.clone(),
             timeline: Timeline::new(run.plan_of()),
             nested: NestedTimelines::default(),
-            width: width.unwrap_or(0).min(LABEL_WIDTH_MAX),
+            index_digits: 1,
+            width: label_width(run.plan_of(), 1),
             drawn: Vec::new(),
             header: false,
             label: None,
@@ -66,7 +66,25 @@ impl LiveView {
         LiveView { label: Some(run.options().run.clone()), ..LiveView::new(&ui, run) }
     }
 
+    /// Labels are as wide as the largest index needs, before the first item settles, so that columns line up.
+    fn make_room(&mut self, run: &Run, entries: &[Entry]) {
+        let digits = index_digits(run.plan_of(), entries);
+        if digits > self.index_digits {
+            self.index_digits = digits;
+            self.width = label_width(run.plan_of(), digits);
+        }
+    }
+
+    /// A line of what happened, no wider than the terminal. What failed is repeated in full at the end.
     fn paint(&self, line: &Line) -> String {
+        let room = width::size().map(|(columns, _)| {
+            let label = self.label.as_ref().map_or(0, |label| label.as_str().len() + 2);
+            columns.saturating_sub(label)
+        });
+        width::fit(&self.painted(line), room)
+    }
+
+    fn painted(&self, line: &Line) -> String {
         let paint = self.ui.paint;
         let Line { mark, label, duration_ms, note } = line;
         let (label, note) = (printable(label), message(note));
@@ -145,6 +163,25 @@ impl LiveView {
     }
 }
 
+/// Room for the longest name with the `[1]` of an item, for each level.
+fn label_width(plan: &Plan, index_digits: usize) -> usize {
+    let widths =
+        plan.checks.iter().map(|check| check.name.chars().count() + (2 + index_digits) * check.fan.len());
+    widths.max().unwrap_or(0).min(LABEL_WIDTH_MAX)
+}
+
+/// The digits of the largest index that these entries bring: of the items of a `forEach` check.
+fn index_digits(plan: &Plan, entries: &[Entry]) -> usize {
+    let lengths = entries.iter().filter_map(|entry| match &entry.event {
+        Event::AttemptAnswered { check, answer, .. } => {
+            let is_list = plan.find(check).is_some_and(|index| plan.check(index).for_each);
+            answer.output.as_array().filter(|_| is_list).map(Vec::len)
+        }
+        _ => None,
+    });
+    lengths.max().map_or(1, |length| length.saturating_sub(1).to_string().len())
+}
+
 /// Cuts a long name where there is no room for both the name and its counts.
 fn moving_line(label: &str, behind: &str, width: usize, columns: usize) -> String {
     let room = columns.saturating_sub(width::width(behind)).max(LABEL_WIDTH_MIN);
@@ -185,6 +222,7 @@ impl Observer for LiveView {
         if self.ui.is_quiet() {
             return;
         }
+        self.make_room(run, entries);
         let mut lines = Vec::new();
         if !self.header {
             self.header = true;
@@ -261,5 +299,23 @@ mod tests {
         assert_eq!(moving_line("each", behind, 32, 40), format!("each        {behind}"));
         assert_eq!(moving_line("validate-every-claim", behind, 32, 40), format!("validate-eve{behind}"));
         assert_eq!(moving_line("validate-every-claim", behind, 32, 5), format!("validate-e{behind}"));
+    }
+
+    #[test]
+    fn labels_have_room_for_the_largest_index_of_the_items() {
+        use escrow_model::{Answer, Entry};
+        let text = "checks: {list: {type: noop, forEach: true}, each: {type: noop, depends_on: list}}";
+        let catalog = escrow_runtime::catalog::catalog();
+        let plan = escrow_playbook::read(text, "p", &catalog, &escrow_playbook::NoReferences)
+            .plan
+            .expect("it loads");
+        let answered = |items: usize| {
+            let answer = std::sync::Arc::new(Answer::done(json!(vec![0; items])));
+            let event =
+                Event::AttemptAnswered { check: "list".into(), scope: ScopePath::root(), attempt: 1, answer };
+            index_digits(&plan, &[Entry { at: 0, event }])
+        };
+        assert_eq!([answered(0), answered(10), answered(11), answered(101)], [1, 1, 2, 3]);
+        assert_eq!([label_width(&plan, 1), label_width(&plan, 2)], [7, 8]);
     }
 }

@@ -13,6 +13,20 @@ pub(crate) fn terminal_columns() -> Option<usize> {
     size().map(|(columns, _)| columns)
 }
 
+/// How wide lines on stdout may be, if it is a terminal.
+pub(super) fn page_columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
+/// The line, shortened with `…` where it is wider than the terminal.
+pub(super) fn fit(line: &str, columns: Option<usize>) -> String {
+    match columns {
+        Some(columns) if width(line) > columns => format!("{}…", cut(line, columns.saturating_sub(1))),
+        Some(_) | None => line.to_owned(),
+    }
+}
+
 /// How many columns a text takes.
 pub(super) fn width(text: &str) -> usize {
     let mut columns = 0;
@@ -81,5 +95,8 @@ mod tests {
         assert_eq!(cut("e\u{301}x", 1), "e\u{301}");
         assert_eq!(cut("", 0), "");
         assert_eq!(width("\x1b[32mab\x1b[0m日"), 4);
+        assert_eq!(fit("abcdef", Some(4)), "abc…");
+        assert_eq!(fit("abcd", Some(4)), "abcd");
+        assert_eq!(fit("abcdef", None), "abcdef");
     }
 }

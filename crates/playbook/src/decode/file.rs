@@ -11,6 +11,7 @@ use super::secrets::Secrets;
 use super::{Decoded, Decoder, File, artifacts, check, count, inputs, prompt, sandbox};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::duration;
+use crate::foreign_keys;
 use crate::shape;
 use crate::source::Sources;
 use crate::suggest::nearest;
@@ -25,10 +26,11 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
     let agents = Agents::of(root, references, found);
     let has_harnesses = catalog.iter().any(|provider| provider.name == "ai");
     let is_command = agents.run_profile.as_ref().is_some_and(|profile| profile.command.is_some());
-    let prompted = prompt::as_check(root, is_command || !has_harnesses, found);
+    let prompted = prompt::as_check(root, is_command || !has_harnesses, catalog, found);
+    let misnamed = foreign_keys::misnamed_checks(root);
     let entries: &[Entry] = match &prompted {
         Some(prompted) => std::slice::from_ref(&prompted.check),
-        None => root.get("checks").and_then(|checks| checks.map()).unwrap_or_default(),
+        None => root.get("checks").and_then(|checks| checks.map()).unwrap_or(&misnamed),
     };
     if entries.is_empty() {
         no_checks(root, found);

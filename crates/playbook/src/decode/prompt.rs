@@ -3,7 +3,10 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use escrow_model::ProviderSpec;
+
 use crate::diagnostic::{Diagnostics, Problem};
+use crate::planned::{self, Part};
 use crate::yaml::{Entry, Node};
 
 /// The synthesised check, in the form of an entry under `checks`.
@@ -14,13 +17,18 @@ pub(super) struct PromptCheck {
 }
 
 /// The check of `prompt`: of `type: agent` when the file's agent runs a command, of `type: ai` otherwise.
-pub(super) fn as_check(root: &Node, prefers_agent: bool, found: &mut Diagnostics) -> Option<PromptCheck> {
+pub(super) fn as_check(
+    root: &Node,
+    prefers_agent: bool,
+    catalog: &[ProviderSpec],
+    found: &mut Diagnostics,
+) -> Option<PromptCheck> {
     let Some(prompt) = root.entry("prompt") else {
         if let Some(entry) = root.entry("model") {
             found.push(
                 Problem::new("W0211", entry.key_span.clone(), "`model` has no effect")
                     .label("it applies only to a playbook with `prompt`")
-                    .help("set it on the `ai` check"),
+                    .help(planned::help(Part::Ai, "set it on the `ai` check", catalog)),
             );
         }
         return None;
@@ -30,7 +38,11 @@ pub(super) fn as_check(root: &Node, prefers_agent: bool, found: &mut Diagnostics
             Problem::new("E0130", prompt.key_span.clone(), "`prompt` and `checks` are mutually exclusive")
                 .label("`prompt` is given here")
                 .also(checks.key_span.clone(), "`checks` is given here")
-                .help("turn the prompt into a check: `main: { type: ai, prompt: … }`"),
+                .help(planned::help(
+                    Part::Ai,
+                    "turn the prompt into a check: `main: { type: ai, prompt: … }`",
+                    catalog,
+                )),
         );
         return None;
     }

@@ -14,7 +14,7 @@ use crate::suggest::did_you_mean;
 use crate::yaml::span_within;
 
 /// The names that every source can read.
-const NAMES: &[&str] = &[
+pub(crate) const NAMES: &[&str] = &[
     "event",
     "env",
     "inputs",
@@ -33,13 +33,13 @@ const NAMES: &[&str] = &[
 ];
 
 /// The names that only sources after the provider can read.
-const NAMES_AFTER: &[&str] = &["output", "result"];
+pub(crate) const NAMES_AFTER: &[&str] = &["output", "result"];
 
 /// The names that the `if` of an expected artifact cannot read, because no check evaluates it.
 const NAMES_OF_CHECKS: &[&str] = &["checkName", "attempt", "output", "result"];
 
 /// Names of other engines, with their replacements.
-const FOREIGN_NAMES: &[(&str, &str)] = &[
+pub(crate) const FOREIGN_NAMES: &[(&str, &str)] = &[
     ("files", "read `filesChanged`"),
     ("fileCount", "read `filesCount`"),
     ("pr", "read `event`"),
@@ -66,7 +66,7 @@ const FOREIGN_NAMES: &[(&str, &str)] = &[
         "expressions are deterministic, so that a replay decides the same; let a check print the time, and read its output",
     ),
     ("console", "call `log(…)`"),
-    ("fetch", "call it in a check of `type: http`, and read its output"),
+    ("fetch", "expressions cannot call servers; let a check call it, and read its output"),
     (
         "require",
         "expressions cannot load modules; run the program in a check of `type: command`, and read its output",

@@ -1,0 +1,96 @@
+//! Recognises files of another kind, so that one sentence says what the file is and what to do with it.
+
+use std::ops::Range;
+
+use escrow_model::ProviderSpec;
+
+use crate::diagnostic::Problem;
+use crate::planned::{self, Part};
+use crate::yaml::Node;
+
+/// What a YAML file is, by the keys that only such files have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    Playbook,
+    Tests,
+    Chain,
+    Show,
+    Rules,
+    Outcome,
+}
+
+impl FileKind {
+    fn in_words(self) -> &'static str {
+        match self {
+            FileKind::Playbook => "a playbook",
+            FileKind::Tests => "a test file",
+            FileKind::Chain => "a chain",
+            FileKind::Show => "a show",
+            FileKind::Rules => "a rules file",
+            FileKind::Outcome => "an outcome",
+        }
+    }
+}
+
+/// The kind of a file and where it shows. None when it may be anything.
+fn kind_of(root: &Node) -> Option<(FileKind, Range<usize>)> {
+    if let Some(first) = root.list().and_then(|items| items.first()) {
+        return first.get("rule_id").map(|_| (FileKind::Rules, first.span.clone()));
+    }
+    let key = |name: &str| root.entry(name).map(|entry| entry.key_span.clone());
+    let has = |name: &str| root.entry(name).is_some();
+    let telling = [
+        ("checks", FileKind::Playbook, true),
+        ("prompt", FileKind::Playbook, true),
+        ("tests", FileKind::Tests, true),
+        ("steps", FileKind::Chain, has("trigger")),
+        ("plays", FileKind::Show, true),
+        ("rules", FileKind::Rules, true),
+        ("outcome_kind", FileKind::Outcome, true),
+    ];
+    telling
+        .into_iter()
+        .filter(|(.., also)| *also)
+        .find_map(|(name, kind, _)| key(name).map(|span| (kind, span)))
+}
+
+/// The problem of a file that is not a playbook, where it is certain what it is instead.
+pub(crate) fn not_a_playbook(root: &Node, file: &str, catalog: &[ProviderSpec]) -> Option<Problem> {
+    let (kind, span) = kind_of(root)?;
+    let help = match kind {
+        FileKind::Playbook => return None,
+        FileKind::Tests => format!("run its tests with `escrow test {file}`"),
+        FileKind::Rules => {
+            format!("judge a value by it with `escrow rules check {file}`, or name it in `rules` of a check")
+        }
+        FileKind::Chain => {
+            planned::help(Part::Chain, &format!("activate it with `escrow chain define {file}`"), catalog)
+        }
+        FileKind::Show => {
+            planned::help(Part::Chain, &format!("start it with `escrow play run {file}`"), catalog)
+        }
+        FileKind::Outcome => "store it with `escrow outcomes add`".to_owned(),
+    };
+    Some(problem(kind, span, "not a playbook", help))
+}
+
+/// The problem of a file that is a playbook where a test file is expected.
+pub(crate) fn not_a_test_file(root: &Node, file: &str) -> Option<Problem> {
+    let (kind, span) = kind_of(root)?;
+    let help = match kind {
+        FileKind::Tests => return None,
+        FileKind::Playbook => format!(
+            "check it with `escrow check {file}`; a test file has `playbook: {file}` and `tests`, and its name ends in `.test.yaml`"
+        ),
+        FileKind::Chain | FileKind::Show | FileKind::Rules | FileKind::Outcome => {
+            "a test file has `playbook` and `tests`, and its name ends in `.test.yaml`".to_owned()
+        }
+    };
+    Some(problem(kind, span, "not a test file", help))
+}
+
+fn problem(kind: FileKind, span: Range<usize>, not: &str, help: String) -> Problem {
+    Problem::new("E0173", span, format!("this is {}, {not}", kind.in_words()))
+        .label("only such a file has this key")
+        .help(help)
+}
