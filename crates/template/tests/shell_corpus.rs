@@ -135,3 +135,16 @@ fn more_programs_and_variables_that_take_code_are_known() {
         assert!(ShellScript::parse(source).is_err(), "{source}");
     }
 }
+
+/// Found by the fuzz target: the oracle did not know it, and neither did the rules.
+#[test]
+fn a_value_is_not_the_name_of_a_command_when_the_word_before_it_is_empty() {
+    for source in
+        ["$SUDO {{ x }}", "$a $b {{ x }}", "env $a {{ x }}", "$(true) {{ x }}", "$SUDO eval {{ x }}"]
+    {
+        assert!(ShellScript::parse(source).is_err(), "{source}");
+    }
+    for source in ["\"$CC\" {{ x }}", "$SUDO rm {{ x }}", "$RUN ./{{ x }}"] {
+        assert!(ShellScript::parse(source).is_ok(), "{source}");
+    }
+}
