@@ -8,14 +8,16 @@
 use std::sync::Arc;
 
 use escrow_engine::{Run, Turn};
-use escrow_model::{Plan, RunId, RunOptions};
+use escrow_model::{Plan, Reason, RunId, RunOptions};
 use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::provider_world::ProviderWorld;
 use escrow_runtime::redaction::Inseparable;
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::{facts, supervisor};
-use escrow_store::{Created, Durability, Journal, Lease, NewRun, StoreError};
+use escrow_store::{Contested, Created, Durability, Journal, Lease, NewRun, RunConflict, StoreError};
 use thiserror::Error;
+
+use crate::conflicts::{Arbiter, Arbitration, Means, Settled, named};
 
 /// A plan with everything that a run of it needs. Its artifact directory exists.
 pub struct StartRequest {
@@ -51,16 +53,23 @@ pub enum BeginError {
     AlreadyExists(RunId),
     #[error("another process has taken over the run that nests it")]
     ParentFenced,
+    /// Another open run delivers there.
+    #[error("{} uses the same artifact directory", named(&.0.root))]
+    ArtifactsInUse(Box<RunConflict>),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 /// Begins the run and returns when its first turn is committed. When `stopping` fires before that, nothing is begun.
+///
+/// When another run has its concurrency group, the run follows the rule of its playbook: it begins later, or it is begun
+/// and has ended.
 pub async fn begin(
     request: StartRequest,
     journal: &dyn Journal,
     world: &dyn ProviderWorld,
     stopping: &Cancellation,
+    arbiter: &dyn Arbiter,
 ) -> Result<Begun, BeginError> {
     let StartRequest { plan, mut options, secrets, parent } = request;
     let redactor = secrets.redactor();
@@ -71,20 +80,46 @@ pub async fn begin(
     if redactor.finds_in_options(&options) {
         return Err(BeginError::SecretInOptions);
     }
-    // Git may take its time. Dropping the question ends it.
-    let facts = tokio::select! {
-        biased;
-        () = stopping.cancelled() => return Err(BeginError::Stopped),
-        facts = facts::gather(&plan, &options, &secrets) => facts,
-    };
-    let (run, first_turn) = supervisor::begin(plan, options, facts, redactor, world.now_ms())?;
-    let (id, holder) = (run.options().run.clone(), world.holder());
-    let entries = &first_turn.entries;
-    let (durability, parent) = (Durability::Grouped, parent.as_ref());
-    let new = NewRun { run: &id, holder: &holder, entries, durability, parent };
-    match journal.create_run(new).await? {
-        Created::Done { lease, .. } => Ok(Begun { run, lease, secrets, first_turn }),
-        Created::AlreadyExists => Err(BeginError::AlreadyExists(id)),
-        Created::ParentFenced => Err(BeginError::ParentFenced),
+    let timeout_ms = options.timeout_ms.or(plan.timeout_ms);
+    let asked_at = world.now_ms();
+    let mut arbitration = Arbitration::new(&options, &plan, Means { journal, world, stopping, arbiter });
+    let mut refused: Option<Reason> = None;
+    loop {
+        // Facts are gathered after the wait: what the other run delivered was there before this one.
+        // Git may take its time. Dropping the question ends it.
+        let facts = tokio::select! {
+            biased;
+            () = stopping.cancelled() => return Err(BeginError::Stopped),
+            facts = facts::gather(&plan, &options, &secrets) => facts,
+        };
+        let now = world.now_ms();
+        let mut options = options.clone();
+        if arbitration.has_waited() {
+            // The time that it waited counts.
+            let left = |timeout: u64| timeout.saturating_sub(now.saturating_sub(asked_at)).max(1);
+            options.timeout_ms = timeout_ms.map(left);
+        }
+        let plan = Arc::clone(&plan);
+        let (run, first_turn) = match refused.take() {
+            None => supervisor::begin(plan, options, facts, redactor, now)?,
+            Some(reason) => supervisor::refuse(plan, options, facts, redactor, now, reason)?,
+        };
+        let (id, holder) = (run.options().run.clone(), world.holder());
+        let entries = &first_turn.entries;
+        let (durability, parent) = (Durability::Grouped, parent.as_ref());
+        let new = NewRun { run: &id, holder: &holder, entries, durability, parent };
+        match journal.create_run(new).await? {
+            Created::Done { lease, .. } => return Ok(Begun { run, lease, secrets, first_turn }),
+            Created::AlreadyExists => return Err(BeginError::AlreadyExists(id)),
+            Created::ParentFenced => return Err(BeginError::ParentFenced),
+            Created::Conflict(conflict) => match conflict.over {
+                Contested::Artifacts(_) => return Err(BeginError::ArtifactsInUse(conflict)),
+                Contested::Group(_) => match arbitration.settle(&run, &conflict).await? {
+                    Settled::TryAgain => {}
+                    Settled::Refused(reason) => refused = Some(reason),
+                    Settled::Stopped => return Err(BeginError::Stopped),
+                },
+            },
+        }
     }
 }

@@ -110,9 +110,8 @@ async fn after_end(app: &App, row: &RunRow, effect: &EffectRow, word: &Resolve) 
     journal.release(&lease).await?;
     match committed.transpose()? {
         Some(Committed::Done { .. } | Committed::AlreadyDone { .. }) => Ok(()),
-        Some(Committed::Fenced | Committed::DecidedInTime | Committed::Taken(_)) | None => {
-            Err(Error::person("fenced", format!("another process has taken over run `{}`", row.id)))
-        }
+        Some(Committed::Fenced | Committed::DecidedInTime | Committed::Taken(_) | Committed::Conflict(_))
+        | None => Err(Error::person("fenced", format!("another process has taken over run `{}`", row.id))),
     }
 }
 

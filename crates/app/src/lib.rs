@@ -13,6 +13,7 @@
 
 mod app;
 mod begin;
+mod conflicts;
 mod diagnosed;
 mod error;
 mod nested;
@@ -44,6 +45,7 @@ pub mod words;
 
 pub use app::{App, Caller, Worlds};
 pub use begin::{BeginError, Begun, StartRequest, begin};
+pub use conflicts::{Arbiter, CannotEnd, Unattended};
 pub use diagnosed::Diagnosed;
 pub use driver::Driver;
 pub use error::{Class, Error};

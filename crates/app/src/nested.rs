@@ -28,6 +28,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::begin::{BeginError, StartRequest, begin};
+use crate::conflicts::{Arbitration, Means, Settled, Unattended};
 use crate::documents;
 use crate::nested_files::{NestedFiles, ProjectFiles, WantedPlaybook};
 
@@ -63,6 +64,7 @@ impl Host for NestedRuns {
                     NestOutcome::Waits { child, reason, lease: NestedLease::HeldElsewhere }
                 }
                 Err(NestError::Fault(fault)) => NestOutcome::Answered(Box::new(Answer::fault(fault))),
+                Err(NestError::Conflict { run, reason }) => conflicting(&run, reason),
                 Err(NestError::Drive(error)) => NestOutcome::Broken(error),
             }
         })
@@ -83,6 +85,8 @@ enum Rested {
 enum NestError {
     /// The check fails: the nested run could not be begun.
     Fault(ProviderFault),
+    /// The check fails: another run has the concurrency group of the nested run, which stays as it ended.
+    Conflict { run: Box<Run>, reason: Reason },
     /// This process cannot drive the run. The run itself is unharmed and may have had effects, so a fault, which a
     /// parent may retry with a new run, would repeat them.
     Drive(DriveError),
@@ -156,6 +160,11 @@ impl Nesting {
         // Boxed: the future of a drive contains those of its nested runs.
         match Box::pin(drive.to_rest(beginning)).await {
             Ok(run) => Ok(Rested::At(Box::new(run))),
+            Err(DriveError::Conflict(conflict)) => {
+                let code = FaultCode::Nested(ReasonCode::FailedConflict);
+                let message = format!("run {} is in the way of nested run {child}", conflict.root.id);
+                Err(ProviderFault::transient(code, message).into())
+            }
             Err(DriveError::Fenced(id)) if id == child => {
                 Ok(Rested::Elsewhere { child, reason: driven_by_another_process() })
             }
@@ -176,6 +185,10 @@ impl Nesting {
     }
 
     async fn reopen(&self, id: &RunId, run: Run) -> Result<Found, NestError> {
+        if let Some(reason) = self.free_group(id, &run).await? {
+            // The run stays as it ended; its check fails for the conflict, and may be retried.
+            return Err(NestError::Conflict { run: Box::new(run), reason });
+        }
         let Some(lease) = self.acquire(id).await? else { return Ok(Found::Held(Box::new(run))) };
         // Another process may have reopened it before this one held it.
         let mut run = self.known(id).await?.unwrap_or(run);
@@ -192,6 +205,23 @@ impl Nesting {
                 Ok(Found::Ended(Box::new(run)))
             }
         }
+    }
+
+    /// Returns when no other run has the concurrency group of this one, which has ended; else says why it cannot be
+    /// opened again.
+    async fn free_group(&self, id: &RunId, run: &Run) -> Result<Option<Reason>, NestError> {
+        let (journal, world) = (self.runs.journal.as_ref(), self.runs.world.as_ref());
+        let stopping = &self.request.cancellation;
+        let means = Means { journal, world, stopping, arbiter: &Unattended };
+        let mut arbitration = Arbitration::new(run.options(), run.plan_of(), means);
+        while let Some(conflict) = journal.conflict(id, run.wanted_group()).await? {
+            match arbitration.settle(run, &conflict).await? {
+                Settled::TryAgain => {}
+                Settled::Refused(reason) => return Ok(Some(reason)),
+                Settled::Stopped => return Err(not_begun().into()),
+            }
+        }
+        Ok(None)
     }
 
     async fn resume(&self, id: &RunId, run: Run) -> Result<Found, NestError> {
@@ -225,7 +255,7 @@ impl Nesting {
     }
 
     async fn send_cancellation(&self, id: &RunId) -> Result<(), NestError> {
-        let message = Message::Cancel { by: None, system: true };
+        let message = Message::Cancel { by: None, system: true, successor: None };
         self.runs.journal.send(id, &message, self.request.parent.run.as_str()).await?;
         Ok(())
     }
@@ -343,7 +373,7 @@ impl Nesting {
         let parent_lease = Some(self.request.parent_lease.clone());
         let start = StartRequest { plan: Arc::new(plan), options, secrets, parent: parent_lease };
         let (journal, world) = (self.runs.journal.as_ref(), self.runs.world.as_ref());
-        match begin(start, journal, world, &self.request.cancellation).await {
+        match begin(start, journal, world, &self.request.cancellation, &Unattended).await {
             Ok(begun) => Ok(Taken {
                 run: begun.run,
                 lease: begun.lease,
@@ -359,7 +389,9 @@ impl Nesting {
             Err(BeginError::AlreadyExists(id)) => {
                 Err(failed(&format!("nested run `{id}` exists already")).into())
             }
-            Err(error @ BeginError::Inseparable(_)) => Err(failed(&error).into()),
+            Err(error @ (BeginError::Inseparable(_) | BeginError::ArtifactsInUse(_))) => {
+                Err(failed(&error).into())
+            }
             // The run may have been created all the same.
             Err(BeginError::Store(error)) => Err(error.into()),
         }
@@ -444,6 +476,7 @@ fn outcome_of(run: &Run) -> NestOutcome {
             ReasonCode::FailedExit
             | ReasonCode::FailedCheck
             | ReasonCode::FailedException
+            | ReasonCode::FailedConflict
             | ReasonCode::TimedOutDeadline => FaultClass::Transient,
             _ => FaultClass::Logical,
         };
@@ -454,6 +487,22 @@ fn outcome_of(run: &Run) -> NestOutcome {
             class,
             effect_unknown: run.has_unknown_effects(),
         });
+    }
+    NestOutcome::Answered(Box::new(answer))
+}
+
+/// The attempt that would have opened this run again.
+fn conflicting(run: &Run, reason: Reason) -> NestOutcome {
+    let fault = ProviderFault {
+        code: FaultCode::Nested(reason.code),
+        message: reason.summary,
+        class: FaultClass::Transient,
+        effect_unknown: run.has_unknown_effects(),
+    };
+    let mut answer = Answer::fault(fault);
+    answer.record.insert("run_id".into(), json!(run.options().run));
+    if run.has_open_effects() {
+        answer.record.insert(OPEN_EFFECTS.into(), json!(true));
     }
     NestOutcome::Answered(Box::new(answer))
 }

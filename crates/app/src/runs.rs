@@ -1,6 +1,7 @@
 //! Use cases about runs. Those that drive a run need a tokio runtime around them; see [`crate::driver`].
 
 mod abandoned;
+mod arbiter;
 mod cancel;
 mod drive;
 mod override_status;
@@ -12,6 +13,7 @@ use escrow_engine::Run;
 use escrow_model::{Entry, RunStatus};
 use escrow_runtime::holder::liveness;
 use escrow_store::{Queries, RunRow, StateBreak, Verification};
+use serde_json::{Map, Value};
 
 pub use abandoned::{Resumed, abandoned, resume_all};
 pub use cancel::{Cancelled, cancel};
@@ -23,6 +25,7 @@ pub use wait::wait;
 pub(crate) use resume::{HELD, Purpose, drive_around, driver_of, not_resumable, take_over};
 
 use crate::app::App;
+use crate::documents;
 use crate::error::Error;
 
 /// Whether a process drives the run: one that lives, or one that cannot be judged from here and whose lease has not
@@ -41,6 +44,19 @@ pub async fn replay(queries: &dyn Queries, row: &RunRow) -> Result<Run, Error> {
     Run::replay(&entries(queries, row).await?).map_err(|error| {
         Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })
+}
+
+/// The run objects of a listing.
+pub async fn listed(queries: &dyn Queries, rows: &[RunRow]) -> Result<Vec<Value>, Error> {
+    let mut runs = Vec::with_capacity(rows.len());
+    for row in rows {
+        let payload = match row.event {
+            Some(_) => queries.event_payload(&row.id).await?,
+            None => Map::new(),
+        };
+        runs.push(documents::run_row(row, payload));
+    }
+    Ok(runs)
 }
 
 /// What was found about a run and the list that it is on.

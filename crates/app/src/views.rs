@@ -12,6 +12,9 @@ pub trait RunView: Observer {
     /// Trouble beside the run, such as telemetry that was not delivered. It changes nothing about the run.
     fn warning(&mut self, text: &str);
 
+    /// What happens before the run begins, such as a wait for another run.
+    fn notice(&mut self, _text: &str) {}
+
     /// The entries from before the run is driven. They are not news, but counts include them.
     fn remember(&mut self, _entries: &[Entry]) {}
 

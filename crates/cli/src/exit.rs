@@ -64,6 +64,7 @@ impl Exit {
                 Exit::PersonMustAct
             }
             RunStatus::Completed => Exit::Completed,
+            RunStatus::Failed if reason == Some(ReasonCode::FailedConflict) => Exit::PersonMustAct,
             RunStatus::Failed => Exit::WorkFailed,
             RunStatus::TimedOut => Exit::TimedOut,
             RunStatus::Aborted if reason == Some(ReasonCode::AbortedWorld) => Exit::WorldFailed,

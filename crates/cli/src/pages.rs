@@ -34,6 +34,7 @@ const REASONS: &[(&str, &str)] = &[
     ("run.failed.artifact_changed", include_str!("../../../docs/reasons/run.failed.artifact_changed.md")),
     ("run.failed.budget_exhausted", include_str!("../../../docs/reasons/run.failed.budget_exhausted.md")),
     ("run.failed.check_failed", include_str!("../../../docs/reasons/run.failed.check_failed.md")),
+    ("run.failed.conflict", include_str!("../../../docs/reasons/run.failed.conflict.md")),
     ("run.failed.exception", include_str!("../../../docs/reasons/run.failed.exception.md")),
     ("run.failed.exit_nonzero", include_str!("../../../docs/reasons/run.failed.exit_nonzero.md")),
     ("run.failed.expression_error", include_str!("../../../docs/reasons/run.failed.expression_error.md")),

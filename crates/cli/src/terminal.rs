@@ -3,6 +3,7 @@
 mod account;
 mod card;
 mod comparison;
+mod given;
 mod live;
 mod paint;
 mod stream;
@@ -15,6 +16,7 @@ mod words;
 pub(crate) use account::show_account;
 pub(crate) use card::show_card;
 pub(crate) use comparison::{show_comparison, show_comparisons};
+pub(crate) use given::{title_words, told_apart};
 pub(crate) use live::LiveView;
 pub(crate) use paint::Paint;
 pub(crate) use stream::OutputLines;

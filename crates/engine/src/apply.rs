@@ -34,7 +34,11 @@ impl Run {
         let at = entry.at;
         self.state.latest_at = self.state.latest_at.max(at);
         match &entry.event {
-            Event::RunStarted { .. } => Ok(()),
+            Event::RunStarted { title, group, .. } => {
+                self.state.title.clone_from(title);
+                self.state.group.clone_from(group);
+                Ok(())
+            }
             Event::CheckSkipped { check, scope, reason, .. } => {
                 let check = self.index(check)?;
                 self.skip(check, scope, *reason)
@@ -288,7 +292,9 @@ impl Run {
                 self.go_on_running();
                 Ok(())
             }
-            Event::RunReopened { places, by } => {
+            Event::RunReopened { places, by, group } => {
+                self.state.group.clone_from(group);
+                self.state.successor = None;
                 self.state.resumed_by.extend(by.clone());
                 self.apply_reopened(at, places)
             }
@@ -693,7 +699,8 @@ impl Run {
                     Assumption::Failed => self.set_standing(check, scope, EffectStanding::Failed),
                 }
             }
-            Message::Cancel { system, .. } => {
+            Message::Cancel { system, successor, .. } => {
+                self.state.successor.clone_from(successor);
                 self.stop(if *system { Stopping::CancelledBySystem } else { Stopping::CancelledByUser });
             }
         }

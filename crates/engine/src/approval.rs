@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{
-    ApprovalSubject, ApprovedArtifact, ApprovedOutcome, ApprovedOutput, CheckIndex, Message, RecordedOutcome,
-    Request, WaitKind, hex,
+    ApprovalSubject, ApprovedArtifact, ApprovedOutcome, ApprovedOutput, CheckIndex, Criticality, Message,
+    RecordedOutcome, Request, WaitKind, hex,
 };
 use serde_json::Map;
 use sha2::{Digest, Sha256};
@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::location::Location;
 use crate::phase::Phase;
 use crate::run::Run;
-use crate::state::Wait;
+use crate::state::{Node, Wait};
 
 /// How often a stale approval is asked for again. After that it counts as denied.
 pub(crate) const ASKED_ANEW_MAX: u32 = 3;
@@ -44,6 +44,8 @@ pub enum Refusal {
     Settled(String),
     #[error("`reconcile` looks for the effect of `{0}` first")]
     LookedFor(String),
+    #[error("an effect is under way or unknown")]
+    EffectUnderWay,
     #[error("the run is already stopping")]
     Stopping,
 }
@@ -79,8 +81,42 @@ impl Run {
                     Some(_) => None,
                 }
             }
-            Message::Cancel { .. } => self.state.stopping.is_some().then_some(Refusal::Stopping),
+            Message::Cancel { successor, .. } => {
+                if self.state.stopping.is_some() {
+                    return Some(Refusal::Stopping);
+                }
+                let must_stay = successor.is_some() && self.has_effect_under_way();
+                must_stay.then_some(Refusal::EffectUnderWay)
+            }
         }
+    }
+
+    /// Whether an effect is being performed or judged, or unknown.
+    fn has_effect_under_way(&self) -> bool {
+        let is_under_way = |node: &Node| {
+            node.cell().is_some_and(|cell| match cell.phase {
+                Phase::Running { .. }
+                | Phase::Reconciling { .. }
+                | Phase::Inspecting { .. }
+                | Phase::Answered => true,
+                Phase::Pending
+                | Phase::Due
+                | Phase::Waiting { .. }
+                | Phase::Consulting { .. }
+                | Phase::RetryWait { .. }
+                | Phase::Judged { .. }
+                | Phase::Settled { .. } => false,
+            })
+        };
+        let external =
+            |index: &CheckIndex| self.state.plan.check(*index).criticality == Criticality::External;
+        self.has_unknown_effects()
+            || self
+                .state
+                .plan
+                .indices()
+                .filter(external)
+                .any(|index| self.state.checks[index.place()].nodes.values().any(is_under_way))
     }
 
     fn wait_for(&self, id: &str, kinds: &[WaitKind]) -> Result<&Wait, Refusal> {
@@ -127,6 +163,7 @@ impl Run {
         let artifacts: Vec<ApprovedArtifact> = artifacts.collect();
         ApprovalSubject {
             playbook: plan.name.clone(),
+            title: self.state.title.clone(),
             criticality: spec.criticality,
             request: request.clone(),
             inputs: self.state.inputs.as_object().cloned().unwrap_or_else(Map::new),

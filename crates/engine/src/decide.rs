@@ -25,10 +25,10 @@ enum Admission {
 }
 
 impl Deciding<'_> {
-    /// What `--only`, `--tags` and a broken `env:` decide before anything else.
+    /// What `--only`, `--tags` and a template of the file that cannot be rendered decide before anything else.
     pub(crate) fn begin(&mut self) {
         let plan = self.plan();
-        if let Some(problem) = self.surroundings.env_problem.clone() {
+        if let Some(problem) = self.surroundings.start_problem.clone() {
             let location = Location::new(CheckIndex(0), ScopePath::root());
             let issue = Issue::error(IssueCode::TemplateError, problem);
             self.raise_issue(&location, issue, Some(ReasonCode::FailedExpression));

@@ -20,6 +20,7 @@ use escrow_model::{
     CheckIndex, CheckStatus, Entry, Event, Issue, Reason, RunId, RunStatus, ScopePath, Severity, rfc3339,
 };
 use serde::Serialize;
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::location::Location;
@@ -31,6 +32,11 @@ use journal_reader::JournalReader;
 pub struct Account {
     pub run: RunId,
     pub playbook: String,
+    pub title: Option<String>,
+    /// With the defaults of those that were not given.
+    pub inputs: Value,
+    /// The event that the run is about: its name and its payload.
+    pub event: Option<Value>,
     pub status: RunStatus,
     /// Why the run ended or waits.
     pub reason: Option<Reason>,
@@ -185,6 +191,9 @@ impl JournalReader<'_> {
         Account {
             run: state.options.run.clone(),
             playbook: state.plan.name.clone(),
+            title: state.title.clone(),
+            inputs: state.inputs.clone(),
+            event: state.options.event_object(),
             status: state.status,
             reason: state.reason.clone(),
             subject: location.map(|Location { check, scope }| Subject {

@@ -254,6 +254,16 @@ impl Run {
         if let (Some(Stopping::Denied), Some(denial)) = (self.state.stopping, &self.state.denial) {
             return self.denied_reason(denial);
         }
+        if let (Some(Stopping::CancelledBySystem), Some(successor)) =
+            (self.state.stopping, &self.state.successor)
+        {
+            let group = self.state.group.as_deref().unwrap_or_default();
+            let mut evidence = self.failed_checks();
+            evidence.push(Evidence::run(successor.as_str(), "the run that it made way for"));
+            let summary =
+                format!("cancelled to make way for run {successor} of the concurrency group `{group}`");
+            return Reason { code: ReasonCode::CancelledSystem, summary, evidence };
+        }
         if let Some(stopping) = self.state.stopping {
             if let (Stopping::CancelledBySystem, Some(around)) = (stopping, &self.state.options.parent) {
                 // Nothing else sends a nested run the cancellation of the system.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ArtifactContract, ChangedArtifact, Delivery, Entry, Event, ExpectedArtifact, FaultCode, Message,
-    Millis, Plan, ProviderFault, Request, ScopePath, ScopedCheck, WaitKind,
+    Millis, Plan, ProviderFault, Reason, Request, ScopePath, ScopedCheck, SkipReason, WaitKind,
 };
 use serde::Serialize;
 
@@ -64,7 +64,10 @@ pub fn redecide(recorded: &[Entry], plan: Arc<Plan>) -> Result<Redecided, Replay
     let at = recorded.first().map_or(0, |entry| entry.at);
     let options = Arc::clone(&before.state.options.0);
     let facts = Arc::clone(&before.state.facts.0);
-    let (run, turn) = Run::start(plan, options, facts, at);
+    let (run, turn) = match refused_start(recorded) {
+        Some(reason) => Run::refuse(plan, options, facts, at, reason.clone()),
+        None => Run::start(plan, options, facts, at),
+    };
     let mut driver = Driver {
         run,
         record,
@@ -83,6 +86,18 @@ pub fn redecide(recorded: &[Entry], plan: Arc<Plan>) -> Result<Redecided, Replay
     driver.drive();
     let Driver { run, entries, unknown, assumed, .. } = driver;
     Ok(Redecided { run, entries, unknown, assumed })
+}
+
+/// Why the recorded run ended before it decided anything, if it did. Another plan does not change that another run was in
+/// its way.
+fn refused_start(recorded: &[Entry]) -> Option<&Reason> {
+    let decided = recorded.iter().skip(1);
+    let mut decided = decided
+        .skip_while(|entry| matches!(&entry.event, Event::CheckSkipped { reason: SkipReason::RunEnded, .. }));
+    match &decided.next()?.event {
+        Event::RunEnded { reason } => Some(reason),
+        _ => None,
+    }
 }
 
 struct Driver {

@@ -54,7 +54,8 @@ impl Run {
             check: self.state.plan.check(check).name.clone(),
             scope,
         });
-        let event = Event::RunReopened { places: places.collect(), by };
+        let group = self.surroundings.group.clone().filter(|_| self.surroundings.start_problem.is_none());
+        let event = Event::RunReopened { places: places.collect(), by, group };
         let mut deciding = Deciding::new(self, at);
         deciding.record(event);
         deciding.ask_about_unknown_effects();

@@ -202,9 +202,35 @@ impl Run {
     pub fn start(plan: Arc<Plan>, options: Arc<RunOptions>, facts: Arc<Facts>, at: Millis) -> (Run, Turn) {
         let mut run = Run::new(&plan, &options, &facts, at);
         let mut deciding = Deciding::new(&mut run, at);
-        deciding.record(Event::RunStarted { plan, options, facts });
+        let Surroundings { title, group, start_problem, .. } = &*deciding.surroundings;
+        // A run that fails at its start holds no group.
+        let group = group.clone().filter(|_| start_problem.is_none());
+        let title = title.clone();
+        deciding.record(Event::RunStarted { plan, options, facts, title, group });
         deciding.begin();
         deciding.decide();
+        let turn = deciding.into_turn();
+        (run, turn)
+    }
+
+    /// A run that ends at once, because another run is in its way: no check is decided, nothing is inspected, and it
+    /// holds no group.
+    pub fn refuse(
+        plan: Arc<Plan>,
+        options: Arc<RunOptions>,
+        facts: Arc<Facts>,
+        at: Millis,
+        reason: Reason,
+    ) -> (Run, Turn) {
+        let mut run = Run::new(&plan, &options, &facts, at);
+        let mut deciding = Deciding::new(&mut run, at);
+        let title = deciding.surroundings.title.clone();
+        let checks: Vec<CheckIndex> = plan.indices().collect();
+        deciding.record(Event::RunStarted { plan, options, facts, title, group: None });
+        for check in checks {
+            deciding.skip_check(check, &ScopePath::root(), SkipReason::RunEnded, String::new());
+        }
+        deciding.record(Event::RunEnded { reason });
         let turn = deciding.into_turn();
         (run, turn)
     }
@@ -223,7 +249,7 @@ impl Run {
 
     /// A run after the first entry of its journal.
     pub(crate) fn first(entry: &Entry) -> Result<Run, ReplayError> {
-        let Event::RunStarted { plan, options, facts } = &entry.event else {
+        let Event::RunStarted { plan, options, facts, .. } = &entry.event else {
             return Err(ReplayError::NoStart);
         };
         let mut run = Run::new(plan, options, facts, entry.at);
@@ -292,12 +318,7 @@ impl Run {
             agenda.checks.insert(Location::new(index, ScopePath::root()));
             checks.push(CheckState { nodes: ByScope::of_root(node), ..CheckState::default() });
         }
-        let mut inputs = Map::new();
-        for (name, input) in &plan.inputs {
-            inputs.insert(name.clone(), input.default.clone().unwrap_or(Value::Null));
-        }
-        inputs.extend(options.inputs.clone());
-        let inputs = Value::Object(inputs);
+        let inputs = Value::Object(plan.inputs_of(&options.inputs));
         let surroundings = Surroundings::of(plan, options, facts, &inputs);
         let state = State {
             plan: Shared(Arc::clone(plan)),
@@ -311,6 +332,8 @@ impl Run {
             reason: None,
             checks,
             entries: 0,
+            title: None,
+            group: None,
             inputs,
             env: surroundings.file_env.clone(),
             handed_env: Map::new(),
@@ -327,6 +350,7 @@ impl Run {
             halted: Default::default(),
             stopping: None,
             denial: None,
+            successor: None,
             decisions: Vec::new(),
             resumed_by: Vec::new(),
             first_failure: None,
@@ -358,6 +382,26 @@ impl Run {
     /// The verified delivery, once the artifacts were inspected.
     pub fn delivery(&self) -> Option<&Delivery> {
         self.state.delivery.as_ref()
+    }
+
+    /// `title` of the playbook, as it was rendered when the run started.
+    pub fn title(&self) -> Option<&str> {
+        self.state.title.as_deref()
+    }
+
+    /// The concurrency group that the run holds while it is open.
+    pub fn group(&self) -> Option<&str> {
+        self.state.group.as_deref()
+    }
+
+    /// The concurrency group that the run would hold if it were opened again.
+    pub fn wanted_group(&self) -> Option<&str> {
+        self.surroundings.group.as_deref()
+    }
+
+    /// The inputs, with the defaults of those that were not given.
+    pub fn inputs(&self) -> &Value {
+        &self.state.inputs
     }
 
     pub fn options(&self) -> &RunOptions {

@@ -41,6 +41,10 @@ pub(crate) struct State {
     /// Entries applied so far: the order of everything recorded.
     pub(crate) entries: u64,
 
+    /// `title` of the playbook, as it was rendered then.
+    pub(crate) title: Option<String>,
+    /// The concurrency group that it holds while it is open.
+    pub(crate) group: Option<String>,
     pub(crate) inputs: Value,
     /// `env:` of the playbook, rendered.
     pub(crate) env: Map<String, Value>,
@@ -72,6 +76,8 @@ pub(crate) struct State {
     pub(crate) stopping: Option<Stopping>,
     /// Who denied what, when that is why.
     pub(crate) denial: Option<Denial>,
+    /// The run of its group that it makes way for, when that is why.
+    pub(crate) successor: Option<RunId>,
     /// What people decided, in order.
     pub(crate) decisions: Vec<RecordedDecision>,
     /// The actors who resumed the run.

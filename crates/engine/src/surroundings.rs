@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use escrow_expr::{Object, Scope, ScopeValue};
-use escrow_model::{Facts, Plan, RunOptions};
+use escrow_model::{ConcurrencyRule, Facts, Plan, RunOptions, Text};
 use serde_json::{Map, Value, json};
+
+use crate::view::EventObject;
 
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
@@ -13,8 +15,12 @@ pub(crate) struct Surroundings {
     pub(crate) environment: Environment,
     /// `env:` of the playbook, rendered.
     pub(crate) file_env: Map<String, Value>,
-    /// Why `env:` cannot be rendered: such a run fails at its start.
-    pub(crate) env_problem: Option<String>,
+    /// `title` of the playbook, rendered.
+    pub(crate) title: Option<String>,
+    /// The name of its concurrency group, rendered.
+    pub(crate) group: Option<String>,
+    /// Why one of these cannot be rendered: such a run fails at its start.
+    pub(crate) start_problem: Option<String>,
     /// Changed files and their number.
     pub(crate) files: Option<(Value, Value)>,
     pub(crate) branch: Option<Value>,
@@ -25,6 +31,8 @@ pub(crate) struct Surroundings {
 }
 
 const STARS: &str = "***";
+/// Longer titles are cut: they stand in lists.
+const TITLE_LENGTH_MAX: usize = 200;
 const FROM_GIT: [&str; 4] = ["filesChanged", "filesCount", "branch", "baseBranch"];
 
 impl Surroundings {
@@ -50,7 +58,9 @@ impl Surroundings {
         let mut surroundings = Surroundings {
             environment: Environment(environment.collect()),
             file_env: Map::new(),
-            env_problem: None,
+            title: None,
+            group: None,
+            start_problem: None,
             files: files.map(|files| {
                 let count = json!(files.as_array().map_or(0, Vec::len));
                 (files, count)
@@ -60,13 +70,15 @@ impl Surroundings {
             association: association(payload).map(str::to_owned),
             git_problem,
         };
-        surroundings.render_env(plan, inputs);
+        surroundings.render_env(plan, options, inputs);
+        surroundings.render_names(plan, options, inputs);
         surroundings
     }
 
-    fn render_env(&mut self, plan: &Plan, inputs: &Value) {
+    fn render_env(&mut self, plan: &Plan, options: &RunOptions, inputs: &Value) {
         let mut rendered = Map::new();
-        let start = StartView { inputs, environment: &self.environment };
+        let start = StartView::of(self, options, inputs);
+        let mut problem = None;
         for (name, text) in &plan.env {
             let outcome = if text.is_constant() {
                 Ok(text.source().to_owned())
@@ -75,10 +87,36 @@ impl Surroundings {
             };
             match outcome {
                 Ok(value) => drop(rendered.insert(name.clone(), Value::String(value))),
-                Err(fault) => drop(self.env_problem.get_or_insert(format!("`env.{name}`: {fault}"))),
+                Err(fault) => drop(problem.get_or_insert(format!("`env.{name}`: {fault}"))),
             }
         }
+        self.start_problem = problem;
         self.file_env = rendered;
+    }
+
+    /// What the run is called, and which group it belongs to. `env` has the playbook's own variables by now.
+    fn render_names(&mut self, plan: &Plan, options: &RunOptions, inputs: &Value) {
+        let start = StartView::of(self, options, inputs);
+        let render = |key: &str, text: &Text| {
+            text.render(&start).map_err(|fault| format!("`{key}`: {}", self.in_words(&fault)))
+        };
+        let title = plan.title.as_ref().map(|text| render("title", text)).transpose();
+        let group = plan.concurrency.as_ref().map(|rule| {
+            let group = render("concurrency.group", &rule.group)?.trim().to_owned();
+            match group.chars().count() {
+                0 => Err("`concurrency.group`: the name of the group is empty".to_owned()),
+                1..=ConcurrencyRule::NAME_LENGTH_MAX => Ok(group),
+                length => Err(format!(
+                    "`concurrency.group`: the name of the group has {length} characters, the limit is {}",
+                    ConcurrencyRule::NAME_LENGTH_MAX
+                )),
+            }
+        });
+        let group = group.transpose();
+        let problem = [title.as_ref().err(), group.as_ref().err()].into_iter().flatten().next().cloned();
+        self.title = title.ok().flatten().as_deref().and_then(one_line);
+        self.group = group.ok().flatten();
+        self.start_problem = self.start_problem.take().or(problem);
     }
 
     /// An evaluation error in words, with the reason why git could not be asked when it is about that.
@@ -95,6 +133,18 @@ impl Surroundings {
     }
 }
 
+/// A title in one line, cut where it is too long; none when it is blank.
+fn one_line(title: &str) -> Option<String> {
+    let words: Vec<&str> = title.split_whitespace().collect();
+    let title = words.join(" ");
+    if title.chars().count() <= TITLE_LENGTH_MAX {
+        return (!title.is_empty()).then_some(title);
+    }
+    let mut cut: String = title.chars().take(TITLE_LENGTH_MAX - 1).collect();
+    cut.push('…');
+    Some(cut)
+}
+
 /// Where GitHub's payloads say who the author is to the repository.
 fn association(payload: &Map<String, Value>) -> Option<&str> {
     if let Some(Value::String(text)) = payload.get("author_association") {
@@ -105,23 +155,49 @@ fn association(payload: &Map<String, Value>) -> Option<&str> {
         .find_map(|place| payload.get(*place)?.get("author_association")?.as_str())
 }
 
-/// What the playbook's own `env:` sees: nothing has run yet.
+/// What the file's own templates (`env`, `title`, `concurrency.group`) see: nothing has run yet.
 struct StartView<'a> {
+    surroundings: &'a Surroundings,
     inputs: &'a Value,
-    environment: &'a Environment,
+    event: EventObject<'a>,
+}
+
+impl<'a> StartView<'a> {
+    fn of(surroundings: &'a Surroundings, options: &'a RunOptions, inputs: &'a Value) -> StartView<'a> {
+        StartView { surroundings, inputs, event: EventObject::at_start(options) }
+    }
 }
 
 impl Scope for StartView<'_> {
     fn name(&self, name: &str) -> Option<ScopeValue<'_>> {
+        let around = self.surroundings;
         match name {
             "inputs" => Some(ScopeValue::Json(self.inputs)),
-            "env" => Some(ScopeValue::Object(self.environment)),
+            "event" => Some(ScopeValue::Object(&self.event)),
+            "env" => Some(ScopeValue::Object(self)),
+            "filesChanged" => Some(ScopeValue::Json(&around.files.as_ref()?.0)),
+            "filesCount" => Some(ScopeValue::Json(&around.files.as_ref()?.1)),
+            "branch" => Some(ScopeValue::Json(around.branch.as_ref()?)),
+            "baseBranch" => Some(ScopeValue::Json(around.base_branch.as_ref()?)),
             _ => None,
         }
     }
 
     fn names(&self) -> Vec<&str> {
-        vec!["inputs", "env"]
+        vec!["inputs", "event", "env", "filesChanged", "filesCount", "branch", "baseBranch"]
+    }
+}
+
+/// `env`: the playbook's own variables, as far as they are rendered, then the environment.
+impl Object for StartView<'_> {
+    fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
+        let around = self.surroundings;
+        around.file_env.get(name).or_else(|| around.environment.get(name)).map(ScopeValue::Json)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let around = self.surroundings;
+        around.file_env.keys().chain(around.environment.keys()).map(String::as_str).collect()
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_expr::{Budget, List, Object, Scope, ScopeValue};
-use escrow_model::{Answer, CheckIndex, Issue, MissingArtifact, RoutingBlock, ScopePath, Verdict};
+use escrow_model::{
+    Answer, CheckIndex, Issue, MissingArtifact, RoutingBlock, RunOptions, ScopePath, Verdict,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -183,12 +185,18 @@ impl Scope for View<'_> {
     }
 }
 
-struct EventObject<'a> {
+pub(crate) struct EventObject<'a> {
     name: Value,
     payload: &'a Map<String, Value>,
 }
 
 impl<'a> EventObject<'a> {
+    /// Of the run itself, before any check was routed to with another event.
+    pub(crate) fn at_start(options: &'a RunOptions) -> EventObject<'a> {
+        let name = options.event.as_deref().unwrap_or("manual");
+        EventObject { name: Value::String(name.to_owned()), payload: &options.payload }
+    }
+
     fn new(run: &'a Run, cell: Option<&Cell>) -> EventObject<'a> {
         let options = &run.state.options;
         let name = cell

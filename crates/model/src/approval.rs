@@ -57,6 +57,9 @@ impl ApprovalTerms {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalSubject {
     pub playbook: String,
+    /// The title of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub criticality: Criticality,
     /// Exactly what would be performed, with the environment that it would have.
     pub request: Request,

@@ -28,6 +28,10 @@ pub enum Event {
         plan: Arc<Plan>,
         options: Arc<RunOptions>,
         facts: Arc<Facts>,
+        /// `title` of the playbook, rendered.
+        title: Option<String>,
+        /// The concurrency group that the run holds until it ends. The commit is refused if another run has it.
+        group: Option<String>,
     },
 
     /// With a scope shorter than the check's fan, the whole group of its items is skipped.
@@ -274,6 +278,8 @@ pub enum Event {
     RunReopened {
         places: Vec<ScopedCheck>,
         by: Option<String>,
+        /// The concurrency group that the run holds again. The commit is refused if another run has it.
+        group: Option<String>,
     },
     /// Nothing runs; a person must act.
     RunWaiting {

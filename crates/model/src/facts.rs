@@ -27,6 +27,12 @@ pub struct GitFacts {
     pub base_branch: Option<String>,
 }
 
+/// An event as expressions see it: its payload with its name.
+pub fn event_object(name: &str, mut payload: Map<String, Value>) -> Value {
+    payload.insert("name".to_owned(), Value::String(name.to_owned()));
+    Value::Object(payload)
+}
+
 /// How this run was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
@@ -62,6 +68,11 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
+    /// The event as expressions see it: its payload with its name. None for a run without one.
+    pub fn event_object(&self) -> Option<Value> {
+        self.event.as_deref().map(|name| event_object(name, self.payload.clone()))
+    }
+
     /// A run of every check, without event, payload or invocation.
     pub fn new(run: RunId, directory: impl Into<String>, artifacts: impl Into<String>) -> RunOptions {
         RunOptions {

@@ -7,6 +7,7 @@ mod answer;
 mod approval;
 mod artifact;
 mod catalog;
+mod concurrency;
 mod effect;
 mod event;
 mod facts;
@@ -43,9 +44,10 @@ pub use artifact::{
     ProducedArtifact, Refused, SeenFile, Source, UnexpectedArtifact, folder_in_scope, folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
+pub use concurrency::{ConcurrencyRule, OnConflict};
 pub use effect::{EffectInQuestion, EffectIntent, EffectOrigin, EffectState, LedgerEffect};
 pub use event::{Entry, Event, WaitKind};
-pub use facts::{Facts, GitFacts, RunOptions};
+pub use facts::{Facts, GitFacts, RunOptions, event_object};
 pub use fault::{FaultClass, FaultCode, ProviderFault};
 pub use handed_env::{STEERING_NAMES, SteeringNames, steered_by};
 pub use harmless::{is_harmless, turns_the_order};

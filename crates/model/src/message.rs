@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ScopePath;
+use crate::{RunId, ScopePath};
 
 /// `by` is the actor, `os:NAME` or `token:NAME`, as the system knows it. `claim` is the name that the sender gave and
 /// that never counts.
@@ -36,6 +36,10 @@ pub enum Message {
     Cancel {
         by: Option<String>,
         system: bool,
+        /// The run of the same concurrency group that wants to start. Such a message is refused while an effect is under
+        /// way or unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        successor: Option<RunId>,
     },
 }
 

@@ -2,17 +2,19 @@
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalRule, ArtifactContract, Assumption, Block, ExpectedArtifact, Expression, ProviderName, Retry,
-    Routing, Rule, Secret, Shell, Text,
+    ApprovalRule, ArtifactContract, Assumption, Block, ConcurrencyRule, ExpectedArtifact, Expression,
+    ProviderName, Retry, Routing, Rule, Secret, Shell, Text,
 };
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     pub name: String,
+    /// What a run is called wherever it is listed, rendered when it starts.
+    pub title: Option<Text>,
     pub inputs: Inputs,
     pub env: EnvTemplates,
     /// What must never be written down, and how it is obtained.
@@ -23,6 +25,8 @@ pub struct Plan {
     /// `routing.max_loops`; without it 10, or 8 for critical sources.
     pub max_loops: Option<u32>,
     pub max_parallelism: Option<u32>,
+    /// The group of runs that do not overlap.
+    pub concurrency: Option<ConcurrencyRule>,
     pub safety: Safety,
     pub timeout_ms: Option<u64>,
     /// In the order of the file.
@@ -43,6 +47,16 @@ impl Plan {
         let depth = |name: &String| self.find(name).map_or(0, |index| self.check(index).fan.len());
         let expected = self.artifacts.expected.iter();
         expected.map(|one| one.in_any_scope(one.check.as_ref().map_or(0, depth))).collect()
+    }
+
+    /// The inputs of a run that was given these: every declared one has its default, or null.
+    pub fn inputs_of(&self, given: &Map<String, Value>) -> Map<String, Value> {
+        let mut inputs = Map::new();
+        for (name, input) in &self.inputs {
+            inputs.insert(name.clone(), input.default.clone().unwrap_or(Value::Null));
+        }
+        inputs.extend(given.clone());
+        inputs
     }
 
     pub fn indices(&self) -> impl Iterator<Item = CheckIndex> + use<> {

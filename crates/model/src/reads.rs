@@ -21,6 +21,9 @@ impl PlanReads {
         for text in plan.env.values() {
             reads.template(text.reads());
         }
+        for text in plan.title.iter().chain(plan.concurrency.as_ref().map(|rule| &rule.group)) {
+            reads.template(text.reads());
+        }
         for condition in plan.artifacts.expected.iter().filter_map(|one| one.condition.as_ref()) {
             reads.program(condition);
         }

@@ -34,6 +34,16 @@ impl Evidence {
         Evidence { kind: "earlier_reason".into(), id: code.into(), label: summary.into() }
     }
 
+    /// Another run that the reason is about.
+    pub fn run(id: &str, label: impl Into<String>) -> Evidence {
+        Evidence { kind: "run".into(), id: id.into(), label: label.into() }
+    }
+
+    /// The command that settles the matter.
+    pub fn command(command: impl Into<String>, label: impl Into<String>) -> Evidence {
+        Evidence { kind: "command".into(), id: command.into(), label: label.into() }
+    }
+
     pub fn expected_artifact(id: &str, path: &str) -> Evidence {
         Evidence { kind: "expected_artifact".into(), id: id.into(), label: path.into() }
     }
@@ -83,6 +93,7 @@ reason_codes! {
         FailedMissingArtifact = "run.failed.missing_artifact" => Failed,
         FailedArtifactChanged = "run.failed.artifact_changed" => Failed,
         FailedBudget = "run.failed.budget_exhausted" => Failed,
+        FailedConflict = "run.failed.conflict" => Failed,
         FailedExit = "run.failed.exit_nonzero" => Failed,
         FailedException = "run.failed.exception" => Failed,
         TimedOutDeadline = "run.timed_out.deadline" => TimedOut,

@@ -134,7 +134,6 @@ pub(crate) const FOREIGN: &[ForeignKey] = &[
     file("scheduler", "fire it on a schedule from a chain").leading_to(Part::Chain),
     file("schedule", "fire it on a schedule from a chain").leading_to(Part::Chain),
     file("triggers", "fire it from a chain, which has triggers").leading_to(Part::Chain),
-    file("concurrency", "write `max_parallelism`"),
     file("parallelism", "write `max_parallelism`"),
     file("defaults", "share values with YAML anchors and `<<`"),
     file("needs", "put `depends_on` on each check"),

@@ -122,6 +122,11 @@ pub(crate) static FILE: KeyTable = KeyTable {
     keys: &[
         key("version", Shape::Version, "The version of the format: `1.0`."),
         key("name", Shape::Text, "The name of the playbook. Default: the name of its file."),
+        key(
+            "title",
+            Shape::Template,
+            "What a run is called wherever it is listed: `Release {{ inputs.version }}`.",
+        ),
         key("description", Shape::Text, "A description for people."),
         key("inputs", Shape::Named(&INPUT), "The inputs of a run, given with `--input`."),
         key("env", Shape::Environment, "Environment variables of every check. Values are templates."),
@@ -129,6 +134,7 @@ pub(crate) static FILE: KeyTable = KeyTable {
         key("artifacts", Shape::Map(&ARTIFACTS), "The files that a run must or can deliver."),
         key("routing", Shape::Map(&ROUTING_LIMITS), "Limits of routing."),
         key("max_parallelism", COUNT, "How many checks run in parallel. Default: the number of cores."),
+        key("concurrency", Shape::Map(&CONCURRENCY), "The group of runs that do not overlap."),
         key(
             "safety",
             Shape::Word(&["standard", "strict"]),
@@ -158,6 +164,22 @@ pub(crate) static ROUTING_LIMITS: KeyTable = KeyTable {
         ANY_COUNT,
         "How often routing can re-run checks, per scope. Default: 10, or 8 for critical checks.",
     )],
+};
+
+pub(crate) static CONCURRENCY: KeyTable = KeyTable {
+    what: "`concurrency`",
+    keys: &[
+        required(
+            "group",
+            Shape::Template,
+            "The name of the group: `deploy-{{ inputs.target }}`. Runs of one group do not overlap.",
+        ),
+        key(
+            "on_conflict",
+            Shape::Word(&["wait", "refuse", "cancel"]),
+            "What a run does when another one has its group. Default: `wait`.",
+        ),
+    ],
 };
 
 pub(crate) static INPUT: KeyTable = KeyTable {
@@ -460,6 +482,7 @@ pub(crate) static BACKOFF: KeyTable = KeyTable {
 const TABLES: &[&KeyTable] = &[
     &FILE,
     &ROUTING_LIMITS,
+    &CONCURRENCY,
     &INPUT,
     &SECRET,
     &ARTIFACTS,

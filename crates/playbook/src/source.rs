@@ -18,6 +18,8 @@ use crate::yaml::{Node, span_within};
 /// When a source is evaluated, which decides the names that it can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
+    /// Before any check: only what is known when the run starts.
+    RunStart,
     /// `output` does not exist yet.
     BeforeProvider,
     AfterProvider,
@@ -124,6 +126,14 @@ impl Sources<'_> {
 
     pub(crate) fn template(&mut self, key: &str, node: &Rc<Node>) -> Option<Text> {
         self.template_text(key, node, node.scalar_text()?)
+    }
+
+    /// A template that is rendered when the run starts.
+    pub(crate) fn start_template(&mut self, key: &str, node: &Rc<Node>) -> Option<Text> {
+        let uses = self.uses.len();
+        let template = self.template(key, node);
+        self.uses[uses..].iter_mut().for_each(|used| used.stage = Stage::RunStart);
+        template
     }
 
     /// A template whose text differs from the file, because it was expanded.

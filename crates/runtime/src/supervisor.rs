@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use escrow_engine::{ApplyError, Effect, Input, NestedLease, Run, Turn};
 use escrow_model::{Entry, Message, RunId, ScopePath};
-use escrow_store::{Journal, Lease, LeaseError, MessageId, Sent, StoreError, TakenEffect};
+use escrow_store::{Journal, Lease, LeaseError, MessageId, RunConflict, Sent, StoreError, TakenEffect};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -38,7 +38,7 @@ use effect_runner::EffectRunner;
 use inbox::Inbox;
 
 pub use effect_runner::spool_label;
-pub use seal::begin;
+pub use seal::{begin, refuse};
 
 /// The directories, environment and secrets that a run works with.
 #[derive(Clone, Debug)]
@@ -96,6 +96,9 @@ pub enum DriveError {
     Store(#[from] StoreError),
     #[error("another process has taken over run `{0}`")]
     Fenced(RunId),
+    /// Another run has the concurrency group, or the artifact directory, of the run that was to be opened again.
+    #[error("run `{}` is in its way", .0.root.id)]
+    Conflict(Box<RunConflict>),
     #[error("the journal of run `{run}` is corrupt: {source}")]
     Corrupt { run: RunId, source: ApplyError },
     #[error(transparent)]
@@ -263,7 +266,7 @@ impl Drive<'_> {
                 },
                 () = self.interruption.cancelled(), if !interrupted => {
                     interrupted = true;
-                    inputs.push(Input::Message(Message::Cancel { by: None, system: true }));
+                    inputs.push(Input::Message(Message::Cancel { by: None, system: true, successor: None }));
                 }
                 messages = inbox.next() => sent = messages?,
                 () = sleep(wake_in) => inputs.push(Input::Wake),

@@ -147,6 +147,7 @@ impl Disk {
             Ok(Committed::Taken(taken)) => {
                 self.ledger.log(format!("disk: `{}` is taken", taken.effect.key));
             }
+            Ok(Committed::Conflict(_)) => self.ledger.log("disk: another run is in the way"),
             Ok(Committed::Fenced) => self.ledger.log(format!("disk: {} is fenced", commit.lease.run())),
             Ok(Committed::DecidedInTime) => self.ledger.log("disk: decided in time"),
             Err(error) => {

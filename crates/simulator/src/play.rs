@@ -259,7 +259,7 @@ impl<'a> Play<'a> {
                 Ok(Created::Done { lease, .. }) => {
                     return Ok(Task { run, lease, beginning: Beginning::New(turn) });
                 }
-                Ok(Created::AlreadyExists | Created::ParentFenced) => {
+                Ok(Created::AlreadyExists | Created::ParentFenced | Created::Conflict(_)) => {
                     return Err("the run exists before it is begun".into());
                 }
                 Err(_) => sleep(Duration::from_millis(100)).await,
@@ -550,6 +550,7 @@ impl<'a> Play<'a> {
             DriveError::Corrupt { .. }
             | DriveError::Inseparable(_)
             | DriveError::Orphans { .. }
+            | DriveError::Conflict(_)
             | DriveError::Secret(_)
             | DriveError::Lost(_) => Err(error.to_string()),
         }

@@ -125,7 +125,9 @@ impl Recorded {
         };
         match disk.create_run(new).await.map_err(|error| error.to_string())? {
             Created::Done { lease, .. } => Ok(Task { run, lease, beginning: Beginning::New(turn) }),
-            Created::AlreadyExists | Created::ParentFenced => Err("the run exists before it is begun".into()),
+            Created::AlreadyExists | Created::ParentFenced | Created::Conflict(_) => {
+                Err("the run exists before it is begun".into())
+            }
         }
     }
 

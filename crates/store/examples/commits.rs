@@ -115,9 +115,10 @@ impl Tenant<'_> {
         let plan: Plan = escrow_store::read_plan(
             json!({"name": "measure", "safety": "standard", "artifacts": {"expected": []}, "checks": []}),
         )?;
-        let options = RunOptions::new(run.clone(), "/", "/artifacts");
+        let options = RunOptions::new(run.clone(), "/", format!("/artifacts/{run}"));
         let facts = Arc::new(Facts::default());
-        let event = Event::RunStarted { plan: plan.into(), options: options.into(), facts };
+        let event =
+            Event::RunStarted { plan: plan.into(), options: options.into(), facts, title: None, group: None };
         let holder = Holder {
             pid: 1,
             host: "here".into(),
@@ -136,7 +137,9 @@ impl Tenant<'_> {
         };
         match store.create_run(new)? {
             Created::Done { lease, seq } => Ok(Tenant { store, lease, seq }),
-            Created::AlreadyExists | Created::ParentFenced => Err("the run exists".into()),
+            Created::AlreadyExists | Created::ParentFenced | Created::Conflict(_) => {
+                Err("the run exists".into())
+            }
         }
     }
 
@@ -159,6 +162,7 @@ impl Tenant<'_> {
             Committed::Fenced
             | Committed::DecidedInTime
             | Committed::Taken(_)
+            | Committed::Conflict(_)
             | Committed::AlreadyDone { .. } => {
                 return Err("the commit was refused".into());
             }

@@ -34,6 +34,8 @@ pub struct AttentionItem {
     pub kind: AttentionKind,
     pub reason_code: Option<String>,
     pub playbook: String,
+    /// The title of the newest run.
+    pub title: Option<String>,
     pub subject: Option<Subject>,
     /// How often, since it was last dismissed.
     pub count: u64,

@@ -2,6 +2,7 @@
 
 use escrow_model::{Entry, RunId};
 
+use crate::conflict::RunConflict;
 use crate::effect::TakenEffect;
 use crate::lease::{Holder, Lease};
 use crate::message::MessageId;
@@ -34,6 +35,8 @@ pub enum Created {
     AlreadyExists,
     /// Another process has taken the run that nests it, and may have ended it. Nothing was created.
     ParentFenced,
+    /// Another run has the concurrency group or the artifact directory. Nothing was created.
+    Conflict(Box<RunConflict>),
 }
 
 /// The next entries of a run.
@@ -57,6 +60,9 @@ pub enum Committed {
     Fenced,
     /// Another run has the key of an effect that these entries intend. Nothing was written.
     Taken(Box<TakenEffect>),
+    /// Another run has the concurrency group, or the artifact directory, of a run that these entries open again. Nothing
+    /// was written.
+    Conflict(Box<RunConflict>),
     /// A wait would expire that was decided in time. Nothing was written; the caller must deliver that message first.
     DecidedInTime,
     /// The very same commit was written before.

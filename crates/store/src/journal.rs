@@ -9,6 +9,7 @@ use std::pin::Pin;
 use escrow_model::{Entry, Event, Message, RunId};
 
 use crate::commit::{Commit, Committed, Created, NewRun};
+use crate::conflict::RunConflict;
 use crate::effect::EffectRow;
 use crate::error::StoreError;
 use crate::lease::{Holder, Lease, LeaseError, LeaseState, Liveness};
@@ -64,6 +65,15 @@ pub trait Journal: Send + Sync {
 
     /// The effect that has this key in the ledger.
     fn effect<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Result<Option<EffectRow>, StoreError>>;
+
+    /// The open run that keeps this one, which has ended, from being opened again with this concurrency group.
+    fn conflict<'a>(
+        &'a self,
+        _run: &'a RunId,
+        _group: Option<&'a str>,
+    ) -> StoreFuture<'a, Result<Option<Box<RunConflict>>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
 
     /// Whether the run exists and has ended.
     fn has_ended<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<bool, StoreError>> {

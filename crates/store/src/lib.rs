@@ -41,6 +41,7 @@
 mod attention;
 mod chain;
 mod commit;
+mod conflict;
 mod decision;
 mod effect;
 mod entry;
@@ -70,6 +71,7 @@ pub use records::{Dismissing, Records};
 pub use sqlite::{Mode, Options, ReceiptLedger, Store};
 
 pub use commit::{Commit, Committed, Created, Durability, NewRun};
+pub use conflict::{Contested, RunConflict};
 pub use lease::{HeldLease, Holder, Lease, LeaseError, LeaseState, Liveness};
 pub use loss::{JournalEnd, Loss};
 pub use message::{MessageId, Sent};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{Entry, RunId};
+use serde_json::{Map, Value};
 
 use crate::attention::AttentionItem;
 use crate::effect::{EffectFilter, EffectRow};
@@ -35,6 +36,10 @@ pub trait Queries: Send + Sync {
     /// The run with this id, with or without `r_`, or a unique beginning of one. `last` is the newest run that is not
     /// nested in another; when all are nested, the newest of them.
     fn run<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Result<RunRow, LookupError>>;
+
+    /// The payload of the event that a run is about; empty when it has none.
+    fn event_payload<'a>(&'a self, run: &'a RunId)
+    -> StoreFuture<'a, Result<Map<String, Value>, StoreError>>;
 
     /// The process that holds the run.
     fn holder<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<Holder>, StoreError>>;

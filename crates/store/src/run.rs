@@ -1,6 +1,7 @@
 //! Runs as lists show them, filters, and lookup by name.
 
 use escrow_model::{DeliveryStatus, Millis, Reason, RunId, RunStatus, Warning};
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::error::StoreError;
@@ -35,10 +36,15 @@ fn list(candidates: &[RunId]) -> String {
 pub struct RunRow {
     pub id: RunId,
     pub playbook: String,
+    /// `title` of the playbook, as it was rendered when the run started.
+    pub title: Option<String>,
+    /// With the defaults of those that were not given.
+    pub inputs: Map<String, Value>,
     pub status: RunStatus,
     /// Absent while it runs.
     pub reason: Option<Reason>,
     pub invocation_id: Option<String>,
+    /// The name of its event. [`crate::Queries::event_payload`] has the rest.
     pub event: Option<String>,
     /// How many playbook runs this one is nested in.
     pub depth: u32,
@@ -50,7 +56,7 @@ pub struct RunRow {
     pub started_at: Millis,
     pub ended_at: Option<Millis>,
     /// A person has overridden its status: `from`, `by`, `why`, `at`.
-    pub overridden: Option<serde_json::Value>,
+    pub overridden: Option<Value>,
     /// The last entry.
     pub seq: u64,
 }

@@ -15,6 +15,7 @@ mod checkpointer;
 mod clock;
 mod close;
 mod commit;
+mod conflicts;
 mod connect;
 mod decisions;
 mod derived;

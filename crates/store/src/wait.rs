@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitRow {
     pub run: RunId,
+    /// The title of the run; without one, that of the outermost run around it.
+    pub title: Option<String>,
     pub id: String,
     pub check: String,
     pub scope: String,

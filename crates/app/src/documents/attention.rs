@@ -16,6 +16,7 @@ pub fn attention_item(item: &AttentionItem, now: Millis) -> Value {
         "kind": item.kind,
         "reason_code": item.reason_code,
         "playbook": item.playbook,
+        "title": item.title,
         "check": item.subject.as_ref().filter(|subject| subject.kind == "check").map(|subject| &subject.id),
         "subject": item.subject,
         "summary": item.summary,

@@ -1,10 +1,10 @@
 //! Invocations: `invocation list` and `invocation show`. `docs/invocations.md` describes every field.
 
 use escrow_model::rfc3339;
-use escrow_store::{InvocationRow, OutcomeRow, RunRow};
+use escrow_store::{InvocationRow, OutcomeRow};
 use serde_json::{Value, json};
 
-use super::{outcome, run_row};
+use super::outcome;
 
 pub fn invocation(row: &InvocationRow) -> Value {
     json!({
@@ -24,14 +24,13 @@ pub fn invocation(row: &InvocationRow) -> Value {
     })
 }
 
-/// An invocation with its runs and outcomes.
+/// An invocation with its runs, as [`crate::runs::listed`] gives them, and outcomes.
 pub fn invocation_with(
     row: &InvocationRow,
-    runs: &[RunRow],
+    runs: &[Value],
     outcomes: &[OutcomeRow],
     primary: Option<&OutcomeRow>,
 ) -> Value {
-    let runs: Vec<Value> = runs.iter().map(run_row).collect();
     let outcomes: Vec<Value> = outcomes.iter().map(outcome).collect();
     json!({
         "invocation": invocation(row),

@@ -1,7 +1,7 @@
 //! A run: `run --output json`, `runs show`, `runs` and `resume --all`.
 
 use escrow_engine::{CheckReport, ItemReport, Overridden, Run};
-use escrow_model::{Delivery, DeliveryStatus, RunId, rfc3339};
+use escrow_model::{Delivery, DeliveryStatus, RunId, event_object, rfc3339};
 use escrow_store::{OutcomeRow, RunRow};
 use serde_json::{Map, Value, json};
 
@@ -34,6 +34,9 @@ pub fn run_summary(run: &Run) -> Value {
     let mut document = json!({
         "id": options.run,
         "playbook": run.plan_of().name,
+        "title": run.title(),
+        "inputs": run.inputs(),
+        "event": options.event_object(),
         "status": run.status(),
         "reason": run.reason(),
         "invocation_id": options.invocation,
@@ -47,11 +50,14 @@ pub fn run_summary(run: &Run) -> Value {
     document
 }
 
-/// The run object of a listing: the same as in the run's own document.
-pub fn run_row(row: &RunRow) -> Value {
+/// The run object of a listing: the same as in the run's own document. `payload` is that of its event.
+pub fn run_row(row: &RunRow, payload: Map<String, Value>) -> Value {
     let mut document = json!({
         "id": row.id,
         "playbook": row.playbook,
+        "title": row.title,
+        "inputs": row.inputs,
+        "event": row.event.as_deref().map(|name| event_object(name, payload)),
         "status": row.status,
         "reason": row.reason,
         "invocation_id": row.invocation_id,

@@ -18,6 +18,7 @@ pub fn approval(wait: &WaitRow) -> Value {
         "kind": wait.kind,
         "status": wait.resolution.as_deref().unwrap_or("pending"),
         "run_id": wait.run,
+        "title": wait.title,
         "check": wait.check,
         "scope": wait.scope,
         "criticality": subject.map(|subject| subject.criticality),

@@ -79,6 +79,7 @@ pub(super) fn refused(run: &Run, message: &Message) -> Result<(), Error> {
         Refusal::NotUnknown(_) | Refusal::Settled(_) | Refusal::LookedFor(_) | Refusal::Stopping => {
             Error::person("resolved", text)
         }
+        Refusal::EffectUnderWay => Error::person("effect_under_way", text),
     })
 }
 

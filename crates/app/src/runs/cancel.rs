@@ -21,7 +21,7 @@ pub async fn cancel(app: &App, run: &str) -> Result<Cancelled, Error> {
         let message = format!("run `{}` has already ended: {}", row.id, row.status.as_str());
         return Err(Error::person("ended", message));
     }
-    let message = Message::Cancel { by: app.actor(), system: false };
+    let message = Message::Cancel { by: app.actor(), system: false, successor: None };
     app.journal()?.send(&row.id, &message, app.sender()).await?;
     match driver_of(app, &row).await? {
         Some(holder) => Ok(Cancelled::Asked { run: row.id, pid: holder.pid }),

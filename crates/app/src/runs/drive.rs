@@ -18,6 +18,7 @@ use escrow_store::{Journal, Lease};
 use tokio::task::LocalSet;
 
 use crate::app::App;
+use crate::conflicts::conflict_error;
 use crate::error::Error;
 use crate::nested::NestedRuns;
 use crate::panics::caught;
@@ -131,6 +132,7 @@ fn drive_error(error: DriveError, id: &RunId) -> Error {
         DriveError::Store(error) => Error::from(error)
             .help(format!("its processes were ended; fix the cause, then `escrow resume {id}`")),
         DriveError::Fenced(_) => Error::person("fenced", error.to_string()),
+        DriveError::Conflict(conflict) => conflict_error(&conflict),
         DriveError::Lost(_) => Error::bug(format!("this is a bug in Escrow: {error}"))
             .help(format!("its processes were ended; `escrow resume {id}` resumes the run")),
         DriveError::Corrupt { .. } => Error::world("corrupt", error.to_string()),

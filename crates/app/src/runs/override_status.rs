@@ -62,6 +62,7 @@ async fn commit(
     match journal.commit(commit).await? {
         Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(run),
         Committed::DecidedInTime => Err(Error::bug("an override expires no approval")),
+        Committed::Conflict(_) => Err(Error::bug("an override opens no run")),
         Committed::Fenced | Committed::Taken(_) => {
             Err(Error::person("fenced", format!("another process has taken over run `{id}`")))
         }

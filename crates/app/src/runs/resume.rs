@@ -8,11 +8,12 @@ use escrow_runtime::entropy::now_ms;
 use escrow_runtime::holder::{liveness, this_process};
 use escrow_runtime::secrets::Secrets;
 use escrow_runtime::supervisor::Beginning;
-use escrow_store::{Holder, Lease, LeaseError, RunRow};
+use escrow_store::{Contested, Holder, Lease, LeaseError, RunRow};
 
 use super::drive::HeldRun;
 use super::replay;
 use crate::app::App;
+use crate::conflicts::{Arbitration, CONFLICT, Means, Settled, artifacts_in_use, refused_error};
 use crate::error::Error;
 
 /// Takes over a run that no process drives, and drives it until it ends or waits.
@@ -24,14 +25,26 @@ pub async fn resume(app: &App, run: &str) -> Result<Run, Error> {
     drive_around(app, &row, Purpose::Resume).await
 }
 
-/// Opens the failed checks of a run that has ended, and those that depend on them, in the same journal.
+/// Opens the failed checks of a run that has ended, and those that depend on them, in the same journal. It takes its
+/// concurrency group anew, by the rule of its playbook.
 pub async fn retry_failed(app: &App, run: &str) -> Result<Run, Error> {
     let row = app.queries()?.run(run).await?;
     if !row.status.is_terminal() {
         return Err(not_resumable(&row));
     }
+    loop {
+        free_group(app, &row).await?;
+        match reopen(app, &row).await {
+            // Another run was faster.
+            Err(error) if error.code() == CONFLICT => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+async fn reopen(app: &App, row: &RunRow) -> Result<Run, Error> {
     let journal = app.journal()?;
-    let (lease, mut run) = take_over(app, &row).await?;
+    let (lease, mut run) = take_over(app, row).await?;
     let secrets = secrets_of(app, &run, &lease, Purpose::Continue).await?;
     match run.retry_failed(now_ms(), app.actor()) {
         Ok(turn) => {
@@ -44,6 +57,26 @@ pub async fn retry_failed(app: &App, run: &str) -> Result<Run, Error> {
             Err(Error::person("ended", format!("run `{}` cannot be reopened: {why}", row.id)))
         }
     }
+}
+
+/// Returns when no other run has what this one, which has ended, needs for itself.
+async fn free_group(app: &App, row: &RunRow) -> Result<(), Error> {
+    let journal = app.journal()?;
+    let run = replay(&*app.queries()?, row).await?;
+    let (world, stopping) = (app.world(), app.stopping());
+    let means = Means { journal: &*journal, world: &*world, stopping: &stopping, arbiter: app };
+    let mut arbitration = Arbitration::new(run.options(), run.plan_of(), means);
+    while let Some(conflict) = journal.conflict(&row.id, run.wanted_group()).await? {
+        if let Contested::Artifacts(_) = conflict.over {
+            return Err(artifacts_in_use(&conflict));
+        }
+        match arbitration.settle(&run, &conflict).await? {
+            Settled::TryAgain => {}
+            Settled::Refused(reason) => return Err(refused_error(&reason)),
+            Settled::Stopped => return Err(Error::stopped()),
+        }
+    }
+    Ok(())
 }
 
 /// Why a run is driven.

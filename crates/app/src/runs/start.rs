@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use super::drive::{HeldRun, inseparable};
 use crate::app::App;
 use crate::begin::{self, BeginError, StartRequest};
+use crate::conflicts::artifacts_in_use;
 use crate::error::Error;
 use crate::inputs;
 use crate::invocations::{self, NamedInvocation};
@@ -151,7 +152,7 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         environment: None,
     };
     let start = StartRequest { plan, options, secrets, parent: None };
-    let begun = begin::begin(start, &*journal, &*app.world(), &app.stopping()).await;
+    let begun = begin::begin(start, &*journal, &*app.world(), &app.stopping(), app).await;
     let begin::Begun { run, lease, secrets, first_turn } = begun.map_err(begin_error)?;
     Ok(HeldRun { run, lease, journal, secrets, beginning: Beginning::New(first_turn) })
 }
@@ -166,6 +167,7 @@ fn begin_error(error: BeginError) -> Error {
         BeginError::Inseparable(error) => inseparable(&error),
         BeginError::Stopped => Error::stopped(),
         BeginError::AlreadyExists(_) | BeginError::ParentFenced => Error::world("store", error.to_string()),
+        BeginError::ArtifactsInUse(conflict) => artifacts_in_use(&conflict),
         BeginError::Store(error) => error.into(),
     }
 }

@@ -16,6 +16,7 @@ use super::item::{CheckScope, Item, What};
 pub struct RunCases {
     pub run: String,
     pub playbook: String,
+    pub title: Option<String>,
     pub status: RunStatus,
     pub reason: Option<Reason>,
     pub started_at: Millis,
@@ -69,6 +70,7 @@ impl RunCases {
         RunCases {
             run: run.options().run.to_string(),
             playbook: run.plan_of().name.clone(),
+            title: run.title().map(str::to_owned),
             status: run.status(),
             reason: run.reason().cloned(),
             started_at,

@@ -19,7 +19,7 @@ pub struct RunStart<'e> {
 impl<'e> RunStart<'e> {
     /// `None` for an empty journal, and for entries from the middle of one.
     pub fn of(entries: impl IntoIterator<Item = &'e Entry>) -> Option<RunStart<'e>> {
-        let Event::RunStarted { plan, options, facts } = &entries.into_iter().next()?.event else {
+        let Event::RunStarted { plan, options, facts, .. } = &entries.into_iter().next()?.event else {
             return None;
         };
         Some(RunStart { plan, options, facts })

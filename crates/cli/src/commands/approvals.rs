@@ -48,6 +48,11 @@ fn page(wait: &WaitRow, paint: Paint) -> String {
         wait.run,
         paint.dim(&standing(wait)),
     );
+    if let Some(title) =
+        wait.subject.as_ref().and_then(|subject| subject.title.as_ref()).or(wait.title.as_ref())
+    {
+        page.lines("title", title);
+    }
     page.lines("asks", &wait.prompt);
     if !wait.choices.is_empty() {
         page.lines("choices", &choices(&wait.choices));

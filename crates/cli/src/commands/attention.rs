@@ -14,7 +14,7 @@ use crate::arguments::{
 };
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Paint, Ui, count, parse_duration, printable};
+use crate::terminal::{Paint, Ui, count, parse_duration, printable, title_words};
 
 pub(crate) async fn attention(
     arguments: AttentionArguments,
@@ -81,9 +81,10 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
     let at = rfc3339(item.last_at).replace('T', " ");
     let code = item.reason_code.as_ref().map(|code| format!("  {code}")).unwrap_or_default();
     let mut text = format!(
-        "{}  {word}{times}  {}{place}  {}\n",
+        "{}  {word}{times}  {}{}{place}  {}\n",
         paint.cyan(&item.fingerprint),
         paint.bold(&printable(&item.playbook)),
+        title_words(item.title.as_deref()),
         paint.dim(&at[..19]),
     );
     text.push_str(&format!("  {}{}\n", printable(&item.summary), paint.dim(&code)));

@@ -1,6 +1,6 @@
 //! `escrow runs`: what ran, newest first, and one run in full.
 
-use escrow_app::runs::{is_driven, parse_status, replay};
+use escrow_app::runs::{is_driven, listed, parse_status, replay};
 use escrow_app::{Error, documents, invocations};
 use escrow_model::{RunStatus, rfc3339};
 use escrow_runtime::entropy::now_ms;
@@ -12,7 +12,9 @@ use super::{export, history, override_run};
 use crate::arguments::{Output, RunsAction, RunsArguments, RunsList, Shared, ShowArguments};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{TextTable, Ui, duration_words, parse_duration, printable, show_run, status_painted};
+use crate::terminal::{
+    TextTable, Ui, duration_words, parse_duration, printable, show_run, status_painted, told_apart,
+};
 
 pub(crate) async fn runs(arguments: RunsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let app = session::app(shared, ui)?;
@@ -48,7 +50,7 @@ async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Ex
         ui.say(&format!("{}: {}", ui.paint.yellow("warning"), loss_words(loss)));
     }
     if ui.output() != Output::Human {
-        let documents: Vec<Value> = rows.iter().map(documents::run_row).collect();
+        let documents = listed(queries, &rows).await?;
         let missing: Vec<Value> = losses.iter().map(documents::loss).collect();
         match ui.output() {
             Output::Jsonl => {
@@ -75,12 +77,14 @@ async fn list(arguments: &RunsList, queries: &dyn Queries, ui: &Ui) -> Result<Ex
             row.ended_at.map(|end| duration_words(end.saturating_sub(row.started_at))).unwrap_or_default();
         let summary = row.reason.as_ref().map(|reason| printable(&reason.summary)).unwrap_or_default();
         let playbook = printable(&row.playbook);
+        let told = told_apart(row);
         table.row(&[
             (row.id.as_str(), page.cyan(row.id.as_str())),
             (&status, painted),
             (started, page.dim(started)),
             (&took, took.clone()),
             (&playbook, page.bold(&playbook)),
+            (&told, told.clone()),
             ("", summary),
         ]);
     }

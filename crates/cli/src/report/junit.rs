@@ -24,12 +24,16 @@ pub(super) fn render(report: &RunCases) -> String {
     let name = attribute(&report.playbook);
     let timestamp = rfc3339(report.started_at);
     let run = attribute(&report.run);
+    let title = match &report.title {
+        Some(title) => format!("\n      <property name=\"title\" value=\"{}\"/>", attribute(title)),
+        None => String::new(),
+    };
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="escrow" {counts}>
   <testsuite name="{name}" {counts} timestamp="{timestamp}">
     <properties>
-      <property name="run" value="{run}"/>
+      <property name="run" value="{run}"/>{title}
     </properties>
 {cases}  </testsuite>
 </testsuites>

@@ -48,6 +48,10 @@ pub(super) fn render(report: &RunCases, playbook: &Playbook<'_>) -> String {
             "locations": location(1, &missing.id),
         }));
     }
+    let mut details = json!({ "id": format!("{}/{}", report.playbook, report.run) });
+    if let Some(title) = &report.title {
+        details["description"] = json!({ "text": title });
+    }
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -57,7 +61,7 @@ pub(super) fn render(report: &RunCases, playbook: &Playbook<'_>) -> String {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": rules.list,
             } },
-            "automationDetails": { "id": format!("{}/{}", report.playbook, report.run) },
+            "automationDetails": details,
             "columnKind": "unicodeCodePoints",
             "invocations": [invocation(report)],
             "results": results,

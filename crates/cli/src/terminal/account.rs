@@ -2,6 +2,7 @@
 
 use escrow_engine::{Account, Evaluation};
 
+use super::given::{given_words, title_words};
 use super::paint::Paint;
 use super::table::TextTable;
 use super::words::{message, printable};
@@ -10,11 +11,17 @@ pub(crate) fn show_account(account: &Account, paint: Paint) -> String {
     let reason = account.reason.as_ref().map(|reason| reason.code.as_str()).unwrap_or_default();
     let status = account.status.as_str().replace('_', " ");
     let mut text = format!(
-        "run {}  {}  {status}  {}\n",
+        "run {}  {}{}  {status}  {}\n",
         paint.cyan(account.run.as_str()),
         paint.bold(&printable(&account.playbook)),
+        title_words(account.title.as_deref()),
         paint.dim(reason)
     );
+    let event = account.event.as_ref().and_then(|event| event.get("name")).and_then(|name| name.as_str());
+    let given = given_words(event, account.inputs.as_object());
+    if !given.is_empty() {
+        text.push_str(&format!("{}\n", paint.dim(&given)));
+    }
     text.push_str(&format!("\n{}\n", paint.bold(&message(&account.cause.summary))));
     if account.path.len() > 1 {
         text.push_str(&path(account, paint));

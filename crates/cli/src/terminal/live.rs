@@ -14,6 +14,7 @@ use escrow_runtime::supervisor::{NestedNews, NestedOutput, Observer};
 use escrow_store::entry_document;
 use serde_json::json;
 
+use super::given::title_words;
 use super::stream::OutputLines;
 use super::summary::printed;
 use super::ui::Ui;
@@ -194,6 +195,10 @@ impl RunView for LiveView {
         self.ui.say(&format!("warning: {text}"));
     }
 
+    fn notice(&mut self, text: &str) {
+        self.ui.say(&printable(text));
+    }
+
     fn remember(&mut self, entries: &[Entry]) {
         drop(self.timeline.read(entries));
     }
@@ -228,9 +233,10 @@ impl Observer for LiveView {
             self.header = true;
             let paint = self.ui.paint;
             lines.push(format!(
-                "run {}  {}",
+                "run {}  {}{}",
                 paint.cyan(run.options().run.as_str()),
-                paint.bold(&printable(&run.plan_of().name))
+                paint.bold(&printable(&run.plan_of().name)),
+                title_words(run.title()),
             ));
         }
         let items = self.timeline.read(entries);

@@ -7,6 +7,7 @@ use escrow_model::{
 };
 use serde_json::{Map, Value};
 
+use super::given::{given_in_full, title_words};
 use super::paint::Paint;
 use super::table::TextTable;
 use super::words::{self, count, duration_words};
@@ -226,6 +227,10 @@ fn verdict(run: &Run, paint: Paint) -> String {
         line.push_str(&format!("  {}", paint.dim(&duration_words(ms))));
     }
     let mut text = format!("{line}\n");
+    if let Some(command) = reason.evidence.iter().find(|one| one.kind == "command") {
+        text.push_str(&format!("  {} {}\n", paint.dim("next:"), words::message(&command.id)));
+        return text;
+    }
     let decisive = reason.evidence.iter().find(|one| one.kind == "check").map(|one| one.id.as_str());
     let name = decisive.or_else(|| first_failed(run).map(|check| check.name));
     if let (RunStatus::Failed, Some(name)) = (status, name) {
@@ -250,9 +255,15 @@ pub(crate) fn status_painted(status: RunStatus, paint: Paint) -> String {
 /// `runs show` for people. `recorded` are waits whose decision is not delivered yet.
 pub(crate) fn show_run(run: &Run, recorded: &[String], paint: Paint) -> String {
     let (id, playbook) = (run.options().run.as_str(), words::printable(&run.plan_of().name));
-    let mut text = format!("run {}  {}\n", paint.cyan(id), paint.bold(&playbook));
+    let title = title_words(run.title());
+    let mut text = format!("run {}  {}{title}\n", paint.cyan(id), paint.bold(&playbook));
     let ended = run.ended_at().map_or("-".to_owned(), rfc3339);
-    text.push_str(&format!("started {}   ended {ended}\n\n", rfc3339(run.started_at())));
+    text.push_str(&format!("started {}   ended {ended}\n", rfc3339(run.started_at())));
+    let given = given_in_full(run.options().event.as_deref(), run.inputs().as_object());
+    for line in &given {
+        text.push_str(&format!("{}\n", paint.dim(line)));
+    }
+    text.push('\n');
     let mut table = TextTable::new();
     for check in run.check_reports() {
         let status = check.status;

@@ -44,6 +44,10 @@ impl TextTable {
         for row in &self.rows {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {
+                // A column without any text takes no room.
+                if widths[column] == 0 && column + 1 < row.len() {
+                    continue;
+                }
                 line.push_str(&cell.text);
                 if column + 1 < row.len() {
                     line.push_str(&" ".repeat(widths[column] - cell.width + 2));

@@ -57,7 +57,7 @@ pub(crate) fn recorded(told: &str, lines: &[Value], document: &Value) -> u64 {
         .collect();
     let replayed = Run::replay(&entries).expect("a journal that was just written replays");
     assert_eq!(&documents::run(&replayed), document, "{told}: the journal tells the same");
-    let Event::RunStarted { plan, options, facts } = &entries[0].event else { panic!("no start") };
+    let Event::RunStarted { plan, options, facts, .. } = &entries[0].event else { panic!("no start") };
     let mut replies: BTreeMap<ScopedCheck, Vec<Reply>> = BTreeMap::new();
     for entry in &entries {
         if let Event::AttemptAnswered { check, scope, answer, .. } = &entry.event {

@@ -246,7 +246,11 @@ impl JournalReader<'_> {
                     .collect();
                 format!("required artifacts are missing: {}", missing.join(", "))
             }
-            Event::MessageDelivered { message: Message::Cancel { by, system }, .. } => match (by, system) {
+            Event::MessageDelivered { message: Message::Cancel { successor: Some(other), .. }, .. } => {
+                format!("run {other} of the same concurrency group cancelled the run")
+            }
+            Event::MessageDelivered { message: Message::Cancel { by, system, .. }, .. } => match (by, system)
+            {
                 (Some(by), _) => format!("{by} cancelled the run"),
                 (None, true) => "a signal ended the run".into(),
                 (None, false) => "a person cancelled the run".into(),

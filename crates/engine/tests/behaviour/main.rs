@@ -16,6 +16,7 @@ mod events;
 mod fan_out;
 mod faults;
 mod gates;
+mod groups;
 mod guide;
 mod handed_env;
 mod held;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use escrow_model::{Plan, Safety, Source, Text};
+use escrow_model::{ConcurrencyRule, OnConflict, Plan, Safety, Source, Text};
 use indexmap::IndexMap;
 
 use super::agents::Agents;
@@ -73,6 +73,8 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
     }
     let env = decoder.environment(root.get("env"));
     decoder.secrets.report_env_conflicts(root.get("env"), decoder.sources.found);
+    let title = root.get("title").and_then(|title| decoder.sources.start_template("title", title));
+    let concurrency = decoder.concurrency(root.get("concurrency"));
     let drafts: Vec<_> =
         entries.iter().enumerate().map(|(index, entry)| check::decode(&mut decoder, index, entry)).collect();
     let plan = Plan {
@@ -81,6 +83,7 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
             .and_then(|name| name.scalar_text())
             .filter(|name| !name.is_empty())
             .map_or_else(|| stem(file), str::to_owned),
+        title,
         inputs,
         env,
         secrets: std::mem::take(&mut decoder.secrets.declared),
@@ -88,6 +91,7 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
         outcome_kinds: std::mem::take(&mut decoder.kinds),
         max_loops: count(root.get("routing").and_then(|routing| routing.get("max_loops"))),
         max_parallelism: count(root.get("max_parallelism")),
+        concurrency,
         safety: match root.get("safety").and_then(|safety| safety.string()) {
             Some("strict") => Safety::Strict,
             _ => Safety::Standard,
@@ -141,6 +145,13 @@ impl Decoder<'_> {
                 self.kind(kind);
             }
         }
+    }
+
+    fn concurrency(&mut self, node: Option<&Rc<Node>>) -> Option<ConcurrencyRule> {
+        let node = node?;
+        let group = self.sources.start_template("group", node.get("group")?)?;
+        let on_conflict = node.get("on_conflict").and_then(|word| word.string()).and_then(OnConflict::parse);
+        Some(ConcurrencyRule { group, on_conflict: on_conflict.unwrap_or_default() })
     }
 
     pub(super) fn environment(&mut self, node: Option<&Rc<Node>>) -> IndexMap<String, Text> {

@@ -166,7 +166,7 @@ impl Reader<'_> {
                     "add `artifacts: [{id}]` to `{name}` if it delivers the file, or to a check that it depends on"
                 )
             }
-            (None, Stage::BeforeProvider) => {
+            (None, Stage::RunStart | Stage::BeforeProvider) => {
                 format!(
                     "add `artifacts: [{id}]` to a check that `{name}` depends on, which then verifies the file"
                 )

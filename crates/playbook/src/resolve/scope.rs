@@ -32,6 +32,10 @@ pub(crate) const NAMES: &[&str] = &[
     "artifacts",
 ];
 
+/// The names that are known when a run starts.
+const NAMES_AT_START: &[&str] =
+    &["event", "env", "inputs", "filesChanged", "filesCount", "branch", "baseBranch"];
+
 /// The names that only sources after the provider can read.
 pub(crate) const NAMES_AFTER: &[&str] = &["output", "result"];
 
@@ -121,9 +125,13 @@ impl ScopeValidator<'_> {
         if used.is_artifact_condition() && NAMES_OF_CHECKS.contains(&name) {
             self.not_a_check(used, name, name_span);
         } else if NAMES_AFTER.contains(&name) {
-            if used.stage == Stage::BeforeProvider {
-                self.too_early(used, name, name_span);
+            match used.stage {
+                Stage::RunStart => self.before_checks(used, name, name_span),
+                Stage::BeforeProvider => self.too_early(used, name, name_span),
+                Stage::AfterProvider => {}
             }
+        } else if used.stage == Stage::RunStart && NAMES.contains(&name) && !NAMES_AT_START.contains(&name) {
+            self.before_checks(used, name, name_span);
         } else if name == "item" {
             self.item(used, name_span);
         } else if !NAMES.contains(&name) {
@@ -181,6 +189,15 @@ impl ScopeValidator<'_> {
             Problem::new("E0116", span, format!("`{}` reads `{name}` before the provider has run", used.key))
                 .label("evaluated before the provider runs")
                 .help(help),
+        );
+    }
+
+    fn before_checks(&mut self, used: &Use, name: &str, span: Range<usize>) {
+        let all: Vec<String> = NAMES_AT_START.iter().map(|name| format!("`{name}`")).collect();
+        self.found.push(
+            Problem::new("E0116", span, format!("`{}` reads `{name}` before any check has run", used.key))
+                .label("rendered when the run starts")
+                .help(format!("the names that are known then are {}", all.join(", "))),
         );
     }
 

@@ -68,7 +68,7 @@ fn script(case: &TestCase, plan: &Plan) -> Script {
                 Act::Send(Message::Assume { check, scope, assumption: *assumption, by: None, why: None })
             }
             MessageAct::Wait { ms } => Act::Wait { ms: *ms },
-            MessageAct::Cancel => Act::Send(Message::Cancel { by: None, system: false }),
+            MessageAct::Cancel => Act::Send(Message::Cancel { by: None, system: false, successor: None }),
         };
         script.messages.push(ScriptedMessage { after_ms: message.after_ms, act });
     }

@@ -42,6 +42,7 @@ impl Committer {
             Committed::Done { .. } | Committed::AlreadyDone { .. } => Ok(TurnCommit::Done),
             Committed::DecidedInTime => Ok(TurnCommit::DecidedInTime),
             Committed::Taken(taken) => Ok(TurnCommit::Taken(taken)),
+            Committed::Conflict(conflict) => Err(DriveError::Conflict(conflict)),
             Committed::Fenced => Err(DriveError::Fenced(self.lease.run().clone())),
         }
     }

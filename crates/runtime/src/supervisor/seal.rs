@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use escrow_engine::{Effect, Run, Turn};
-use escrow_model::{Facts, Millis, Plan, RunOptions};
+use escrow_model::{Facts, Millis, Plan, Reason, RunOptions};
 
 use crate::redaction::{Inseparable, Redactor};
 
@@ -19,6 +19,23 @@ pub fn begin(
     at: Millis,
 ) -> Result<(Run, Turn), Inseparable> {
     let (run, mut turn) = Run::start(plan, Arc::new(options), Arc::new(facts), at);
+    if seal(&mut turn, redactor)? {
+        let rebuilt = Run::replay(&turn.entries).map_err(|_| Inseparable)?;
+        return Ok((rebuilt, turn));
+    }
+    Ok((run, turn))
+}
+
+/// A run that ends at once for this reason, with no secret in it.
+pub fn refuse(
+    plan: Arc<Plan>,
+    options: RunOptions,
+    facts: Facts,
+    redactor: &Arc<Redactor>,
+    at: Millis,
+    reason: Reason,
+) -> Result<(Run, Turn), Inseparable> {
+    let (run, mut turn) = Run::refuse(plan, Arc::new(options), Arc::new(facts), at, reason);
     if seal(&mut turn, redactor)? {
         let rebuilt = Run::replay(&turn.entries).map_err(|_| Inseparable)?;
         return Ok((rebuilt, turn));

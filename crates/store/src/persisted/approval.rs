@@ -60,6 +60,7 @@ record!(ApprovalTermsRecord for ApprovalTerms {
 
 record!(ApprovalSubjectRecord for ApprovalSubject {
     playbook: String,
+    title: Option<String> = default,
     criticality: Criticality,
     request: Request,
     inputs: Map<String, Value> = default,

@@ -29,7 +29,13 @@ persisted_as_is!(
 );
 
 record_enum!(EventRecord for Event {
-    RunStarted { plan: Arc<Plan>, options: Arc<RunOptions>, facts: Arc<Facts> },
+    RunStarted {
+        plan: Arc<Plan>,
+        options: Arc<RunOptions>,
+        facts: Arc<Facts>,
+        title: Option<String> = default,
+        group: Option<String> = default,
+    },
     CheckSkipped {
         check: String,
         scope: ScopePath = default,
@@ -131,7 +137,7 @@ record_enum!(EventRecord for Event {
     ArtifactChanged { check: String, scope: ScopePath = default, artifact: ChangedArtifact },
     MemoryChanged { namespace: String, key: String, value: Option<Value> },
     RunResumed { by: Vec<String> = default },
-    RunReopened { places: Vec<ScopedCheck>, by: Option<String> = default },
+    RunReopened { places: Vec<ScopedCheck>, by: Option<String> = default, group: Option<String> = default },
     RunWaiting { reason: Reason },
     DeadlinePassed {},
     CheckInspected { check: String, scope: ScopePath = default, attempt: u32, delivery: Delivery },

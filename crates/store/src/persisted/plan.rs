@@ -1,9 +1,10 @@
 //! The persisted shape of a plan: the snapshot of the playbook with which every journal begins.
 
 use escrow_model::{
-    ApprovalRule, ArtifactContract, AssumeMode, Backoff, BackoffMode, Block, Check, CheckIndex, Criticality,
-    CriticalityOrigin, ExpectedArtifact, Expression, Field, Input, InputKind, Need, Plan, ProviderName,
-    Reconcile, Retry, Routing, Rule, RuleCheck, Safety, Secret, SecretSource, Shell, Text, Transition, Tree,
+    ApprovalRule, ArtifactContract, AssumeMode, Backoff, BackoffMode, Block, Check, CheckIndex,
+    ConcurrencyRule, Criticality, CriticalityOrigin, ExpectedArtifact, Expression, Field, Input, InputKind,
+    Need, OnConflict, Plan, ProviderName, Reconcile, Retry, Routing, Rule, RuleCheck, Safety, Secret,
+    SecretSource, Shell, Text, Transition, Tree,
 };
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
@@ -18,6 +19,7 @@ persisted_as_is!(
     Criticality,
     CriticalityOrigin,
     InputKind,
+    OnConflict,
     ProviderName,
     RuleCheck,
     Safety,
@@ -25,6 +27,7 @@ persisted_as_is!(
 
 record!(PlanRecord for Plan {
     name: String,
+    title: Option<Text> = default,
     inputs: IndexMap<String, Input> = default,
     env: IndexMap<String, Text> = default,
     secrets: Vec<Secret> = default,
@@ -32,9 +35,15 @@ record!(PlanRecord for Plan {
     outcome_kinds: IndexMap<String, Value> = default,
     max_loops: Option<u32> = default,
     max_parallelism: Option<u32> = default,
+    concurrency: Option<ConcurrencyRule> = default,
     safety: Safety,
     timeout_ms: Option<u64> = default,
     checks: Vec<Check>,
+});
+
+record!(ConcurrencyRuleRecord for ConcurrencyRule {
+    group: Text,
+    on_conflict: OnConflict,
 });
 
 record!(CheckRecord for Check {

@@ -107,5 +107,5 @@ record_enum!(MessageRecord for Message {
         by: Option<String> = default,
         why: Option<String> = default,
     },
-    Cancel { by: Option<String> = default, system: bool },
+    Cancel { by: Option<String> = default, system: bool, successor: Option<RunId> = default },
 });

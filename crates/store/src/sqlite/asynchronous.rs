@@ -6,9 +6,11 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{Entry, InvocationId, Message, RunId};
+use serde_json::{Map, Value};
 
 use crate::attention::{AttentionItem, Dismissal};
 use crate::commit::{Commit, Committed, Created, Durability, NewRun};
+use crate::conflict::RunConflict;
 use crate::decision::Decided;
 use crate::effect::{EffectFilter, EffectRow};
 use crate::entry::{FeedEntry, StoredEntry};
@@ -110,6 +112,14 @@ impl Journal for Store {
         Box::pin(async move { Store::effect(self, key) })
     }
 
+    fn conflict<'a>(
+        &'a self,
+        run: &'a RunId,
+        group: Option<&'a str>,
+    ) -> StoreFuture<'a, Result<Option<Box<RunConflict>>, StoreError>> {
+        Box::pin(async move { Store::conflict(self, run, group) })
+    }
+
     fn has_ended<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move { Store::has_ended(self, run) })
     }
@@ -139,6 +149,13 @@ impl Queries for Store {
     ) -> StoreFuture<'a, Result<Vec<EffectRow>, StoreError>> {
         let filter = filter.clone();
         Box::pin(self.blocking(move |store| store.effects(&filter)))
+    }
+
+    fn event_payload<'a>(
+        &'a self,
+        run: &'a RunId,
+    ) -> StoreFuture<'a, Result<Map<String, Value>, StoreError>> {
+        Box::pin(async move { Store::event_payload(self, run) })
     }
 
     fn holder<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Result<Option<Holder>, StoreError>> {

@@ -49,6 +49,7 @@ struct Occurrence {
     at: Millis,
     run: RunId,
     summary: String,
+    title: Option<String>,
     wait: Option<AttentionWait>,
 }
 
@@ -158,6 +159,7 @@ fn add(
         kind: one.cause.kind,
         reason_code: one.cause.reason_code.clone(),
         playbook: one.cause.playbook.clone(),
+        title: one.title.clone(),
         subject: one.cause.subject.clone(),
         count: 0,
         first_at: one.at,
@@ -177,6 +179,7 @@ fn add(
     item.first_at = item.first_at.min(one.at);
     if one.at > item.last_at {
         (item.last_at, item.summary, item.wait) = (one.at, one.summary, one.wait);
+        item.title = one.title;
     }
     item.runs.push(one.run);
     item.runs.sort_by(|a, b| b.cmp(a));

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use crate::chain::Hash;
 use crate::commit::{Commit, Committed, Created, NewRun};
 use crate::error::{StoreError, StoreErrorKind};
+use crate::sqlite::conflicts;
 use crate::sqlite::decisions;
 use crate::sqlite::entries::{self, Draft, Head};
 use crate::sqlite::inbox;
@@ -32,6 +33,11 @@ impl Store {
                 && !entries::head(connection, parent.run())?.is_some_and(|head| head.is_held_by(parent))
             {
                 return Ok(Created::ParentFenced);
+            }
+            if entries::head(connection, &run)?.is_none()
+                && let Some(conflict) = conflicts::of_start(connection, &run, &drafts)?
+            {
+                return Ok(Created::Conflict(Box::new(conflict)));
             }
             let Some(mut head) = entries::create(connection, &run)? else {
                 return Ok(Created::AlreadyExists);
@@ -67,6 +73,9 @@ impl Store {
             }
             if let Some(taken) = effects::taken(connection, lease.run(), &drafts)? {
                 return Ok(Committed::Taken(Box::new(taken)));
+            }
+            if let Some(conflict) = conflicts::of_reopening(connection, lease.run(), &drafts)? {
+                return Ok(Committed::Conflict(Box::new(conflict)));
             }
             if decisions::are_decided(connection, lease.run(), &expired, &delivered)? {
                 return Ok(Committed::DecidedInTime);

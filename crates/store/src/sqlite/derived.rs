@@ -21,7 +21,7 @@ struct RowsOfRun {
 }
 
 const ROWS_OF_RUN: &[RowsOfRun] = &[
-    RowsOfRun { table: "runs", condition: "id = ?1", shared: &["attention"] },
+    RowsOfRun { table: "runs", condition: "id = ?1", shared: &["attention", "root"] },
     RowsOfRun {
         table: "status_transitions",
         condition: "entity_type = 'run' AND entity_id = ?1",

@@ -12,7 +12,7 @@ use crate::sqlite::{attention, invocations, ledger, mark, outcomes, roster, tabl
 const APPLICATION_ID: i32 = 0x6573_6372;
 
 /// The oldest version that can be opened. Versions below it were never released.
-const BASELINE: u32 = 11;
+const BASELINE: u32 = 12;
 
 /// The tables of the baseline, then one step from each version to the next. A step is added for a changed projection
 /// too, empty if nothing else changes: every migration ends in a rebuild.
@@ -134,7 +134,7 @@ mod tests {
     use crate::sqlite::tables::TABLES;
 
     /// A digest of all tables at each version, shortened.
-    const DIGESTS: &[&str] = &["d38ddd73"];
+    const DIGESTS: &[&str] = &["9765feb6"];
 
     #[test]
     fn a_changed_table_needs_a_step_and_a_new_digest() {

@@ -92,7 +92,7 @@ fn a_later_success_of_the_same_request_clears_what_failed_before() {
 fn a_run_that_was_resumed_to_success_or_overridden_needs_nobody() {
     let house = House::new();
     let mut a = run(&house, "a", &[failed_at("lint")]);
-    a.commit(&[Event::RunReopened { places: Vec::new(), by: None }]);
+    a.commit(&[Event::RunReopened { places: Vec::new(), by: None, group: None }]);
     check(&house.store, &[]);
     a.commit(&[ended(ReasonCode::FailedFailIf)]);
     check(&house.store, &["Failed run.failed.fail_if - x1"]);
@@ -166,9 +166,9 @@ fn a_hundred_thousand_runs_are_looked_through_in_a_moment() {
     house.tamper(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
          INSERT INTO runs SELECT 'r_x' || i, 'book ' || (i % 40), status, 'run.failed.check_failed', reason_summary,
-             reason_evidence, invocation_id, event, depth, safe_mode, directory, artifacts_directory,
+             reason_evidence, invocation_id, event, root, concurrency_group, depth, safe_mode, directory, artifacts_directory,
              artifacts_status, last_message_by, overridden, request,
-             CASE WHEN i % 3 = 0 THEN 'failed' END, 'check c' || (i % 5), started_at, 10000 + i
+             CASE WHEN i % 3 = 0 THEN 'failed' END, 'check c' || (i % 5), started_at, 10000 + i, title, inputs, payload
          FROM n JOIN runs ON runs.id = 'r_a'",
     );
     let began = Instant::now();

@@ -86,7 +86,7 @@ fn a_run_that_is_resumed_to_success_heals_its_invocation() {
     let mut tenant = start_of(&house.store, &id, "a", 1_000);
     tenant.commit(&[ended(ReasonCode::FailedCheck)]);
     assert_eq!(row(&house.store, &id).status, RunStatus::Failed);
-    tenant.commit(&[Event::RunReopened { places: Vec::new(), by: None }]);
+    tenant.commit(&[Event::RunReopened { places: Vec::new(), by: None, group: None }]);
     assert_eq!(row(&house.store, &id).status, RunStatus::Running);
     tenant.commit(&[ended(ReasonCode::CompletedOk)]);
     let healed = row(&house.store, &id);

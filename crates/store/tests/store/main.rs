@@ -5,6 +5,7 @@
 mod attention;
 mod child;
 mod concurrency;
+mod conflicts;
 mod crash;
 mod decisions;
 mod effects;

@@ -70,6 +70,7 @@ fn of_many_who_override_at_once_from_one_status_exactly_one_is_heard() {
                         Committed::Fenced
                         | Committed::DecidedInTime
                         | Committed::Taken(_)
+                        | Committed::Conflict(_)
                         | Committed::AlreadyDone { .. },
                     ) => {}
                     Err(error) => assert!(matches!(error.kind, StoreErrorKind::OutOfStep { .. }), "{error}"),

@@ -156,9 +156,10 @@ pub(crate) fn started(run: &RunId, invocation: Option<&str>) -> Event {
     let options = RunOptions {
         parallelism: 2,
         invocation: invocation.map(str::to_owned),
-        ..RunOptions::new(run.clone(), "/somewhere", "/somewhere/artifacts")
+        ..RunOptions::new(run.clone(), "/somewhere", format!("/somewhere/artifacts/{run}"))
     };
-    Event::RunStarted { plan: plan.into(), options: options.into(), facts: Arc::new(Facts::default()) }
+    let facts = Arc::new(Facts::default());
+    Event::RunStarted { plan: plan.into(), options: options.into(), facts, title: None, group: None }
 }
 
 pub(crate) fn request() -> Request {

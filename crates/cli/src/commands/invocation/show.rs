@@ -3,6 +3,7 @@
 use escrow_app::Error;
 use escrow_app::documents::{self, Change};
 use escrow_app::invocations::find;
+use escrow_app::runs::listed;
 use escrow_model::rfc3339;
 use escrow_store::{InvocationRow, OutcomeFilter, OutcomeRow, Queries, RunFilter, RunRow};
 use serde_json::json;
@@ -10,7 +11,7 @@ use serde_json::json;
 use crate::arguments::{InvocationShow, Output};
 use crate::commands::history;
 use crate::exit::Exit;
-use crate::terminal::{Paint, TextTable, Ui, count, printable, status_painted};
+use crate::terminal::{Paint, TextTable, Ui, count, printable, status_painted, told_apart};
 
 /// Runs and outcomes that are shown, newest first; there may be more.
 const SHOWN_MAX: usize = 100;
@@ -36,6 +37,7 @@ pub(super) async fn show(arguments: &InvocationShow, queries: &dyn Queries, ui: 
         ui.page(&page(&row, &all, &outcomes, primary.as_ref(), ui.page));
         return Ok(Exit::Completed);
     }
+    let all = listed(queries, &all).await?;
     ui.data(&documents::invocation_with(&row, &all, &outcomes, primary.as_ref()));
     Ok(Exit::Completed)
 }
@@ -75,10 +77,12 @@ fn page(
         let inside = if run.depth > 0 { format!("  {}", run.id) } else { run.id.to_string() };
         let summary = run.reason.as_ref().map(|reason| printable(&reason.summary)).unwrap_or_default();
         let playbook = printable(&run.playbook);
+        let told = told_apart(run);
         table.row(&[
             (&inside, paint.cyan(&inside)),
             (&status, status_painted(run.status, paint)),
             (&playbook, paint.bold(&playbook)),
+            (&told, told.clone()),
             ("", summary),
         ]);
     }

@@ -32,7 +32,7 @@ pub(super) fn ended(
          WHERE attention = ?2 AND playbook = ?1 AND reason_code IS ?3 AND subject IS ?4
          ORDER BY ended_at DESC, id DESC LIMIT ?5",
     )?;
-    let mut summary = connection.prepare_cached("SELECT reason_summary FROM runs WHERE id = ?1")?;
+    let mut summary = connection.prepare_cached("SELECT reason_summary, title FROM runs WHERE id = ?1")?;
     let mut rows = causes.query([])?;
     while let Some(row) = rows.next()? {
         let (playbook, attention): (String, String) = (row.get(0)?, row.get(1)?);
@@ -58,7 +58,8 @@ pub(super) fn ended(
             let after = (&playbook, &attention, &code, &subject, seen.up_to, seen.up_to_run.as_str());
             (count, first_at) = since.query_row(after, |row| Ok((row.get(0)?, row.get(1)?)))?;
         }
-        let summary = summary.query_row([last.as_str()], |row| row.get::<_, Option<String>>(0))?;
+        let (summary, title): (Option<String>, Option<String>) =
+            summary.query_row([last.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
         runs.truncate(usize::try_from(count).unwrap_or(RUNS_MAX));
         let Cause { kind, reason_code, playbook, subject, wait: _ } = cause;
         items.insert(
@@ -68,6 +69,7 @@ pub(super) fn ended(
                 kind,
                 reason_code,
                 playbook,
+                title,
                 subject,
                 count,
                 first_at,
@@ -105,6 +107,7 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Troubl
                         WHERE journals.run = waits.run AND inbox.delivered_seq IS NULL
                         AND waits.id IN (inbox.message ->> '$.approve.id', inbox.message ->> '$.deny.id',
                                          inbox.message ->> '$.answer.id')),
+                runs.title,
                 waits.subject
          FROM waits JOIN runs ON runs.id = waits.run
          WHERE waits.resolved_at IS NULL AND waits.kind <> 'nested'",
@@ -117,9 +120,9 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Troubl
             place: format!("{check}{}", row.get::<_, String>(7)?),
             expires_at: row.get(8)?,
             has_recorded_decision: row.get(9)?,
-            subject: match row.get_ref(10)? {
+            subject: match row.get_ref(11)? {
                 rusqlite::types::ValueRef::Null => None,
-                _ => Some(from_json(row, 10)?),
+                _ => Some(from_json(row, 11)?),
             },
         };
         Ok(Occurrence {
@@ -133,6 +136,7 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Troubl
             at: row.get(5)?,
             run: RunId::from_stored(row.get::<_, String>(0)?),
             summary: row.get(4)?,
+            title: row.get(10)?,
             wait: Some(wait),
         })
     })?;
@@ -146,7 +150,7 @@ pub(super) fn interrupted(
 ) -> Result<Vec<Occurrence>, Trouble> {
     let mut statement = connection.prepare_cached(
         "SELECT id, playbook, (SELECT max(at) FROM status_transitions
-                               WHERE entity_type = 'run' AND entity_id = runs.id)
+                               WHERE entity_type = 'run' AND entity_id = runs.id), title
          FROM runs WHERE status = 'running' AND depth = 0",
     )?;
     let mut rows = statement.query([])?;
@@ -167,6 +171,7 @@ pub(super) fn interrupted(
             at: row.get(2)?,
             run,
             summary: "the process that drove it is gone".to_owned(),
+            title: row.get(3)?,
             wait: None,
         });
     }

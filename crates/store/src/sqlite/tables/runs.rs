@@ -24,6 +24,8 @@ CREATE TABLE runs (
     reason_evidence TEXT,
     invocation_id TEXT,
     event TEXT,
+    root TEXT NOT NULL,
+    concurrency_group TEXT,
     depth INTEGER NOT NULL,
     safe_mode INTEGER NOT NULL,
     directory TEXT NOT NULL,
@@ -35,7 +37,10 @@ CREATE TABLE runs (
     attention TEXT,
     subject TEXT,
     started_at INTEGER NOT NULL,
-    ended_at INTEGER
+    ended_at INTEGER,
+    title TEXT,
+    inputs TEXT NOT NULL,
+    payload TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX runs_newest ON runs (started_at DESC, id DESC);
 CREATE INDEX runs_by_status ON runs (status, started_at DESC, id DESC);
@@ -44,6 +49,10 @@ CREATE INDEX runs_by_invocation ON runs (invocation_id, started_at DESC, id DESC
 CREATE INDEX runs_by_invocation_and_reason ON runs (invocation_id, depth, status, reason_code, ended_at)
     WHERE invocation_id IS NOT NULL;
 CREATE INDEX runs_for_attention ON runs (playbook, attention, reason_code, subject, ended_at) WHERE attention IS NOT NULL;
+CREATE INDEX runs_by_group ON runs (concurrency_group)
+    WHERE concurrency_group IS NOT NULL AND status IN ('running', 'waiting');
+CREATE INDEX runs_by_artifacts ON runs (artifacts_directory) WHERE status IN ('running', 'waiting');
+CREATE INDEX runs_by_root ON runs (root) WHERE depth > 0;
 CREATE INDEX runs_to_be_cleared ON runs (playbook, request) WHERE attention IS NOT NULL;
 ",
     apply,
@@ -54,7 +63,7 @@ pub(crate) const COLUMNS: &str = "id, playbook, status, reason_code, reason_summ
     invocation_id, event, depth, safe_mode, directory, artifacts_directory, artifacts_status, \
     (SELECT json_group_array(json(warning)) FROM \
         (SELECT warning FROM warnings WHERE warnings.run = runs.id ORDER BY seq)), \
-    started_at, ended_at, overridden, (SELECT seq FROM journals WHERE journals.run = runs.id)";
+    started_at, ended_at, overridden, (SELECT seq FROM journals WHERE journals.run = runs.id), title, inputs";
 
 pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     Ok(RunRow {
@@ -77,6 +86,8 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunRow> {
             _ => Some(from_json(row, 16)?),
         },
         seq: row.get(17)?,
+        title: row.get(18)?,
+        inputs: from_json(row, 19)?,
     })
 }
 
@@ -102,12 +113,15 @@ pub(crate) fn before(run: &str, connection: &Connection) -> rusqlite::Result<Opt
 }
 
 fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()> {
-    if let Event::RunStarted { plan, options, .. } = applied.event {
+    if let Event::RunStarted { plan, options, title, group, .. } = applied.event {
+        let payload = (!options.payload.is_empty()).then(|| json(&options.payload)).transpose()?;
         connection
             .prepare_cached(
                 "INSERT INTO runs (id, playbook, status, invocation_id, event, depth, safe_mode, directory,
-                                   artifacts_directory, started_at, request)
-                 VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                                   artifacts_directory, started_at, request, title, inputs, payload,
+                                   concurrency_group, root)
+                 VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+                         coalesce((SELECT root FROM runs WHERE id = ?15), ?15, ?1))",
             )?
             .execute((
                 applied.run,
@@ -120,6 +134,11 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 &options.artifacts,
                 applied.at,
                 request(options)?,
+                title,
+                json(&plan.inputs_of(&options.inputs))?,
+                payload,
+                group,
+                options.parent.as_ref().map(RunId::as_str),
             ))?;
         return Ok(());
     }
@@ -130,10 +149,10 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 "UPDATE runs SET overridden = json_object('from', status, 'by', ?2, 'why', ?3, 'at', ?4) WHERE id = ?1",
             )?
             .execute((applied.run, by, why, rfc3339(applied.at)))?;
-    } else if let Event::RunReopened { .. } = applied.event {
+    } else if let Event::RunReopened { group, .. } = applied.event {
         connection
-            .prepare_cached("UPDATE runs SET overridden = NULL WHERE id = ?1")?
-            .execute([applied.run])?;
+            .prepare_cached("UPDATE runs SET overridden = NULL, concurrency_group = ?2 WHERE id = ?1")?
+            .execute((applied.run, group))?;
     }
     if let Some(change) = &applied.change {
         let evidence = change.reason.map(|reason| json(&reason.evidence)).transpose()?;

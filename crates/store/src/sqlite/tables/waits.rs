@@ -275,7 +275,21 @@ const COLUMNS: &str = "run, id, name, scope, kind, digest, prompt, choices, star
     resolved_at IS NULL AND EXISTS (SELECT 1 FROM inbox JOIN journals ON journals.id = inbox.journal \
         WHERE journals.run = waits.run AND inbox.delivered_seq IS NULL \
         AND waits.id IN (inbox.message ->> '$.approve.id', inbox.message ->> '$.deny.id', \
-            inbox.message ->> '$.answer.id'))";
+            inbox.message ->> '$.answer.id')), \
+    (SELECT coalesce(runs.title, (SELECT root.title FROM runs AS root WHERE root.id = runs.root)) \
+        FROM runs WHERE runs.id = waits.run)";
+
+/// The oldest thing that a run, or a run inside it, waits for.
+pub(crate) fn first_open_below(root: &str, connection: &Connection) -> rusqlite::Result<Option<WaitRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM waits WHERE resolved_at IS NULL AND kind <> 'nested'
+             AND run IN (SELECT ?1 UNION SELECT id FROM runs WHERE root = ?1 AND depth > 0)
+             ORDER BY started_at, id LIMIT 1"
+        ))?
+        .query_row([root], read)
+        .optional()
+}
 
 fn read(row: &Row<'_>) -> rusqlite::Result<WaitRow> {
     Ok(WaitRow {
@@ -300,6 +314,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<WaitRow> {
         },
         approvals: from_json(row, 16)?,
         has_recorded_decision: row.get(17)?,
+        title: row.get(18)?,
     })
 }
 
