@@ -21,9 +21,9 @@ bench:
     cargo run --release --manifest-path bench/quickjs/Cargo.toml
     bash bench/lionagi.sh
 
-# Feed the redactor with random secrets and bytes (needs a nightly compiler and cargo-fuzz)
-fuzz *arguments:
-    cargo +nightly fuzz run redactor {{arguments}}
+# Feed a fuzz target with random input: `just fuzz redactor`, `just fuzz shell_scanner -max_total_time=1900` (needs cargo-fuzz)
+fuzz target *arguments:
+    bash fuzz/run {{target}} {{arguments}}
 
 # Kill Escrow at 500 random moments, and flip 200 bytes in its database and log
 torture:
@@ -34,9 +34,10 @@ torture:
 review:
     cargo insta review
 
-# Check licences, advisories, duplicates and sources of dependencies (needs cargo-deny and the network)
+# Check licences, bans and sources of dependencies (needs cargo-deny), and advisories (needs the network, too)
 deny:
-    cargo deny check
+    cargo deny --offline check licenses bans sources
+    cargo deny check advisories
 
 # Build the binary that is shipped: target/dist/escrow
 dist:

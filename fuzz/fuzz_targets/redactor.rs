@@ -1,4 +1,4 @@
-//! No secret is left, however the bytes are cut: `cargo +nightly fuzz run redactor`.
+//! No secret is left, however the bytes are cut: `just fuzz redactor`.
 
 #![no_main]
 

@@ -109,7 +109,7 @@ fn every_item_has_the_documented_fields() {
     for key in &keys {
         assert!(PAGE.contains(&format!("`{key}`")), "`{key}` is not in docs/attention.md");
     }
-    assert_eq!(keys.len(), 15);
+    assert_eq!(keys.len(), 16);
     let lines = desk.escrow(&["attention", "--output", "jsonl"]).stdout;
     assert_eq!(lines.lines().count(), 1);
 }
@@ -157,4 +157,23 @@ fn the_next_command_for_an_unknown_effect_is_one_word_to_a_shell() {
     assert_eq!(code, Some(4));
     let next = desk.escrow(&["attention", "--output", "json"]).json()["attention"][0]["next"].clone();
     assert!(next.as_str().is_some_and(|next| next.ends_with("--assume 'act=done|failed|retry'")), "{next}");
+}
+
+#[test]
+fn an_approval_shows_its_rendered_request_and_is_an_item_of_its_own() {
+    let desk = Desk::new();
+    let playbook = "name: ship\ninputs: {to: {default: test}}\nchecks:\n  ship: {type: command, requires_approval: true, exec: './ship {{ inputs.to }}'}\n";
+    desk.write("ship.yaml", playbook);
+    for to in ["test", "prod", "prod"] {
+        assert_eq!(desk.escrow(&["run", "ship.yaml", "--input", &format!("to={to}")]).code, Some(4));
+    }
+    let items = attention(&desk);
+    assert_eq!(items.len(), 3, "{items:?}");
+    let values = |item: &Value| item["request"]["fields"]["exec"]["values"]["ESCROW_VALUE_1"].clone();
+    let mut shown: Vec<String> = items.iter().map(|item| values(item).to_string()).collect();
+    shown.sort();
+    assert_eq!(shown, ["\"prod\"", "\"prod\"", "\"test\""]);
+    let page = desk.escrow(&["attention"]).stdout;
+    assert_eq!(page.matches("exec: ./ship \"prod\"").count(), 2, "{page}");
+    assert_eq!(page.matches("exec: ./ship \"test\"").count(), 1, "{page}");
 }

@@ -216,3 +216,24 @@ fn a_malformed_sandbox_is_refused_with_its_line() {
     desk.write("p.yaml", "checks:\n  it:\n    type: log\n    message: hello\n    sandbox: {network: none}\n");
     assert_eq!(desk.escrow(&["check", "p.yaml"]).code, Some(2), "only what starts programs can be confined");
 }
+
+/// The shell of the check outlives its own signal; the process outside must, too.
+#[test]
+fn a_confined_command_cannot_signal_processes_outside() {
+    let desk = Desk::new();
+    let mut outside = std::process::Command::new("sleep").arg("60").spawn().expect("a process");
+    // Whether the kernel keeps signals apart is told by its version: Linux 6.12.
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a version");
+    let mut numbers = release.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    for sandbox in ["{limits: {files: 64}}", "{filesystem: {write: []}}"] {
+        let script = format!("kill -9 {} 2> /dev/null && echo BROKEN || echo kept", outside.id());
+        let Some(check) = confined(&desk, &["sandbox.filesystem"], sandbox, &script) else { continue };
+        if version >= (6, 12) {
+            assert_eq!(check["output"], "kept", "{sandbox}");
+            assert!(outside.try_wait().expect("a status").is_none(), "{sandbox}: it was ended");
+        }
+    }
+    let _ = outside.kill();
+    outside.wait().expect("it is gone");
+}

@@ -1,6 +1,6 @@
 //! What needs a person, grouped by cause.
 
-use escrow_model::{Millis, RunId, WaitKind};
+use escrow_model::{ApprovalSubject, Millis, RunId, WaitKind};
 use serde::{Deserialize, Serialize};
 
 /// The kind of trouble.
@@ -52,13 +52,15 @@ pub struct AttentionItem {
 }
 
 /// What a check asks of a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AttentionWait {
     pub id: String,
     pub kind: WaitKind,
     /// The check, with its item.
     pub place: String,
     pub expires_at: Option<Millis>,
+    /// What is to be approved, with the rendered request.
+    pub subject: Option<Box<ApprovalSubject>>,
     /// A decision is recorded that no process has delivered to the run yet.
     pub has_recorded_decision: bool,
 }

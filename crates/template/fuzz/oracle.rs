@@ -14,6 +14,8 @@ struct Word {
     names: Vec<String>,
     /// What was written before the first expansion.
     prefix: Option<String>,
+    /// Some of it is in quotes, so it stays a word when its variables are empty.
+    quoted: bool,
 }
 
 /// Panics when a value stands where a shell would read it as code. `None` when the script is not a plain one.
@@ -38,12 +40,16 @@ pub(crate) fn judge(script: &str) -> Option<()> {
         }
     }
     for command in &commands {
-        let mut words = command
+        let words = command
             .iter()
             .skip_while(|word| {
                 matches!(word.text.as_str(), "!" | "if" | "then" | "else" | "elif" | "while" | "until" | "do")
             })
             .skip_while(|word| assigned(word).is_some());
+        // A word of variables alone is no word where they are empty; the next one is the name then.
+        let mut words = words.skip_while(|word| {
+            word.text.is_empty() && !word.quoted && !word.names.is_empty() && !holds(&tainted, word)
+        });
         let Some(name) = words.next() else { continue };
         let is_path = name.prefix.as_ref().is_some_and(|prefix| prefix.contains('/'));
         assert!(is_path || !holds(&tainted, name), "a value is the name of a command in {script:?}");
@@ -119,17 +125,19 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
             (State::Double, '"') => state = State::Bare,
             (State::Double, c) => word.get_or_insert_default().text.push(c),
             (State::Bare, '\'') => {
-                word.get_or_insert_default();
+                word.get_or_insert_default().quoted = true;
                 state = State::Single;
             }
             (State::Bare, '"') => {
-                word.get_or_insert_default();
+                word.get_or_insert_default().quoted = true;
                 state = State::Double;
             }
             (State::Bare, ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>') => {
                 if let Some(word) = word.take() {
-                    let is_descriptor =
-                        matches!(c, '<' | '>') && word.text.bytes().all(|b| b.is_ascii_digit());
+                    let is_descriptor = matches!(c, '<' | '>')
+                        && word.names.is_empty()
+                        && !word.quoted
+                        && word.text.bytes().all(|b| b.is_ascii_digit());
                     let is_grammar = matches!(
                         word.text.as_str(),
                         "case" | "for" | "function" | "select" | "coproc" | "in" | "esac" | "time"
@@ -143,8 +151,9 @@ fn read(script: &str) -> Option<Vec<Vec<Word>>> {
                     redirected = false;
                 }
                 match c {
-                    '\n' | ';' | '|' => commands.push(Vec::new()),
-                    '&' if !redirected => commands.push(Vec::new()),
+                    // A redirection to nothing is an error in every shell.
+                    '\n' | ';' | '|' | '&' | '<' | '>' if redirected => return None,
+                    '\n' | ';' | '|' | '&' => commands.push(Vec::new()),
                     '<' if chars.peek() == Some(&'<') => return None,
                     '<' | '>' => {
                         let _ = chars.next_if(|next| matches!(next, '>' | '&' | '|'));

@@ -114,3 +114,37 @@ fn the_oracle_finds_values_that_are_code() {
     }
     assert_eq!(oracle::judge("echo \"${ESCROW_VALUE_1}\" | sort; ./\"${ESCROW_VALUE_1}\""), Some(()));
 }
+
+/// Found by trying what the tables did not know.
+#[test]
+fn more_programs_and_variables_that_take_code_are_known() {
+    for source in [
+        "csh -c {{ x }}",
+        "tcsh -c {{ x }}",
+        "yash -c {{ x }}",
+        "ex -c {{ x }} file",
+        "Rscript -e {{ x }}",
+        "gdb -ex {{ x }}",
+        "gosu user sh -c {{ x }}",
+        "systemd-run sh -c {{ x }}",
+        "sort --compress-program={{ x }} file",
+        "GIT_SSH_COMMAND={{ x }} git fetch",
+        "export EDITOR={{ x }}; git commit",
+        "LD_PRELOAD={{ x }} ls",
+    ] {
+        assert!(ShellScript::parse(source).is_err(), "{source}");
+    }
+}
+
+/// Found by the fuzz target: the oracle did not know it, and neither did the rules.
+#[test]
+fn a_value_is_not_the_name_of_a_command_when_the_word_before_it_is_empty() {
+    for source in
+        ["$SUDO {{ x }}", "$a $b {{ x }}", "env $a {{ x }}", "$(true) {{ x }}", "$SUDO eval {{ x }}"]
+    {
+        assert!(ShellScript::parse(source).is_err(), "{source}");
+    }
+    for source in ["\"$CC\" {{ x }}", "$SUDO rm {{ x }}", "$RUN ./{{ x }}"] {
+        assert!(ShellScript::parse(source).is_ok(), "{source}");
+    }
+}

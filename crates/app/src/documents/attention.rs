@@ -25,6 +25,7 @@ pub fn attention_item(item: &AttentionItem, now: Millis) -> Value {
         "last_at": rfc3339(item.last_at),
         "run_ids": item.runs,
         "wait_id": item.wait.as_ref().map(|wait| &wait.id),
+        "request": item.wait.as_ref().and_then(|wait| wait.subject.as_ref()).map(|subject| &subject.request),
         "next": next_command(item, now),
         "dismissed": item.dismissed.as_ref().map(dismissal),
     })
@@ -37,7 +38,8 @@ fn dismissal(seen: &Dismissal) -> Value {
 /// The command that deals with an item.
 pub fn next_command(item: &AttentionItem, now: Millis) -> String {
     let run = item.runs.first().map_or("last", |run| run.as_str());
-    if let Some(AttentionWait { id, kind, place, expires_at, has_recorded_decision }) = &item.wait {
+    if let Some(AttentionWait { id, kind, place, expires_at, has_recorded_decision, subject: _ }) = &item.wait
+    {
         // Resuming the run delivers the decision, or makes the run notice the expiry.
         if *has_recorded_decision || expires_at.is_some_and(|at| at <= now) {
             return format!("escrow resume {run}");

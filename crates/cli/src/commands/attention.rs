@@ -1,6 +1,7 @@
 //! `escrow attention`: what needs a person, by cause, with the next command.
 
 use escrow_app::attention::{self, DismissRequest};
+use escrow_app::request_words::request_lines;
 use escrow_app::{App, Error, documents};
 use escrow_model::rfc3339;
 use escrow_runtime::entropy::now_ms;
@@ -87,6 +88,16 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
         paint.dim(&at[..19]),
     );
     text.push_str(&format!("  {}{}\n", printable(&item.summary), paint.dim(&code)));
+    let subject = item.wait.as_ref().and_then(|wait| wait.subject.as_ref());
+    for (name, value) in subject.map(|subject| request_lines(&subject.request)).unwrap_or_default() {
+        for line in value.trim_end().lines() {
+            text.push_str(&format!(
+                "  {} {}\n",
+                paint.dim(&format!("{}:", printable(&name))),
+                printable(line)
+            ));
+        }
+    }
     if let Some(seen) = &item.dismissed {
         let by = seen.by.as_ref().map(|by| format!(" by {}", printable(by))).unwrap_or_default();
         text.push_str(&format!("  {}{by}: {}\n", paint.dim("dismissed"), printable(&seen.note)));

@@ -441,3 +441,22 @@ fn a_default_that_is_none_of_the_choices_answers_nothing() {
         run.completed.ok",
     );
 }
+
+/// The next process may have a clock that is behind that of the one which asked.
+#[test]
+fn a_question_expires_by_the_time_of_who_asked_and_that_never_goes_backwards() {
+    for text in ["a {requires_approval: {expires: 1h}}", "a {type: human-input, prompt: go, timeout: 1h}"] {
+        let mut played = play(text, &[], &Options::default());
+        let asked_at = played.now_ms;
+        let before = played.run.waits()[0].clone();
+        let expires_at = before.expires_at.expect("it expires");
+        let behind = asked_at.saturating_sub(7_200_000);
+        let resumed = played.run.handle(behind, escrow_engine::Input::Resume { by: Vec::new() });
+        assert!(resumed.entries.iter().all(|entry| entry.at >= expires_at - 3_600_000), "{text}");
+        assert_eq!(played.run.waits()[0].expires_at, Some(expires_at), "{text}");
+        let early = played.run.handle(expires_at - 1, escrow_engine::Input::Wake);
+        assert!(early.entries.is_empty(), "{text}: {:?}", early.entries);
+        let _late = played.run.handle(expires_at, escrow_engine::Input::Wake);
+        assert!(played.run.waits().is_empty(), "{text}");
+    }
+}

@@ -11,7 +11,7 @@ use crate::persisted;
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::waits;
 use crate::sqlite::trouble::Trouble;
-use crate::sqlite::{clock, inbox};
+use crate::sqlite::{clock, entries, inbox};
 
 impl Store {
     /// Puts a decision into a run's inbox if it is the first word, and returns when it is on the disk.
@@ -25,7 +25,9 @@ impl Store {
             };
             let recorded: Vec<Message> =
                 recorded(connection, &run, id)?.into_iter().map(|(_, message)| message).collect();
-            match judge(&wait, &recorded, &message, clock::now()) {
+            // The time of a run never goes backwards: what is late for its journal is late for a slower clock as well.
+            let now = clock::now().max(entries::latest_at(connection, &run)?);
+            match judge(&wait, &recorded, &message, now) {
                 Ok(()) => Ok(Decided::Accepted(send(connection)?)),
                 Err(refused) => Ok(Decided::Refused(refused)),
             }

@@ -31,6 +31,13 @@ impl Store {
     }
 }
 
+/// When the last entry of a journal was decided; 0 when there is none.
+pub(super) fn latest_at(connection: &Connection, run: &RunId) -> Result<Millis, Trouble> {
+    let Some(head) = head(connection, run)? else { return Ok(0) };
+    let last = Bytes::read(connection, run, head.seq, None)?.decode(run)?;
+    Ok(last.last().map_or(0, |(_, entry)| entry.at))
+}
+
 /// Entries one after the other, as they were hashed.
 struct Bytes {
     all: Vec<u8>,

@@ -1,9 +1,9 @@
 //! Decisions about waits: the first word wins, in one transaction.
 
 use escrow_model::{Event, Message, ScopePath, WaitKind};
-use escrow_store::{Committed, Decided, NotAccepted};
+use escrow_store::{Commit, Committed, Decided, Durability, NotAccepted};
 
-use crate::support::{House, run_id};
+use crate::support::{House, entry, run_id};
 
 const FAR_AWAY: u64 = 4_000_000_000_000;
 
@@ -82,4 +82,22 @@ fn a_wait_that_was_decided_in_time_cannot_expire() {
     assert_eq!(tenant.try_commit(&expired, &[]).unwrap(), Committed::DecidedInTime);
     let delivered = Event::MessageDelivered { message: approve("w1", "os:ann"), refused: None, effect: None };
     assert!(matches!(tenant.try_commit(&[delivered], &[id]), Ok(Committed::Done { .. })));
+}
+
+#[test]
+fn what_is_late_for_the_journal_of_a_run_is_late_for_a_slower_clock_as_well() {
+    let house = House::new();
+    let mut tenant = house.start("a", 1_000);
+    tenant.commit(&[asked("w1", FAR_AWAY)]);
+    let later = entry(FAR_AWAY + 1, Event::DeadlinePassed {});
+    let commit = Commit {
+        lease: &tenant.lease,
+        expected_seq: tenant.seq,
+        entries: &[later],
+        delivered: &[],
+        durability: Durability::Grouped,
+    };
+    assert!(matches!(house.store.commit(commit), Ok(Committed::Done { .. })));
+    let decided = house.store.decide(&run_id("a"), &approve("w1", "os:ann"), "test").unwrap();
+    assert_eq!(decided, Decided::Refused(NotAccepted::Expired));
 }

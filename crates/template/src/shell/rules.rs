@@ -174,7 +174,7 @@ impl Checker<'_> {
             if let Some((name, _)) = word.text.split_once('=')
                 && EVALUATED.contains(&name)
             {
-                self.refuse_word(word, &format!("a shell reads the value of `{name}` as code"));
+                self.refuse_word(word, &format!("programs read the value of `{name}` as code"));
             }
         }
         self.run(&command.words, input);
@@ -203,6 +203,17 @@ impl Checker<'_> {
         let Some((name, arguments)) = words.split_first() else { return };
         if !self.name(name) {
             return;
+        }
+        // Where the variable is empty, the next word is the name of the command: `$SUDO {{ … }}`.
+        if name.may_vanish && !name.quoted && name.text.chars().all(|c| c == UNKNOWN) {
+            match arguments.first() {
+                Some(next) if self.begins_tainted(next) => {
+                    let message = "the value would be the name of a command if the word before it is empty";
+                    let help = Some("quote that word, so that it stays one: `\"$NAME\" {{ … }}`");
+                    self.refuse_tainted(next, ShellErrorKind::Command, message, help);
+                }
+                Some(_) | None => self.run(arguments, input),
+            }
         }
         let Some(program) = name.program() else {
             return self.shell(name, arguments, input);

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::lease::{Holder, Liveness};
 use crate::sqlite::lease;
-use crate::sqlite::tables::word;
+use crate::sqlite::tables::{from_json, word};
 use crate::sqlite::trouble::Trouble;
 
 use super::{AttentionItem, AttentionKind, AttentionWait, Cause, Dismissal, Occurrence, RUNS_MAX, Subject};
@@ -107,7 +107,8 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Troubl
                         WHERE journals.run = waits.run AND inbox.delivered_seq IS NULL
                         AND waits.id IN (inbox.message ->> '$.approve.id', inbox.message ->> '$.deny.id',
                                          inbox.message ->> '$.answer.id')),
-                runs.title
+                runs.title,
+                waits.subject
          FROM waits JOIN runs ON runs.id = waits.run
          WHERE waits.resolved_at IS NULL AND waits.kind <> 'nested'",
     )?;
@@ -119,6 +120,10 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Occurrence>, Troubl
             place: format!("{check}{}", row.get::<_, String>(7)?),
             expires_at: row.get(8)?,
             has_recorded_decision: row.get(9)?,
+            subject: match row.get_ref(11)? {
+                rusqlite::types::ValueRef::Null => None,
+                _ => Some(from_json(row, 11)?),
+            },
         };
         Ok(Occurrence {
             cause: Cause {

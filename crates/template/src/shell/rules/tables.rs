@@ -1,7 +1,8 @@
 //! The programs and variables that the rules know by name.
 
 /// Programs that read a script from `-c`, a file, or their input.
-pub(super) const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "mksh", "rbash", "sh", "zsh"];
+pub(super) const SHELLS: &[&str] =
+    &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "pdksh", "rbash", "sh", "tcsh", "yash", "zsh"];
 
 /// Commands all of whose arguments may be read as code by a shell.
 pub(super) const EVALUATORS: &[&str] = &[
@@ -76,20 +77,28 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     },
     plain("exec", &["-a"]),
     Wrapper { code: &["-c", "--command"], operands: 1, ..plain("flock", &["-E", "-w", "--timeout"]) },
-    container("gdb"),
+    Wrapper { code: &["--eval-command", "-ex", "-iex"], ..container("gdb") },
+    Wrapper { operands: 1, ..plain("gosu", &[]) },
     plain("ionice", &["-c", "-n", "-p"]),
     container("kubectl"),
+    plain("ltrace", &["-e", "-o", "-p"]),
     plain("nice", &["-n"]),
     plain("nohup", &[]),
     container("nsenter"),
+    container("pkexec"),
     container("podman"),
+    container("setpriv"),
     plain("setsid", &[]),
     plain("stdbuf", &["-e", "-i", "-o"]),
     plain("strace", &["-E", "-e", "-o", "-p", "-s"]),
+    Wrapper { operands: 1, ..plain("su-exec", &[]) },
     Wrapper { assigns: true, ..plain("sudo", &["-C", "-D", "-R", "-T", "-U", "-g", "-h", "-p", "-u"]) },
+    container("systemd-run"),
     plain("time", &["-f", "-o"]),
     Wrapper { operands: 1, ..plain("timeout", &["-k", "-s", "--kill-after", "--signal"]) },
+    plain("unbuffer", &[]),
     container("unshare"),
+    container("valgrind"),
     plain("xargs", &["-E", "-I", "-L", "-P", "-a", "-d", "-n", "-s"]),
 ];
 
@@ -99,32 +108,53 @@ pub(super) fn wrapper(program: &str) -> Option<&'static Wrapper> {
 
 /// Other commands with options whose argument is given to a shell.
 pub(super) const CODE_OPTIONS: &[(&str, &[&str])] = &[
+    ("Rscript", &["-e"]),
     ("emacs", &["--eval", "--execute"]),
+    ("erl", &["-eval", "-run"]),
+    ("ex", &["-c"]),
     ("nix-shell", &["--command", "--run"]),
     ("nvim", &["-c", "--cmd"]),
     ("rsync", &["-e", "--rsh"]),
     ("runuser", &["-c", "--command"]),
     ("script", &["-c", "--command"]),
+    ("sg", &["-c"]),
+    ("sort", &["--compress-program"]),
     ("su", &["-c", "--command"]),
     ("tar", &["--checkpoint-action", "--to-command", "--use-compress-program"]),
+    ("vi", &["-c", "--cmd"]),
     ("vim", &["-c", "--cmd"]),
 ];
 
-/// Variables whose value some shell expands or computes, commands included.
+/// Variables whose value some shell expands or computes, commands included, or that common programs give to one.
 pub(super) const EVALUATED: &[&str] = &[
     "BASHPID",
     "BASH_ARGV0",
     "BASH_ENV",
     "BASH_SUBSHELL",
+    "BROWSER",
+    "EDITOR",
     "ENV",
     "EPOCHREALTIME",
     "EPOCHSECONDS",
     "EUID",
+    "GIT_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "GIT_PROXY_COMMAND",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH_COMMAND",
     "HISTCMD",
+    "LD_PRELOAD",
+    "LESSCLOSE",
+    "LESSOPEN",
     "LINENO",
     "MAILCHECK",
+    "MANPAGER",
+    "NODE_OPTIONS",
     "OPTERR",
     "OPTIND",
+    "PAGER",
+    "PERL5OPT",
     "PPID",
     "PROMPT_COMMAND",
     "PS0",
@@ -133,9 +163,12 @@ pub(super) const EVALUATED: &[&str] = &[
     "PS3",
     "PS4",
     "RANDOM",
+    "RSYNC_RSH",
+    "RUBYOPT",
     "SECONDS",
     "SRANDOM",
     "UID",
+    "VISUAL",
 ];
 
 /// Commands that assign, one `NAME=value` per argument.
