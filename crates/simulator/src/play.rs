@@ -179,7 +179,9 @@ impl<'a> Play<'a> {
     async fn drive_to_the_end(&mut self) -> Result<Option<Box<Run>>, String> {
         let mut task = self.begin(&self.top.clone()).await?;
         if let Some(rival) = self.rival.clone() {
-            self.rival_task = Some(self.begin(&rival).await?);
+            // A failing disk may have created the run all the same; it is resumed then.
+            self.rival_task = self.begin(&rival).await.ok();
+            self.rival = self.ledger.runs().contains(&rival).then_some(rival);
         }
         loop {
             let process = self.process(task);
