@@ -228,7 +228,7 @@ impl Run {
                     self.expect_phase(check, scope, &open)?;
                 }
                 self.set_phase(check, scope, Phase::Reconciling { request: Arc::clone(request) })?;
-                let elsewhere = self.attempts_elsewhere(&Location::new(check, scope.clone()));
+                let elsewhere = self.asks_elsewhere(&Location::new(check, scope.clone()));
                 let cell = self.expect_cell_mut(check, scope)?;
                 cell.certainty = Certainty::Unknown;
                 cell.asked_elsewhere = elsewhere;
@@ -590,7 +590,7 @@ impl Run {
             self.uncount(check, &scope)?;
         }
         self.set_phase(check, &scope, Phase::Waiting { id: id.to_owned(), request })?;
-        let elsewhere = self.attempts_elsewhere(&wait.location);
+        let elsewhere = self.asks_elsewhere(&wait.location);
         let cell = self.expect_cell_mut(check, &scope)?;
         cell.certainty = match wait.kind {
             // The effect of another run is not an effect of this one.
@@ -724,6 +724,8 @@ impl Run {
         let cell = self.expect_cell_mut(check, scope)?;
         cell.cleared = true;
         cell.cleared_elsewhere = cell.asked_elsewhere;
+        // The ledger knows more by now.
+        cell.ledger = None;
         Ok(())
     }
 

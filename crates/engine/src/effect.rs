@@ -349,11 +349,7 @@ impl Run {
         output: Option<&Value>,
     ) -> Result<(), ApplyError> {
         // What was confirmed before has its output, and what was judged of it stays.
-        let was_confirmed = matches!(
-            self.standing_of_cell(check, scope),
-            Some(EffectStanding::Confirmed | EffectStanding::Fulfilled)
-        );
-        if was_confirmed {
+        if self.has_confirmed(check, scope) {
             return self.set_phase(check, scope, Phase::Answered);
         }
         let mut answer = Answer::done(output.cloned().unwrap_or(Value::Null));
@@ -366,6 +362,21 @@ impl Run {
         self.expect_cell_mut(check, scope)?.output_lost = output.is_none();
         self.set_standing(check, scope, EffectStanding::Confirmed);
         Ok(())
+    }
+
+    /// Whether the next attempt of a check would repeat an effect that has happened.
+    pub(crate) fn would_repeat(&self, check: CheckIndex, scope: &ScopePath) -> bool {
+        let standing = self.standing(check, scope);
+        self.has_confirmed(check, scope)
+            || matches!(standing, Some(EffectStanding::Confirmed | EffectStanding::Fulfilled))
+    }
+
+    /// Whether the last effect of a check has happened.
+    pub(crate) fn has_confirmed(&self, check: CheckIndex, scope: &ScopePath) -> bool {
+        matches!(
+            self.standing_of_cell(check, scope),
+            Some(EffectStanding::Confirmed | EffectStanding::Fulfilled)
+        )
     }
 
     pub(crate) fn standing_of_cell(&self, check: CheckIndex, scope: &ScopePath) -> Option<EffectStanding> {

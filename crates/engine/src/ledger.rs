@@ -8,8 +8,8 @@
 //! refused by the transaction that would commit it.
 
 use escrow_model::{
-    CheckIndex, EffectIntent, EffectState, Event, FaultClass, Issue, IssueCode, LedgerEffect, Millis,
-    ScopePath, WaitKind,
+    CheckIndex, EffectInQuestion, EffectIntent, EffectState, Event, FaultClass, Issue, IssueCode,
+    LedgerEffect, Millis, ScopePath, WaitKind,
 };
 
 use crate::apply_error::{ApplyError, PhaseName};
@@ -19,6 +19,7 @@ use crate::phase::Phase;
 use crate::run::{Effect, Run, Turn};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
+use crate::view::View;
 
 /// What the ledger answered a check.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,13 @@ pub(crate) struct LedgerAnswer {
     intents: u32,
 }
 
+/// The effect of another check or run, as it was when `reconcile` or a person was asked about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AskedElsewhere {
+    pub(crate) attempts: u32,
+    pub(crate) confirmed: bool,
+}
+
 /// What the ledger means for an attempt.
 enum Admission {
     /// It may begin.
@@ -37,6 +45,12 @@ enum Admission {
     TakesOver(u32),
     /// Something else was decided or asked.
     Decided,
+}
+
+impl AskedElsewhere {
+    fn of(effect: &LedgerEffect) -> AskedElsewhere {
+        AskedElsewhere { attempts: effect.attempts, confirmed: effect.state == EffectState::Confirmed }
+    }
 }
 
 impl Deciding<'_> {
@@ -63,10 +77,10 @@ impl Deciding<'_> {
         };
         let Some(effect) = known else { return Admission::Free };
         let cell = self.cell(*check, scope);
-        let is_cleared = cell.is_some_and(|cell| cell.cleared);
         // The word of `reconcile` or of a person counts for the effect that they were asked about, not for one that
         // was attempted since.
-        let may_take_over = cell.is_some_and(|cell| cell.cleared_elsewhere == Some(effect.attempts));
+        let may_take_over =
+            cell.is_some_and(|cell| cell.cleared_elsewhere == Some(AskedElsewhere::of(&effect)));
         let plan = self.plan();
         let spec = plan.check(*check);
         let is_named = intent.generation.is_none();
@@ -80,7 +94,6 @@ impl Deciding<'_> {
             EffectState::Failed => Admission::Free,
             // What became of it, the run knows itself.
             EffectState::Intended | EffectState::Unknown if is_own => Admission::Free,
-            EffectState::Confirmed if is_own && is_cleared => Admission::Free,
             EffectState::Confirmed if broke_contract && spec.reconcile.is_some() && !spec.idempotent => {
                 Admission::Free
             }
@@ -257,15 +270,17 @@ impl Run {
             && effect.scope == *scope
     }
 
-    /// How often the effect was attempted that a check has in common with another check or run.
-    pub(crate) fn attempts_elsewhere(&self, location: &Location) -> Option<u32> {
-        self.effect_elsewhere(location).map(|effect| effect.attempts)
+    pub(crate) fn asks_elsewhere(&self, location: &Location) -> Option<AskedElsewhere> {
+        self.effect_elsewhere(location).map(AskedElsewhere::of)
     }
 
     /// The effect of a check that a person is asked about, unless it is that of another check or run.
-    pub(crate) fn effect_in_doubt(&self, check: &str, scope: &ScopePath) -> Option<String> {
-        let cell = self.cell(self.graph.find(check)?, scope)?;
-        if cell.asked_elsewhere.is_some() { None } else { cell.last_key.clone() }
+    pub(crate) fn effect_in_doubt(&self, check: &str, scope: &ScopePath) -> Option<EffectInQuestion> {
+        let check = self.graph.find(check)?;
+        let cell = self.cell(check, scope).filter(|cell| cell.asked_elsewhere.is_none())?;
+        let rendered = self.effect_key(check, scope, &View::before(self, check, scope));
+        let key = rendered.ok().map(|(key, _)| key).or_else(|| cell.last_key.clone())?;
+        Some(EffectInQuestion { key, attempts_elsewhere: None, confirmed: self.would_repeat(check, scope) })
     }
 
     /// What the ledger did not have yet when it was read: another check of this run is at work on the effect. Once

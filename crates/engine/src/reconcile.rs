@@ -180,7 +180,9 @@ impl Run {
     /// The effect that `reconcile` was asked about.
     fn effect_in_question(&self, check: CheckIndex, scope: &ScopePath) -> Option<EffectInQuestion> {
         let (key, _) = self.effect_key(check, scope, &View::during(self, check, scope, None)).ok()?;
-        Some(EffectInQuestion { key, attempts_elsewhere: self.cell(check, scope)?.asked_elsewhere })
+        let asked = self.cell(check, scope)?.asked_elsewhere;
+        let confirmed = asked.map_or_else(|| self.would_repeat(check, scope), |asked| asked.confirmed);
+        Some(EffectInQuestion { key, attempts_elsewhere: asked.map(|asked| asked.attempts), confirmed })
     }
 
     /// The one expression that holds. None or several, or one that cannot be evaluated, say nothing.

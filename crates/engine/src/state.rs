@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::artifact_view::ArtifactFile;
 use crate::by_scope::ByScope;
 use crate::effect::EffectRecord;
-use crate::ledger::LedgerAnswer;
+use crate::ledger::{AskedElsewhere, LedgerAnswer};
 use crate::location::Location;
 use crate::overridden::Overridden;
 use crate::phase::{Certainty, Phase};
@@ -301,10 +301,10 @@ pub(crate) struct Cell {
     pub(crate) retry_counted: bool,
     /// `reconcile` or a person allows the next attempt.
     pub(crate) cleared: bool,
-    /// `reconcile` or a person is asked about the effect of another check or run, which was attempted this often.
-    pub(crate) asked_elsewhere: Option<u32>,
+    /// `reconcile` or a person is asked about the effect of another check or run.
+    pub(crate) asked_elsewhere: Option<AskedElsewhere>,
     /// The same, once they allow the next attempt to take it over.
-    pub(crate) cleared_elsewhere: Option<u32>,
+    pub(crate) cleared_elsewhere: Option<AskedElsewhere>,
     /// The effect of the last attempt, in `CheckState::effects`.
     pub(crate) effect: Option<String>,
     /// The key of that effect, as the ledger has it.

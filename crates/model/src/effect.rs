@@ -63,12 +63,14 @@ pub struct LedgerEffect {
     pub output: Option<Value>,
 }
 
-/// The effect that `reconcile` was asked about.
+/// The effect that `reconcile` or a person was asked about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EffectInQuestion {
     pub key: String,
     /// How often it had been attempted by then, when its last attempt was that of another check or run.
     pub attempts_elsewhere: Option<u32>,
+    /// It was confirmed by then, and broke a contract.
+    pub confirmed: bool,
 }
 
 /// Where the keys of a nested run begin.

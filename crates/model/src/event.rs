@@ -243,8 +243,8 @@ pub enum Event {
         message: Message,
         /// Why it changed nothing, when it did not.
         refused: Option<String>,
-        /// The key of the effect that an `assume` settles.
-        effect: Option<String>,
+        /// The effect that an `assume` settles.
+        effect: Option<EffectInQuestion>,
     },
     WaitExpired {
         id: String,

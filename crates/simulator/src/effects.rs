@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{Assumption, EffectState, Ending, Entry, Event, Message, RunId};
+use escrow_model::{
+    Assumption, EffectInQuestion, EffectState, Ending, Entry, Event, Message, RunId, ScopePath,
+};
 use escrow_store::{EffectRow, TakenEffect};
 
 #[derive(Default)]
@@ -21,13 +23,29 @@ impl Effects {
             };
             let effect = self.0.get(&intent.key)?;
             let is_own = effect.run == *run && effect.check == *check && effect.scope == *scope;
-            let is_free = effect.state == EffectState::Failed;
-            (!is_own && !is_free && intent.takes_over != Some(effect.attempts)).then(|| TakenEffect {
+            let is_known = is_own && (effect.state != EffectState::Confirmed || intent.generation.is_some());
+            let is_free = effect.state == EffectState::Failed || intent.takes_over == Some(effect.attempts);
+            (!is_known && !is_free).then(|| TakenEffect {
                 check: check.clone(),
                 scope: scope.clone(),
                 effect: effect.clone(),
             })
         })
+    }
+
+    /// The effect that was asked about, as long as it was neither attempted nor found done since.
+    fn in_question(
+        &mut self,
+        run: &RunId,
+        (check, scope): (&str, &ScopePath),
+        asked: &EffectInQuestion,
+    ) -> Option<&mut EffectRow> {
+        let row = self.0.get_mut(&asked.key)?;
+        let is_same = match asked.attempts_elsewhere {
+            Some(attempts) => row.attempts == attempts,
+            None => row.run == *run && row.check == check && row.scope == *scope,
+        };
+        (is_same && (row.state != EffectState::Confirmed || asked.confirmed)).then_some(row)
     }
 
     pub(crate) fn apply(&mut self, run: &RunId, entry: &Entry) {
@@ -69,11 +87,7 @@ impl Effects {
             Event::Reconciled {
                 check, scope, finding: Some(finding), effect: Some(asked), output, ..
             } => {
-                let is_as_asked = |row: &&mut EffectRow| match asked.attempts_elsewhere {
-                    Some(attempts) => row.attempts == attempts,
-                    None => row.run == *run && row.check == *check && row.scope == *scope,
-                };
-                if let Some(row) = self.0.get_mut(&asked.key).filter(is_as_asked) {
+                if let Some(row) = self.in_question(run, (check, scope), asked) {
                     settle(row, *finding);
                     if row.state == EffectState::Confirmed && output.is_some() {
                         row.output = output.clone();
@@ -83,11 +97,9 @@ impl Effects {
             Event::MessageDelivered {
                 message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
-                effect: Some(key),
+                effect: Some(asked),
             } => {
-                let is_own =
-                    |row: &&mut EffectRow| row.run == *run && row.check == *check && row.scope == *scope;
-                if let Some(row) = self.0.get_mut(key).filter(is_own) {
+                if let Some(row) = self.in_question(run, (check, scope), asked) {
                     settle(row, *assumption);
                 }
             }

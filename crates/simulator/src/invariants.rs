@@ -91,11 +91,13 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
                 kept.clone_from(&confirmed);
                 continue;
             }
-            Event::MessageDelivered {
+            Event::EffectResolved { check, scope, .. }
+            | Event::MessageDelivered {
                 message: Message::Assume { check, scope, .. }, refused: None, ..
             } => {
                 let location = ScopedCheck::new(check, scope);
                 unknown.remove(&location);
+                answered_unknown.remove(&location);
                 kept.remove(&location);
                 continue;
             }
@@ -107,6 +109,7 @@ fn effects(plan: &Plan, journal: &[Entry]) -> Result<(), String> {
             Event::Reconciled { check, scope, finding: Some(_), .. } => {
                 let location = ScopedCheck::new(check, scope);
                 unknown.remove(&location);
+                answered_unknown.remove(&location);
                 kept.remove(&location);
                 continue;
             }

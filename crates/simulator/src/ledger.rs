@@ -273,7 +273,11 @@ impl State {
                     Ending::Fault(fault) if fault.effect_unknown => EffectState::Unknown,
                     Ending::Fault(_) => EffectState::Failed,
                 };
-                self.settles(run, &ScopedCheck::new(check, scope), state);
+                let place = ScopedCheck::new(check, scope);
+                // "Unknown" after a crash comes late: another run may have found out meanwhile.
+                if self.is_under_way(run, &place) {
+                    self.settles(run, &place, state);
+                }
                 if self.intents.insert(attempted.clone(), true) == Some(true) {
                     self.problem(format!("{attempted} is answered twice"));
                 }
@@ -289,6 +293,7 @@ impl State {
                 let place = ScopedCheck::new(check, scope);
                 if let Some(effect) = self.effects.get_mut(&asked.key)
                     && asked.attempts_elsewhere.map_or(effect.is_of(run, &place), |at| at == effect.attempts)
+                    && (effect.state != EffectState::Confirmed || asked.confirmed)
                 {
                     effect.state = meaning(*finding);
                 }
@@ -296,10 +301,13 @@ impl State {
             Event::MessageDelivered {
                 message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
-                ..
+                effect,
             } => {
                 let place = ScopedCheck::new(check, scope);
-                self.settles(run, &place, meaning(*assumption));
+                let is_confirmed = effect.as_ref().is_some_and(|effect| effect.confirmed);
+                if self.is_open(run, &place) || is_confirmed {
+                    self.settles(run, &place, meaning(*assumption));
+                }
                 let place = (run.clone(), place);
                 if let Some(effect) = self.in_question.remove(&place) {
                     self.released.insert(place, effect);
@@ -343,6 +351,16 @@ impl State {
         let (state, by) = (EffectState::Intended, attempted.clone());
         self.effects.insert(key.to_owned(), KnownEffect { state, by, attempts: attempts + 1 });
         self.keys.insert(place, key.to_owned());
+    }
+
+    fn is_under_way(&self, run: &RunId, place: &ScopedCheck) -> bool {
+        let effect = self.keys.get(&(run.clone(), place.clone())).and_then(|key| self.effects.get(key));
+        effect.is_some_and(|effect| effect.state == EffectState::Intended)
+    }
+
+    fn is_open(&self, run: &RunId, place: &ScopedCheck) -> bool {
+        let effect = self.keys.get(&(run.clone(), place.clone())).and_then(|key| self.effects.get(key));
+        effect.is_some_and(|effect| effect.state != EffectState::Confirmed)
     }
 
     /// An answer, or the word of a person, about the last effect of a check.

@@ -131,7 +131,7 @@ record_enum!(EventRecord for Event {
         output: Option<Value> = default,
         effect: Option<EffectInQuestion> = default,
     },
-    MessageDelivered { message: Message, refused: Option<String> = default, effect: Option<String> = default },
+    MessageDelivered { message: Message, refused: Option<String> = default, effect: Option<EffectInQuestion> = default },
     WaitExpired { id: String },
     WaitWithdrawn { check: String, scope: ScopePath = default, id: String },
     ArtifactChanged { check: String, scope: ScopePath = default, artifact: ChangedArtifact },
@@ -172,6 +172,7 @@ record!(LedgerEffectRecord for LedgerEffect {
 record!(EffectInQuestionRecord for EffectInQuestion {
     key: String,
     attempts_elsewhere: Option<u32> = default,
+    confirmed: bool = default,
 });
 
 record!(ScopeStepRecord for ScopeStep {

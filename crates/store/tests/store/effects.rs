@@ -45,9 +45,11 @@ fn a_person_settles_an_effect_of_the_run_that_has_it() {
     let (mut first, mut second) = (house.start("a", 1), house.start("b", 2));
     first.commit(&[intent(1, None), lost(1)]);
     second.commit(&[intent(1, Some(1)), done(1)]);
-    first.commit(&[assumed()]);
+    first.commit(&[assumed(false)]);
     assert_eq!(effect(&house), (EffectState::Confirmed, 2), "the other run has it now");
-    second.commit(&[assumed()]);
+    second.commit(&[assumed(false)]);
+    assert_eq!(effect(&house), (EffectState::Confirmed, 2), "the question was asked before it was confirmed");
+    second.commit(&[assumed(true)]);
     assert_eq!(effect(&house), (EffectState::Failed, 2));
 }
 
@@ -95,12 +97,13 @@ fn reconciled(attempts_elsewhere: Option<u32>) -> Event {
         finding: Some(Assumption::Retry),
         detail: "it printed `retry`".into(),
         output: None,
-        effect: Some(EffectInQuestion { key: "publish".into(), attempts_elsewhere }),
+        effect: Some(EffectInQuestion { key: "publish".into(), attempts_elsewhere, confirmed: false }),
     }
 }
 
-fn assumed() -> Event {
+fn assumed(confirmed: bool) -> Event {
     let (check, scope, assumption) = ("post".to_owned(), ScopePath::root(), Assumption::Retry);
     let message = Message::Assume { check, scope, assumption, by: Some("ann".into()), why: None };
-    Event::MessageDelivered { message, refused: None, effect: Some("publish".into()) }
+    let effect = EffectInQuestion { key: "publish".into(), attempts_elsewhere: None, confirmed };
+    Event::MessageDelivered { message, refused: None, effect: Some(effect) }
 }

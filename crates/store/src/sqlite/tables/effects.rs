@@ -70,11 +70,10 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
         Event::MessageDelivered {
             message: Message::Assume { check, scope, assumption, .. },
             refused: None,
-            effect: Some(key),
+            effect: Some(effect),
         } => {
-            let asked = EffectInQuestion { key: key.clone(), attempts_elsewhere: None };
-            if is_as_asked(applied, (check, scope), &asked, connection)? {
-                settle(applied, key, meaning(*assumption), None, connection)?;
+            if is_as_asked(applied, (check, scope), effect, connection)? {
+                settle(applied, &effect.key, meaning(*assumption), None, connection)?;
             }
             Ok(())
         }
@@ -131,10 +130,12 @@ fn is_as_asked(
     connection: &Connection,
 ) -> rusqlite::Result<bool> {
     let Some(effect) = find(connection, &asked.key)? else { return Ok(false) };
-    Ok(match asked.attempts_elsewhere {
+    let is_same = match asked.attempts_elsewhere {
         Some(attempts) => effect.attempts == attempts,
         None => effect.run.as_str() == applied.run && effect.check == check && effect.scope == *scope,
-    })
+    };
+    // Where two answers contradict each other, the one that it happened counts.
+    Ok(is_same && (effect.state != EffectState::Confirmed || asked.confirmed))
 }
 
 /// A later word about an effect. An output that was recorded stays.
@@ -167,8 +168,10 @@ pub(crate) fn taken(
         };
         let Some(effect) = find(connection, &intent.key)? else { continue };
         let is_own = effect.run == *run && effect.check == *check && effect.scope == *scope;
-        let is_free = effect.state == EffectState::Failed;
-        if !is_own && !is_free && intent.takes_over != Some(effect.attempts) {
+        // What became of an own effect, the run knows itself; but another run may have found it done.
+        let is_known = is_own && (effect.state != EffectState::Confirmed || intent.generation.is_some());
+        let is_free = effect.state == EffectState::Failed || intent.takes_over == Some(effect.attempts);
+        if !is_known && !is_free {
             return Ok(Some(TakenEffect { check: check.clone(), scope: scope.clone(), effect }));
         }
     }
