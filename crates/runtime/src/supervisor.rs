@@ -307,6 +307,7 @@ impl Drive<'_> {
         mut inputs: Inputs,
     ) -> Result<(), DriveError> {
         let mut learnt = Turn::default();
+        let mut refused: Vec<TakenEffect> = Vec::new();
         loop {
             let redactor = self.surroundings.secrets.redactor();
             inputs.sent.iter_mut().for_each(|sent| redactor.message(&mut sent.message));
@@ -327,22 +328,29 @@ impl Drive<'_> {
                 }
                 TurnCommit::Taken(taken) => {
                     self.rebuild().await?;
-                    learnt = self.learn(*taken, &mut inputs.rest).await?;
+                    // What the run learnt before was not written either, and is gone with the refused turn.
+                    refused.retain(|other| (&other.check, &other.scope) != (&taken.check, &taken.scope));
+                    refused.push(*taken);
+                    for taken in &refused {
+                        let turn = self.learn(taken, &mut inputs.rest).await?;
+                        learnt.entries.extend(turn.entries);
+                        learnt.effects.extend(turn.effects);
+                    }
+                    // There is something to handle, so that the run decides.
+                    inputs.rest.push(Input::Wake);
                 }
             }
         }
     }
 
     /// The run has decided what cannot be written. It decides again, knowing what the ledger knows.
-    async fn learn(&mut self, taken: TakenEffect, inputs: &mut Vec<Input>) -> Result<Turn, DriveError> {
+    async fn learn(&mut self, taken: &TakenEffect, inputs: &mut Vec<Input>) -> Result<Turn, DriveError> {
         let TakenEffect { check, scope, effect: row } = taken;
         debug!(run = %self.lease.run(), key = row.key, "intent refused");
-        let effect = ledger::known(&*self.journal, &*self.world, &row).await?;
+        let effect = ledger::known(&*self.journal, &*self.world, row).await?;
         // What the ledger answered before is out of date.
         inputs.retain(|input| !matches!(input, Input::LedgerAnswered { key, .. } if *key == row.key));
-        // There is something to handle, so that the run decides.
-        inputs.push(Input::Wake);
-        Ok(self.run.learn(self.world.now_ms(), &check, &scope, row.key, effect))
+        Ok(self.run.learn(self.world.now_ms(), check, scope, row.key.clone(), effect))
     }
 
     /// The nested runs that this one waits for and that can be driven again: they have ended, or a message has come
