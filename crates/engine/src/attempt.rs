@@ -48,6 +48,12 @@ impl Deciding<'_> {
             });
             return;
         }
+        // A contract may have been broken since the gates were passed: while a person was asked, or during a backoff.
+        if let Some(blocker) = self.blocker(*check, scope, self.cell(*check, scope)) {
+            let detail = blocker.in_words(&plan);
+            self.skip_check(*check, scope, SkipReason::ContractBlocked, detail);
+            return;
+        }
         if self.cell(*check, scope).is_some_and(|cell| cell.certainty == Certainty::Suspected) {
             self.find_out_about_item(location);
             return;

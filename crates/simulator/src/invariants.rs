@@ -1,6 +1,7 @@
 //! What must be true of every run in the end, whatever happened to it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use escrow_engine::Run;
 use escrow_model::{
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::people::Posted;
+use crate::shrink::text_of;
 
 /// Audits a run, nested or not, from its journal alone. `live` is the run as the last process knew it.
 pub(crate) fn audit(case: &Case, journal: &[Entry], live: Option<&Run>) -> Result<Run, String> {
@@ -28,7 +30,9 @@ pub(crate) fn audit(case: &Case, journal: &[Entry], live: Option<&Run>) -> Resul
     // A run that was opened again attempts what failed again.
     let is_reopened = journal.iter().any(|entry| matches!(entry.event, Event::RunReopened { .. }));
     if !case.retries_failed && !is_reopened {
-        Invariants::check(run.plan_of(), run.options().parallelism, journal, &run);
+        // A broken invariant panics; caught here, its report has the journal.
+        let check = || Invariants::check(run.plan_of(), run.options().parallelism, journal, &run);
+        catch_unwind(AssertUnwindSafe(check)).map_err(|panic| text_of(panic.as_ref()))?;
     }
     Ok(run)
 }

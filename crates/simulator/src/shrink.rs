@@ -1,5 +1,6 @@
 //! Reduces a failing case to what it needs to fail, and reports it.
 
+use std::any::Any;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,17 +12,22 @@ use crate::play::{Backend, Played, play};
 /// Plays a case; a panic counts as a problem.
 pub(crate) fn play_safely(case: &Case, backend: &Backend) -> Played {
     catch_unwind(AssertUnwindSafe(|| play(case, backend))).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        let text = text_of(panic.as_ref());
         Played {
             journals: Vec::new(),
             log: Vec::new(),
             lives: 0,
             commits: 0,
             status: None,
-            problem: Some(format!("panic: {}", text.unwrap_or_default())),
+            problem: Some(format!("panic: {text}")),
         }
     })
+}
+
+/// The message of a panic.
+pub(crate) fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
 /// The smallest case that still fails in memory, with its outcome.

@@ -2,7 +2,8 @@
 
 use escrow_engine::Refusal;
 use escrow_model::{ApprovalSubject, Event, Message, RunOptions};
-use escrow_testkit::{Options, Played, check, play, tells};
+use escrow_testkit::{Options, Played, Script, Stage, check, document, plan, play, tells};
+use serde_json::json;
 
 /// What the last approval was asked for.
 fn subject(played: &Played) -> ApprovalSubject {
@@ -459,4 +460,23 @@ fn a_question_expires_by_the_time_of_who_asked_and_that_never_goes_backwards() {
         let _late = played.run.handle(expires_at, escrow_engine::Input::Wake);
         assert!(played.run.waits().is_empty(), "{text}");
     }
+}
+
+#[test]
+fn a_contract_that_breaks_while_a_person_is_asked_blocks_the_effect() {
+    // `each` is skipped at once, because the list is empty, so that `post` does not wait for `gate`.
+    let plan = plan(
+        r#"list forEach; gate {fail_if: "output === 3"}; each<list,gate map; post<each reduce external {requires_approval: true}"#,
+    );
+    let script = Script::parse(&["list: []", "gate: 3 after 5s"]);
+    let mut stage = Stage::start(&plan, &Options::default(), script);
+    stage.play(&[]);
+    assert_eq!(document(&stage.drive.run)["checks"]["gate"]["status"], "failed");
+    for _ in 0..3 {
+        let Some(wait) = stage.drive.run.waits().into_iter().next() else { break };
+        stage.message(Message::Approve { id: wait.id, by: None, claim: None, note: None });
+        stage.play(&[]);
+    }
+    let post = &document(&stage.drive.run)["checks"]["post"];
+    assert_eq!((&post["runs"], &post["skip_reason"]), (&json!(0), &json!("contract_blocked")));
 }
