@@ -348,8 +348,12 @@ impl Drive<'_> {
         let TakenEffect { check, scope, effect: row } = taken;
         debug!(run = %self.lease.run(), key = row.key, "intent refused");
         let effect = ledger::known(&*self.journal, &*self.world, row).await?;
-        // What the ledger answered before is out of date.
-        inputs.retain(|input| !matches!(input, Input::LedgerAnswered { key, .. } if *key == row.key));
+        // What the ledger answered this check before is out of date.
+        let index = self.run.plan_of().find(check);
+        inputs.retain(|input| match input {
+            Input::LedgerAnswered { check, scope: asked, .. } => Some(*check) != index || asked != scope,
+            _ => true,
+        });
         Ok(self.run.learn(self.world.now_ms(), check, scope, row.key.clone(), effect))
     }
 
