@@ -216,6 +216,36 @@ fn a_person_settles_an_effect_that_a_dead_run_left_unknown() {
     assert_eq!(desk.show(second)["checks"]["publish"]["runs"], 1);
 }
 
+/// The command of a killed Escrow lives on. Before another run asks whether the effect happened, that command is ended:
+/// otherwise both would have it.
+#[test]
+fn a_command_that_outlives_its_escrow_is_ended_before_another_run_looks_for_its_effect() {
+    let desk = Desk::new();
+    killed(&desk);
+    let looks = "    reconcile: test -s world && echo done || echo retry\n";
+    let playbook = slow().replace("    effect_key:", &format!("{looks}    effect_key:"));
+    desk.write("second.yaml", &playbook);
+    std::fs::remove_file(desk.path().join("started")).expect("the first run has begun");
+    let mut second = desk.start(&["run", "second.yaml"]);
+    desk.until("the second run has begun", || desk.path().join("started").exists());
+    desk.write("go", "");
+    assert_eq!(second.wait().expect("it ends").code(), Some(0));
+    assert_eq!(lines(&desk, "world"), 1, "the first command was ended before the second began");
+}
+
+#[test]
+fn a_person_may_answer_for_the_effect_of_another_run_while_the_ledger_is_asked_again() {
+    let desk = Desk::new();
+    killed(&desk);
+    let (code, document) = desk.run(&slow());
+    assert_eq!(code, Some(4));
+    desk.write("go", "");
+    let second = document["run"]["id"].as_str().expect("an id");
+    let resumed = desk.escrow(&["resume", second, "--assume", "publish=retry"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(desk.show(second)["checks"]["publish"]["runs"], 1);
+}
+
 #[test]
 fn a_person_settles_an_effect_after_its_run_has_ended() {
     let desk = Desk::new();

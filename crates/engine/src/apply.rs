@@ -804,10 +804,10 @@ impl Run {
     fn expect_judgeable(&self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
         let judgeable = match &self.expect_cell(check, scope)?.phase {
             Phase::Answered | Phase::Inspecting { .. } | Phase::Reconciling { .. } => true,
-            Phase::Pending | Phase::Due => true,
+            // A person's word does not wait for the ledger.
+            Phase::Pending | Phase::Due | Phase::Consulting { .. } => true,
             Phase::Waiting { request, .. } => request.is_none(),
             Phase::Running { .. }
-            | Phase::Consulting { .. }
             | Phase::Judged { .. }
             | Phase::RetryWait { .. }
             | Phase::Settled { .. } => false,

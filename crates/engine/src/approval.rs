@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::location::Location;
 use crate::phase::Phase;
 use crate::run::Run;
-use crate::state::{Node, Wait};
+use crate::state::{Cell, Node, Wait};
 
 /// How often a stale approval is asked for again. After that it counts as denied.
 pub(crate) const ASKED_ANEW_MAX: u32 = 3;
@@ -72,7 +72,9 @@ impl Run {
                     return Some(Refusal::NoCheck(check.clone()));
                 };
                 let place = format!("{check}{scope}");
-                let cell = self.cell(index, scope).filter(|cell| cell.is_unknown());
+                // While the ledger is asked again, a person may still answer what was asked before.
+                let is_asked = |cell: &&Cell| cell.is_unknown() || cell.is_asked_elsewhere();
+                let cell = self.cell(index, scope).filter(is_asked);
                 match cell.map(|cell| &cell.phase) {
                     None => Some(Refusal::NotUnknown(place)),
                     // It was answered before, or the run is stopping and does not wait for the answer.

@@ -432,6 +432,12 @@ impl Cell {
         *skipped
     }
 
+    /// A person was asked about the effect of another check or run, and the ledger is asked again.
+    pub(crate) fn is_asked_elsewhere(&self) -> bool {
+        self.asked_elsewhere.is_some()
+            && matches!(self.phase, Phase::Consulting { .. } | Phase::Waiting { .. })
+    }
+
     pub(crate) fn is_unknown(&self) -> bool {
         self.certainty == Certainty::Unknown
     }

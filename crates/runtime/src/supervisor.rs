@@ -347,7 +347,7 @@ impl Drive<'_> {
     async fn learn(&mut self, taken: &TakenEffect, inputs: &mut Vec<Input>) -> Result<Turn, DriveError> {
         let TakenEffect { check, scope, effect: row } = taken;
         debug!(run = %self.lease.run(), key = row.key, "intent refused");
-        let effect = ledger::known(&*self.journal, &*self.world, row).await?;
+        let effect = ledger::known(&*self.journal, &*self.world, row, self.surroundings.grace).await?;
         // What the ledger answered this check before is out of date.
         let index = self.run.plan_of().find(check);
         inputs.retain(|input| match input {

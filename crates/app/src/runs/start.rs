@@ -1,5 +1,6 @@
 //! Starts a run: from a plan and an order, to a run at rest.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -101,6 +102,11 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
             return Err(unknown_check(name, &plan));
         }
     }
+    for tag in &order.tags {
+        if !plan.checks.iter().any(|check| check.tags.contains(tag)) {
+            return Err(unknown_tag(tag, &plan));
+        }
+    }
     for name in &order.again {
         let check = plan.find(name).ok_or_else(|| unknown_check(name, &plan))?;
         if plan.check(check).effect_key.is_none() {
@@ -190,6 +196,16 @@ fn unknown_check(name: &str, plan: &Plan) -> Error {
         None => format!("the checks are {}", names().collect::<Vec<_>>().join(", ")),
     };
     Error::author("unknown_check", format!("no check is called `{name}`")).help(help)
+}
+
+fn unknown_tag(tag: &str, plan: &Plan) -> Error {
+    let tags: BTreeSet<&str> = plan.checks.iter().flat_map(|check| &check.tags).map(String::as_str).collect();
+    let help = match nearest(tag, tags.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if tags.is_empty() => "the playbook has no tags".to_owned(),
+        None => format!("the tags are {}", tags.into_iter().collect::<Vec<_>>().join(", ")),
+    };
+    Error::author("unknown_tag", format!("no check has the tag `{tag}`")).help(help)
 }
 
 type CreateDirectory = fn(&Path) -> std::io::Result<()>;

@@ -26,6 +26,13 @@ impl Decoder<'_> {
 
     /// An approval that can never be complete is a mistake.
     fn check_approvers(&mut self, node: &Node, terms: &ApprovalTerms) {
+        if let (true, Some(entry)) = (terms.by.is_empty(), node.entry("by")) {
+            self.found().push(
+                Problem::new("E0105", entry.value.span.clone(), "`by` must name at least one approver")
+                    .label("nobody is named")
+                    .help("name who may approve, or remove the key to let anyone approve"),
+            );
+        }
         for name in node.get("by").map(items).unwrap_or_default() {
             let Some((kind, _)) = name.string().and_then(|text| text.split_once(':')) else { continue };
             if !matches!(kind, "os" | "token") {

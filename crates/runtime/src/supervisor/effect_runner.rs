@@ -108,9 +108,9 @@ impl EffectRunner {
     fn consult(&self, run: &Run, check: CheckIndex, scope: ScopePath, key: String) {
         let (world, journal, inputs) = (Rc::clone(&self.world), Arc::clone(&self.journal), self.inputs());
         let (id, name) = (run.options().run.clone(), run.plan_of().check(check).name.clone());
-        let reports = self.reports.clone();
+        let (reports, grace) = (self.reports.clone(), self.surroundings.grace);
         tokio::task::spawn_local(async move {
-            match ledger::consult(&*journal, &*world, &key, (&id, &name, &scope)).await {
+            match ledger::consult(&*journal, &*world, &key, (&id, &name, &scope), grace).await {
                 Ok(effect) => {
                     let effect = effect.map(Box::new);
                     world.deliver(Input::LedgerAnswered { check, scope, key, effect }, &inputs);

@@ -1,5 +1,7 @@
 //! Looks up effects in the ledger, for the engine to judge.
 
+use std::time::Duration;
+
 use escrow_model::{EffectState, LedgerEffect, RunId, ScopePath};
 use escrow_store::{EffectRow, Journal, StoreError};
 
@@ -11,13 +13,14 @@ pub(super) async fn consult(
     world: &dyn ProviderWorld,
     key: &str,
     (run, check, scope): (&RunId, &str, &ScopePath),
+    grace: Duration,
 ) -> Result<Option<LedgerEffect>, StoreError> {
     let Some(row) = journal.effect(key).await? else { return Ok(None) };
     let is_own = row.run == *run && row.check == check && row.scope == *scope;
     if is_own && row.state != EffectState::Confirmed {
         return Ok(None);
     }
-    known(journal, world, &row).await.map(Some)
+    known(journal, world, &row, grace).await.map(Some)
 }
 
 /// A row of the ledger as the engine sees it: an effect that was intended by a process which is gone is unknown.
@@ -25,13 +28,16 @@ pub(super) async fn known(
     journal: &dyn Journal,
     world: &dyn ProviderWorld,
     row: &EffectRow,
+    grace: Duration,
 ) -> Result<LedgerEffect, StoreError> {
     let state = match row.state {
         EffectState::Intended => {
             let lease = journal.lease_of(&row.run).await?;
             let is_held =
                 lease.is_some_and(|lease| lease.standing(|holder| world.liveness(holder)).is_some());
-            if is_held { EffectState::Intended } else { EffectState::Unknown }
+            // A command that outlived its Escrow may have the effect yet. The question is asked when it has ended.
+            let is_at_work = is_held || world.end_orphans_of(row.run.clone(), grace).await > 0;
+            if is_at_work { EffectState::Intended } else { EffectState::Unknown }
         }
         EffectState::Confirmed | EffectState::Failed | EffectState::Unknown => row.state,
     };
