@@ -25,7 +25,7 @@ pub struct Invariants {
     retries: BTreeMap<ScopedCheck, u32>,
     attempts: BTreeMap<ScopedCheck, u32>,
     retried: BTreeMap<ScopedCheck, u32>,
-    loops: BTreeMap<ScopePath, u32>,
+    loops: BTreeMap<(Vec<CheckIndex>, ScopePath), u32>,
     verdicts: BTreeMap<ScopedCheck, Verdict>,
     routed: bool,
 }
@@ -125,12 +125,15 @@ impl Invariants {
                 self.looking.remove(&location);
                 *self.retried.entry(location).or_default() += 1;
             }
-            Event::Routed { check, to_scope, again, .. } => {
+            Event::Routed { check, to, to_scope, again, .. } => {
                 self.routed = true;
                 if *again {
                     let spec = plan.check(plan.find(check).expect("it is in the plan"));
                     let limit = plan.max_loops.unwrap_or(if spec.is_critical() { 8 } else { 10 });
-                    let loops = self.loops.entry(to_scope.clone()).or_default();
+                    // Equal scopes of two fan-outs are different places.
+                    let target = plan.check(plan.find(to).expect("it is in the plan"));
+                    let fan = target.fan.iter().take(to_scope.depth()).copied().collect();
+                    let loops = self.loops.entry((fan, to_scope.clone())).or_default();
                     *loops += 1;
                     // Sources of different criticality share a scope; each stops at its own limit.
                     assert!(*loops <= limit.max(8), "more than {limit} loops in {to_scope}");
