@@ -68,8 +68,6 @@ pub(crate) fn run(arguments: &[OsString]) -> LifecycleExit {
     // The verb is done by now, but its caller does not know how it ended.
     match written {
         Ok(()) => output.exit,
-        // A reader that has seen enough is no failure.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => output.exit,
         Err(error) => {
             let _ = writeln!(stderr, "cannot write to stdout: {error}");
             output.exit.max(LifecycleExit::Unreadable)
