@@ -68,7 +68,7 @@ fn logs_print_every_byte() {
 checks:
   json: {type: command, exec: "printf '{\"b\": 1,  \"a\": 1.10}'"}
   open: {type: command, exec: "printf 'no newline'"}
-  binary: {type: command, exec: "printf '\\377\\376\\000\\033[31m'"}
+  binary: {type: command, depends_on: open, exec: "printf '\\377\\376\\000\\033[31m'"}
 "#;
     assert_eq!(desk.run(playbook).0, Some(0));
     for (check, expected) in [
