@@ -146,10 +146,7 @@ impl Deciding<'_> {
         key: String,
         effect: Option<Box<LedgerEffect>>,
     ) {
-        let cell = self.cell(check, scope);
-        if cell
-            .is_some_and(|cell| matches!(&cell.phase, Phase::Consulting { key: asked, .. } if *asked == key))
-        {
+        if self.is_consulting(check, scope, &key) {
             self.keep_ledger_answer(check, scope, key, effect);
         }
     }
@@ -312,6 +309,12 @@ impl Run {
         (answer.key == key && answer.intents == self.intents_of(key)).then(|| answer.effect.clone())
     }
 
+    /// Whether a check awaits the ledger's answer about a key.
+    fn is_consulting(&self, check: CheckIndex, scope: &ScopePath, key: &str) -> bool {
+        let phase = self.cell(check, scope).map(|cell| &cell.phase);
+        matches!(phase, Some(Phase::Consulting { key: asked, .. }) if asked == key)
+    }
+
     fn intents_of(&self, key: &str) -> u32 {
         self.state.intents.get(key).copied().unwrap_or(0)
     }
@@ -341,9 +344,7 @@ impl Run {
         effect: Option<&LedgerEffect>,
     ) -> Result<(), ApplyError> {
         let intents = self.intents_of(key);
-        let is_asked = self
-            .cell(check, scope)
-            .is_some_and(|cell| matches!(&cell.phase, Phase::Consulting { key: asked, .. } if asked == key));
+        let is_asked = self.is_consulting(check, scope, key);
         if let Some(cell) = self.cell_mut(check, scope) {
             cell.ledger =
                 Some(Box::new(LedgerAnswer { key: key.to_owned(), effect: effect.cloned(), intents }));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{RunId, ScopePath, ScopeStep};
+use crate::{Assumption, RunId, ScopePath, ScopeStep};
 
 /// Where an effect stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,16 @@ impl EffectState {
             EffectState::Confirmed => "confirmed",
             EffectState::Failed => "failed",
             EffectState::Unknown => "unknown",
+        }
+    }
+}
+
+/// What the word of `reconcile` or of a person means for an effect.
+impl From<Assumption> for EffectState {
+    fn from(assumption: Assumption) -> EffectState {
+        match assumption {
+            Assumption::Done => EffectState::Confirmed,
+            Assumption::Failed | Assumption::Retry => EffectState::Failed,
         }
     }
 }

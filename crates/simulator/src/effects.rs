@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use escrow_model::{
     Assumption, EffectInQuestion, EffectState, Ending, Entry, Event, Message, RunId, ScopePath,
 };
-use escrow_store::{EffectRow, TakenEffect};
+use escrow_store::{Attempter, EffectRow, TakenEffect};
 
 #[derive(Default)]
 pub(crate) struct Effects(BTreeMap<String, EffectRow>);
@@ -22,10 +22,8 @@ impl Effects {
                 return None;
             };
             let effect = self.0.get(&intent.key)?;
-            let is_own = effect.run == *run && effect.check == *check && effect.scope == *scope;
-            let is_known = is_own && (effect.state != EffectState::Confirmed || intent.generation.is_some());
-            let is_free = effect.state == EffectState::Failed || intent.takes_over == Some(effect.attempts);
-            (!is_known && !is_free).then(|| TakenEffect {
+            let attempter = Attempter { run: run.as_str(), check, scope };
+            effect.refuses(attempter, intent).then(|| TakenEffect {
                 check: check.clone(),
                 scope: scope.clone(),
                 effect: effect.clone(),
@@ -40,12 +38,8 @@ impl Effects {
         (check, scope): (&str, &ScopePath),
         asked: &EffectInQuestion,
     ) -> Option<&mut EffectRow> {
-        let row = self.0.get_mut(&asked.key)?;
-        let is_same = match asked.attempts_elsewhere {
-            Some(attempts) => row.attempts == attempts,
-            None => row.run == *run && row.check == check && row.scope == *scope,
-        };
-        (is_same && (row.state != EffectState::Confirmed || asked.confirmed)).then_some(row)
+        let attempter = Attempter { run: run.as_str(), check, scope };
+        self.0.get_mut(&asked.key).filter(|row| row.is_as_asked(attempter, asked))
     }
 
     pub(crate) fn apply(&mut self, run: &RunId, entry: &Entry) {
@@ -115,10 +109,7 @@ impl Effects {
 }
 
 fn settle(row: &mut EffectRow, word: Assumption) {
-    row.state = match word {
-        Assumption::Done => EffectState::Confirmed,
-        Assumption::Failed | Assumption::Retry => EffectState::Failed,
-    };
+    row.state = word.into();
     if row.state != EffectState::Confirmed {
         row.output = None;
     }

@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use escrow_model::{
-    Answer, Assumption, Criticality, EffectState, Ending, Entry, Event, Message, Plan, ProviderName, Reason,
-    RunId, ScopePath, ScopedCheck, WaitKind,
+    Answer, Criticality, EffectState, Ending, Entry, Event, Message, Plan, ProviderName, Reason, RunId,
+    ScopePath, ScopedCheck, WaitKind,
 };
 use escrow_store::MessageId;
 use serde_json::json;
@@ -275,7 +275,7 @@ impl State {
                 };
                 let place = ScopedCheck::new(check, scope);
                 // "Unknown" after a crash comes late: another run may have found out meanwhile.
-                if self.is_under_way(run, &place) {
+                if self.standing(run, &place) == Some(EffectState::Intended) {
                     self.settles(run, &place, state);
                 }
                 if self.intents.insert(attempted.clone(), true) == Some(true) {
@@ -295,7 +295,7 @@ impl State {
                     && asked.attempts_elsewhere.map_or(effect.is_of(run, &place), |at| at == effect.attempts)
                     && (effect.state != EffectState::Confirmed || asked.confirmed)
                 {
-                    effect.state = meaning(*finding);
+                    effect.state = (*finding).into();
                 }
             }
             Event::MessageDelivered {
@@ -305,8 +305,8 @@ impl State {
             } => {
                 let place = ScopedCheck::new(check, scope);
                 let is_confirmed = effect.as_ref().is_some_and(|effect| effect.confirmed);
-                if self.is_open(run, &place) || is_confirmed {
-                    self.settles(run, &place, meaning(*assumption));
+                if self.standing(run, &place) != Some(EffectState::Confirmed) || is_confirmed {
+                    self.settles(run, &place, (*assumption).into());
                 }
                 let place = (run.clone(), place);
                 if let Some(effect) = self.in_question.remove(&place) {
@@ -353,14 +353,10 @@ impl State {
         self.keys.insert(place, key.to_owned());
     }
 
-    fn is_under_way(&self, run: &RunId, place: &ScopedCheck) -> bool {
-        let effect = self.keys.get(&(run.clone(), place.clone())).and_then(|key| self.effects.get(key));
-        effect.is_some_and(|effect| effect.state == EffectState::Intended)
-    }
-
-    fn is_open(&self, run: &RunId, place: &ScopedCheck) -> bool {
-        let effect = self.keys.get(&(run.clone(), place.clone())).and_then(|key| self.effects.get(key));
-        effect.is_some_and(|effect| effect.state != EffectState::Confirmed)
+    /// Where the last effect of a check stands.
+    fn standing(&self, run: &RunId, place: &ScopedCheck) -> Option<EffectState> {
+        let key = self.keys.get(&(run.clone(), place.clone()))?;
+        self.effects.get(key).map(|effect| effect.state)
     }
 
     /// An answer, or the word of a person, about the last effect of a check.
@@ -383,13 +379,6 @@ impl State {
         if expected != found {
             self.problem(format!("{attempted} is answered {found:?}, its nested run ended {expected:?}"));
         }
-    }
-}
-
-fn meaning(assumption: Assumption) -> EffectState {
-    match assumption {
-        Assumption::Done => EffectState::Confirmed,
-        Assumption::Failed | Assumption::Retry => EffectState::Failed,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The ledger of effects: what external attempts of all runs did to the world, by key.
 
-use escrow_model::{EffectState, Millis, RunId, ScopePath, ScopeStep};
+use escrow_model::{EffectInQuestion, EffectIntent, EffectState, Millis, RunId, ScopePath, ScopeStep};
 use serde_json::Value;
 
 /// An effect, as the run that attempted it last left it.
@@ -22,6 +22,41 @@ pub struct EffectRow {
     pub request_digest: String,
     /// Of a confirmed effect; `None` when it was confirmed without one.
     pub output: Option<Value>,
+}
+
+/// A check in a scope of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempter<'a> {
+    pub run: &'a str,
+    pub check: &'a str,
+    pub scope: &'a ScopePath,
+}
+
+impl EffectRow {
+    /// Whether this check attempted the effect last.
+    pub fn is_of(&self, attempter: Attempter<'_>) -> bool {
+        let Attempter { run, check, scope } = attempter;
+        self.run.as_str() == run && self.check == check && self.scope == *scope
+    }
+
+    /// Whether an intent cannot be committed, because another check or run has the effect.
+    pub fn refuses(&self, attempter: Attempter<'_>, intent: &EffectIntent) -> bool {
+        let is_confirmed = self.state == EffectState::Confirmed;
+        // What became of an own effect, the run knows itself; but another run may have found it done.
+        let is_known = self.is_of(attempter) && (!is_confirmed || intent.generation.is_some());
+        let is_free = self.state == EffectState::Failed || intent.takes_over == Some(self.attempts);
+        !is_known && !is_free
+    }
+
+    /// Whether this is still the effect that `reconcile` or a person was asked about: an attempt that began since then
+    /// may have had it. Where two answers contradict each other, the one that it happened counts.
+    pub fn is_as_asked(&self, attempter: Attempter<'_>, asked: &EffectInQuestion) -> bool {
+        let is_same = match asked.attempts_elsewhere {
+            Some(attempts) => self.attempts == attempts,
+            None => self.is_of(attempter),
+        };
+        is_same && (self.state != EffectState::Confirmed || asked.confirmed)
+    }
 }
 
 /// Which effects are asked for; all when empty.

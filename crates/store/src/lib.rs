@@ -77,7 +77,7 @@ pub use loss::{JournalEnd, Loss};
 pub use message::{MessageId, Sent};
 pub use watch::Watch;
 
-pub use effect::{EffectFilter, EffectRow, TakenEffect};
+pub use effect::{Attempter, EffectFilter, EffectRow, TakenEffect};
 
 pub use chain::Hash;
 pub use entry::{FeedEntry, StoredEntry};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use escrow_model::{EffectState, LedgerEffect, RunId, ScopePath};
-use escrow_store::{EffectRow, Journal, StoreError};
+use escrow_store::{Attempter, EffectRow, Journal, StoreError};
 
 use crate::provider_world::ProviderWorld;
 
@@ -16,7 +16,7 @@ pub(super) async fn consult(
     grace: Duration,
 ) -> Result<Option<LedgerEffect>, StoreError> {
     let Some(row) = journal.effect(key).await? else { return Ok(None) };
-    let is_own = row.run == *run && row.check == check && row.scope == *scope;
+    let is_own = row.is_of(Attempter { run: run.as_str(), check, scope });
     if is_own && row.state != EffectState::Confirmed {
         return Ok(None);
     }

@@ -5,14 +5,13 @@
 
 use escrow_model::{Event, RunId};
 use rusqlite::{Connection, OptionalExtension};
-use serde_json::{Map, Value};
 
 use crate::conflict::{Contested, RunConflict};
 use crate::error::StoreError;
 use crate::run::RunRow;
 use crate::sqlite::entries::Draft;
 use crate::sqlite::store::Store;
-use crate::sqlite::tables::{from_json, runs, waits};
+use crate::sqlite::tables::{runs, waits};
 use crate::sqlite::trouble::Trouble;
 
 /// What a run needs for itself while it is open. Runs inside the same root share it.
@@ -59,30 +58,33 @@ pub(crate) fn of_reopening(
 }
 
 fn find(connection: &Connection, needs: &Needs<'_>) -> Result<Option<RunConflict>, Trouble> {
-    if let Some(group) = needs.group {
-        let holder = connection
-            .prepare_cached(
-                "SELECT id FROM runs WHERE concurrency_group = ?1 AND status IN ('running', 'waiting')
-                 AND root <> ?2 ORDER BY started_at, id LIMIT 1",
-            )?
-            .query_row((group, &needs.root), |row| row.get::<_, String>(0))
-            .optional()?;
-        if let Some(holder) = holder {
-            return conflict(connection, Contested::Group(group.to_owned()), holder).map(Some);
-        }
+    if let Some(group) = needs.group
+        && let Some(holder) = open_run(connection, "concurrency_group", group, &needs.root)?
+    {
+        return conflict(connection, Contested::Group(group.to_owned()), holder).map(Some);
     }
-    let Some(artifacts) = needs.artifacts else { return Ok(None) };
-    let holder = connection
-        .prepare_cached(
-            "SELECT id FROM runs WHERE artifacts_directory = ?1 AND status IN ('running', 'waiting')
-             AND root <> ?2 ORDER BY started_at, id LIMIT 1",
-        )?
-        .query_row((artifacts, &needs.root), |row| row.get::<_, String>(0))
-        .optional()?;
-    match holder {
-        Some(holder) => conflict(connection, Contested::Artifacts(artifacts.to_owned()), holder).map(Some),
-        None => Ok(None),
+    if let Some(artifacts) = needs.artifacts
+        && let Some(holder) = open_run(connection, "artifacts_directory", artifacts, &needs.root)?
+    {
+        return conflict(connection, Contested::Artifacts(artifacts.to_owned()), holder).map(Some);
     }
+    Ok(None)
+}
+
+/// The oldest open run outside of this root that has the value.
+fn open_run(
+    connection: &Connection,
+    column: &'static str,
+    value: &str,
+    root: &str,
+) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT id FROM runs WHERE {column} = ?1 AND status IN ('running', 'waiting')
+             AND root <> ?2 ORDER BY started_at, id LIMIT 1"
+        ))?
+        .query_row((value, root), |row| row.get(0))
+        .optional()
 }
 
 fn conflict(connection: &Connection, over: Contested, holder: String) -> Result<RunConflict, Trouble> {
@@ -125,17 +127,6 @@ impl Store {
             let root = root_of(connection, run.as_str())?.unwrap_or_else(|| run.to_string());
             let needs = Needs { root, group, artifacts: Some(&own.artifacts_directory) };
             Ok(find(connection, &needs)?.map(Box::new))
-        })
-    }
-
-    /// The payload of the event that a run is about; empty when it has none.
-    pub fn event_payload(&self, run: &RunId) -> Result<Map<String, Value>, StoreError> {
-        self.read(|connection| {
-            let payload = connection
-                .prepare_cached("SELECT payload FROM runs WHERE id = ?1 AND payload IS NOT NULL")?
-                .query_row([run.as_str()], |row| from_json(row, 0))
-                .optional()?;
-            Ok(payload.unwrap_or_default())
         })
     }
 }

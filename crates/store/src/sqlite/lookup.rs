@@ -1,13 +1,14 @@
-//! Finds runs: by filter, by id, by unique prefix, or the last one.
+//! Finds runs: by filter, by id, by unique prefix, or the last one; and the event of one.
 
 use escrow_model::RunId;
 use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
+use serde_json::Map;
 
 use crate::error::StoreError;
 use crate::run::{LookupError, RunFilter, RunRow};
 use crate::sqlite::store::Store;
-use crate::sqlite::tables::runs;
+use crate::sqlite::tables::{from_json, runs};
 use crate::sqlite::trouble::Trouble;
 
 /// How many candidates an ambiguous name shows.
@@ -57,6 +58,17 @@ impl Store {
                      WHERE runs.status NOT IN ('running', 'waiting'))",
             )?;
             Ok(statement.query_row([run.as_str()], |row| row.get(0))?)
+        })
+    }
+
+    /// The payload of the event that a run is about; empty when it has none.
+    pub fn event_payload(&self, run: &RunId) -> Result<Map<String, serde_json::Value>, StoreError> {
+        self.read(|connection| {
+            let payload = connection
+                .prepare_cached("SELECT payload FROM runs WHERE id = ?1 AND payload IS NOT NULL")?
+                .query_row([run.as_str()], |row| from_json(row, 0))
+                .optional()?;
+            Ok(payload.unwrap_or_default())
         })
     }
 

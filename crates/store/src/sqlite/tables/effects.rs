@@ -9,7 +9,7 @@ use escrow_model::{
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
-use crate::effect::{EffectFilter, EffectRow, TakenEffect};
+use crate::effect::{Attempter, EffectFilter, EffectRow, TakenEffect};
 use crate::error::StoreError;
 use crate::sqlite::entries::Draft;
 use crate::sqlite::store::Store;
@@ -60,32 +60,16 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
             Ok(())
         }
         Event::Reconciled { check, scope, finding: Some(finding), effect: Some(effect), output, .. } => {
-            if is_as_asked(applied, (check, scope), effect, connection)? {
-                let output = output.as_ref().map(json).transpose()?;
-                settle(applied, &effect.key, meaning(*finding), output.as_deref(), connection)?;
-            }
-            Ok(())
+            let output = output.as_ref().map(json).transpose()?;
+            answer(applied, (check, scope), effect, (*finding, output.as_deref()), connection)
         }
         Event::EffectResolved { key, state, .. } => settle(applied, key, *state, None, connection),
         Event::MessageDelivered {
             message: Message::Assume { check, scope, assumption, .. },
             refused: None,
             effect: Some(effect),
-        } => {
-            if is_as_asked(applied, (check, scope), effect, connection)? {
-                settle(applied, &effect.key, meaning(*assumption), None, connection)?;
-            }
-            Ok(())
-        }
+        } => answer(applied, (check, scope), effect, (*assumption, None), connection),
         _ => Ok(()),
-    }
-}
-
-/// What the word of `reconcile` or of a person means for an effect.
-fn meaning(assumption: Assumption) -> EffectState {
-    match assumption {
-        Assumption::Done => EffectState::Confirmed,
-        Assumption::Failed | Assumption::Retry => EffectState::Failed,
     }
 }
 
@@ -121,21 +105,21 @@ fn intend(
     Ok(())
 }
 
-/// Whether an effect is still the one that `reconcile` or a person was asked about: an attempt that began since then may have
-/// had it.
-fn is_as_asked(
+/// What `reconcile` or a person says about the effect that they were asked about.
+fn answer(
     applied: &Applied<'_>,
     (check, scope): (&str, &ScopePath),
     asked: &EffectInQuestion,
+    (word, output): (Assumption, Option<&str>),
     connection: &Connection,
-) -> rusqlite::Result<bool> {
-    let Some(effect) = find(connection, &asked.key)? else { return Ok(false) };
-    let is_same = match asked.attempts_elsewhere {
-        Some(attempts) => effect.attempts == attempts,
-        None => effect.run.as_str() == applied.run && effect.check == check && effect.scope == *scope,
-    };
-    // Where two answers contradict each other, the one that it happened counts.
-    Ok(is_same && (effect.state != EffectState::Confirmed || asked.confirmed))
+) -> rusqlite::Result<()> {
+    let attempter = Attempter { run: applied.run, check, scope };
+    match find(connection, &asked.key)? {
+        Some(effect) if effect.is_as_asked(attempter, asked) => {
+            settle(applied, &asked.key, word.into(), output, connection)
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// A later word about an effect. An output that was recorded stays.
@@ -167,11 +151,7 @@ pub(crate) fn taken(
             continue;
         };
         let Some(effect) = find(connection, &intent.key)? else { continue };
-        let is_own = effect.run == *run && effect.check == *check && effect.scope == *scope;
-        // What became of an own effect, the run knows itself; but another run may have found it done.
-        let is_known = is_own && (effect.state != EffectState::Confirmed || intent.generation.is_some());
-        let is_free = effect.state == EffectState::Failed || intent.takes_over == Some(effect.attempts);
-        if !is_known && !is_free {
+        if effect.refuses(Attempter { run: run.as_str(), check, scope }, intent) {
             return Ok(Some(TakenEffect { check: check.clone(), scope: scope.clone(), effect }));
         }
     }
