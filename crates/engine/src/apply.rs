@@ -6,12 +6,15 @@
 //! it. An event that cannot follow from the entries before it is an error, so a journal that is corrupt or another
 //! run's is refused instead of read as something else.
 
+mod expect;
+mod waits;
+
 use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalStatus, Assumption, CheckIndex, Ending, Entry, Event, FaultCode, Issue, IssueCode,
-    Message, Millis, Plan, Reason, ReasonCode, RoutedBy, RoutingBlock, RunStatus, ScopePath, ScopedCheck,
-    SkipReason, Verdict, WaitKind,
+    Millis, Plan, Reason, ReasonCode, RoutedBy, RoutingBlock, RunStatus, ScopePath, SkipReason, Verdict,
+    WaitKind,
 };
 use serde_json::Value;
 
@@ -20,11 +23,9 @@ use crate::effect::EffectStanding;
 use crate::location::Location;
 use crate::phase::{Certainty, Phase};
 use crate::run::Run;
-use crate::state::{
-    AnswerHistory, Approved, Cell, CheckFailure, Denial, Node, RecordedAnswer, RecordedDecision, Route,
-    RunFailure, Stopping, Wait,
-};
+use crate::state::{AnswerHistory, CheckFailure, Denial, RecordedAnswer, Route, RunFailure, Stopping, Wait};
 use crate::verdict::failure_code;
+use expect::expect_status;
 
 impl Run {
     /// Records one entry. After an error the run has to be dropped: it may have taken in a part of the entry.
@@ -555,158 +556,6 @@ impl Run {
         self.state.awaited.entry(target).or_default().insert(source);
     }
 
-    fn wait(&mut self, id: &str, wait: Wait) -> Result<(), ApplyError> {
-        let Location { check, scope } = wait.location.clone();
-        let cell = self.expect_cell(check, &scope)?;
-        let may_wait = match wait.kind {
-            WaitKind::Approval => matches!(cell.phase, Phase::Pending | Phase::Due),
-            WaitKind::Input | WaitKind::Nested => matches!(cell.phase, Phase::Running { .. }),
-            // After an answer that does not tell, in place of an attempt that may repeat a confirmed effect, or
-            // in a run that was opened again.
-            WaitKind::UnknownEffect => match cell.phase {
-                Phase::Answered | Phase::Pending | Phase::Due => true,
-                Phase::Settled { .. } => cell.certainty == Certainty::Unknown,
-                Phase::Running { .. }
-                | Phase::Reconciling { .. }
-                | Phase::Consulting { .. }
-                | Phase::Inspecting { .. }
-                | Phase::Judged { .. }
-                | Phase::RetryWait { .. }
-                | Phase::Waiting { .. } => false,
-            },
-        };
-        if !may_wait {
-            return Err(self.wrong_phase(check, &scope));
-        }
-        if self.state.waits.contains_key(id) {
-            return Err(ApplyError::WaitTwice(id.to_owned()));
-        }
-        let request = match wait.kind {
-            WaitKind::Input | WaitKind::Nested => cell.phase.request().cloned(),
-            WaitKind::Approval | WaitKind::UnknownEffect => None,
-        };
-        if self.node(check, &scope).is_some_and(Node::is_settled) {
-            // It was counted as settled above, and is open again.
-            self.uncount(check, &scope)?;
-        }
-        self.set_phase(check, &scope, Phase::Waiting { id: id.to_owned(), request })?;
-        let elsewhere = self.asks_elsewhere(&wait.location);
-        let cell = self.expect_cell_mut(check, &scope)?;
-        cell.certainty = match wait.kind {
-            // The effect of another run is not an effect of this one.
-            WaitKind::UnknownEffect if elsewhere.is_some() => cell.certainty.once_answered(),
-            WaitKind::UnknownEffect => Certainty::Unknown,
-            WaitKind::Approval | WaitKind::Input | WaitKind::Nested => cell.certainty.once_answered(),
-        };
-        if wait.kind == WaitKind::UnknownEffect {
-            cell.asked_elsewhere = elsewhere;
-        }
-        if wait.kind == WaitKind::Approval {
-            // The answer of `reconcile` is not awaited for as long as a person may take.
-            cell.cleared = false;
-            cell.cleared_elsewhere = None;
-        }
-        self.state.waits.insert(id.to_owned(), wait);
-        // It may have been started because its group had room, which it does not take while it waits.
-        self.release_capacity(check, &scope);
-        Ok(())
-    }
-
-    /// The attempt of the check is open as it was before the nested run waited.
-    fn nested_resumed(&mut self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
-        let location = Location::new(check, scope.clone());
-        if !self.waits_with_nested(&location) {
-            return Err(self.wrong_phase(check, scope));
-        }
-        let request = self.expect_cell(check, scope)?.phase.request().cloned();
-        let request = request.ok_or_else(|| self.wrong_phase(check, scope))?;
-        self.set_phase(check, scope, Phase::Running { request })?;
-        self.mark_running();
-        Ok(())
-    }
-
-    fn note_decision(&mut self, at: Millis, message: &Message) {
-        match message {
-            Message::Approve { id, by, claim, note } => {
-                self.decided(at, id, ApprovalStatus::Approved, [by.as_ref(), claim.as_ref(), note.as_ref()]);
-            }
-            Message::Deny { id, by, claim, note } => {
-                self.decided(at, id, ApprovalStatus::Denied, [by.as_ref(), claim.as_ref(), note.as_ref()]);
-            }
-            Message::Answer { id, text, by } => {
-                self.decided(at, id, ApprovalStatus::Answered, [by.as_ref(), None, Some(text)]);
-            }
-            Message::Assume { .. } | Message::Cancel { .. } => {}
-        }
-    }
-
-    fn decided(
-        &mut self,
-        at: Millis,
-        id: &str,
-        decision: ApprovalStatus,
-        [by, claim, note]: [Option<&String>; 3],
-    ) {
-        let Some(wait) = self.state.waits.get(id) else { return };
-        let Location { check, scope } = wait.location.clone();
-        let decision = RecordedDecision {
-            at,
-            wait: id.to_owned(),
-            check: self.state.plan.check(check).name.clone(),
-            scope,
-            decision,
-            by: by.cloned(),
-            claim: claim.cloned(),
-            note: note.cloned(),
-        };
-        self.state.decisions.push(decision);
-    }
-
-    fn message_delivered(&mut self, message: &Message) -> Result<(), ApplyError> {
-        match message {
-            Message::Approve { id, by, .. } => {
-                let Some(wait) = self.state.waits.get_mut(id) else {
-                    return Err(ApplyError::NoWait(id.clone()));
-                };
-                wait.approved_by.push(by.clone());
-                if wait.approved_by.len() < usize::try_from(wait.terms().count).unwrap_or(usize::MAX) {
-                    return Ok(());
-                }
-                let (Location { check, scope }, digest) = (wait.location.clone(), wait.digest.clone());
-                self.make_due(check, &scope)?;
-                let approved = Approved { wait: id.clone(), digest };
-                self.expect_cell_mut(check, &scope)?.approved = Some(Box::new(approved));
-            }
-            // The verdict or the attempt's answer follows as an entry of its own.
-            Message::Deny { id, by, claim, note } => {
-                let wait = self.state.waits.get(id).ok_or_else(|| ApplyError::NoWait(id.clone()))?;
-                self.stop_denied(Denial::Here {
-                    check: wait.location.check,
-                    by: by.clone(),
-                    claim: claim.clone(),
-                    note: note.clone(),
-                });
-            }
-            Message::Answer { .. } => {}
-            Message::Assume { check, scope, assumption, .. } => {
-                let check = self.index(check)?;
-                match assumption {
-                    Assumption::Retry => {
-                        self.set_standing(check, scope, EffectStanding::Failed);
-                        self.repeat(check, scope)?;
-                    }
-                    Assumption::Done => self.effect_confirmed(check, scope, None)?,
-                    Assumption::Failed => self.set_standing(check, scope, EffectStanding::Failed),
-                }
-            }
-            Message::Cancel { system, successor, .. } => {
-                self.state.successor.clone_from(successor);
-                self.stop(if *system { Stopping::CancelledBySystem } else { Stopping::CancelledByUser });
-            }
-        }
-        Ok(())
-    }
-
     fn change_memory(&mut self, namespace: &str, key: &str, value: Option<&Value>) {
         let space = self.state.memory.entry(namespace.to_owned());
         let space = space.or_insert_with(|| Value::Object(Default::default()));
@@ -767,92 +616,4 @@ impl Run {
     pub(crate) fn plan(&self) -> Arc<Plan> {
         Arc::clone(&self.state.plan.0)
     }
-}
-
-/// What an event must find before it is applied.
-impl Run {
-    pub(crate) fn index(&self, name: &str) -> Result<CheckIndex, ApplyError> {
-        self.graph.find(name).ok_or_else(|| ApplyError::UnknownCheck(name.to_owned()))
-    }
-
-    fn expect_cell(&self, check: CheckIndex, scope: &ScopePath) -> Result<&Cell, ApplyError> {
-        self.cell(check, scope).ok_or_else(|| self.wrong_phase(check, scope))
-    }
-
-    pub(crate) fn expect_cell_mut(
-        &mut self,
-        check: CheckIndex,
-        scope: &ScopePath,
-    ) -> Result<&mut Cell, ApplyError> {
-        if self.cell(check, scope).is_none() {
-            return Err(self.wrong_phase(check, scope));
-        }
-        Ok(self.cell_mut(check, scope).expect("it was just found"))
-    }
-
-    pub(crate) fn expect_phase(
-        &self,
-        check: CheckIndex,
-        scope: &ScopePath,
-        allowed: &[PhaseName],
-    ) -> Result<(), ApplyError> {
-        let phase = PhaseName::of(&self.expect_cell(check, scope)?.phase);
-        if allowed.contains(&phase) { Ok(()) } else { Err(self.wrong_phase(check, scope)) }
-    }
-
-    /// A verdict follows an answer, or a decision that needs no attempt.
-    fn expect_judgeable(&self, check: CheckIndex, scope: &ScopePath) -> Result<(), ApplyError> {
-        let judgeable = match &self.expect_cell(check, scope)?.phase {
-            Phase::Answered | Phase::Inspecting { .. } | Phase::Reconciling { .. } => true,
-            // A person's word does not wait for the ledger.
-            Phase::Pending | Phase::Due | Phase::Consulting { .. } => true,
-            Phase::Waiting { request, .. } => request.is_none(),
-            Phase::Running { .. }
-            | Phase::Judged { .. }
-            | Phase::RetryWait { .. }
-            | Phase::Settled { .. } => false,
-        };
-        if judgeable { Ok(()) } else { Err(self.wrong_phase(check, scope)) }
-    }
-
-    fn expect_last_attempt(
-        &self,
-        check: CheckIndex,
-        scope: &ScopePath,
-        number: u32,
-    ) -> Result<(), ApplyError> {
-        self.expect_attempt(check, scope, number, self.next_attempt(check, scope) - 1)
-    }
-
-    fn expect_attempt(
-        &self,
-        check: CheckIndex,
-        scope: &ScopePath,
-        number: u32,
-        expected: u32,
-    ) -> Result<(), ApplyError> {
-        if number == expected {
-            return Ok(());
-        }
-        Err(ApplyError::WrongAttempt { at: self.named(check, scope), number, expected })
-    }
-
-    pub(crate) fn wrong_phase(&self, check: CheckIndex, scope: &ScopePath) -> ApplyError {
-        let at = self.named(check, scope);
-        match self.node(check, scope) {
-            None => ApplyError::UnknownScope(at),
-            Some(Node::Leaf(cell)) => ApplyError::WrongPhase { at, phase: PhaseName::of(&cell.phase) },
-            Some(Node::Unexpanded(_) | Node::Group(_) | Node::SkippedGroup(_)) => {
-                ApplyError::WrongPhase { at, phase: PhaseName::Group }
-            }
-        }
-    }
-
-    pub(crate) fn named(&self, check: CheckIndex, scope: &ScopePath) -> ScopedCheck {
-        ScopedCheck::new(&self.state.plan.check(check).name, scope)
-    }
-}
-
-fn expect_status(reason: &Reason, fits: bool) -> Result<(), ApplyError> {
-    if fits { Ok(()) } else { Err(ApplyError::WrongReason(reason.code)) }
 }
