@@ -4,11 +4,13 @@
 
 #![allow(clippy::print_stderr, reason = "a test of chance says which chance it took")]
 
+mod chance;
 mod desk;
 
 use std::fs;
 use std::path::Path;
 
+use chance::Chance;
 use desk::{Desk, signal};
 use escrow_model::RunId;
 use escrow_store::{Mode, RunFilter, Store, StoredEntry};
@@ -120,17 +122,4 @@ fn a_flipped_byte_is_noticed_or_changes_nothing() {
 #[ignore = "takes minutes; `just torture` runs it"]
 fn two_hundred_flipped_bytes_each_in_database_and_log_are_noticed_or_change_nothing() {
     check(FLIPS);
-}
-
-/// A small generator (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
-    }
 }

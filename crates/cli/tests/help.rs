@@ -145,26 +145,20 @@ fn git_keeps_what_people_write_into_the_state_directory() {
     git(&["init", "--quiet"]);
     desk.write("p.yaml", "checks: {a: {type: noop}}\n");
     assert_eq!(desk.escrow(&["run", "p.yaml"]).code, Some(0));
-    for kept in [
+    let all_kept = [
         "rules/r.yaml",
         "rules/deep/r.yaml",
         "playbooks/p.yaml",
         "agents/a.md",
         "outcomes/o.json",
         "chains/c.yaml",
-    ] {
+    ];
+    for kept in all_kept {
         desk.write(&format!(".escrow/{kept}"), "x");
     }
     desk.write(".escrow/artifacts/r/x", "x");
     let listed = git(&["ls-files", "--others", "--exclude-standard", ".escrow"]);
-    for kept in [
-        "rules/r.yaml",
-        "rules/deep/r.yaml",
-        "playbooks/p.yaml",
-        "agents/a.md",
-        "outcomes/o.json",
-        "chains/c.yaml",
-    ] {
+    for kept in all_kept {
         assert!(listed.contains(kept), "{kept}: {listed}");
     }
     assert!(!listed.contains("escrow.db") && !listed.contains("artifacts/"), "{listed}");

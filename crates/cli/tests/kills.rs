@@ -5,12 +5,14 @@
 
 #![allow(clippy::print_stderr, reason = "a test of chance says which chance it took")]
 
+mod chance;
 mod desk;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use chance::Chance;
 use desk::{Desk, is_running};
 use escrow_model::{Ending, Event, RunId, RunStatus, WaitKind};
 use escrow_store::{Mode, RunFilter, Store, StoredEntry, Verification};
@@ -202,17 +204,4 @@ fn count(trace: &[String], line: &str) -> usize {
 
 fn is_intent(event: &Event, of: &str) -> bool {
     matches!(event, Event::AttemptStarted { check, .. } if check == of)
-}
-
-/// A small generator (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
-    }
 }

@@ -35,6 +35,9 @@ const KUBE_OPTIONS: &[&str] = &[
     "--kube-context",
 ];
 
+const TERRAFORM_FORMS: &[&str] =
+    &["apply", "destroy", "force-unlock", "import", "state mv", "state push", "state rm", "taint", "untaint"];
+
 const KUBE_FORMS: &[&str] = &[
     "annotate",
     "apply",
@@ -203,34 +206,8 @@ pub(crate) const WORLD_COMMANDS: &[WorldCommand] = &[
         takes: KUBE_OPTIONS,
         forms: &["delete", "install", "push", "rollback", "uninstall", "upgrade"],
     },
-    forms(
-        "terraform",
-        &[
-            "apply",
-            "destroy",
-            "force-unlock",
-            "import",
-            "state mv",
-            "state push",
-            "state rm",
-            "taint",
-            "untaint",
-        ],
-    ),
-    forms(
-        "tofu",
-        &[
-            "apply",
-            "destroy",
-            "force-unlock",
-            "import",
-            "state mv",
-            "state push",
-            "state rm",
-            "taint",
-            "untaint",
-        ],
-    ),
+    forms("terraform", TERRAFORM_FORMS),
+    forms("tofu", TERRAFORM_FORMS),
     forms("pulumi", &["cancel", "destroy", "import", "refresh", "up", "update"]),
     always("ansible"),
     always("ansible-playbook"),

@@ -29,7 +29,7 @@ impl Decoder<'_> {
         if let (true, Some(entry)) = (terms.by.is_empty(), node.entry("by")) {
             self.found().push(
                 Problem::new("E0105", entry.value.span.clone(), "`by` must name at least one approver")
-                    .label("nobody is named")
+                    .label("the list is empty")
                     .help("name who may approve, or remove the key to let anyone approve"),
             );
         }

@@ -24,7 +24,8 @@ pub fn check(input: &[u8]) {
     }
 }
 
-fn through<'a>(redactor: &Arc<Redactor>, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+/// What comes out when the bytes come in these pieces.
+pub(super) fn through<'a>(redactor: &Arc<Redactor>, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut stream = Stream::new(Arc::clone(redactor));
     let mut out = Vec::new();
     for piece in pieces {

@@ -3,21 +3,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::fuzzed::through;
 use super::{Redactor, Search, Stream};
 
 fn redactor(values: &[&str]) -> Arc<Redactor> {
     Arc::new(Redactor::of(values.iter().map(|value| value.as_bytes())))
-}
-
-/// What comes out when the bytes come in these pieces.
-fn through<'a>(redactor: &Arc<Redactor>, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut stream = Stream::new(Arc::clone(redactor));
-    let mut out = Vec::new();
-    for piece in pieces {
-        stream.push(piece, &mut out);
-    }
-    stream.finish(&mut out);
-    out
 }
 
 fn whole(redactor: &Arc<Redactor>, text: &str) -> String {
