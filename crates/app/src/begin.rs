@@ -9,11 +9,7 @@ use std::sync::Arc;
 
 use escrow_engine::{Run, Turn};
 use escrow_model::{Plan, Reason, RunId, RunOptions};
-use escrow_runtime::cancellation::Cancellation;
-use escrow_runtime::provider_world::ProviderWorld;
-use escrow_runtime::redaction::Inseparable;
-use escrow_runtime::secrets::Secrets;
-use escrow_runtime::{facts, supervisor};
+use escrow_runtime::{Cancellation, Inseparable, ProviderWorld, Secrets, facts};
 use escrow_store::{Contested, Created, Durability, Journal, Lease, NewRun, RunConflict, StoreError};
 use thiserror::Error;
 
@@ -101,8 +97,8 @@ pub async fn begin(
         }
         let plan = Arc::clone(&plan);
         let (run, first_turn) = match refused.take() {
-            None => supervisor::begin(plan, options, facts, redactor, now)?,
-            Some(reason) => supervisor::refuse(plan, options, facts, redactor, now, reason)?,
+            None => escrow_runtime::begin(plan, options, facts, redactor, now)?,
+            Some(reason) => escrow_runtime::refuse(plan, options, facts, redactor, now, reason)?,
         };
         let (id, holder) = (run.options().run.clone(), world.holder());
         let entries = &first_turn.entries;

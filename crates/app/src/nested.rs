@@ -14,14 +14,11 @@ use escrow_model::{
     Answer, EffectOrigin, Ending, Entry, FaultClass, FaultCode, InputKind, Message, Plan, ProviderFault,
     Reason, ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope, hex,
 };
-use escrow_runtime::cancellation::Cancellation;
-use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
 use escrow_runtime::process::Stream;
-use escrow_runtime::provider_world::{LocalFuture, ProviderWorld};
 use escrow_runtime::providers::Environment;
-use escrow_runtime::secrets::{SecretError, Secrets};
-use escrow_runtime::supervisor::{
-    Beginning, Drive, DriveError, NestedNews, NestedOutput, Observer, Surroundings,
+use escrow_runtime::{
+    Beginning, Cancellation, Drive, DriveError, Host, LocalFuture, NestOutcome, NestRequest, NestedNews,
+    NestedOutput, NewsSink, Observer, ProviderWorld, SecretError, Secrets, Surroundings,
 };
 use escrow_store::{Holder, Journal, Lease, LeaseError, StoreError};
 use serde_json::{Map, Value, json};

@@ -21,7 +21,7 @@ use crate::providers::Environment;
 use crate::redaction::{Redactor, SHORTEST};
 
 /// Longer values do not belong into an environment variable.
-pub const LONGEST: usize = 16 * 1024;
+pub(crate) const LONGEST: usize = 16 * 1024;
 
 /// How long a command may take to print a secret. A person may have to unlock something first.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(60);

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use escrow_engine::{EffectResolution, Run};
 use escrow_model::{EffectState, Entry, Message, RunId, RunStatus, WaitKind};
-use escrow_runtime::redaction::Redactor;
-use escrow_runtime::supervisor::{self, Beginning, DriveError};
+use escrow_runtime::{Beginning, DriveError, Redactor};
 use escrow_store::{
     Commit, Committed, Created, Durability, Holder, Journal, Lease, LeaseError, Liveness, NewRun, Store,
 };
@@ -250,7 +249,7 @@ impl<'a> Play<'a> {
         let (mut options, facts) = (self.options.run.clone(), self.options.facts.clone());
         options.run = id.clone();
         let now = self.clock.now_ms();
-        let (run, turn) = supervisor::begin(plan, options, facts, &Redactor::none(), now)
+        let (run, turn) = escrow_runtime::begin(plan, options, facts, &Redactor::none(), now)
             .map_err(|error| error.to_string())?;
         loop {
             let holder = holder(self.lives);

@@ -2,7 +2,7 @@
 
 use escrow_engine::{Refusal, Run};
 use escrow_model::{ApprovalStatus, Message, WaitKind, is_harmless};
-use escrow_runtime::entropy::now_ms;
+use escrow_runtime::now_ms;
 use escrow_store::{NotAccepted, Queries, WaitRow};
 
 use crate::error::Error;

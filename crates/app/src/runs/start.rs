@@ -7,10 +7,8 @@ use std::sync::Arc;
 use escrow_engine::Run;
 use escrow_model::{Plan, RunOptions};
 use escrow_playbook::nearest;
-use escrow_runtime::entropy::new_run_id;
 use escrow_runtime::private_files::create_directory;
-use escrow_runtime::secrets::Secrets;
-use escrow_runtime::supervisor::Beginning;
+use escrow_runtime::{Beginning, Secrets, new_run_id};
 use serde_json::{Map, Value};
 
 use super::drive::{HeldRun, inseparable};

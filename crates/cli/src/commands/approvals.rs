@@ -4,7 +4,7 @@ use escrow_app::documents;
 use escrow_app::request_words::request_lines;
 use escrow_app::{Error, words};
 use escrow_model::{ApprovalSubject, ApprovalTerms, WaitKind, is_harmless, rfc3339};
-use escrow_runtime::entropy::now_ms;
+use escrow_runtime::now_ms;
 use escrow_runtime::providers::MINIMAL_ENVIRONMENT;
 use escrow_store::WaitRow;
 use serde_json::{Value, json};

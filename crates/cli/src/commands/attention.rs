@@ -4,8 +4,7 @@ use escrow_app::attention::{self, DismissRequest};
 use escrow_app::request_words::request_lines;
 use escrow_app::{App, Error, documents};
 use escrow_model::rfc3339;
-use escrow_runtime::entropy::now_ms;
-use escrow_runtime::holder::liveness;
+use escrow_runtime::{liveness, now_ms};
 use escrow_store::{AttentionItem, AttentionKind, Queries};
 use serde_json::{Value, json};
 

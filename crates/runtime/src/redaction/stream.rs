@@ -53,7 +53,7 @@ impl Cursor {
 
 /// One stream under redaction.
 #[derive(Debug)]
-pub struct Stream {
+pub(crate) struct Stream {
     redactor: Arc<Redactor>,
     cursor: Cursor,
     held: Vec<u8>,
@@ -66,7 +66,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn new(redactor: Arc<Redactor>) -> Stream {
+    pub(crate) fn new(redactor: Arc<Redactor>) -> Stream {
         Stream {
             redactor,
             cursor: Cursor::start(),
@@ -78,7 +78,7 @@ impl Stream {
     }
 
     /// Takes a piece, and adds to `out` what can be given out by now.
-    pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
         if self.redactor.is_empty() {
             out.extend_from_slice(piece);
             return;
@@ -95,7 +95,7 @@ impl Stream {
     }
 
     /// Gives out what is left. Nothing more may come.
-    pub fn finish(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
         self.give(self.held.len(), out);
         self.cursor = Cursor::start();
         self.held_from = 0;
