@@ -98,19 +98,22 @@ pub(crate) fn syntax_error(cause: &minijinja::Error, source: &str) -> TemplateEr
     let detail = cause.detail().map_or_else(|| cause.kind().to_string(), str::to_owned);
     if let Some(name) = detail.strip_prefix("unknown statement ") {
         let error = TemplateError::new(format!("there is no statement `{name}`"), span);
-        return match STATEMENTS_OF_LIQUID.iter().find(|(liquid, _)| *liquid == name) {
-            Some((_, help)) => error.with_help(*help),
+        return match help_for_liquid(name) {
+            Some(help) => error.with_help(help),
             None => error,
         };
     }
     // Inside `if` the parser expects its own words, and points at the one that it found.
     let word = source.get(span.clone()).unwrap_or_default();
-    match STATEMENTS_OF_LIQUID.iter().find(|(liquid, _)| *liquid == word) {
-        Some((liquid, help)) => {
-            TemplateError::new(format!("there is no statement `{liquid}`"), span).with_help(*help)
-        }
+    match help_for_liquid(word) {
+        Some(help) => TemplateError::new(format!("there is no statement `{word}`"), span).with_help(help),
         None => TemplateError::new(detail, span),
     }
+}
+
+/// What to write in place of a statement of Liquid.
+pub(crate) fn help_for_liquid(statement: &str) -> Option<&'static str> {
+    STATEMENTS_OF_LIQUID.iter().find(|(liquid, _)| *liquid == statement).map(|(_, help)| *help)
 }
 
 /// Statements of Liquid, the template language of other engines, with what Jinja has for them.

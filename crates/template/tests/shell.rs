@@ -1,7 +1,7 @@
 //! How values are referred to in each shell context, and where they are refused.
 
 use escrow_expr::JsonScope;
-use escrow_template::{RenderError, ShellScript};
+use escrow_template::{RenderError, ShellScript, Template};
 use serde_json::json;
 
 /// The rewritten script, with `V1` for its first variable; or each refused value with its kind.
@@ -388,5 +388,19 @@ fn nothing_reads_code_from_input_or_from_a_variable_with_a_value() {
     }
     for source in ARITHMETIC {
         assert!(rewritten(source).starts_with("Arithmetic at"), "{source}\n  is {}", rewritten(source));
+    }
+}
+
+#[test]
+fn a_tag_of_liquid_in_a_script_gets_the_same_help_as_in_any_template() {
+    for (source, statement) in [
+        ("{% assign a = 1 %}echo", "assign"),
+        ("echo {%- unless a -%} b {% endunless %}", "unless"),
+        ("{% case a %}{% when 1 %}{% endcase %}", "case"),
+    ] {
+        let script = ShellScript::parse(source).expect_err("it is refused").remove(0);
+        let template = Template::parse(source).expect_err("it is refused");
+        assert_eq!(script.message, format!("there is no statement `{statement}`"), "{source}");
+        assert_eq!(Some(script.help), template.help, "{source}");
     }
 }

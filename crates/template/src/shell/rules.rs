@@ -244,6 +244,7 @@ impl Checker<'_> {
             "printf" => self.printf(arguments),
             "[" | "test" => self.test(arguments),
             "find" => self.find(arguments, input),
+            "git" => self.git(arguments, input),
             name if ASSIGNERS.contains(&name) => self.assigner(name, arguments),
             _ => {}
         }

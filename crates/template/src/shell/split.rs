@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::error::{ShellError, ShellErrorKind};
+use crate::parse::help_for_liquid;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -27,8 +28,12 @@ pub(super) fn split(source: &str) -> Result<Vec<Piece>, ShellError> {
         } else if open < last_close
             && let Some(tag) = tag(rest)
         {
+            let error = ShellError::new(ShellErrorKind::Statement, open..open + tag.length);
+            if let Some(help) = help_for_liquid(tag.word).filter(|_| !STATEMENTS.contains(&tag.word)) {
+                return Err(error.saying(format!("there is no statement `{}`", tag.word)).helping(help));
+            }
             if tag.word != "raw" {
-                return Err(ShellError::new(ShellErrorKind::Statement, open..open + tag.length));
+                return Err(error);
             }
             let body = open + tag.length;
             let (close, length) = end_of_raw(&source[body..])
@@ -130,7 +135,7 @@ const STATEMENTS: &[&str] = &[
     "with",
 ];
 
-/// A `{% … %}` with a Jinja statement. `printf '{%s}'` and `date +{%Y}` contain none.
+/// A `{% … %}` with a statement of Jinja or Liquid. `printf '{%s}'` and `date +{%Y}` contain none.
 fn tag(rest: &str) -> Option<Tag<'_>> {
     let word = statement(rest)?;
     let close = rest.find("%}")?;
@@ -141,7 +146,8 @@ fn statement(rest: &str) -> Option<&str> {
     let inner = rest.strip_prefix("{%")?;
     let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner).trim_start_matches([' ', '\t', '\n', '\r']);
     let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
-    STATEMENTS.contains(&&inner[..end]).then_some(&inner[..end])
+    let word = &inner[..end];
+    (STATEMENTS.contains(&word) || help_for_liquid(word).is_some()).then_some(word)
 }
 
 /// The offset and the length of `{% endraw %}`.

@@ -1,7 +1,9 @@
 //! Programs that take code, or that run other programs: which of their words must not hold values.
 
 use super::interpreters::{Interpreter, Operands, interpreter};
-use super::tables::{EVALUATORS, INPUT_EVALUATORS, SHELLS, wrapper};
+use super::tables::{
+    EVALUATORS, GIT_CODE_OPTIONS, GIT_SUBCOMMAND_CODE_OPTIONS, GIT_TAKES, INPUT_EVALUATORS, SHELLS, wrapper,
+};
 use super::taint::Taint;
 use super::{Checker, Input, NESTING_MAX, is_input, is_option, is_unknown, only_tells, selects};
 use crate::shell::error::{ShellError, ShellErrorKind};
@@ -362,6 +364,46 @@ impl Checker<'_> {
             let end = end.unwrap_or(command.len());
             self.run(&command[..end], input);
             rest = &command[end..];
+        }
+    }
+
+    /// `git` runs what its configuration names, and some subcommands run what they are given.
+    pub(super) fn git(&mut self, arguments: &[Word], input: Input) {
+        const INSTEAD: Option<&str> =
+            Some("write the setting out, without a value: names go into `GIT_AUTHOR_NAME={{ … }}`");
+        let mut runs_alias = false;
+        let mut at = 0;
+        while let Some(word) = arguments.get(at).filter(|word| is_option(word)) {
+            at += 1;
+            if let Some(option) = GIT_CODE_OPTIONS.iter().find(|option| selects(&word.text, option)) {
+                self.refuse_code(word, "git", INSTEAD);
+                let code = arguments.get(at).filter(|_| word.text == **option);
+                if let Some(code) = code {
+                    self.refuse_code(code, "git", INSTEAD);
+                    at += 1;
+                }
+                let setting = code.unwrap_or(word);
+                runs_alias |= setting.text.contains("alias.") && setting.text.contains('!');
+            } else if GIT_TAKES.contains(&word.text.as_str()) {
+                at += 1;
+            }
+        }
+        let Some((subcommand, rest)) = arguments.get(at..).and_then(<[Word]>::split_first) else { return };
+        if runs_alias {
+            // The alias is a script, and these are its parameters.
+            rest.iter().for_each(|word| self.refuse_code(word, "git", INSTEAD));
+        }
+        let name = subcommand.text.as_str();
+        if let Some((_, options)) = GIT_SUBCOMMAND_CODE_OPTIONS.iter().find(|(known, _)| *known == name) {
+            self.script_option("git", options, rest, input);
+        }
+        let first = rest.iter().position(|word| matches!(word.text.as_str(), "run" | "foreach"));
+        match (name, first) {
+            ("bisect", Some(run)) => self.run(&rest[run + 1..], input),
+            ("submodule", Some(foreach)) => {
+                rest[foreach + 1..].iter().for_each(|word| self.refuse_code(word, "git", None));
+            }
+            (_, _) => {}
         }
     }
 

@@ -119,10 +119,44 @@ pub(super) const CODE_OPTIONS: &[(&str, &[&str])] = &[
     ("script", &["-c", "--command"]),
     ("sg", &["-c"]),
     ("sort", &["--compress-program"]),
+    ("split", &["--filter"]),
     ("su", &["-c", "--command"]),
     ("tar", &["--checkpoint-action", "--to-command", "--use-compress-program"]),
     ("vi", &["-c", "--cmd"]),
     ("vim", &["-c", "--cmd"]),
+];
+
+/// Options of `git` itself with an argument of their own, besides those with code.
+pub(super) const GIT_TAKES: &[&str] = &["--attr-source", "--git-dir", "--namespace", "--work-tree", "-C"];
+
+/// Options of `git` itself whose argument is configuration, which names programs in many places (`alias.x`, `core.pager`,
+/// `core.sshCommand`, `diff.external` …), or a directory with programs.
+pub(super) const GIT_CODE_OPTIONS: &[&str] = &["--config-env", "--exec-path", "-c"];
+
+/// The same for its subcommands.
+pub(super) const GIT_SUBCOMMAND_CODE_OPTIONS: &[(&str, &[&str])] = &[
+    ("archive", &["--exec"]),
+    ("clone", &["--config", "--upload-pack", "-c", "-u"]),
+    ("difftool", &["--extcmd", "-x"]),
+    ("fetch", &["--upload-pack"]),
+    (
+        "filter-branch",
+        &[
+            "--commit-filter",
+            "--env-filter",
+            "--index-filter",
+            "--msg-filter",
+            "--parent-filter",
+            "--setup",
+            "--tag-name-filter",
+            "--tree-filter",
+        ],
+    ),
+    ("grep", &["--open-files-in-pager", "-O"]),
+    ("ls-remote", &["--exec", "--upload-pack"]),
+    ("pull", &["--upload-pack"]),
+    ("push", &["--exec", "--receive-pack"]),
+    ("rebase", &["--exec", "-x"]),
 ];
 
 /// Variables whose value some shell expands or computes, commands included, or that common programs give to one.
@@ -176,15 +210,20 @@ pub(super) const ASSIGNERS: &[&str] = &["export", "local", "readonly"];
 
 #[cfg(test)]
 mod unit_tests {
-    use super::{ASSIGNERS, CODE_OPTIONS, EVALUATED, EVALUATORS, INPUT_EVALUATORS, SHELLS, WRAPPERS};
+    use super::{
+        ASSIGNERS, CODE_OPTIONS, EVALUATED, EVALUATORS, GIT_CODE_OPTIONS, GIT_SUBCOMMAND_CODE_OPTIONS,
+        GIT_TAKES, INPUT_EVALUATORS, SHELLS, WRAPPERS,
+    };
 
     #[test]
     fn tables_are_sorted_and_names_are_unique() {
-        for table in [SHELLS, EVALUATORS, INPUT_EVALUATORS, EVALUATED, ASSIGNERS] {
+        for table in [SHELLS, EVALUATORS, INPUT_EVALUATORS, EVALUATED, ASSIGNERS, GIT_TAKES, GIT_CODE_OPTIONS]
+        {
             assert!(table.is_sorted_by(|a, b| a < b), "{table:?}");
         }
         assert!(WRAPPERS.is_sorted_by(|a, b| a.name < b.name));
         assert!(CODE_OPTIONS.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(GIT_SUBCOMMAND_CODE_OPTIONS.is_sorted_by(|a, b| a.0 < b.0));
         assert!(INPUT_EVALUATORS.iter().all(|name| EVALUATORS.contains(name)));
     }
 }
