@@ -53,7 +53,7 @@ pub enum BeginError {
     #[error("another process has taken over the run that nests it")]
     ParentFenced,
     /// Another open run delivers there.
-    #[error("{} uses the same artifact directory", named(&.0.root))]
+    #[error("{} delivers into this artifact directory, one around it or one within it", named(&.0.root))]
     ArtifactsInUse(Box<RunConflict>),
     #[error(transparent)]
     Store(#[from] StoreError),

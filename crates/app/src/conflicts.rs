@@ -7,7 +7,7 @@
 //! **Invariant:** nothing here decides who holds a group. The store does, in the transaction that creates or reopens the
 //! run; a run that may try again asks the store again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -98,6 +98,8 @@ pub(crate) struct Arbitration<'a> {
     suspected: BTreeSet<RunId>,
     /// Runs that people know it waits for.
     noticed: BTreeSet<RunId>,
+    /// How far the journals of runs that were told to make way are read, and whether they have refused.
+    read: BTreeMap<RunId, (u64, bool)>,
 }
 
 /// What a conflict is settled with.
@@ -121,6 +123,7 @@ impl<'a> Arbitration<'a> {
             told: BTreeSet::new(),
             suspected: BTreeSet::new(),
             noticed: BTreeSet::new(),
+            read: BTreeMap::new(),
         }
     }
 
@@ -182,17 +185,25 @@ impl<'a> Arbitration<'a> {
     }
 
     /// Whether the other run has refused to make way.
-    async fn stays(&self, other: &RunId) -> Result<bool, StoreError> {
-        let stays = Refusal::EffectUnderWay.to_string();
-        let entries = self.means.journal.entries(other, 0).await?;
-        Ok(entries.iter().any(|(_, entry)| match &entry.event {
+    ///
+    /// Only entries that were not read before are read.
+    async fn stays(&mut self, other: &RunId) -> Result<bool, StoreError> {
+        let (from, stays) = self.read.get(other).copied().unwrap_or((0, false));
+        if stays {
+            return Ok(true);
+        }
+        let entries = self.means.journal.entries(other, from).await?;
+        let stays = entries.iter().any(|(_, entry)| match &entry.event {
             Event::MessageDelivered {
                 message: Message::Cancel { successor, .. },
                 refused: Some(why),
                 ..
-            } => successor.as_ref() == Some(&self.run) && *why == stays,
+            } => successor.as_ref() == Some(&self.run) && *why == Refusal::EffectUnderWay.to_string(),
             _ => false,
-        }))
+        });
+        let read_to = entries.last().map_or(from, |(seq, _)| seq + 1);
+        self.read.insert(other.clone(), (read_to, stays));
+        Ok(stays)
     }
 
     /// Until the other run has ended, or its process no longer drives it.
@@ -302,7 +313,7 @@ pub(crate) fn artifacts_in_use(conflict: &RunConflict) -> Error {
     let (Contested::Artifacts(directory) | Contested::Group(directory)) = &conflict.over;
     let root = &conflict.root;
     let message =
-        format!("{} has not ended and delivers into the same artifact directory `{directory}`", named(root));
+        format!("{} has not ended and delivers into the artifact directory `{directory}`", named(root));
     let next = match (&conflict.wait, root.status) {
         (Some(wait), RunStatus::Waiting) => documents::next_of_wait(wait),
         (_, _) => None,

@@ -508,7 +508,7 @@ fn two_open_runs_do_not_share_an_artifact_directory() {
     let mut first = desk.start(&["run", "nightly.yaml", "--artifacts", "out"]);
     desk.until("it delivers", || !desk.read("out/report.md").is_empty());
     std::os::unix::fs::symlink(desk.path().join("out"), desk.path().join("link")).expect("a link");
-    for directory in ["out", "./out", "link"] {
+    for directory in ["out", "./out", "link", "out/sub", "link/a/b", "."] {
         let second = desk.escrow(&["run", "nightly.yaml", "--artifacts", directory, "--output", "json"]);
         assert_eq!(second.code, Some(4), "{directory}: {}", second.stderr);
         assert_eq!(second.json()["error"]["code"], "artifacts_in_use");
@@ -517,8 +517,9 @@ fn two_open_runs_do_not_share_an_artifact_directory() {
         let id = runs["runs"][0]["id"].as_str().expect("an id").to_owned();
         assert!(second.stderr.contains(&id), "{}", second.stderr);
     }
-    let mut other = desk.start(&["run", "nightly.yaml", "--artifacts", "elsewhere"]);
-    desk.until("it delivers elsewhere", || !desk.read("elsewhere/report.md").is_empty());
+    // A name that only begins alike is another directory.
+    let mut other = desk.start(&["run", "nightly.yaml", "--artifacts", "outer"]);
+    desk.until("it delivers outer", || !desk.read("outer/report.md").is_empty());
     desk.write("go", "");
     assert_eq!(first.wait().expect("it ends").code(), Some(0));
     assert_eq!(other.wait().expect("it ends").code(), Some(0));

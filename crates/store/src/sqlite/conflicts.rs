@@ -3,6 +3,8 @@
 //! It is asked in the transaction that creates or reopens the run. Two processes that start at the same instant cannot
 //! both find nothing.
 
+use std::path::Path;
+
 use escrow_model::{Event, RunId};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -59,32 +61,50 @@ pub(crate) fn of_reopening(
 
 fn find(connection: &Connection, needs: &Needs<'_>) -> Result<Option<RunConflict>, Trouble> {
     if let Some(group) = needs.group
-        && let Some(holder) = open_run(connection, "concurrency_group", group, &needs.root)?
+        && let Some(holder) = holder_of_group(connection, group, &needs.root)?
     {
         return conflict(connection, Contested::Group(group.to_owned()), holder).map(Some);
     }
     if let Some(artifacts) = needs.artifacts
-        && let Some(holder) = open_run(connection, "artifacts_directory", artifacts, &needs.root)?
+        && let Some((holder, directory)) = holder_of_directory(connection, artifacts, &needs.root)?
     {
-        return conflict(connection, Contested::Artifacts(artifacts.to_owned()), holder).map(Some);
+        return conflict(connection, Contested::Artifacts(directory), holder).map(Some);
     }
     Ok(None)
 }
 
-/// The oldest open run outside of this root that has the value.
-fn open_run(
-    connection: &Connection,
-    column: &'static str,
-    value: &str,
-    root: &str,
-) -> rusqlite::Result<Option<String>> {
+/// The oldest open run outside of this root that has the group.
+fn holder_of_group(connection: &Connection, group: &str, root: &str) -> rusqlite::Result<Option<String>> {
     connection
-        .prepare_cached(&format!(
-            "SELECT id FROM runs WHERE {column} = ?1 AND status IN ('running', 'waiting')
-             AND root <> ?2 ORDER BY started_at, id LIMIT 1"
-        ))?
-        .query_row((value, root), |row| row.get(0))
+        .prepare_cached(
+            "SELECT id FROM runs WHERE concurrency_group = ?1 AND status IN ('running', 'waiting')
+             AND root <> ?2 ORDER BY started_at, id LIMIT 1",
+        )?
+        .query_row((group, root), |row| row.get(0))
         .optional()
+}
+
+/// The oldest open run outside of this root that delivers into this directory, into one around it or into one within it;
+/// with its directory.
+fn holder_of_directory(
+    connection: &Connection,
+    directory: &str,
+    root: &str,
+) -> rusqlite::Result<Option<(String, String)>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, artifacts_directory FROM runs INDEXED BY runs_by_artifacts
+         WHERE status IN ('running', 'waiting') AND root <> ?1
+         ORDER BY started_at, id",
+    )?;
+    let wanted = Path::new(directory);
+    let mut rows = statement.query([root])?;
+    while let Some(row) = rows.next()? {
+        let held: String = row.get(1)?;
+        if wanted.starts_with(&held) || Path::new(&held).starts_with(wanted) {
+            return Ok(Some((row.get(0)?, held)));
+        }
+    }
+    Ok(None)
 }
 
 fn conflict(connection: &Connection, over: Contested, holder: String) -> Result<RunConflict, Trouble> {
