@@ -177,3 +177,21 @@ fn an_approval_shows_its_rendered_request_and_is_an_item_of_its_own() {
     assert_eq!(page.matches("exec: ./ship \"‹prod›\"").count(), 2, "{page}");
     assert_eq!(page.matches("exec: ./ship \"‹test›\"").count(), 1, "{page}");
 }
+
+#[test]
+fn refused_messages_add_no_items_of_their_own() {
+    let desk = Desk::new();
+    desk.run(
+        "checks: {deploy: {type: command, exec: 'true', requires_approval: {by: [somebody-else], count: 2}}}",
+    );
+    let id = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0]["id"].clone();
+    let id = id.as_str().expect("it waits").to_owned();
+    for _ in 0..3 {
+        assert_eq!(desk.escrow(&["approve", &id]).code, Some(4));
+        assert_eq!(desk.escrow(&["approve", "a_000000000000"]).code, Some(2));
+        desk.escrow(&["resume", "last"]);
+    }
+    let items = desk.escrow(&["attention", "--output", "json"]).json();
+    assert_eq!(items["attention"].as_array().map(Vec::len), Some(1), "{items}");
+    assert_eq!(items["attention"][0]["count"], 1, "{items}");
+}

@@ -286,3 +286,18 @@ fn an_answer_that_cannot_be_written_is_no_success() {
         assert_eq!(done.status.code(), Some(3), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_matrix_whose_items_could_not_be_evaluated_is_not_shown_as_done() {
+    let told = timeline(
+        r#"
+checks:
+  list: {type: command, forEach: true, exec: "echo '[1, 2, 3]'"}
+  each: {type: command, depends_on: list, if: "item.name.length > 0", exec: "true"}
+"#,
+        &[],
+    );
+    let line = told.lines().find(|line| line.contains(" each ")).expect("a line for the matrix");
+    assert!(line.contains("- each"), "{told}");
+    assert!(line.contains("all 3 items skipped: a condition could not be evaluated"), "{told}");
+}

@@ -25,6 +25,8 @@ enum Item {
     Succeeded,
     Failed,
     Skipped,
+    /// Its `if` or `assume` could not be evaluated.
+    Unevaluated,
 }
 
 /// How far a fan-out is. Displays as `3/10 items, 1 failed, 2 running`.
@@ -33,6 +35,8 @@ pub struct FanProgress {
     pub succeeded: usize,
     pub failed: usize,
     pub skipped: usize,
+    /// Those of the skipped whose `if` or `assume` could not be evaluated.
+    pub unevaluated: usize,
     pub running: usize,
     pub retrying: usize,
     /// Judged, but not settled.
@@ -70,6 +74,11 @@ impl Fan {
         self.items.entry(scope.clone()).or_insert(Item::Skipped);
     }
 
+    /// An evaluation error of an item that has not started: it is skipped for it.
+    pub(super) fn fail_to_evaluate(&mut self, scope: &ScopePath) {
+        self.items.entry(scope.clone()).or_insert(Item::Unevaluated);
+    }
+
     pub(super) fn is_running(&self) -> bool {
         self.items.values().any(|item| matches!(item, Item::Running | Item::Retrying | Item::Open(_)))
     }
@@ -105,6 +114,10 @@ impl Fan {
                 Item::Succeeded => progress.succeeded += 1,
                 Item::Failed => progress.failed += 1,
                 Item::Skipped => progress.skipped += 1,
+                Item::Unevaluated => {
+                    progress.skipped += 1;
+                    progress.unevaluated += 1;
+                }
             }
         }
         progress
@@ -116,7 +129,12 @@ impl Item {
         match self {
             Item::Open(Verdict::Succeeded) => Item::Succeeded,
             Item::Open(Verdict::Failed) => Item::Failed,
-            Item::Running | Item::Retrying | Item::Succeeded | Item::Failed | Item::Skipped => self,
+            Item::Running
+            | Item::Retrying
+            | Item::Succeeded
+            | Item::Failed
+            | Item::Skipped
+            | Item::Unevaluated => self,
         }
     }
 }
@@ -137,12 +155,18 @@ impl FanProgress {
         if self.succeeded == all {
             return count(all, "item");
         }
+        if self.unevaluated == all {
+            return format!("all {} skipped: a condition could not be evaluated", count(all, "item"));
+        }
         let mut words = format!("{} of {} succeeded", self.succeeded, count(all, "item"));
         let parts = [(self.failed, "failed"), (self.skipped, "skipped"), (self.unsettled(), "still open")];
         for (number, what) in parts {
             if number > 0 {
                 words.push_str(&format!(", {number} {what}"));
             }
+        }
+        if self.unevaluated > 0 {
+            words.push_str(&format!(" ({} by an evaluation error)", self.unevaluated));
         }
         words
     }

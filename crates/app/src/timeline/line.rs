@@ -37,7 +37,11 @@ impl Item<'_> {
                 remark(format!("{check}: {}", progress.outcome()))
             }
             What::FanSettled { check, progress, duration_ms } => vec![Line {
-                mark: if progress.failed == 0 { Mark::Succeeded } else { Mark::Failed },
+                mark: match (progress.succeeded, progress.failed) {
+                    (0, 0) => Mark::Skipped,
+                    (_, 0) => Mark::Succeeded,
+                    (_, _) => Mark::Failed,
+                },
                 label: check.clone(),
                 duration_ms: Some(*duration_ms),
                 note: progress.outcome(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use escrow_model::{Entry, Event, Facts, Message, Millis, Plan, RunOptions, ScopePath, Verdict};
+use escrow_model::{Entry, Event, Facts, IssueCode, Message, Millis, Plan, RunOptions, ScopePath, Verdict};
 use serde_json::Value;
 
 use super::item::{CheckScope, Item, Judged, Resolution, Retry, What};
@@ -116,6 +116,10 @@ impl Timeline {
                 What::LoopBudgetExceeded { from: CheckScope { check, scope }, to, limit: *limit }
             }
             Event::IssueRaised { check, scope, issue, .. } => {
+                let is_item = !scope.is_root() && scope.depth() == self.depth(check);
+                if is_item && issue.code == IssueCode::ExpressionError {
+                    self.fans.entry(check.clone()).or_default().fail_to_evaluate(scope);
+                }
                 What::IssueRaised { of: CheckScope { check, scope }, issue }
             }
 
