@@ -182,7 +182,8 @@ impl Run {
     /// What failed and was allowed to, decisions that could not be evaluated, and optional artifacts that are
     /// missing.
     fn closing_warnings(&self) -> Vec<Warning> {
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<Warning> =
+            self.changed_since_verified().iter().map(Warning::artifact_changed).collect();
         for index in self.state.plan.indices() {
             let spec = self.state.plan.check(index);
             if let Some(failure) = self.state.checks[index.place()].failures.values().next()

@@ -188,6 +188,40 @@ impl Run {
         })
     }
 
+    /// The delivered files that are not what the last check that lists them has verified. Those that keep an effect from
+    /// starting are reported with it.
+    pub(crate) fn changed_since_verified(&self) -> Vec<ChangedArtifact> {
+        let Some(delivery) = &self.state.delivery else { return Vec::new() };
+        let mut last: BTreeMap<&str, (u64, CheckIndex)> = BTreeMap::new();
+        for check in self.state.plan.indices() {
+            for verified in self.state.checks[check.place()].verified.values() {
+                for file in verified.files.iter() {
+                    let newest = last.entry(file.produced.id.as_str()).or_insert((verified.entry, check));
+                    *newest = (*newest).max((verified.entry, check));
+                }
+            }
+        }
+        let mut changed = Vec::new();
+        for (id, (_, check)) in last {
+            if self.blocked_by_changes().any(|(_, artifact)| artifact.id == id) {
+                continue;
+            }
+            for (scope, verified) in &self.state.checks[check.place()].verified {
+                for then in verified.files.iter().map(|file| &file.produced).filter(|file| file.id == id) {
+                    let now = delivery.produced.iter().find(|now| now.id == then.id && now.path == then.path);
+                    changed.extend(now.filter(|now| now.sha256 != then.sha256).map(|now| ChangedArtifact {
+                        id: then.id.clone(),
+                        path: then.path.clone(),
+                        gate: self.named(check, scope).to_string(),
+                        expected: then.sha256.clone(),
+                        found: now.sha256.clone(),
+                    }));
+                }
+            }
+        }
+        changed
+    }
+
     /// Where a changed artifact keeps an effect from starting.
     pub(crate) fn blocked_by_changes(&self) -> impl Iterator<Item = (Location, &ChangedArtifact)> {
         self.state.plan.indices().flat_map(|check| {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BrokenRule, IssueCode, ProducedArtifact};
+use crate::{BrokenRule, ChangedArtifact, IssueCode, ProducedArtifact};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -54,6 +54,16 @@ impl Warning {
             code: "secret_in_artifact".into(),
             message: format!("artifact `{}` ({}) holds a secret", produced.id, produced.path),
             check: None,
+        }
+    }
+
+    /// What is delivered is not what was verified.
+    pub fn artifact_changed(changed: &ChangedArtifact) -> Warning {
+        let digests = format!("sha256 {} then, {} at the end", changed.expected, changed.found);
+        Warning {
+            code: "artifact/changed".into(),
+            message: format!("{}: {digests}", changed.in_words()),
+            check: Some(changed.gate.clone()),
         }
     }
 }

@@ -82,7 +82,7 @@ fn a_check_that_is_not_external_starts_all_the_same() {
         &[r#"seen {"verdict": 5}"#, r#"seen from 2 {"verdict": 6}"#],
         "review succeeded x1
          note succeeded x1
-         run.completed.ok",
+         run.completed.with_warnings",
     );
 }
 
@@ -143,6 +143,32 @@ fn a_crash_while_the_look_is_under_way_changes_nothing() {
         &[r#"seen {"verdict": 5}"#, "crash", "approve merge", "crash"],
         "review succeeded x1
          merge succeeded x1
+         run.completed.ok",
+    );
+}
+
+#[test]
+fn an_artifact_that_a_later_check_overwrote_is_a_warning_at_the_end() {
+    let played = tells(
+        &with("review {artifacts: verdict}; tamper<review"),
+        &[r#"seen {"verdict": 5}"#, r#"seen from 2 {"verdict": 6}"#],
+        "review succeeded x1
+         tamper succeeded x1
+         run.completed.with_warnings",
+    );
+    let warning = played.run.warnings().first().expect("a warning");
+    assert_eq!((warning.code.as_str(), warning.check.as_deref()), ("artifact/changed", Some("review")));
+    let told = "artifact `verdict` (verdict.json) has changed since `review` verified it: sha256 ";
+    assert!(warning.message.starts_with(told), "{}", warning.message);
+}
+
+#[test]
+fn an_artifact_that_the_last_check_with_its_id_has_verified_is_no_warning() {
+    tells(
+        &with("review {artifacts: verdict}; mend<review {artifacts: verdict}"),
+        &[r#"seen {"verdict": 5}"#, r#"seen from 2 {"verdict": 6}"#],
+        "review succeeded x1
+         mend succeeded x1
          run.completed.ok",
     );
 }
