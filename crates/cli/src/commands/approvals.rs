@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::arguments::{ApprovalsArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Paint, Ui, choices, duration_words, printable, visible};
+use crate::terminal::{Paint, Ui, choices, duration_words, heading, printable, visible};
 
 pub(crate) async fn approvals(
     arguments: &ApprovalsArguments,
@@ -41,13 +41,15 @@ pub(crate) async fn approvals(
 fn page(wait: &WaitRow, paint: Paint) -> String {
     let mut page = Page { text: String::new(), paint };
     let place = format!("{}{}", wait.check, wait.scope);
-    page.text = format!(
-        "{}  {}  run {}  {}\n",
+    // What an approval is for is never cut, only the heading.
+    let about = format!(
+        "{}  {}  run {}  {}",
         paint.cyan(&wait.id),
         paint.bold(&printable(&place)),
         wait.run,
         paint.dim(&standing(wait)),
     );
+    page.text = format!("{}\n", heading(&about));
     if let Some(title) =
         wait.subject.as_ref().and_then(|subject| subject.title.as_ref()).or(wait.title.as_ref())
     {

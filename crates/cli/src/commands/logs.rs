@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::arguments::{LogsArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::Ui;
+use crate::terminal::{Ui, heading};
 use page::{Control, Page};
 
 pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
@@ -91,7 +91,7 @@ impl Attempt<'_> {
             let bare = arguments.check.is_some() && streams.len() == 1;
             if !bare && self.has(stream) {
                 out.begin_line()?;
-                writeln!(out, "── {} #{} {stream} ──", self.of, self.number)?;
+                writeln!(out, "{}", heading(&format!("── {} #{} {stream} ──", self.of, self.number)))?;
             }
             self.copy(stream, out)?;
         }

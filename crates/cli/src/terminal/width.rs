@@ -19,6 +19,11 @@ pub(super) fn page_columns() -> Option<usize> {
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
+/// A heading on stdout, no wider than the terminal that stdout is.
+pub(crate) fn heading(line: &str) -> String {
+    fit(line, page_columns())
+}
+
 /// The line, shortened with `…` where it is wider than the terminal.
 pub(super) fn fit(line: &str, columns: Option<usize>) -> String {
     match columns {
