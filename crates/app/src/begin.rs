@@ -1,15 +1,16 @@
 //! Begins a run: the one way from a plan to a run in the journal, for top-level and nested runs alike.
 //!
-//!   StartRequest ──▶ redact options ──▶ gather facts ──▶ first turn ──▶ create in the journal ──▶ Begun
+//!   StartRequest ──▶ redact the payload ──▶ gather facts ──▶ first turn ──▶ create in the journal ──▶ Begun
 //!
-//! **Invariant:** a run whose plan or options contain the value of a declared secret is refused before anything is
-//! written: redacting it would make it a different run.
+//! **Invariant:** a run whose plan, inputs or options contain the value of a declared secret is refused before anything
+//! is written: redacting it would make it a different run. The event's payload is not chosen by the person who starts
+//! the run: it is redacted, and the engine keeps the stars from external checks.
 
 use std::sync::Arc;
 
 use escrow_engine::{Run, Turn};
 use escrow_model::{Plan, Reason, RunId, RunOptions};
-use escrow_runtime::{Cancellation, Inseparable, ProviderWorld, Secrets, facts};
+use escrow_runtime::{Cancellation, FoundSecret, Inseparable, ProviderWorld, Secrets, facts};
 use escrow_store::{Contested, Created, Durability, Journal, Lease, NewRun, RunConflict, StoreError};
 use thiserror::Error;
 
@@ -41,6 +42,8 @@ pub enum BeginError {
     SecretInPlan,
     #[error("a path or an option of the run contains the value of a declared secret")]
     SecretInOptions,
+    #[error("input `{input}` holds the value of {secret}")]
+    SecretInInput { input: String, secret: FoundSecret },
     #[error(transparent)]
     Inseparable(#[from] Inseparable),
     #[error("the run was stopped before it began")]
@@ -69,12 +72,17 @@ pub async fn begin(
 ) -> Result<Begun, BeginError> {
     let StartRequest { plan, mut options, secrets, parent } = request;
     let redactor = secrets.redactor();
-    redactor.options(&mut options);
+    let redacted = redactor.payload(&mut options);
     if redactor.finds_in_plan(&plan) {
         return Err(BeginError::SecretInPlan);
     }
     if redactor.finds_in_options(&options) {
         return Err(BeginError::SecretInOptions);
+    }
+    for (name, value) in &options.inputs {
+        if let Some(secret) = secrets.found_in(value) {
+            return Err(BeginError::SecretInInput { input: name.clone(), secret });
+        }
     }
     let timeout_ms = options.timeout_ms.or(plan.timeout_ms);
     let asked_at = world.now_ms();
@@ -83,11 +91,12 @@ pub async fn begin(
     loop {
         // Facts are gathered after the wait: what the other run delivered was there before this one.
         // Git may take its time. Dropping the question ends it.
-        let facts = tokio::select! {
+        let mut facts = tokio::select! {
             biased;
             () = stopping.cancelled() => return Err(BeginError::Stopped),
             facts = facts::gather(&plan, &options, &secrets) => facts,
         };
+        facts.redacted |= redacted;
         let now = world.now_ms();
         let mut options = options.clone();
         if arbitration.has_waited() {

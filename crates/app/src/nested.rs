@@ -379,9 +379,11 @@ impl Nesting {
                 interruption: self.request.cancellation.clone(),
             }),
             Err(BeginError::Stopped) => Err(not_begun().into()),
-            Err(error @ (BeginError::SecretInPlan | BeginError::SecretInOptions)) => {
-                Err(ProviderFault::logical(FaultCode::own("secret_written_down"), error.to_string()).into())
-            }
+            Err(
+                error @ (BeginError::SecretInPlan
+                | BeginError::SecretInOptions
+                | BeginError::SecretInInput { .. }),
+            ) => Err(ProviderFault::logical(FaultCode::own("secret_written_down"), error.to_string()).into()),
             Err(BeginError::ParentFenced) => Err(NestError::Drive(DriveError::Fenced(parent.run.clone()))),
             Err(BeginError::AlreadyExists(id)) => {
                 Err(failed(&format!("nested run `{id}` exists already")).into())

@@ -36,7 +36,7 @@ mod vocabulary;
 pub use answer::{Answer, Ending};
 pub use approval::{
     ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedOutcome, ApprovedOutput,
-    ChangedArtifact,
+    ApprovedValue, ChangedArtifact, GrantedSecret, SecretHandover,
 };
 pub use artifact::{
     ARTIFACT_TEXT_BYTES_MAX, ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery,

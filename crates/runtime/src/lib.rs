@@ -50,7 +50,7 @@ pub use supervisor::{
 pub use host::{FailedBefore, Host, NestOutcome, NestRequest, NewsSink, NoHost};
 pub use provider_world::{InputSink, InspectRequest, LocalFuture, ProviderWorld, RealWorld};
 pub use providers::Environment;
-pub use secrets::{SecretError, Secrets, keep_out_of_dumps};
+pub use secrets::{FoundSecret, SecretError, Secrets, keep_out_of_dumps};
 
 // Before a run begins.
 pub use actor::os_actor;

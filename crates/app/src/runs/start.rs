@@ -168,6 +168,9 @@ fn begin_error(error: BeginError) -> Error {
                 "a check with `secrets: [NAME]` reads it as `$NAME`; do not use a common word as a secret",
             )
         }
+        BeginError::SecretInInput { .. } => Error::author("secret_written_down", error.to_string()).help(
+            "hand it over as a secret: a check with `secrets: [NAME]` reads it as `$NAME`, and no input is needed",
+        ),
         BeginError::Inseparable(error) => inseparable(&error),
         BeginError::Stopped => Error::stopped(),
         BeginError::AlreadyExists(_) | BeginError::ParentFenced => Error::world("store", error.to_string()),

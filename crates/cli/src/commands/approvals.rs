@@ -1,9 +1,9 @@
 //! `escrow approvals`: what waits for a person, with everything that an approval is for; and what was decided.
 
 use escrow_app::documents;
-use escrow_app::request_words::request_lines;
+use escrow_app::request_words::subject_lines;
 use escrow_app::{Error, words};
-use escrow_model::{ApprovalSubject, ApprovalTerms, WaitKind, is_harmless, rfc3339};
+use escrow_model::{ApprovalSubject, ApprovalTerms, WaitKind, rfc3339};
 use escrow_runtime::now_ms;
 use escrow_runtime::providers::MINIMAL_ENVIRONMENT;
 use escrow_store::WaitRow;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::arguments::{ApprovalsArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Paint, Ui, choices, duration_words, printable};
+use crate::terminal::{Paint, Ui, choices, duration_words, printable, visible};
 
 pub(crate) async fn approvals(
     arguments: &ApprovalsArguments,
@@ -113,7 +113,7 @@ struct Page {
 impl Page {
     fn subject(&mut self, subject: &ApprovalSubject) {
         self.lines("playbook", &format!("{} ({} check)", subject.playbook, subject.criticality.as_str()));
-        for (name, value) in request_lines(&subject.request) {
+        for (name, value) in subject_lines(subject) {
             self.lines(&name, &value);
         }
         for (name, value) in subject.request.env.iter().chain(&subject.request.handed_env) {
@@ -158,15 +158,7 @@ impl Page {
     fn lines(&mut self, label: &str, text: &str) {
         for (number, line) in text.lines().enumerate() {
             let label = if number == 0 { label } else { "" };
-            let shown: String = line
-                .chars()
-                .flat_map(|c| {
-                    let escaped = (!is_harmless(c) && c != '\t').then(|| c.escape_unicode());
-                    let plain = escaped.is_none().then_some(c);
-                    escaped.into_iter().flatten().chain(plain)
-                })
-                .collect();
-            let label = self.paint.dim(&format!("{label:>11}"));
+            let (label, shown) = (self.paint.dim(&format!("{label:>11}")), visible(line));
             self.text.push_str(&format!("{label}  {shown}\n"));
         }
     }

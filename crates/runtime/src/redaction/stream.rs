@@ -63,6 +63,7 @@ pub(crate) struct Stream {
     covered: usize,
     /// What is to be redacted after that: apart from each other, in order.
     matches: Vec<(usize, usize)>,
+    has_redacted: bool,
 }
 
 impl Stream {
@@ -74,6 +75,7 @@ impl Stream {
             held_from: 0,
             covered: 0,
             matches: Vec::new(),
+            has_redacted: false,
         }
     }
 
@@ -94,6 +96,11 @@ impl Stream {
         self.give(keep_from, out);
     }
 
+    /// Whether a `***` stands for something that was taken.
+    pub(crate) fn has_redacted(&self) -> bool {
+        self.has_redacted
+    }
+
     /// Gives out what is left. Nothing more may come.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
         self.give(self.held.len(), out);
@@ -108,6 +115,7 @@ impl Stream {
 
     /// A match from `start` to the end of what is held.
     fn found(&mut self, mut start: usize) {
+        self.has_redacted = true;
         while let Some((first, _)) = self.matches.pop_if(|(_, end)| *end > start) {
             start = start.min(first);
         }

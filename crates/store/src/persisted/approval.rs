@@ -2,12 +2,14 @@
 
 use escrow_model::{
     ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedOutcome, ApprovedOutput,
-    ChangedArtifact, Criticality, Request, Text,
+    ApprovedValue, ChangedArtifact, Criticality, GrantedSecret, Request, SecretHandover, Text,
 };
-use serde::{Deserialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::persist::{Persist, RestoreError, Written, record};
+use super::persist::{Persist, RestoreError, Written, persisted_as_is, record};
+
+persisted_as_is!(SecretHandover);
 
 /// `requires_approval` was a flag before it had terms.
 #[derive(Deserialize)]
@@ -63,11 +65,24 @@ record!(ApprovalSubjectRecord for ApprovalSubject {
     title: Option<String> = default,
     criticality: Criticality,
     request: Request,
+    values: Vec<ApprovedValue> = default,
+    reconcile: Option<String> = default,
+    secrets: Vec<GrantedSecret> = default,
     inputs: Map<String, Value> = default,
     outputs: Vec<ApprovedOutput> = default,
     outcomes: Vec<ApprovedOutcome> = default,
     artifacts: Vec<ApprovedArtifact> = default,
     terms: ApprovalTerms,
+});
+
+record!(ApprovedValueRecord for ApprovedValue {
+    expression: String,
+    value: String,
+});
+
+record!(GrantedSecretRecord for GrantedSecret {
+    name: String,
+    handover: SecretHandover,
 });
 
 record!(ApprovedOutputRecord for ApprovedOutput {
