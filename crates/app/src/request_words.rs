@@ -1,6 +1,6 @@
 //! A rendered request, as people read it.
 
-use escrow_model::Request;
+use escrow_model::{ApprovalSubject, ApprovedPlaybook, Request};
 use serde_json::Value;
 
 /// The command of a request, with its values in their places; none where it runs no command.
@@ -26,6 +26,32 @@ pub fn request_lines(request: &Request) -> Vec<(String, String)> {
     let others = request.fields.iter().filter(|(name, _)| *name != "exec" || command.is_none());
     let others = others.map(|(name, value)| (name.clone(), text(value)));
     command.clone().into_iter().chain(others).collect()
+}
+
+/// What an approval would let happen: the request and, for a check that nests a playbook, what that would do outside.
+pub fn subject_lines(subject: &ApprovalSubject) -> Vec<(String, String)> {
+    let mut lines = request_lines(&subject.request);
+    lines.extend(subject.nested.iter().flat_map(nested_lines));
+    lines
+}
+
+fn nested_lines(nested: &ApprovedPlaybook) -> Vec<(String, String)> {
+    let ApprovedPlaybook { name, file, sha256, external } = nested;
+    let short = sha256.get(..12).unwrap_or(sha256);
+    let mut lines = vec![("nested".to_owned(), format!("{name} ({file})  sha256 {short}"))];
+    if external.is_empty() {
+        lines.push(("external".to_owned(), "no check".to_owned()));
+    }
+    lines.extend(external.iter().map(|effect| {
+        let place = if effect.playbook == *name {
+            effect.check.clone()
+        } else {
+            format!("{} of {}", effect.check, effect.playbook)
+        };
+        let command = effect.command.as_ref().map(|command| format!(": {command}")).unwrap_or_default();
+        ("external".to_owned(), format!("{place} ({}){command}", effect.provider))
+    }));
+    lines
 }
 
 fn text(value: &Value) -> String {

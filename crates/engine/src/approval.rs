@@ -13,6 +13,7 @@ use serde_json::Map;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::approved_playbook::approved_playbook;
 use crate::location::Location;
 use crate::phase::Phase;
 use crate::run::Run;
@@ -168,6 +169,7 @@ impl Run {
             title: self.state.title.clone(),
             criticality: spec.criticality,
             request: request.clone(),
+            nested: approved_playbook(plan, spec),
             inputs: self.state.inputs.as_object().cloned().unwrap_or_else(Map::new),
             outputs: foundation.iter().filter_map(|below| self.approved_output(below)).collect(),
             outcomes: self.approved_outcomes(&foundation, &artifacts),
@@ -223,7 +225,7 @@ pub(crate) fn digest_of_subject(subject: &ApprovalSubject) -> String {
     sha256(&serde_json::to_string(subject).expect("a subject has only text keys"))
 }
 
-fn sha256(text: &str) -> String {
+pub(crate) fn sha256(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 

@@ -24,6 +24,7 @@ pub mod git;
 pub mod holder;
 pub mod host;
 pub mod inspection;
+mod nested_loader;
 pub mod outcome_kinds;
 pub mod playbook_file;
 pub mod private_files;

@@ -13,7 +13,6 @@ use escrow_model::{
 use escrow_runtime::redaction::Redactor;
 use escrow_runtime::supervisor::{self, Beginning};
 use escrow_store::{Created, Durability, Journal, Liveness, NewRun};
-use escrow_testkit::NestedPlans;
 
 use crate::case::AnswerFaults;
 use crate::clock::Clock;
@@ -74,7 +73,6 @@ impl Recorded {
                 disk: disk.for_another_process(),
                 world: Rc::new(world),
                 ledger: Arc::clone(&ledger),
-                nested: NestedPlans::new(),
                 compares_replay: true,
             };
             let mut process = Process::start(task, life, machine);

@@ -36,6 +36,7 @@ pub fn approval(wait: &WaitRow) -> Value {
     });
     if let Some(subject) = subject {
         document["playbook"] = json!(subject.playbook);
+        document["nested"] = json!(subject.nested);
         document["inputs"] = json!(subject.inputs);
         document["outputs"] = json!(subject.outputs);
         document["outcomes"] = json!(subject.outcomes);

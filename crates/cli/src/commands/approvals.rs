@@ -1,7 +1,7 @@
 //! `escrow approvals`: what waits for a person, with everything that an approval is for; and what was decided.
 
 use escrow_app::documents;
-use escrow_app::request_words::request_lines;
+use escrow_app::request_words::subject_lines;
 use escrow_app::{Error, words};
 use escrow_model::{ApprovalSubject, ApprovalTerms, WaitKind, is_harmless, rfc3339};
 use escrow_runtime::entropy::now_ms;
@@ -113,7 +113,7 @@ struct Page {
 impl Page {
     fn subject(&mut self, subject: &ApprovalSubject) {
         self.lines("playbook", &format!("{} ({} check)", subject.playbook, subject.criticality.as_str()));
-        for (name, value) in request_lines(&subject.request) {
+        for (name, value) in subject_lines(subject) {
             self.lines(&name, &value);
         }
         for (name, value) in subject.request.env.iter().chain(&subject.request.handed_env) {

@@ -1,7 +1,7 @@
 //! `escrow attention`: what needs a person, by cause, with the next command.
 
 use escrow_app::attention::{self, DismissRequest};
-use escrow_app::request_words::request_lines;
+use escrow_app::request_words::subject_lines;
 use escrow_app::{App, Error, documents};
 use escrow_model::rfc3339;
 use escrow_runtime::entropy::now_ms;
@@ -89,7 +89,7 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
     );
     text.push_str(&format!("  {}{}\n", printable(&item.summary), paint.dim(&code)));
     let subject = item.wait.as_ref().and_then(|wait| wait.subject.as_ref());
-    for (name, value) in subject.map(|subject| request_lines(&subject.request)).unwrap_or_default() {
+    for (name, value) in subject.map(|subject| subject_lines(subject)).unwrap_or_default() {
         for line in value.trim_end().lines() {
             text.push_str(&format!(
                 "  {} {}\n",

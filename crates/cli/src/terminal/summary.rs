@@ -1,6 +1,6 @@
 //! How a run ended, for people: what failed and its output, what is missing, what to do next.
 
-use escrow_app::request_words::request_lines;
+use escrow_app::request_words::subject_lines;
 use escrow_engine::{CheckReport, Run};
 use escrow_model::{
     CheckStatus, Issue, Problem, ReasonCode, RunStatus, SkipReason, WaitKind, is_harmless, rfc3339,
@@ -57,7 +57,7 @@ fn closing_after(run: &Run, recorded: &[String], paint: Paint) -> String {
             }
         };
         text.push_str(&format!("  {}  {action}\n", words::message(&wait.prompt)));
-        for (name, value) in wait.subject.iter().flat_map(|subject| request_lines(&subject.request)) {
+        for (name, value) in wait.subject.iter().flat_map(|subject| subject_lines(subject)) {
             text.push_str(&format!("    {} {}\n", paint.dim(&format!("{name}:")), words::message(&value)));
         }
     }

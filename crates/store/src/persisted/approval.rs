@@ -1,8 +1,8 @@
 //! The persisted shape of approvals: the rule in a plan, and what was asked for.
 
 use escrow_model::{
-    ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedOutcome, ApprovedOutput,
-    ChangedArtifact, Criticality, Request, Text,
+    ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedEffect, ApprovedOutcome,
+    ApprovedOutput, ApprovedPlaybook, ChangedArtifact, Criticality, ProviderName, Request, Text,
 };
 use serde::{Deserialize, Serializer};
 use serde_json::{Map, Value};
@@ -63,11 +63,26 @@ record!(ApprovalSubjectRecord for ApprovalSubject {
     title: Option<String> = default,
     criticality: Criticality,
     request: Request,
+    nested: Option<ApprovedPlaybook> = default,
     inputs: Map<String, Value> = default,
     outputs: Vec<ApprovedOutput> = default,
     outcomes: Vec<ApprovedOutcome> = default,
     artifacts: Vec<ApprovedArtifact> = default,
     terms: ApprovalTerms,
+});
+
+record!(ApprovedPlaybookRecord for ApprovedPlaybook {
+    name: String,
+    file: String,
+    sha256: String,
+    external: Vec<ApprovedEffect> = default,
+});
+
+record!(ApprovedEffectRecord for ApprovedEffect {
+    playbook: String,
+    check: String,
+    provider as "type": ProviderName,
+    command: Option<String> = default,
 });
 
 record!(ApprovedOutputRecord for ApprovedOutput {
