@@ -44,9 +44,9 @@ pub(crate) struct Nested {
 }
 
 impl Nested {
-    /// A nested playbook that cannot be read counts as mutating and expects no artifacts.
+    /// The playbook that names it cannot be run either, so nothing else about it matters.
     fn unusable(error: NestedError) -> Nested {
-        Nested { is_mutating: true, error: Some(error), ..Nested::default() }
+        Nested { error: Some(error), ..Nested::default() }
     }
 }
 
