@@ -4,4 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| escrow_runtime::redaction::fuzzed::check(input));
+fuzz_target!(|input: &[u8]| escrow_runtime::fuzzed::check(input));

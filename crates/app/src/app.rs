@@ -7,8 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use escrow_engine::Run;
 use escrow_model::RunId;
-use escrow_runtime::cancellation::{Cancellation, Canceller, cancellation};
-use escrow_runtime::provider_world::{ProviderWorld, RealWorld};
+use escrow_runtime::{Cancellation, Canceller, ProviderWorld, RealWorld, cancellation};
 use escrow_store::{Journal, Queries, Records, Store};
 
 use crate::error::Error;

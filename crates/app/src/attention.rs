@@ -1,7 +1,6 @@
 //! Dismisses causes that need a person. A dismissed cause returns when it happens again.
 
-use escrow_runtime::entropy::now_ms;
-use escrow_runtime::holder::liveness;
+use escrow_runtime::{liveness, now_ms};
 use escrow_store::{AttentionItem, Dismissing, Queries};
 
 use crate::app::App;

@@ -1,20 +1,17 @@
 //! Begins a run: the one way from a plan to a run in the journal, for top-level and nested runs alike.
 //!
-//!   StartRequest ──▶ redact options ──▶ gather facts ──▶ first turn ──▶ create in the journal ──▶ Begun
+//!   StartRequest ──▶ redact the payload ──▶ gather facts ──▶ first turn ──▶ create in the journal ──▶ Begun
 //!
-//! **Invariant:** a run whose plan or options contain the value of a declared secret is refused before anything is
-//! written: redacting it would make it a different run.
+//! **Invariant:** a run whose plan, inputs or options contain the value of a declared secret is refused before anything
+//! is written: redacting it would make it a different run. The event's payload is not chosen by the person who starts
+//! the run: it is redacted, and the engine keeps the stars from external checks.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use escrow_engine::{Run, Turn};
 use escrow_model::{Plan, Reason, RunId, RunOptions};
-use escrow_runtime::cancellation::Cancellation;
-use escrow_runtime::provider_world::ProviderWorld;
-use escrow_runtime::redaction::Inseparable;
-use escrow_runtime::secrets::Secrets;
-use escrow_runtime::{facts, supervisor};
+use escrow_runtime::{Cancellation, FoundSecret, Inseparable, ProviderWorld, Secrets, facts};
 use escrow_store::{Contested, Created, Durability, Journal, Lease, NewRun, RunConflict, StoreError};
 use thiserror::Error;
 
@@ -46,6 +43,8 @@ pub enum BeginError {
     SecretInPlan,
     #[error("a path or an option of the run contains the value of a declared secret")]
     SecretInOptions,
+    #[error("input `{input}` holds the value of {secret}")]
+    SecretInInput { input: String, secret: FoundSecret },
     #[error(transparent)]
     Inseparable(#[from] Inseparable),
     #[error("the run was stopped before it began")]
@@ -83,12 +82,17 @@ pub async fn begin(
 ) -> Result<Begun, BeginError> {
     let StartRequest { plan, mut options, secrets, parent } = request;
     let redactor = secrets.redactor();
-    redactor.options(&mut options);
+    let redacted = redactor.payload(&mut options);
     if redactor.finds_in_plan(&plan) || has_nested_secret(&plan, Path::new(&options.directory)) {
         return Err(BeginError::SecretInPlan);
     }
     if redactor.finds_in_options(&options) {
         return Err(BeginError::SecretInOptions);
+    }
+    for (name, value) in &options.inputs {
+        if let Some(secret) = secrets.found_in(value) {
+            return Err(BeginError::SecretInInput { input: name.clone(), secret });
+        }
     }
     let timeout_ms = options.timeout_ms.or(plan.timeout_ms);
     let asked_at = world.now_ms();
@@ -97,11 +101,12 @@ pub async fn begin(
     loop {
         // Facts are gathered after the wait: what the other run delivered was there before this one.
         // Git may take its time. Dropping the question ends it.
-        let facts = tokio::select! {
+        let mut facts = tokio::select! {
             biased;
             () = stopping.cancelled() => return Err(BeginError::Stopped),
             facts = facts::gather(&plan, &options, &secrets) => facts,
         };
+        facts.redacted |= redacted;
         let now = world.now_ms();
         let mut options = options.clone();
         if arbitration.has_waited() {
@@ -111,8 +116,8 @@ pub async fn begin(
         }
         let plan = Arc::clone(&plan);
         let (run, first_turn) = match refused.take() {
-            None => supervisor::begin(plan, options, facts, redactor, now)?,
-            Some(reason) => supervisor::refuse(plan, options, facts, redactor, now, reason)?,
+            None => escrow_runtime::begin(plan, options, facts, redactor, now)?,
+            Some(reason) => escrow_runtime::refuse(plan, options, facts, redactor, now, reason)?,
         };
         let (id, holder) = (run.options().run.clone(), world.holder());
         let entries = &first_turn.entries;

@@ -15,8 +15,7 @@ use escrow_engine::{Refusal, Run};
 use escrow_model::{
     Event, Evidence, Message, Millis, OnConflict, Plan, Reason, ReasonCode, RunId, RunOptions, RunStatus,
 };
-use escrow_runtime::cancellation::Cancellation;
-use escrow_runtime::provider_world::ProviderWorld;
+use escrow_runtime::{Cancellation, ProviderWorld};
 use escrow_store::{Contested, Journal, RunConflict, RunRow, StoreError};
 use thiserror::Error;
 

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use escrow_model::Secret;
 use escrow_playbook::{Diagnostic, Severity, render, render_within};
-use escrow_runtime::redaction::Redactor;
-use escrow_runtime::secrets::Secrets;
+use escrow_runtime::{Redactor, Secrets};
 
 #[derive(Debug)]
 pub struct Diagnosed {

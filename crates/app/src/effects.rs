@@ -4,8 +4,7 @@ use std::path::Path;
 
 use escrow_engine::{EffectResolution, Run};
 use escrow_model::{Assumption, EffectState, Event, Message, RunId, WaitKind};
-use escrow_runtime::entropy::now_ms;
-use escrow_runtime::secrets::Secrets;
+use escrow_runtime::{Secrets, now_ms};
 use escrow_store::{Commit, Committed, Durability, EffectFilter, EffectRow, Queries, RunRow};
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::Path;
 
 use escrow_model::Plan;
-use escrow_runtime::secrets::{SecretError, Secrets};
+use escrow_runtime::{SecretError, Secrets};
 use escrow_store::{LookupError, StoreError};
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 
 use escrow_model::{EffectState, Millis, RunId};
-use escrow_runtime::holder::{liveness, this_process};
+use escrow_runtime::{liveness, this_process};
 use escrow_store::{EffectFilter, EffectRow, LeaseError, Queries, RunFilter, RunRow, StoreError};
 
 use crate::app::App;

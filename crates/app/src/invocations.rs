@@ -1,7 +1,7 @@
 //! Invocations: starting and ending them, and finding the one that is meant.
 
 use escrow_model::{InvocationId, RunStatus, is_harmless};
-use escrow_runtime::entropy::{now_ms, random_u64};
+use escrow_runtime::{now_ms, random_u64};
 use escrow_store::{EndInvocation, InvocationEnd, InvocationRow, Queries, RunFilter, StartedInvocation};
 
 use crate::app::App;

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use escrow_engine::Run;
 use escrow_model::{Message, RunId};
-use escrow_runtime::secrets::Secrets;
+use escrow_runtime::Secrets;
 use escrow_store::{Decided, RunRow};
 
 pub use assume::{Assumed, assume};

@@ -17,14 +17,11 @@ use escrow_model::{
     Answer, EffectOrigin, Ending, Entry, FaultClass, FaultCode, InputKind, Message, Plan, ProviderFault,
     Reason, ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope, hex,
 };
-use escrow_runtime::cancellation::Cancellation;
-use escrow_runtime::host::{Host, NestOutcome, NestRequest, NewsSink};
 use escrow_runtime::process::Stream;
-use escrow_runtime::provider_world::{LocalFuture, ProviderWorld};
 use escrow_runtime::providers::Environment;
-use escrow_runtime::secrets::{SecretError, Secrets};
-use escrow_runtime::supervisor::{
-    Beginning, Drive, DriveError, NestedNews, NestedOutput, Observer, Surroundings,
+use escrow_runtime::{
+    Beginning, Cancellation, Drive, DriveError, Host, LocalFuture, NestOutcome, NestRequest, NestedNews,
+    NestedOutput, NewsSink, Observer, ProviderWorld, SecretError, Secrets, Surroundings,
 };
 use escrow_store::{Holder, Journal, Lease, LeaseError, StoreError};
 use serde_json::{Map, Value, json};
@@ -382,9 +379,11 @@ impl Nesting {
                 interruption: self.request.cancellation.clone(),
             }),
             Err(BeginError::Stopped) => Err(not_begun().into()),
-            Err(error @ (BeginError::SecretInPlan | BeginError::SecretInOptions)) => {
-                Err(ProviderFault::logical(FaultCode::own("secret_written_down"), error.to_string()).into())
-            }
+            Err(
+                error @ (BeginError::SecretInPlan
+                | BeginError::SecretInOptions
+                | BeginError::SecretInInput { .. }),
+            ) => Err(ProviderFault::logical(FaultCode::own("secret_written_down"), error.to_string()).into()),
             Err(BeginError::ParentFenced) => Err(NestError::Drive(DriveError::Fenced(parent.run.clone()))),
             Err(BeginError::AlreadyExists(id)) => {
                 Err(failed(&format!("nested run `{id}` exists already")).into())

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use escrow_contract::outcome::{Kind, read_any};
 use escrow_model::{ArtifactPath, OutcomeId, RecordedOutcome, ScopePath};
-use escrow_runtime::entropy::{now_ms, random_u64};
-use escrow_runtime::outcome_kinds;
-use escrow_runtime::secrets::Secrets;
+use escrow_runtime::{Secrets, now_ms, outcome_kinds, random_u64};
 use escrow_store::{AddedOutcome, Durability, Queries, RunRow};
 
 pub use escrow_contract::outcome::BYTES_MAX;

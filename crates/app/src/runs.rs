@@ -11,7 +11,7 @@ mod wait;
 
 use escrow_engine::Run;
 use escrow_model::{Entry, RunStatus};
-use escrow_runtime::holder::liveness;
+use escrow_runtime::liveness;
 use escrow_store::{Queries, RunRow, StateBreak, Verification};
 use serde_json::{Map, Value};
 

@@ -16,9 +16,8 @@ use std::sync::Arc;
 use escrow_engine::Run;
 use escrow_model::{Entry, Millis, ScopePath};
 use escrow_runtime::process::Stream;
-use escrow_runtime::redaction::Redactor;
-use escrow_runtime::supervisor::{NestedNews, Observer};
 use escrow_runtime::telemetry::{Export, Sender, Settings, Target, Temporality};
+use escrow_runtime::{NestedNews, Observer, Redactor};
 use serde_json::Value;
 
 use crate::timeline::Timeline;

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use escrow_model::{RunId, rfc3339};
-use escrow_runtime::entropy::now_ms;
+use escrow_runtime::now_ms;
 use escrow_store::{Durability, Hash, Imported};
 
 pub use snapshot::{Carried, LeftOut, Snapshot};

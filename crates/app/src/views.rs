@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{Entry, ScopePath};
+use escrow_runtime::Observer;
 use escrow_runtime::process::Stream;
-use escrow_runtime::supervisor::Observer;
 
 /// Sees one run, on the thread that drives it.
 pub trait RunView: Observer {

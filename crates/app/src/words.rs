@@ -1,5 +1,7 @@
 //! Durations, counts and causes in words, without width and colour.
 
+use std::char::EscapeUnicode;
+
 use escrow_model::{SkipReason, is_harmless};
 
 /// `0.8s`, `12.4s`, `2m 05s`, `1h 02m`.
@@ -17,7 +19,7 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Text from outside on one short line: no control characters, nothing that reorders text.
+/// Text from outside on one short line. Control characters, and characters that reorder text, are shown as escapes.
 pub fn printable(line: &str) -> String {
     harmless(line, 400)
 }
@@ -29,7 +31,42 @@ pub fn message(line: &str) -> String {
 
 fn harmless(line: &str, length_max: usize) -> String {
     let plain = |c: char| if matches!(c, '\n' | '\t') { ' ' } else { c };
-    line.chars().map(plain).filter(|c| is_harmless(*c)).take(length_max).collect()
+    line.chars().map(plain).take(length_max).flat_map(escaped).collect()
+}
+
+/// One line of what a person decides about, whole. Nothing is left out: what would drive the terminal or reorder the text
+/// is shown as an escape such as `\u{202e}`.
+pub fn visible(line: &str) -> String {
+    line.chars().flat_map(|c| if c == '\t' { Escaped::Plain(Some(c)) } else { escaped(c) }).collect()
+}
+
+/// A word, quoted where a shell would need it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/@%+=".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+enum Escaped {
+    Plain(Option<char>),
+    Unicode(EscapeUnicode),
+}
+
+impl Iterator for Escaped {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        match self {
+            Escaped::Plain(c) => c.take(),
+            Escaped::Unicode(escape) => escape.next(),
+        }
+    }
+}
+
+fn escaped(c: char) -> Escaped {
+    if is_harmless(c) { Escaped::Plain(Some(c)) } else { Escaped::Unicode(c.escape_unicode()) }
 }
 
 /// Why a check did not run. `detail` may be empty.
@@ -54,6 +91,18 @@ pub fn skip_words(reason: SkipReason, detail: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_drives_a_terminal_or_reorders_text_is_shown_and_not_dropped() {
+        assert_eq!(printable("a\u{202e}b\u{1b}[2J\nc"), "a\\u{202e}b\\u{1b}[2J c");
+        assert_eq!(visible("a\tb\u{2066}\u{7}"), "a\tb\\u{2066}\\u{7}");
+    }
+
+    #[test]
+    fn words_are_quoted_where_a_shell_needs_it() {
+        let words = ["a", "a b", "it's", "", "$HOME", "x;y", "--flag=1"].map(shell_word);
+        assert_eq!(words, ["a", "'a b'", r"'it'\''s'", "''", "'$HOME'", "'x;y'", "--flag=1"]);
+    }
 
     #[test]
     fn durations_read_naturally() {

@@ -14,9 +14,8 @@ use escrow_model::{
     Entry, InspectedArtifact, Millis, NestedPlaybooks, ProviderSpec, Request, RunId, RunStatus, ScopePath,
 };
 use escrow_runtime::process::Stream;
-use escrow_runtime::provider_world::{InspectRequest, LocalFuture, ProviderWorld, RealWorld};
 use escrow_runtime::providers::{Attempt, Performance, Provider, find};
-use escrow_runtime::supervisor::Observer;
+use escrow_runtime::{InspectRequest, LocalFuture, Observer, ProviderWorld, RealWorld};
 use escrow_store::{Holder, Liveness};
 use site::{Site, open_waits};
 

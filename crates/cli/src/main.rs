@@ -31,7 +31,7 @@ fn escrow() -> ExitCode {
         return ExitCode::from(code);
     }
     if std::env::var_os("ESCROW_RUN").is_none() {
-        escrow_runtime::secrets::keep_out_of_dumps();
+        escrow_runtime::keep_out_of_dumps();
     }
     // Harnesses start these verbs for every event, so they run before anything else is set up.
     if let Some(arguments) = lifecycle::arguments_in(std::env::args_os()) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use escrow_app::{App, Caller, Error, StateDirectory};
 use escrow_engine::Run;
-use escrow_runtime::actor::os_actor;
+use escrow_runtime::os_actor;
 use escrow_runtime::process::{is_ignored_signal, runs_around};
 
 use crate::arguments::Shared;

@@ -24,4 +24,6 @@ pub(crate) use summary::{closing, show_run, status_painted, verdict_of};
 pub(crate) use table::TextTable;
 pub(crate) use ui::{Streaming, Ui};
 pub(crate) use width::terminal_columns;
-pub(crate) use words::{bytes_words, choices, count, duration_words, parse_bytes, parse_duration, printable};
+pub(crate) use words::{
+    bytes_words, choices, count, duration_words, parse_bytes, parse_duration, printable, visible,
+};

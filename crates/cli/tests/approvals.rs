@@ -4,7 +4,7 @@ mod desk;
 
 use std::process::Command;
 
-use desk::Desk;
+use desk::{Desk, Done};
 use serde_json::{Value, json};
 
 /// The only open approval or question.
@@ -62,7 +62,9 @@ checks:
     let page = desk.escrow(&["approvals"]).stdout;
     for part in [
         "release (external check)",
-        "ship \"1.2\" \"abc\"",
+        "ship \"‹1.2›\" \"‹abc›\"",
+        "value  inputs.version = 1.2",
+        "value  outputs.build.sha = abc",
         "TARGET=prod",
         "version = 1.2",
         "notes.md",
@@ -73,7 +75,7 @@ checks:
     assert!(page.contains(&format!("escrow approve {}", id_of(&wait))), "{page}");
     assert!(page.contains(wait["digest"].as_str().expect("a digest")), "{page}");
     let shown = desk.escrow(&["runs", "show", "last"]).stdout;
-    assert!(shown.contains("ship \"1.2\" \"abc\""), "every view shows the request:\n{shown}");
+    assert!(shown.contains("ship \"‹1.2›\" \"‹abc›\""), "every view shows the request:\n{shown}");
 }
 
 #[test]
@@ -87,6 +89,87 @@ checks: {{ship: {{type: command, requires_approval: true, exec: 'echo {padding};
     let page = desk.escrow(&["approvals"]).stdout;
     assert!(page.contains("; rm all"), "{page}");
     assert!(page.contains("a\\u{202e}b"), "{page}");
+}
+
+#[test]
+fn every_view_shows_the_words_of_a_list_apart_and_the_values_of_a_script_marked() {
+    let desk = Desk::new();
+    desk.run(
+        r#"
+inputs: {name: {default: "a b"}, code: {default: "\"; rm -rf /; echo \""}}
+checks:
+  list: {type: command, requires_approval: true, exec: [rm, "{{ inputs.name }}", "x;y"]}
+  script: {type: command, requires_approval: true, exec: 'echo "{{ inputs.code }}"'}
+"#,
+    );
+    for view in [&["approvals"][..], &["attention"], &["runs", "show", "last"]] {
+        let page = desk.escrow(view).stdout;
+        for part in [
+            "rm 'a b' 'x;y'",
+            "{{ inputs.name }} = a b",
+            "echo \"‹\"; rm -rf /; echo \"›\"",
+            "inputs.code = \"; rm -rf /",
+        ] {
+            assert!(page.contains(part), "`{part}` is not in {view:?}:\n{page}");
+        }
+    }
+}
+
+#[test]
+fn every_view_shows_the_secrets_and_the_reconcile_of_a_check() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: [TOKEN, KEY, PASS]
+checks:
+  ship:
+    type: command
+    criticality: external
+    requires_approval: true
+    secrets: [TOKEN, {name: KEY, as: file}, {name: PASS, as: fd}]
+    reconcile: ./shipped {{ checkName }} && echo done
+    exec: ./ship
+"#,
+    );
+    let mut command = desk.command(&["run", "playbook.yaml"]);
+    let values = [("TOKEN", "token-value"), ("KEY", "key-value"), ("PASS", "pass-value")];
+    let asked = Done::from(command.envs(values).output().expect("the binary runs"));
+    assert_eq!(asked.code, Some(4), "{}", asked.stderr);
+    let views =
+        [&["approvals"][..], &["attention"], &["runs", "show", "last"]].map(|view| desk.escrow(view).stdout);
+    for page in views.iter().chain([&asked.stderr]) {
+        for part in
+            ["TOKEN (as env)", "KEY (as file)", "PASS (as fd)", "./shipped {{ checkName }} && echo done"]
+        {
+            assert!(page.contains(part), "`{part}` is not shown:\n{page}");
+        }
+        assert!(!page.contains("-value"), "{page}");
+    }
+    let wait = &desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0];
+    assert_eq!(wait["secrets"][1], json!({ "name": "KEY", "as": "file" }));
+    assert_eq!(wait["reconcile"], "./shipped {{ checkName }} && echo done");
+}
+
+#[test]
+fn what_is_asked_is_escaped_wherever_it_is_shown_and_never_dropped() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        "title: 'to \"{{ inputs.word }}\"'
+inputs: {word: {default: \"a\\u202Eb\\u0007\"}}
+checks: {ship: {type: command, requires_approval: {prompt: 'ship {{ inputs.word }}?'}, exec: 'echo {{ inputs.word }}'}}",
+    );
+    let asked = desk.escrow(&["run", "playbook.yaml"]);
+    let escaped = "a\\u{202e}b\\u{7}";
+    assert!(asked.stderr.matches(escaped).count() >= 3, "{}", asked.stderr);
+    for view in
+        [&["approvals"][..], &["attention"], &["runs", "show", "last"], &["explain", "last"], &["runs"]]
+    {
+        let page = desk.escrow(view).stdout;
+        assert!(page.contains(escaped), "{view:?}:\n{page}");
+        assert!(!page.contains(['\u{202e}', '\u{7}']), "{view:?}:\n{page}");
+    }
 }
 
 const DEPLOY: &str = r#"

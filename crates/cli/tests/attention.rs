@@ -174,6 +174,6 @@ fn an_approval_shows_its_rendered_request_and_is_an_item_of_its_own() {
     shown.sort();
     assert_eq!(shown, ["\"prod\"", "\"prod\"", "\"test\""]);
     let page = desk.escrow(&["attention"]).stdout;
-    assert_eq!(page.matches("exec: ./ship \"prod\"").count(), 2, "{page}");
-    assert_eq!(page.matches("exec: ./ship \"test\"").count(), 1, "{page}");
+    assert_eq!(page.matches("exec: ./ship \"‹prod›\"").count(), 2, "{page}");
+    assert_eq!(page.matches("exec: ./ship \"‹test›\"").count(), 1, "{page}");
 }

@@ -42,7 +42,7 @@ fn a_nested_playbook_is_found_in_an_ancestors_folder_with_or_without_its_extensi
 
 #[test]
 fn no_help_names_a_provider_or_a_key_that_does_not_load() {
-    let catalog = escrow_runtime::catalog::catalog();
+    let catalog = escrow_runtime::catalog();
     let words = escrow_playbook::every_word(&catalog);
     // What people type elsewhere than in a playbook, and what an example stands for.
     const ELSEWHERE: &[&str] = &["curl", "gh", "_"];

@@ -118,7 +118,7 @@ fn a_nested_playbook_that_is_missing_or_broken_is_an_error_before_any_check_runs
     assert_eq!(number_of_runs(&desk), 0);
     let replayed = desk.escrow(&["replay", "last", "--with", "playbook.yaml"]);
     assert_eq!(replayed.code, Some(2), "{}", replayed.stderr);
-    desk.write("p.test.yaml", "playbook: playbook.yaml\ntests: {t: {expect: {status: completed}}}\n");
+    desk.write("p.test.yaml", "playbook: playbook.yaml\ntests: {t: {expect: {run: completed}}}\n");
     let tested = desk.escrow(&["test", "p.test.yaml"]);
     assert!(tested.stderr.contains("error[E0174]"), "{}", tested.stderr);
 }

@@ -50,7 +50,7 @@ fn every_key_and_every_provider_is_in_the_reference() {
     for key in top.keys().filter(|key| !["prompt", "model"].contains(&key.as_str())) {
         assert!(PAGE.contains(&format!("`{key}")), "`{key}` is not in the reference");
     }
-    for provider in escrow_runtime::catalog::catalog() {
+    for provider in escrow_runtime::catalog() {
         assert!(
             PAGE.contains(&format!("| `{}` |", provider.name)),
             "`{}` is not in the reference",

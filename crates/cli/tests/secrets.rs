@@ -216,8 +216,7 @@ fn cages() -> Desk {
 #[test]
 fn no_sink_has_a_secret_in_any_spelling() {
     let desk = cages();
-    let note = format!("note={CANARY}");
-    let base = ["run", "playbook.yaml", "--event", "pr_opened=event.json", "--input", &note];
+    let base = ["run", "playbook.yaml", "--event", "pr_opened=event.json", "--input", "note=plain"];
     for output in ["human", "json", "jsonl"] {
         let done = run(&desk, CANARY, &[&base[..], &["--output", output]].concat());
         assert_eq!(done.code, Some(1), "{}", done.stderr);
@@ -423,17 +422,101 @@ fn a_number_that_is_a_secret_is_one() {
         "playbook.yaml",
         r#"
 secrets: [CANARY]
-inputs: { pin: { type: number } }
+inputs: { pin: { type: number, default: 1 } }
 checks:
-  a: { type: script, content: "return inputs.pin" }
   b: { type: command, exec: cat pin.json }
 "#,
     );
-    let done =
-        run(&desk, "91827364", &["run", "playbook.yaml", "--input", "pin=91827364", "--output", "json"]);
+    let done = run(&desk, "91827364", &["run", "playbook.yaml", "--output", "json"]);
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert!(!done.stdout.contains("91827364"), "{}", done.stdout);
-    assert_eq!(done.json()["checks"]["a"]["output"], "***");
+    assert_eq!(done.json()["checks"]["b"]["output"], "{\"pin\": ***}");
+    let refused = run(&desk, "91827364", &["run", "playbook.yaml", "--input", "pin=91827364"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("input `pin` holds the value of secret `CANARY`"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_run_with_the_value_of_a_secret_in_an_input_is_refused_at_its_start() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: [CANARY, OTHER]
+inputs: { note: { default: none }, list: { type: array, default: [] } }
+checks:
+  a: { type: command, criticality: external, effect_key: "send-{{ inputs.note }}", exec: "echo {{ inputs.note }} >> sent" }
+"#,
+    );
+    let (note, list) = (format!("note=see {CANARY}"), format!("list={}", json!([{ "deep": CANARY }])));
+    for (typed, input) in [(&note, "note"), (&list, "list")] {
+        let done = run(&desk, CANARY, &["run", "playbook.yaml", "--input", typed, "--output", "json"]);
+        assert_eq!(done.code, Some(2), "{}", done.stderr);
+        clean_done("run", &done);
+        let message = format!("input `{input}` holds the value of secret `CANARY`");
+        assert!(done.stderr.contains(&message), "{}", done.stderr);
+        assert!(done.stderr.contains("hand it over as a secret"), "{}", done.stderr);
+        assert_eq!(done.json()["error"]["code"], "secret_written_down");
+    }
+    assert!(!desk.path().join("sent").exists());
+    assert_eq!(desk.escrow(&["runs", "--output", "json"]).json()["runs"], json!([]));
+}
+
+#[test]
+fn an_external_check_never_gets_the_stars_that_stand_for_a_secret() {
+    let desk = Desk::new();
+    desk.write(
+        "event.json",
+        &json!({ "title": format!("about {CANARY}"), "body": "a *** rule" }).to_string(),
+    );
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: { TOKEN: { env: CANARY } }
+checks:
+  prints: { type: command, secrets: [TOKEN], exec: "echo session of $TOKEN" }
+  passes-on: { type: script, depends_on: prints, content: "return outputs.prints" }
+  shows: { type: command, depends_on: prints, exec: "echo {{ outputs.prints }}" }
+  output: { type: command, criticality: external, depends_on: prints, exec: "echo {{ outputs.prints }} >> sent" }
+  indirect: { type: command, criticality: external, depends_on: passes-on, exec: [sh, -c, 'echo "$1" >> sent', sh, "{{ outputs['passes-on'] }}"] }
+  payload: { type: command, criticality: external, env: { TITLE: "{{ event.title }}" }, exec: 'echo "$TITLE" >> sent' }
+  key: { type: command, criticality: external, effect_key: "send-{{ event.title }}", exec: "echo key >> sent" }
+  variable: { type: command, criticality: external, exec: "echo {{ env.TOKEN }} >> sent" }
+  harmless: { type: command, criticality: external, exec: "echo plain >> sent # ***" }
+"#,
+    );
+    let done = run(&desk, CANARY, &["run", "playbook.yaml", "--event", "a=event.json", "--output", "json"]);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    let document = done.json();
+    assert_eq!(document["checks"]["shows"]["output"], "session of ***");
+    assert_eq!(document["checks"]["prints"]["result"]["redacted"], true);
+    for (check, place) in [
+        ("output", "a value in `exec`"),
+        ("indirect", "a value in `exec`"),
+        ("payload", "the variable `TITLE`"),
+        ("key", "`effect_key`"),
+        ("variable", "a value in `exec`"),
+    ] {
+        let issue = &document["checks"][check]["issues"][0];
+        assert_eq!(issue["rule_id"], "system/redacted_value", "{check}: {}", document["checks"][check]);
+        assert!(issue["message"].as_str().is_some_and(|text| text.starts_with(place)), "{check}: {issue}");
+        assert_eq!(document["checks"][check]["runs"], 0);
+    }
+    assert_eq!(desk.read("sent"), "plain\n");
+
+    // Stars that a person wrote are stars, as long as no secret was replaced.
+    desk.write(
+        "stars.yaml",
+        r#"
+secrets: { TOKEN: { env: CANARY } }
+checks:
+  a: { type: command, criticality: external, secrets: [TOKEN], exec: "echo {{ event.body }} >> stars" }
+"#,
+    );
+    desk.write("event.json", r#"{"body": "a *** rule"}"#);
+    let done = run(&desk, CANARY, &["run", "stars.yaml", "--event", "a=event.json"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert_eq!(desk.read("stars"), "a *** rule\n");
 }
 
 #[test]

@@ -222,6 +222,7 @@ fn produced(expected: &ExpectedArtifact, file: &SeenFile) -> ProducedArtifact {
         size: file.size,
         sha256: file.sha256.clone(),
         text: file.text.clone(),
+        redacted: file.holds_secret && file.text.is_some(),
     }
 }
 

@@ -261,6 +261,7 @@ impl Run {
                 }
                 self.mark_running();
                 self.note_decision(at, message);
+                self.note_answer(message);
                 self.message_delivered(message)
             }
             Event::MessageDelivered { refused: Some(_), .. } => Ok(()),
@@ -319,6 +320,7 @@ impl Run {
                 let missing = delivery.missing_required.iter().chain(&delivery.missing_optional);
                 let missing = missing.cloned().collect();
                 let files = self.artifact_files(&delivery.produced);
+                self.state.redacted |= delivery.produced.iter().any(|file| file.redacted);
                 let cell = self.expect_cell_mut(check, scope)?;
                 cell.last_result.missing = missing;
                 cell.delivered = Some(files);
@@ -405,6 +407,7 @@ impl Run {
             return Err(self.wrong_phase(check, scope));
         }
         let entry = self.state.entries;
+        self.state.redacted |= answer.is_redacted();
         for (name, value) in &answer.env {
             self.state.handed_env.insert(name.clone(), Value::String(value.clone()));
         }

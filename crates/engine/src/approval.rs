@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{
-    ApprovalSubject, ApprovedArtifact, ApprovedOutcome, ApprovedOutput, CheckIndex, Criticality, Message,
-    RecordedOutcome, Request, WaitKind, hex,
+    ApprovalSubject, ApprovedArtifact, ApprovedOutcome, ApprovedOutput, ApprovedValue, Check, CheckIndex,
+    Criticality, Field, GrantedSecret, Message, RecordedOutcome, Request, SecretHandover, WaitKind, hex,
 };
-use serde_json::Map;
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -169,6 +169,9 @@ impl Run {
             title: self.state.title.clone(),
             criticality: spec.criticality,
             request: request.clone(),
+            values: values_in(spec, request),
+            reconcile: spec.reconcile.as_ref().map(|reconcile| source_of(&reconcile.exec)),
+            secrets: granted(spec),
             nested: approved_playbook(plan, spec),
             inputs: self.state.inputs.as_object().cloned().unwrap_or_else(Map::new),
             outputs: foundation.iter().filter_map(|below| self.approved_output(below)).collect(),
@@ -218,6 +221,58 @@ impl Run {
         approved.sort_by(|a, b| a.name.cmp(&b.name));
         approved
     }
+}
+
+/// The values in the commands of a request, each with the expression that gave it.
+fn values_in(spec: &Check, request: &Request) -> Vec<ApprovedValue> {
+    let mut all = Vec::new();
+    for (name, field) in &spec.fields {
+        let rendered = request.fields.get(name);
+        match field {
+            Field::Shell(shell) => {
+                let values = rendered.and_then(|rendered| rendered.get("values"));
+                all.extend(shell.expressions().map(|(variable, expression)| ApprovedValue {
+                    expression: expression.to_owned(),
+                    value: text_at(values.and_then(|values| values.get(variable))),
+                }));
+            }
+            Field::Argv(words) => {
+                let argv = rendered.and_then(|rendered| rendered.get("argv")).and_then(Value::as_array);
+                let argv = argv.map_or(&[][..], Vec::as_slice);
+                let from_values = words.iter().zip(argv).filter(|(word, _)| !word.reads().is_empty());
+                all.extend(from_values.map(|(word, value)| ApprovedValue {
+                    expression: word.source().to_owned(),
+                    value: text_at(Some(value)),
+                }));
+            }
+            // They are shown whole, each under its own name.
+            Field::Text(_) | Field::Texts(_) | Field::Tree(_) | Field::Block(_) | Field::Plain(_) => {}
+        }
+    }
+    all
+}
+
+fn text_at(value: Option<&Value>) -> String {
+    value.and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// A command as the playbook has it. A list is written as JSON.
+pub(crate) fn source_of(exec: &Field) -> String {
+    match exec {
+        Field::Shell(shell) => shell.source().to_owned(),
+        Field::Argv(words) => json!(words.iter().map(|word| word.source()).collect::<Vec<_>>()).to_string(),
+        Field::Text(text) => text.source().to_owned(),
+        Field::Texts(_) | Field::Tree(_) | Field::Block(_) | Field::Plain(_) => String::new(),
+    }
+}
+
+fn granted(spec: &Check) -> Vec<GrantedSecret> {
+    let handover = |name: &String| match (&spec.secret_files, &spec.secret_descriptors) {
+        (files, _) if files.contains(name) => SecretHandover::File,
+        (_, descriptors) if descriptors.contains(name) => SecretHandover::Fd,
+        (_, _) => SecretHandover::Env,
+    };
+    spec.secrets.iter().map(|name| GrantedSecret { name: name.clone(), handover: handover(name) }).collect()
 }
 
 /// What an approval is bound to.

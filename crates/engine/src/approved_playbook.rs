@@ -4,10 +4,10 @@
 //! table, so what was shown is what runs.
 
 use escrow_model::{
-    ApprovedEffect, ApprovedPlaybook, Check, Criticality, Field, NestedPlaybook, Plan, ProviderName,
+    ApprovedEffect, ApprovedPlaybook, Check, Criticality, NestedPlaybook, Plan, ProviderName,
 };
 
-use crate::approval::sha256;
+use crate::approval::{sha256, source_of};
 
 /// None for a check that nests nothing, and in a run whose plan has no table of nested playbooks: there the check fails
 /// when it starts.
@@ -35,14 +35,6 @@ fn effects(nested: &NestedPlaybook) -> impl Iterator<Item = ApprovedEffect> {
         playbook: nested.plan.name.clone(),
         check: check.name.clone(),
         provider: check.provider.clone(),
-        command: command(check),
+        command: check.fields.get("exec").map(source_of),
     })
-}
-
-fn command(check: &Check) -> Option<String> {
-    match check.fields.get("exec")? {
-        Field::Shell(script) => Some(script.source().to_owned()),
-        Field::Argv(words) => Some(words.iter().map(|word| word.source()).collect::<Vec<_>>().join(" ")),
-        Field::Text(_) | Field::Texts(_) | Field::Tree(_) | Field::Block(_) | Field::Plain(_) => None,
-    }
 }

@@ -38,6 +38,13 @@ impl Deciding<'_> {
                 return;
             }
         };
+        if let Some(place) = self.stars_in(*check, &request, effect.as_ref()) {
+            let message =
+                format!("{place} contains `***`, which stands for a secret: the world does not get it");
+            let issue = Issue::error(IssueCode::RedactedValue, message);
+            self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
+            return;
+        }
         if self.state.options.safe_mode && spec.mutating {
             self.record(Event::CheckSkipped {
                 check: spec.name.clone(),

@@ -36,6 +36,7 @@ mod phase;
 pub mod play;
 mod pure;
 mod reconcile;
+mod redacted;
 mod redecide;
 mod report;
 mod request;

@@ -338,6 +338,7 @@ impl Run {
             env: surroundings.file_env.clone(),
             handed_env: Map::new(),
             memory: BTreeMap::new(),
+            redacted: facts.redacted,
             slots_used: 0,
             busy: 0,
             in_flight: BTreeMap::new(),

@@ -51,6 +51,8 @@ pub(crate) struct State {
     /// What commands wrote to `$ESCROW_ENV`. No name of it is in `env`.
     pub(crate) handed_env: Map<String, Value>,
     pub(crate) memory: BTreeMap<String, Value>,
+    /// A secret was replaced by stars in something that templates can read.
+    pub(crate) redacted: bool,
 
     /// Attempts that hold a slot.
     pub(crate) slots_used: u32,

@@ -30,7 +30,7 @@ pub(crate) struct Surroundings {
     git_problem: Option<String>,
 }
 
-const STARS: &str = "***";
+pub(crate) const STARS: &str = "***";
 /// Longer titles are cut: they stand in lists.
 const TITLE_LENGTH_MAX: usize = 200;
 const FROM_GIT: [&str; 4] = ["filesChanged", "filesCount", "branch", "baseBranch"];

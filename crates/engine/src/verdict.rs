@@ -299,6 +299,7 @@ pub(crate) fn failure_code(issues: &[Issue]) -> ReasonCode {
         | IssueCode::EffectKeyConflict
         | IssueCode::EffectOutputLost
         | IssueCode::UnknownTarget
+        | IssueCode::RedactedValue
         | IssueCode::LoopBudgetExceeded => ReasonCode::FailedCheck,
     }
 }

@@ -27,6 +27,17 @@ pub enum Ending {
 }
 
 impl Answer {
+    /// The member of the record that says that a secret was replaced in the answer.
+    pub const REDACTED: &str = "redacted";
+
+    pub fn mark_redacted(&mut self) {
+        self.record.insert(Answer::REDACTED.to_owned(), Value::Bool(true));
+    }
+
+    pub fn is_redacted(&self) -> bool {
+        self.record.get(Answer::REDACTED) == Some(&Value::Bool(true))
+    }
+
     pub fn done(output: Value) -> Answer {
         Answer { ending: Ending::Done, output, record: Map::new(), env: BTreeMap::new() }
     }

@@ -63,6 +63,15 @@ pub struct ApprovalSubject {
     pub criticality: Criticality,
     /// Exactly what would be performed, with the environment that it would have.
     pub request: Request,
+    /// The values in `exec`, each with the expression that gave it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<ApprovedValue>,
+    /// The command that finds out whether the effect has happened, as the playbook has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconcile: Option<String>,
+    /// The secrets that the provider is given, without their values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<GrantedSecret>,
     /// The playbook that a check of type `playbook` would run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nested: Option<ApprovedPlaybook>,
@@ -96,6 +105,41 @@ pub struct ApprovedEffect {
     /// The command as it is written: its templates are rendered when the nested run reaches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+}
+
+/// A value in a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedValue {
+    pub expression: String,
+    pub value: String,
+}
+
+/// A secret that a check is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantedSecret {
+    pub name: String,
+    #[serde(rename = "as")]
+    pub handover: SecretHandover,
+}
+
+/// How a secret reaches a process: `as` of a check's secret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecretHandover {
+    #[default]
+    Env,
+    File,
+    Fd,
+}
+
+impl SecretHandover {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SecretHandover::Env => "env",
+            SecretHandover::File => "file",
+            SecretHandover::Fd => "fd",
+        }
+    }
 }
 
 /// The output of a check, in the scope that the approval stands on.

@@ -18,6 +18,8 @@ pub struct Facts {
     pub git: Option<Result<GitFacts, String>>,
     /// The expected artifacts as they were before the run.
     pub before: Vec<InspectedArtifact>,
+    /// A secret was replaced in the event's payload, in a variable or in a fact of git.
+    pub redacted: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

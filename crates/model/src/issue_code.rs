@@ -19,6 +19,7 @@ pub enum IssueCode {
     OutcomeInvalid,
     ExpressionError,
     TemplateError,
+    RedactedValue,
     NoAnswer,
     NotAnArray,
     TooManyItems,
@@ -41,7 +42,7 @@ pub enum IssueCode {
 }
 
 /// Every code whose text is always the same, for `parse` to find.
-const FIXED: [IssueCode; 18] = [
+const FIXED: [IssueCode; 19] = [
     IssueCode::SchemaValidationFailed,
     IssueCode::RuleFailed,
     IssueCode::GuaranteeFailed,
@@ -50,6 +51,7 @@ const FIXED: [IssueCode; 18] = [
     IssueCode::OutcomeInvalid,
     IssueCode::ExpressionError,
     IssueCode::TemplateError,
+    IssueCode::RedactedValue,
     IssueCode::NoAnswer,
     IssueCode::NotAnArray,
     IssueCode::TooManyItems,
@@ -93,6 +95,7 @@ impl IssueCode {
             IssueCode::OutcomeInvalid => "contract/outcome_invalid",
             IssueCode::ExpressionError => "system/expression_error",
             IssueCode::TemplateError => "system/template_error",
+            IssueCode::RedactedValue => "system/redacted_value",
             IssueCode::NoAnswer => "system/no_answer",
             IssueCode::NotAnArray => "forEach/not_an_array",
             IssueCode::TooManyItems => "forEach/too_many_items",

@@ -37,7 +37,7 @@ mod vocabulary;
 pub use answer::{Answer, Ending};
 pub use approval::{
     ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedEffect, ApprovedOutcome,
-    ApprovedOutput, ApprovedPlaybook, ChangedArtifact,
+    ApprovedOutput, ApprovedPlaybook, ApprovedValue, ChangedArtifact, GrantedSecret, SecretHandover,
 };
 pub use artifact::{
     ARTIFACT_TEXT_BYTES_MAX, ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery,

@@ -95,6 +95,16 @@ impl PlanReads {
         reads.env
     }
 
+    /// The variables that the templates of a check's request name, as `env.NAME`.
+    pub fn rendered_by(check: &Check) -> BTreeSet<String> {
+        let mut reads = PlanReads::default();
+        for text in check.env.values().chain(&check.effect_key) {
+            reads.template(text.reads());
+        }
+        check.fields.values().for_each(|field| reads.field(field));
+        reads.env
+    }
+
     /// `$NAME` and `${NAME…}`, wherever they stand: one too many does no harm.
     fn shell_variables(&mut self, script: &str) {
         for (at, _) in script.match_indices('$') {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use escrow_model::{Ending, ProviderName, Request, RunId, ScopePath};
-use escrow_runtime::cancellation::Cancellation;
+use escrow_runtime::Cancellation;
 use escrow_runtime::process::{GRACE, Process, run};
 use escrow_runtime::providers::command::Command;
 use escrow_runtime::providers::{Attempt, Contexts, Environment, Provider};
@@ -135,7 +135,7 @@ fn attempt(folder: &Path, number: u32, contexts: Rc<Contexts>) -> Attempt {
         secrets: vec![],
         secret_files: vec![],
         secret_descriptors: vec![],
-        redactor: escrow_runtime::redaction::Redactor::none(),
+        redactor: escrow_runtime::Redactor::none(),
         cancellation: Cancellation::never(),
         live: None,
         grace: GRACE,

@@ -37,7 +37,7 @@ pub async fn gather(plan: &Plan, options: &RunOptions, secrets: &Secrets) -> Fac
         let named = PlanReads::environment_of(check);
         (check.name.clone(), environment.capture(named.iter().map(String::as_str)))
     });
-    let mut facts = Facts { env, captured: captured.collect(), git, before };
+    let mut facts = Facts { env, captured: captured.collect(), git, before, redacted: false };
     secrets.redactor().facts(&mut facts);
     facts
 }

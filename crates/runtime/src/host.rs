@@ -17,7 +17,7 @@ use crate::cancellation::Cancellation;
 use crate::provider_world::LocalFuture;
 use crate::supervisor::{DriveError, NestedNews, Surroundings};
 
-pub const PLAYBOOK: ProviderSpec = ProviderSpec {
+pub(crate) const PLAYBOOK: ProviderSpec = ProviderSpec {
     name: "playbook",
     summary: "runs another playbook; its output is how that run ended and what it gave",
     keys: &[

@@ -13,44 +13,53 @@
 //!
 //! **Invariant:** commit, then act. Nothing blocks the thread of a drive: stores, git and secret commands are awaited.
 
-pub mod actor;
+mod actor;
+mod cancellation;
+mod catalog;
+mod entropy;
+mod holder;
+mod host;
+mod nested_loader;
+mod provider_world;
+mod redaction;
+mod secrets;
+mod supervisor;
+
 pub mod agents;
 pub mod callbacks;
-pub mod cancellation;
-pub mod catalog;
-pub mod entropy;
 pub mod facts;
 pub mod git;
-pub mod holder;
-pub mod host;
 pub mod inspection;
-mod nested_loader;
 pub mod outcome_kinds;
 pub mod playbook_file;
 pub mod private_files;
 pub mod process;
 pub mod project;
-pub mod provider_world;
 pub mod providers;
-pub mod redaction;
 pub mod rehearsal;
 pub mod sandbox;
-pub mod secrets;
-pub mod supervisor;
 pub mod telemetry;
 
 // Driving a run.
 pub use cancellation::{Cancellation, Canceller, cancellation};
-pub use supervisor::{Beginning, Drive, DriveError, NestedNews, NestedOutput, Observer, Surroundings};
+pub use supervisor::{
+    Beginning, Drive, DriveError, NestedNews, NestedOutput, Observer, Surroundings, begin, refuse,
+    spool_label,
+};
 
 // What a drive is given.
 pub use host::{FailedBefore, Host, NestOutcome, NestRequest, NewsSink, NoHost};
 pub use provider_world::{InputSink, InspectRequest, LocalFuture, ProviderWorld, RealWorld};
 pub use providers::Environment;
-pub use secrets::{SecretError, Secrets};
+pub use secrets::{FoundSecret, SecretError, Secrets, keep_out_of_dumps};
 
 // Before a run begins.
+pub use actor::os_actor;
 pub use catalog::catalog;
 pub use entropy::{new_run_id, now_ms, random_bytes, random_u64};
 pub use holder::{liveness, this_process};
 pub use redaction::{Inseparable, Redactor};
+
+// What the fuzzer of the redactor calls.
+#[doc(hidden)]
+pub use redaction::fuzzed;

@@ -54,6 +54,9 @@ impl Nested {
 /// beside the file that a link leads to.
 type FileKey = String;
 
+/// The folder of the file that names a playbook, and the name.
+type Lookup = (Option<PathBuf>, String);
+
 /// A nested file as it was read.
 struct Source {
     /// As it was found, for diagnostics.
@@ -67,7 +70,7 @@ pub(crate) struct NestedLoader<'a> {
     /// The playbook that nests all others reports its problems itself.
     outermost: RefCell<Option<FileKey>>,
     sources: RefCell<BTreeMap<FileKey, Source>>,
-    lookups: RefCell<BTreeMap<(Option<PathBuf>, String), Result<FileKey, String>>>,
+    lookups: RefCell<BTreeMap<Lookup, Result<FileKey, String>>>,
     /// The files that were compiled.
     known: RefCell<BTreeMap<FileKey, Nested>>,
     /// The files that are being compiled, outermost first.

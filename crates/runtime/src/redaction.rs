@@ -26,12 +26,12 @@ use automaton::Automaton;
 use encodings::Patterns;
 use stream::Cursor;
 
-pub use encodings::SHORTEST;
+pub(crate) use encodings::SHORTEST;
 pub use entering::Inseparable;
-pub use stream::Stream;
+pub(crate) use stream::Stream;
 
 /// What stands for a secret.
-pub const REDACTED: &str = "***";
+pub(crate) const REDACTED: &str = "***";
 
 /// Knows the secrets of a run in all their spellings. Does not tell them.
 pub struct Redactor {
@@ -141,25 +141,25 @@ impl Redactor {
 
 /// Whether bytes that come in pieces hold a secret.
 #[derive(Debug)]
-pub struct Search<'r> {
+pub(crate) struct Search<'r> {
     redactor: &'r Redactor,
     cursor: Cursor,
     found: bool,
 }
 
 impl Search<'_> {
-    pub fn new(redactor: &Redactor) -> Search<'_> {
+    pub(crate) fn new(redactor: &Redactor) -> Search<'_> {
         Search { redactor, cursor: Cursor::start(), found: false }
     }
 
-    pub fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         if self.redactor.is_empty || self.found {
             return;
         }
         self.found = bytes.iter().any(|byte| self.cursor.step(self.redactor, *byte).is_some());
     }
 
-    pub fn found(&self) -> bool {
+    pub(crate) fn found(&self) -> bool {
         self.found
     }
 }

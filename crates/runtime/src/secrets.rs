@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_model::{Plan, RunId, Secret, SecretSource};
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::process::{End, Process, find_program, run};
@@ -21,7 +22,7 @@ use crate::providers::Environment;
 use crate::redaction::{Redactor, SHORTEST};
 
 /// Longer values do not belong into an environment variable.
-pub const LONGEST: usize = 16 * 1024;
+pub(crate) const LONGEST: usize = 16 * 1024;
 
 /// How long a command may take to print a secret. A person may have to unlock something first.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(60);
@@ -61,6 +62,22 @@ impl SecretError {
         match self {
             SecretError::Unset { .. } | SecretError::File { .. } | SecretError::Unusable { .. } => true,
             SecretError::Command { .. } => false,
+        }
+    }
+}
+
+/// A secret that was found where none may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundSecret {
+    Declared(String),
+    OfARunAround,
+}
+
+impl fmt::Display for FoundSecret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FoundSecret::Declared(name) => write!(formatter, "secret `{name}`"),
+            FoundSecret::OfARunAround => formatter.write_str("a secret of the run around it"),
         }
     }
 }
@@ -177,6 +194,17 @@ impl Secrets {
 
     pub fn is_withheld(&self, variable: &str) -> bool {
         self.withheld.contains(variable)
+    }
+
+    /// The name of a secret whose value is in this value, in any spelling. Those of a run around this one have no
+    /// name here.
+    pub fn found_in(&self, value: &Value) -> Option<FoundSecret> {
+        let has = |redactor: Redactor| Arc::new(redactor).value(&mut value.clone());
+        if self.redactor.is_empty() || !self.redactor.value(&mut value.clone()) {
+            return None;
+        }
+        let own = self.values.iter().find(|(_, secret)| has(Redactor::of([secret.as_slice()])));
+        Some(own.map_or(FoundSecret::OfARunAround, |(name, _)| FoundSecret::Declared(name.clone())))
     }
 
     pub fn has(&self, name: &str) -> bool {

@@ -8,14 +8,12 @@ use escrow_engine::Run;
 use escrow_model::{
     Entry, Facts, InspectedArtifact, Millis, ProviderSpec, Request, RunId, RunOptions, ScopePath,
 };
-use escrow_runtime::cancellation::Cancellation;
-use escrow_runtime::host::NoHost;
 use escrow_runtime::process::Stream;
-use escrow_runtime::provider_world::{InspectRequest, LocalFuture, ProviderWorld, RealWorld};
 use escrow_runtime::providers::{Attempt, Environment, Performance, Provider, find};
-use escrow_runtime::redaction::Redactor;
-use escrow_runtime::secrets::Secrets;
-use escrow_runtime::supervisor::{self, Beginning, Drive, DriveError, Observer, Surroundings};
+use escrow_runtime::{
+    Beginning, Cancellation, Drive, DriveError, InspectRequest, LocalFuture, NoHost, Observer, ProviderWorld,
+    RealWorld, Redactor, Secrets, Surroundings,
+};
 use escrow_store::{Created, Durability, Holder, Journal, Liveness, Mode, NewRun, Store};
 
 struct Panicking;
@@ -72,17 +70,13 @@ fn a_provider_that_panics_is_noticed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().display().to_string();
     let text = "checks: {a: {type: command, exec: 'true'}}";
-    let reading = escrow_playbook::read(
-        text,
-        "p.yaml",
-        &escrow_runtime::catalog::catalog(),
-        &escrow_playbook::NoReferences,
-    );
+    let reading =
+        escrow_playbook::read(text, "p.yaml", &escrow_runtime::catalog(), &escrow_playbook::NoReferences);
     let id = RunId::new(1, 2);
     let options = RunOptions { parallelism: 2, ..RunOptions::new(id.clone(), path.clone(), path) };
     let plan = Arc::new(reading.plan.expect("it is good"));
     let (run, turn) =
-        supervisor::begin(plan, options, Facts::default(), &Redactor::none(), 1).expect("it begins");
+        escrow_runtime::begin(plan, options, Facts::default(), &Redactor::none(), 1).expect("it begins");
     let store = Store::open(&folder.path().join("escrow.db"), Mode::Write).expect("a store");
     let holder = RealWorld.holder();
     let new = NewRun {

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::rc::Rc;
 
 use escrow_model::{Ending, FaultClass, FaultCode};
-use escrow_runtime::cancellation::cancellation;
+use escrow_runtime::cancellation;
 use escrow_runtime::process::Stream;
 use escrow_runtime::providers::{Contexts, Environment};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use escrow_model::{Ending, FaultCode};
-use escrow_runtime::cancellation::cancellation;
+use escrow_runtime::cancellation;
 use escrow_runtime::process::{End, Process, run};
 use serde_json::json;
 use support::{Room, block_on, fault, processes_with, unique, zombies};
@@ -109,7 +109,7 @@ fn what_is_left_behind_may_finish_within_a_moment() {
 
 #[test]
 fn a_scrubbed_environment_does_not_hide_a_daemon() {
-    let seconds = format!("300.{}", escrow_runtime::entropy::random_u64().unwrap() % 1_000_000_000);
+    let seconds = format!("300.{}", escrow_runtime::random_u64().unwrap() % 1_000_000_000);
     for script in [
         format!("env -i setsid -f sleep {seconds}; sleep 300"),
         format!("env -i setsid sleep {seconds} & sleep 300"),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use escrow_model::Event;
 use escrow_store::{Mode, Store};
 
 use crate::case::Cases;
@@ -47,6 +48,8 @@ pub struct Found {
     pub nested: u64,
     pub entries: u64,
     pub endings: BTreeMap<String, u64>,
+    /// Situations that the cases are meant to meet, and how often they did.
+    pub situations: BTreeMap<&'static str, u64>,
     pub failure: Option<Failure>,
 }
 
@@ -135,6 +138,10 @@ impl Found {
         self.entries += played.journals.iter().map(|(_, journal)| journal.len() as u64).sum::<u64>();
         let ending = played.status.map_or("broken", |status| status.as_str());
         *self.endings.entry(ending.to_owned()).or_default() += 1;
+        let events = played.journals.iter().flat_map(|(_, journal)| journal).map(|entry| &entry.event);
+        for situation in events.filter_map(situation) {
+            *self.situations.entry(situation).or_default() += 1;
+        }
     }
 
     fn and(mut self, other: Found) -> Found {
@@ -145,11 +152,24 @@ impl Found {
         for (ending, count) in other.endings {
             *self.endings.entry(ending).or_default() += count;
         }
+        for (situation, count) in other.situations {
+            *self.situations.entry(situation).or_default() += count;
+        }
         let earlier = |one: &Failure, two: &Failure| one.number <= two.number;
         self.failure = match (self.failure.take(), other.failure) {
             (Some(one), Some(two)) => Some(if earlier(&one, &two) { one } else { two }),
             (one, two) => one.or(two),
         };
         self
+    }
+}
+
+fn situation(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::WaitStarted { replaces: Some(_), .. } => Some("stale approvals asked anew"),
+        Event::MessageDelivered { refused: Some(_), .. } => Some("messages refused"),
+        Event::LedgerAnswered { effect: Some(_), .. } => Some("effects found in the ledger"),
+        Event::EffectReused { .. } => Some("effects not repeated"),
+        _ => None,
     }
 }

@@ -108,6 +108,7 @@ impl Case {
             && !self.features.keys
             && self.plans.nested.is_empty()
             && !self.plans.text.contains('|')
+            && !self.plans.text.contains("outputs.")
             && self.timeout_ms.is_none()
             && !self.unanswered
             && !self.retries_failed

@@ -5,9 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Criticality, Ending, Entry, Event, Message, Plan, ProviderName, RunStatus, ScopedCheck, Verdict, WaitKind,
+    Criticality, Ending, Entry, Event, Message, Plan, ProviderName, RunStatus, ScopedCheck, SkipReason,
+    Verdict, WaitKind,
 };
-use escrow_store::{MessageId, Verification};
+use escrow_store::{MessageId, Verification, wait_of};
 use escrow_testkit::{Invariants, Options, RandomAnswers, Stage, document};
 use serde_json::{Value, json};
 
@@ -192,13 +193,30 @@ pub(crate) fn messages(
 ) -> Result<(), String> {
     let mut told: BTreeMap<&str, u32> = BTreeMap::new();
     let mut last_resumed = 0;
+    let mut withdrawn: BTreeSet<&str> = BTreeSet::new();
+    let mut is_stopping = false;
     for (entry, seq) in journal.iter().zip(1_u64..) {
         match &entry.event {
-            Event::MessageDelivered { message, .. } => {
+            Event::MessageDelivered { message, refused, .. } => {
                 if let Some(by) = message.by() {
                     *told.entry(by).or_default() += 1;
+                    let is_first_word = posted.iter().any(|posted| posted.by == by && posted.is_first_word);
+                    let is_gone =
+                        is_stopping || wait_of(message).is_some_and(|wait| withdrawn.contains(wait));
+                    if let Some(refused) = refused.as_ref().filter(|_| is_first_word && !is_gone) {
+                        return Err(format!("the decision of {by} was accepted, then refused: {refused}"));
+                    }
                 }
+                // A denial ends the run, and with it all other waits.
+                is_stopping |= match message {
+                    Message::Cancel { .. } => true,
+                    Message::Deny { .. } => refused.is_none(),
+                    Message::Approve { .. } | Message::Answer { .. } | Message::Assume { .. } => false,
+                };
             }
+            Event::WaitWithdrawn { id, .. } => drop(withdrawn.insert(id)),
+            Event::DeadlinePassed {} | Event::WaitExpired { .. } => is_stopping = true,
+            Event::CheckSkipped { reason: SkipReason::RunEnded, .. } => is_stopping = true,
             Event::RunResumed { .. } => last_resumed = seq,
             _ => {}
         }

@@ -57,6 +57,9 @@ fn main() -> ExitCode {
     for (status, count) in &found.endings {
         println!("  {count:>9} {status}");
     }
+    for (situation, count) in &found.situations {
+        println!("  {count:>9} {situation}");
+    }
     match found.failure {
         None => ExitCode::SUCCESS,
         Some(failure) => {

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use escrow_model::{Entry, Message, Millis, RunId};
+use escrow_engine::Run;
+use escrow_model::{Entry, Event, Message, Millis, RunId};
 use escrow_store::{
-    Commit, Committed, Created, EffectRow, Hash, HeldLease, Holder, Journal, Lease, LeaseState, MessageId,
-    NewRun, Sent, Store, StoreError, StoreErrorKind, StoreFuture, StoredEntry, Verification, verify_entries,
+    Commit, Committed, Created, Decided, DecidedWait, EffectRow, Hash, HeldLease, Holder, Journal, Lease,
+    LeaseState, MessageId, NewRun, NotAccepted, Sent, Store, StoreError, StoreErrorKind, StoreFuture,
+    StoredEntry, Verification, judge_decision, verify_entries, wait_of,
 };
 
 use crate::clock::Clock;
@@ -19,6 +21,9 @@ const LEASE_MS: Millis = 60_000;
 pub trait StoreBackend: Journal {
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError>;
     fn verify(&self, run: &RunId) -> Result<Verification, StoreError>;
+
+    /// Records a decision if it is the first word about its wait.
+    fn decide(&self, run: &RunId, message: &Message, from: &str, now: Millis) -> Result<Decided, StoreError>;
 }
 
 impl StoreBackend for Store {
@@ -28,6 +33,10 @@ impl StoreBackend for Store {
 
     fn verify(&self, run: &RunId) -> Result<Verification, StoreError> {
         Store::verify(self, run)
+    }
+
+    fn decide(&self, run: &RunId, message: &Message, from: &str, now: Millis) -> Result<Decided, StoreError> {
+        self.decide_at(run, message, from, now)
     }
 }
 
@@ -79,6 +88,14 @@ impl Memory {
             if !undelivered {
                 return Err(StoreError::new(StoreErrorKind::MessageGone, "the message is not in the inbox"));
             }
+        }
+        let expired: Vec<&str> = expired_by(commit.entries).collect();
+        let is_decided = |(sent, delivered): &(Sent, bool)| {
+            let is_new = !delivered && !commit.delivered.contains(&sent.id);
+            is_new && wait_of(&sent.message).is_some_and(|wait| expired.contains(&wait))
+        };
+        if journal.inbox.iter().any(is_decided) {
+            return Ok(Committed::DecidedInTime);
         }
         if let Some(taken) = runs.effects.taken(commit.lease.run(), commit.entries) {
             return Ok(Committed::Taken(Box::new(taken)));
@@ -137,6 +154,14 @@ impl RunJournal {
             "the commit follows another entry",
         ))
     }
+}
+
+/// The waits that these entries let expire.
+fn expired_by(entries: &[Entry]) -> impl Iterator<Item = &str> {
+    entries.iter().filter_map(|entry| match &entry.event {
+        Event::WaitExpired { id } => Some(id.as_str()),
+        _ => None,
+    })
 }
 
 fn drafts(entries: &[Entry]) -> Result<Vec<Vec<u8>>, StoreError> {
@@ -303,6 +328,42 @@ impl StoreBackend for Memory {
     fn verify(&self, run: &RunId) -> Result<Verification, StoreError> {
         Ok(verify_entries(run, &self.journal(run)?))
     }
+
+    fn decide(&self, run: &RunId, message: &Message, from: &str, now: Millis) -> Result<Decided, StoreError> {
+        let entries: Vec<Entry> = self.read(run, 0)?.into_iter().map(|(_, entry)| entry).collect();
+        let latest = entries.last().map_or(0, |entry| entry.at);
+        let id = wait_of(message).unwrap_or_default();
+        let Some(wait) = decided_wait(&entries, id) else {
+            return Ok(Decided::Refused(NotAccepted::Gone));
+        };
+        let recorded: Vec<Message> = self.inbox(run).into_iter().map(|sent| sent.message).collect();
+        match judge_decision(wait, &recorded, message, now.max(latest)) {
+            Ok(()) => Ok(Decided::Accepted(self.post(run, message, from)?)),
+            Err(refused) => Ok(Decided::Refused(refused)),
+        }
+    }
+}
+
+/// What the journal says of a wait that a run began.
+fn decided_wait<'a>(entries: &'a [Entry], id: &str) -> Option<DecidedWait<'a>> {
+    let is_known = entries.iter().any(|entry| match &entry.event {
+        Event::WaitStarted { id: started, .. } => started == id,
+        _ => false,
+    });
+    let run = Run::replay(entries).ok().filter(|_| is_known)?;
+    let open = run.waits().into_iter().find(|wait| wait.id == id);
+    let approvers = entries.iter().filter_map(|entry| match &entry.event {
+        Event::MessageDelivered {
+            message: Message::Approve { id: about, by, .. }, refused: None, ..
+        } => (about == id).then_some(by.as_deref()),
+        _ => None,
+    });
+    Some(DecidedWait {
+        resolution: open.is_none().then(|| "resolved".to_owned()),
+        expires_at: open.as_ref().and_then(|wait| wait.expires_at),
+        approvers: approvers.collect(),
+        approvals_needed: 1,
+    })
 }
 
 pub(crate) fn decode(stored: &StoredEntry) -> Result<Entry, StoreError> {

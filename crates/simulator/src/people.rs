@@ -16,6 +16,8 @@ pub(crate) struct Posted {
     pub(crate) by: String,
     /// The length of the run's journal when it was sent.
     pub(crate) after_entry: u64,
+    /// It was the first word about a wait, so nothing may overrule it.
+    pub(crate) is_first_word: bool,
 }
 
 pub(crate) struct People {
@@ -65,6 +67,18 @@ impl People {
                 }
             }
         }
+    }
+
+    /// The opposite of a decision about an approval, by somebody else.
+    pub(crate) fn contrary(&mut self, message: &Message) -> Option<(Message, String)> {
+        let name = self.name();
+        let by = Some(name.clone());
+        let contrary = match message {
+            Message::Approve { id, .. } => Message::Deny { id: id.clone(), by, claim: None, note: None },
+            Message::Deny { id, .. } => Message::Approve { id: id.clone(), by, claim: None, note: None },
+            Message::Answer { .. } | Message::Assume { .. } | Message::Cancel { .. } => return None,
+        };
+        Some((contrary, name))
     }
 
     /// A message that was not asked for: about an open wait, a resolved one, or none at all.

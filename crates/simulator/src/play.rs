@@ -5,12 +5,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_engine::{EffectResolution, Run};
+use escrow_engine::{EffectResolution, OpenWait, Run};
 use escrow_model::{EffectState, Entry, Message, RunId, RunStatus, WaitKind};
-use escrow_runtime::redaction::Redactor;
-use escrow_runtime::supervisor::{self, Beginning, DriveError};
+use escrow_runtime::{Beginning, DriveError, Redactor};
 use escrow_store::{
-    Commit, Committed, Created, Durability, Holder, Journal, Lease, LeaseError, Liveness, NewRun, Store,
+    Commit, Committed, Created, Decided, Durability, Holder, Journal, Lease, LeaseError, Liveness, MessageId,
+    NewRun, Store, wait_of,
 };
 use escrow_testkit::Options;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -35,6 +35,8 @@ const FAULTLESS_FROM: u32 = 30;
 
 /// A process that lives longer does not settle.
 const LIFE_MAX: Duration = Duration::from_secs(2 * 60 * 60);
+
+const HOUR_MS: u64 = 60 * 60 * 1_000;
 
 /// The outcome of a case.
 pub struct Played {
@@ -250,7 +252,7 @@ impl<'a> Play<'a> {
         let (mut options, facts) = (self.options.run.clone(), self.options.facts.clone());
         options.run = id.clone();
         let now = self.clock.now_ms();
-        let (run, turn) = supervisor::begin(plan, options, facts, &Redactor::none(), now)
+        let (run, turn) = escrow_runtime::begin(plan, options, facts, &Redactor::none(), now)
             .map_err(|error| error.to_string())?;
         loop {
             let holder = holder(self.lives);
@@ -405,10 +407,52 @@ impl<'a> Play<'a> {
         self.ledger.log(format!("{by} writes to {run}: {message:?}"));
         match block_on(self.backend.send(run, message, &by)) {
             Ok(id) => {
-                let after_entry = self.ledger.run(run).entries;
-                self.posted.push(Posted { run: run.clone(), id, by, after_entry });
+                self.is_posted(run, id, by, false);
             }
             Err(error) => self.ledger.problem(format!("a message is refused: {error}")),
+        }
+    }
+
+    fn is_posted(&mut self, run: &RunId, id: MessageId, by: String, is_first_word: bool) {
+        let after_entry = self.ledger.run(run).entries;
+        self.posted.push(Posted { run: run.clone(), id, by, after_entry, is_first_word });
+    }
+
+    /// A decision as `approve`, `deny` and `answer` record it; true when it is the first word about its wait.
+    fn decide(&mut self, run: &RunId, message: &Message, by: String) -> bool {
+        match self.backend.decide(run, message, &by, self.clock.now_ms()) {
+            Ok(Decided::Accepted(id)) => {
+                self.ledger.log(format!("{by} decides in {run}: {message:?}"));
+                self.is_posted(run, id, by, true);
+                true
+            }
+            Ok(Decided::Refused(why)) => {
+                self.ledger.log(format!("{by} is too late in {run}: {message:?}: {why:?}"));
+                false
+            }
+            Err(error) => {
+                self.ledger.problem(format!("a decision cannot be recorded: {error}"));
+                false
+            }
+        }
+    }
+
+    /// A person replies; now and then another one says the opposite at the same moment.
+    fn reply_to(&mut self, run: &RunId, wait: &OpenWait) {
+        let by = self.people.name();
+        let message = self.people.reply(self.case, wait, &by);
+        if wait_of(&message).is_none() || wait.kind == WaitKind::Nested {
+            self.post(run, &message, by);
+            return;
+        }
+        let contrary = match !self.case.has_oracle() && self.people.chance(30) {
+            true => self.people.contrary(&message),
+            false => None,
+        };
+        let words = [Some((message, by)), contrary];
+        let accepted = words.into_iter().flatten().filter(|(word, by)| self.decide(run, word, by.clone()));
+        if accepted.count() > 1 {
+            self.ledger.problem(format!("two words about {} are accepted", wait.id));
         }
     }
 
@@ -462,7 +506,14 @@ impl<'a> Play<'a> {
     async fn answer(&mut self, run: &Run) {
         if self.case.unanswered && self.people.chance(50) {
             self.ledger.log("no message for a day");
-            self.idle(25 * 60 * 60 * 1_000).await;
+            self.idle(25 * HOUR_MS).await;
+            return;
+        }
+        if self.case.unanswered && self.people.chance(50) {
+            // Decided in time, and read after the time has passed.
+            self.idle(23 * HOUR_MS).await;
+            self.answer_waits(run);
+            self.idle(2 * HOUR_MS).await;
             return;
         }
         self.answer_waits(run);
@@ -516,9 +567,7 @@ impl<'a> Play<'a> {
                     Err(error) => self.ledger.problem(format!("the nested run is not there: {error}")),
                 }
             } else if self.people.chance(80) {
-                let by = self.people.name();
-                let message = self.people.reply(self.case, &wait, &by);
-                self.post(&run.options().run, &message, by);
+                self.reply_to(&run.options().run, &wait);
             }
         }
     }

@@ -12,12 +12,12 @@ use std::time::Duration;
 use escrow_app::{NestedFiles, NestedRuns};
 use escrow_engine::Run;
 use escrow_model::{Entry, RunId, ScopePath};
-use escrow_runtime::cancellation::{Canceller, cancellation};
 use escrow_runtime::process::Stream;
-use escrow_runtime::provider_world::ProviderWorld;
 use escrow_runtime::providers::Environment;
-use escrow_runtime::secrets::Secrets;
-use escrow_runtime::supervisor::{Beginning, Drive, DriveError, NestedNews, Observer, Surroundings};
+use escrow_runtime::{
+    Beginning, Canceller, Drive, DriveError, NestedNews, Observer, ProviderWorld, Secrets, Surroundings,
+    cancellation,
+};
 use escrow_store::{Journal, Lease};
 use tokio::task::LocalSet;
 

@@ -10,8 +10,7 @@ use escrow_model::{
     Answer, Assumption, ExpectedArtifact, Facts, FaultCode, InspectedArtifact, Message, Plan, ProviderFault,
     RunId, RunOptions, ScopedCheck, WaitKind,
 };
-use escrow_runtime::redaction::Redactor;
-use escrow_runtime::supervisor::{self, Beginning};
+use escrow_runtime::{Beginning, Redactor};
 use escrow_store::{Created, Durability, Journal, Liveness, NewRun};
 
 use crate::case::AnswerFaults;
@@ -111,7 +110,7 @@ impl Recorded {
 
     async fn begin(&self, disk: &Disk, clock: &Clock) -> Result<Task, String> {
         let (plan, options, facts) = (Arc::clone(&self.plan), self.options.clone(), self.facts.clone());
-        let (run, turn) = supervisor::begin(plan, options, facts, &Redactor::none(), clock.now_ms())
+        let (run, turn) = escrow_runtime::begin(plan, options, facts, &Redactor::none(), clock.now_ms())
             .map_err(|error| error.to_string())?;
         let (holder, entries) = (holder(0), &turn.entries);
         let new = NewRun {

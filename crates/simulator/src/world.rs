@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use escrow_engine::Input;
 use escrow_model::{InspectedArtifact, Millis, RunId};
-use escrow_runtime::provider_world::{InputSink, InspectRequest, LocalFuture, ProviderWorld};
 use escrow_runtime::providers::Provider;
+use escrow_runtime::{InputSink, InspectRequest, LocalFuture, ProviderWorld};
 use escrow_store::{Holder, Liveness};
 use escrow_testkit::Rng;
 

@@ -6,6 +6,18 @@ use escrow_model::{Message, Millis};
 use crate::message::MessageId;
 use crate::wait::WaitRow;
 
+/// What a decision is judged by.
+#[derive(Clone, Debug)]
+pub struct DecidedWait<'a> {
+    /// How the wait was resolved, if it was.
+    pub resolution: Option<String>,
+    pub expires_at: Option<Millis>,
+    /// The actors whose approvals the run has taken in.
+    pub approvers: Vec<Option<&'a str>>,
+    /// How many actors must approve.
+    pub approvals_needed: usize,
+}
+
 /// What became of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decided {
@@ -28,28 +40,40 @@ pub enum NotAccepted {
     Again,
 }
 
-/// `recorded` are the messages about the wait that no commit has delivered, oldest first.
-pub(crate) fn judge(
-    wait: &WaitRow,
+impl<'a> From<&'a WaitRow> for DecidedWait<'a> {
+    fn from(row: &'a WaitRow) -> DecidedWait<'a> {
+        DecidedWait {
+            resolution: row.resolved_at.map(|_| row.resolution.clone().unwrap_or_default()),
+            expires_at: row.expires_at,
+            approvers: row.approvals.iter().map(|given| given.by.as_deref()).collect(),
+            approvals_needed: row.approvals_needed(),
+        }
+    }
+}
+
+/// `recorded` are the messages in the inbox that no commit has delivered, oldest first.
+pub fn judge_decision(
+    wait: DecidedWait<'_>,
     recorded: &[Message],
     message: &Message,
     now: Millis,
 ) -> Result<(), NotAccepted> {
-    if wait.resolved_at.is_some() {
-        return Err(NotAccepted::Resolved(wait.resolution.clone().unwrap_or_default()));
+    let DecidedWait { resolution, expires_at, approvers, approvals_needed } = wait;
+    if let Some(resolution) = resolution {
+        return Err(NotAccepted::Resolved(resolution));
     }
-    if wait.expires_at.is_some_and(|expiry| expiry <= now) {
+    if expires_at.is_some_and(|expiry| expiry <= now) {
         return Err(NotAccepted::Expired);
     }
-    let mut actors: Vec<Option<&str>> = wait.approvals.iter().map(|given| given.by.as_deref()).collect();
-    for earlier in recorded {
+    let mut actors = approvers;
+    for earlier in recorded.iter().filter(|earlier| wait_of(earlier) == wait_of(message)) {
         match earlier {
             Message::Approve { by, .. } => actors.push(by.as_deref()),
             Message::Deny { .. } | Message::Answer { .. } => return Err(NotAccepted::Decided),
             Message::Assume { .. } | Message::Cancel { .. } => {}
         }
     }
-    if actors.len() >= wait.approvals_needed() {
+    if actors.len() >= approvals_needed {
         return Err(NotAccepted::Decided);
     }
     match message {
@@ -63,7 +87,7 @@ pub(crate) fn judge(
 }
 
 /// The wait that a message decides about.
-pub(crate) fn wait_of(message: &Message) -> Option<&str> {
+pub fn wait_of(message: &Message) -> Option<&str> {
     match message {
         Message::Approve { id, .. } | Message::Deny { id, .. } | Message::Answer { id, .. } => Some(id),
         Message::Assume { .. } | Message::Cancel { .. } => None,

@@ -135,6 +135,11 @@ impl ShellScript {
         Ok(variables)
     }
 
+    /// The variables that the script refers to, each with the expression that gives its value.
+    pub fn expressions(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|inserted| (inserted.variable.as_str(), inserted.written.as_str()))
+    }
+
     /// Every free name of every `{{ }}`, with its span in the original source.
     pub fn reads(&self) -> &[TemplateRead] {
         &self.reads

@@ -151,6 +151,10 @@ fn keys(rng: &mut Rng, features: PlanFeatures, name: &str, all: &[String], exter
     }
     if features.people && rng.chance(15) {
         keys.push("requires_approval: true".to_owned());
+        if !keys.iter().any(|key| key == "type: noop" || key.starts_with("exec: ")) && rng.chance(50) {
+            // What is approved shows the output of another check, which may change before this one starts.
+            keys.push(format!("exec: [./post, \"{{{{ outputs.{} | default('') }}}}\"]", rng.pick(all)));
+        }
     }
     let mut on_fail = Vec::new();
     if rng.chance(25) {

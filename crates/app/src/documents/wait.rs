@@ -36,6 +36,9 @@ pub fn approval(wait: &WaitRow) -> Value {
     });
     if let Some(subject) = subject {
         document["playbook"] = json!(subject.playbook);
+        document["values"] = json!(subject.values);
+        document["secrets"] = json!(subject.secrets);
+        document["reconcile"] = json!(subject.reconcile);
         document["nested"] = json!(subject.nested);
         document["inputs"] = json!(subject.inputs);
         document["outputs"] = json!(subject.outputs);

@@ -1,11 +1,12 @@
 //! The wait that a message answers, and which messages can answer it.
 
 use escrow_engine::{Refusal, Run};
-use escrow_model::{ApprovalStatus, Message, WaitKind, is_harmless};
-use escrow_runtime::entropy::now_ms;
+use escrow_model::{ApprovalStatus, Message, WaitKind};
+use escrow_runtime::now_ms;
 use escrow_store::{NotAccepted, Queries, WaitRow};
 
 use crate::error::Error;
+use crate::words::visible;
 
 /// Characters of a prompt that an error repeats.
 const PROMPT_LENGTH_MAX: usize = 400;
@@ -44,7 +45,7 @@ pub(super) fn fits(wait: &WaitRow, message: &Message) -> Result<(), Error> {
         ),
         (_, WaitKind::Nested) => format!("`escrow runs show {id}` shows what the nested run waits for"),
     };
-    let prompt: String = wait.prompt.chars().filter(|c| is_harmless(*c)).take(PROMPT_LENGTH_MAX).collect();
+    let prompt: String = visible(&wait.prompt).chars().take(PROMPT_LENGTH_MAX).collect();
     Err(Error::author("wrong_message", format!("`{id}` waits for something else: {prompt}")).help(help))
 }
 

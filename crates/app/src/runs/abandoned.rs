@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use escrow_engine::Run;
 use escrow_model::{EffectState, Millis, RunStatus, WaitKind};
-use escrow_runtime::entropy::now_ms;
+use escrow_runtime::now_ms;
 use escrow_store::{EffectFilter, EffectRow, Queries, RunFilter, RunRow};
 
 use super::resume::{Purpose, drive};

@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use escrow_engine::Run;
 use escrow_model::{RunId, Safety};
-use escrow_runtime::private_files;
 use escrow_runtime::process::GRACE;
 use escrow_runtime::providers::Environment;
-use escrow_runtime::redaction::Inseparable;
-use escrow_runtime::secrets::Secrets;
-use escrow_runtime::supervisor::{Beginning, Drive, DriveError, Observer, Surroundings};
 use escrow_runtime::telemetry::Settings;
+use escrow_runtime::{
+    Beginning, Drive, DriveError, Inseparable, Observer, Secrets, Surroundings, private_files,
+};
 use escrow_store::{Journal, Lease};
 use tokio::task::LocalSet;
 

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use escrow_engine::{NotOverridden, Override, Run};
 use escrow_model::{RunId, RunStatus};
-use escrow_runtime::entropy::now_ms;
-use escrow_runtime::secrets::Secrets;
+use escrow_runtime::{Secrets, now_ms};
 use escrow_store::{Commit, Committed, Durability, Journal, Lease};
 
 use super::resume::take_over;

@@ -4,10 +4,7 @@ use std::path::Path;
 
 use escrow_engine::Run;
 use escrow_model::RunStatus;
-use escrow_runtime::entropy::now_ms;
-use escrow_runtime::holder::{liveness, this_process};
-use escrow_runtime::secrets::Secrets;
-use escrow_runtime::supervisor::Beginning;
+use escrow_runtime::{Beginning, Secrets, liveness, now_ms, this_process};
 use escrow_store::{Contested, Holder, Lease, LeaseError, RunRow};
 
 use super::drive::HeldRun;

@@ -7,10 +7,8 @@ use std::sync::Arc;
 use escrow_engine::Run;
 use escrow_model::{Plan, RunOptions};
 use escrow_playbook::nearest;
-use escrow_runtime::entropy::new_run_id;
 use escrow_runtime::private_files::create_directory;
-use escrow_runtime::secrets::Secrets;
-use escrow_runtime::supervisor::Beginning;
+use escrow_runtime::{Beginning, Secrets, new_run_id};
 use serde_json::{Map, Value};
 
 use super::drive::{HeldRun, inseparable};
@@ -170,6 +168,9 @@ fn begin_error(error: BeginError) -> Error {
                 "a check with `secrets: [NAME]` reads it as `$NAME`; do not use a common word as a secret",
             )
         }
+        BeginError::SecretInInput { .. } => Error::author("secret_written_down", error.to_string()).help(
+            "hand it over as a secret: a check with `secrets: [NAME]` reads it as `$NAME`, and no input is needed",
+        ),
         BeginError::Inseparable(error) => inseparable(&error),
         BeginError::Stopped => Error::stopped(),
         BeginError::AlreadyExists(_) | BeginError::ParentFenced => Error::world("store", error.to_string()),

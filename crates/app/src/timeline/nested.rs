@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{Millis, RunId};
-use escrow_runtime::supervisor::NestedNews;
+use escrow_runtime::NestedNews;
 
 use super::item::{Item, What};
 use super::line::{Line, Mark};

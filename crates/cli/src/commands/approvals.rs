@@ -3,8 +3,8 @@
 use escrow_app::documents;
 use escrow_app::request_words::subject_lines;
 use escrow_app::{Error, words};
-use escrow_model::{ApprovalSubject, ApprovalTerms, WaitKind, is_harmless, rfc3339};
-use escrow_runtime::entropy::now_ms;
+use escrow_model::{ApprovalSubject, ApprovalTerms, WaitKind, rfc3339};
+use escrow_runtime::now_ms;
 use escrow_runtime::providers::MINIMAL_ENVIRONMENT;
 use escrow_store::WaitRow;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::arguments::{ApprovalsArguments, Output, Shared};
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Paint, Ui, choices, duration_words, printable};
+use crate::terminal::{Paint, Ui, choices, duration_words, printable, visible};
 
 pub(crate) async fn approvals(
     arguments: &ApprovalsArguments,
@@ -158,15 +158,7 @@ impl Page {
     fn lines(&mut self, label: &str, text: &str) {
         for (number, line) in text.lines().enumerate() {
             let label = if number == 0 { label } else { "" };
-            let shown: String = line
-                .chars()
-                .flat_map(|c| {
-                    let escaped = (!is_harmless(c) && c != '\t').then(|| c.escape_unicode());
-                    let plain = escaped.is_none().then_some(c);
-                    escaped.into_iter().flatten().chain(plain)
-                })
-                .collect();
-            let label = self.paint.dim(&format!("{label:>11}"));
+            let (label, shown) = (self.paint.dim(&format!("{label:>11}")), visible(line));
             self.text.push_str(&format!("{label}  {shown}\n"));
         }
     }

@@ -4,8 +4,7 @@ use escrow_app::attention::{self, DismissRequest};
 use escrow_app::request_words::subject_lines;
 use escrow_app::{App, Error, documents};
 use escrow_model::rfc3339;
-use escrow_runtime::entropy::now_ms;
-use escrow_runtime::holder::liveness;
+use escrow_runtime::{liveness, now_ms};
 use escrow_store::{AttentionItem, AttentionKind, Queries};
 use serde_json::{Value, json};
 
@@ -14,7 +13,7 @@ use crate::arguments::{
 };
 use crate::exit::Exit;
 use crate::session;
-use crate::terminal::{Paint, Ui, count, parse_duration, printable, title_words};
+use crate::terminal::{Paint, Ui, count, parse_duration, printable, title_words, visible};
 
 pub(crate) async fn attention(
     arguments: AttentionArguments,
@@ -91,11 +90,7 @@ fn show(item: &AttentionItem, paint: Paint) -> String {
     let subject = item.wait.as_ref().and_then(|wait| wait.subject.as_ref());
     for (name, value) in subject.map(|subject| subject_lines(subject)).unwrap_or_default() {
         for line in value.trim_end().lines() {
-            text.push_str(&format!(
-                "  {} {}\n",
-                paint.dim(&format!("{}:", printable(&name))),
-                printable(line)
-            ));
+            text.push_str(&format!("  {} {}\n", paint.dim(&format!("{}:", visible(&name))), visible(line)));
         }
     }
     if let Some(seen) = &item.dismissed {

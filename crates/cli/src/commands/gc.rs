@@ -3,7 +3,7 @@
 use escrow_app::Error;
 use escrow_app::gc::{self, Retention};
 use escrow_model::RunId;
-use escrow_runtime::entropy::now_ms;
+use escrow_runtime::now_ms;
 use serde_json::json;
 
 use crate::arguments::{GcArguments, Shared};

@@ -7,7 +7,7 @@ use escrow_app::invocations::{self, NewInvocation};
 use escrow_app::runs::parse_status;
 use escrow_app::{App, Error, documents};
 use escrow_model::rfc3339;
-use escrow_runtime::entropy::now_ms;
+use escrow_runtime::now_ms;
 use escrow_store::{InvocationFilter, Queries};
 use serde_json::{Value, json};
 

@@ -6,8 +6,7 @@ mod export;
 use escrow_app::{Error, documents};
 use escrow_model::outcome::{self, KINDS};
 use escrow_model::{Millis, rfc3339};
-use escrow_runtime::entropy::now_ms;
-use escrow_runtime::outcome_kinds;
+use escrow_runtime::{now_ms, outcome_kinds};
 use escrow_store::{OutcomeFilter, OutcomeRow, Queries};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use escrow_app::runs::{is_driven, listed, parse_status, replay};
 use escrow_app::{Error, documents, invocations};
 use escrow_model::{RunStatus, rfc3339};
-use escrow_runtime::entropy::now_ms;
+use escrow_runtime::now_ms;
 use escrow_store::{Loss, Queries, RunFilter};
 use serde_json::{Value, json};
 

@@ -3,8 +3,7 @@
 
 use escrow_app::Error;
 use escrow_model::outcome::{KINDS, Kind};
-use escrow_runtime::catalog::catalog;
-use escrow_runtime::outcome_kinds;
+use escrow_runtime::{catalog, outcome_kinds};
 use serde_json::Value;
 
 use crate::arguments::{Output, SchemaArguments, Shared};

@@ -133,6 +133,7 @@ fn describe(id: &str, check: &str) -> String {
         "contract/outcome_invalid" => "The output is not a valid outcome of the declared kind".into(),
         "system/expression_error" => "An expression could not be evaluated".into(),
         "system/template_error" => "A template could not be rendered".into(),
+        "system/redacted_value" => "A value that was to reach the world holds a redacted secret".into(),
         "routing/loop_budget_exceeded" => "Routing exceeded its loop budget".into(),
         "forEach/not_an_array" => "The output of a `forEach` check is not an array".into(),
         id if !check.is_empty() && id == format!("{check}_fail_if") => {

@@ -8,9 +8,8 @@ use escrow_app::RunView;
 use escrow_app::timeline::{Item, Line, Mark, NestedTimelines, Timeline, What};
 use escrow_engine::Run;
 use escrow_model::{Entry, Event, Plan, RunId, ScopePath};
-use escrow_runtime::entropy::now_ms;
 use escrow_runtime::process::Stream;
-use escrow_runtime::supervisor::{NestedNews, NestedOutput, Observer};
+use escrow_runtime::{NestedNews, NestedOutput, Observer, now_ms};
 use escrow_store::entry_document;
 use serde_json::json;
 
@@ -311,7 +310,7 @@ mod tests {
     fn labels_have_room_for_the_largest_index_of_the_items() {
         use escrow_model::{Answer, Entry};
         let text = "checks: {list: {type: noop, forEach: true}, each: {type: noop, depends_on: list}}";
-        let catalog = escrow_runtime::catalog::catalog();
+        let catalog = escrow_runtime::catalog();
         let plan = escrow_playbook::read(text, "p", &catalog, &escrow_playbook::NoReferences)
             .plan
             .expect("it loads");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{is_harmless, rfc3339};
-use escrow_runtime::entropy::now_ms;
+use escrow_runtime::now_ms;
 use escrow_runtime::process::Stream;
 
 use super::paint::Paint;

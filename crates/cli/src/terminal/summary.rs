@@ -58,7 +58,9 @@ fn closing_after(run: &Run, recorded: &[String], paint: Paint) -> String {
         };
         text.push_str(&format!("  {}  {action}\n", words::message(&wait.prompt)));
         for (name, value) in wait.subject.iter().flat_map(|subject| subject_lines(subject)) {
-            text.push_str(&format!("    {} {}\n", paint.dim(&format!("{name}:")), words::message(&value)));
+            for line in value.lines() {
+                text.push_str(&format!("    {} {}\n", paint.dim(&format!("{name}:")), words::visible(line)));
+            }
         }
     }
     text

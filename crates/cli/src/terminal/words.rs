@@ -1,6 +1,7 @@
 //! Durations and sizes as people write them, and choices as a shell reads them.
 
-pub(crate) use escrow_app::words::{count, duration_words, message, printable};
+use escrow_app::words::shell_word;
+pub(crate) use escrow_app::words::{count, duration_words, message, printable, visible};
 
 /// `500ms`, `30s`, `10m`, `2h`, `7d`, or several of them: `1h30m`, as playbooks have it. A bare number is
 /// milliseconds.
@@ -40,13 +41,7 @@ pub(crate) fn bytes_words(bytes: u64) -> String {
 
 /// `yes | no`, each quoted for a shell.
 pub(crate) fn choices(choices: &[String]) -> String {
-    let word = |choice: &String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/@%+=".contains(c);
-        let choice = printable(choice);
-        let is_word = !choice.is_empty() && choice.chars().all(plain);
-        if is_word { choice } else { format!("'{}'", choice.replace('\'', r"'\''")) }
-    };
-    choices.iter().map(word).collect::<Vec<_>>().join(" | ")
+    choices.iter().map(|choice| shell_word(&printable(choice))).collect::<Vec<_>>().join(" | ")
 }
 
 #[cfg(test)]

@@ -126,6 +126,7 @@ fn of_issue(check: &str, issue: &Issue) -> Option<String> {
         | IssueCode::EffectReconciledFailed
         | IssueCode::EffectOutputLost
         | IssueCode::UnknownTarget
+        | IssueCode::RedactedValue
         | IssueCode::LoopBudgetExceeded => return None,
     })
 }

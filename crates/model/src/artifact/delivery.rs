@@ -166,6 +166,9 @@ pub struct ProducedArtifact {
     /// Its content, as far as expressions and templates read it. Documents leave it out: the file has it.
     #[serde(skip)]
     pub text: Option<String>,
+    /// A secret was replaced in `text`.
+    #[serde(skip)]
+    pub redacted: bool,
 }
 
 /// An artifact that is not there, and was not expected because its `if` does not hold.

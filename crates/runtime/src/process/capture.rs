@@ -46,6 +46,8 @@ pub struct Captured {
     pub file: Option<PathBuf>,
     /// Why the file is not complete; the process was not disturbed by it.
     pub spool_problem: Option<String>,
+    /// A secret was replaced in it.
+    pub redacted: bool,
 }
 
 impl Captured {
@@ -236,7 +238,8 @@ impl<'a> Capture<'a> {
             Whole::Open { path, .. } => (Some(path), None),
             Whole::Broken { path, problem } => (Some(path), Some(problem)),
         };
-        Captured { tail: self.tail.into(), total_bytes: self.total_bytes, file, spool_problem }
+        let redacted = self.redaction.has_redacted();
+        Captured { tail: self.tail.into(), total_bytes: self.total_bytes, file, spool_problem, redacted }
     }
 }
 

@@ -461,6 +461,9 @@ fn record(finished: &Finished) -> Map<String, Value> {
     {
         put("stdout", finished.stdout.text().into());
     }
+    if finished.stdout.redacted || finished.stderr.redacted {
+        put(Answer::REDACTED, true.into());
+    }
     if finished.unended > 0 {
         put("unended_processes", finished.unended.into());
     }

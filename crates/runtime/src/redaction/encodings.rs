@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// What is shorter cannot be told from ordinary text.
-pub const SHORTEST: usize = 4;
+pub(crate) const SHORTEST: usize = 4;
 
 /// What to look for.
 #[derive(Default)]

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use escrow_model::{Answer, Ending, Entry, Facts, InspectedArtifact, Message, Plan, Request, RunOptions};
+use escrow_model::{
+    Answer, Ending, Entry, Event, Facts, InspectedArtifact, Message, Plan, Request, RunOptions,
+};
 use escrow_store::{entry_document, plan_document, read_entry};
 use serde_json::Value;
 use thiserror::Error;
@@ -16,31 +18,29 @@ use super::Redactor;
 pub struct Inseparable;
 
 impl Redactor {
-    /// Event payload and inputs.
-    pub fn options(self: &Arc<Redactor>, options: &mut RunOptions) {
-        self.members(&mut options.payload);
-        self.members(&mut options.inputs);
-        for text in options.invocation.iter_mut().chain(options.event.iter_mut()) {
-            self.text(text);
-        }
+    /// The event's payload, which comes from outside and may hold a secret by chance. Tells whether it does.
+    pub fn payload(self: &Arc<Redactor>, options: &mut RunOptions) -> bool {
+        self.members(&mut options.payload)
     }
 
     pub fn facts(self: &Arc<Redactor>, facts: &mut Facts) {
+        let mut found = false;
         for value in
             facts.env.values_mut().chain(facts.captured.values_mut().flat_map(|one| one.values_mut()))
         {
-            self.text(value);
+            found |= self.text(value);
         }
         match &mut facts.git {
             Some(Ok(git)) => {
                 let branches = git.branch.iter_mut().chain(git.base_branch.iter_mut());
                 for text in git.files_changed.iter_mut().chain(branches) {
-                    self.text(text);
+                    found |= self.text(text);
                 }
             }
             Some(Err(problem)) => drop(self.text(problem)),
             None => {}
         }
+        facts.redacted |= found;
         self.sightings(&mut facts.before);
     }
 
@@ -68,16 +68,19 @@ impl Redactor {
         if let Ending::Fault(fault) = &mut answer.ending {
             self.text(&mut fault.message);
         }
-        self.value(&mut answer.output);
+        let mut found = self.value(&mut answer.output);
         for (_, value) in &mut answer.record {
             // Figures of the record are ours: a duration may look like a secret and is none.
             if !value.is_number() {
-                self.value(value);
+                found |= self.value(value);
             }
         }
         answer.env.retain(|name, _| !self.finds(name.as_bytes()));
         for value in answer.env.values_mut() {
-            self.text(value);
+            found |= self.text(value);
+        }
+        if found {
+            answer.mark_redacted();
         }
     }
 
@@ -103,6 +106,7 @@ impl Redactor {
     /// As `finds_in_plan`, of what a run is told and cannot do without.
     pub fn finds_in_options(&self, options: &RunOptions) -> bool {
         let told = [&options.directory, &options.artifacts].into_iter();
+        let told = told.chain(&options.file).chain(&options.event).chain(&options.invocation);
         let told = told.chain(&options.only).chain(&options.tags).chain(&options.exclude_tags);
         told.into_iter().any(|text| self.finds(text.as_bytes()))
     }
@@ -129,6 +133,12 @@ impl Redactor {
         }
         self.strings(&mut document);
         *entry = read_entry(document).map_err(|_| Inseparable)?;
+        match &mut entry.event {
+            Event::AttemptAnswered { answer, .. } => Arc::make_mut(answer).mark_redacted(),
+            // The effect would be performed with stars in place of a value.
+            Event::AttemptStarted { external: true, .. } => return Err(Inseparable),
+            _ => {}
+        }
         Ok(true)
     }
 

@@ -53,7 +53,7 @@ impl Cursor {
 
 /// One stream under redaction.
 #[derive(Debug)]
-pub struct Stream {
+pub(crate) struct Stream {
     redactor: Arc<Redactor>,
     cursor: Cursor,
     held: Vec<u8>,
@@ -63,10 +63,11 @@ pub struct Stream {
     covered: usize,
     /// What is to be redacted after that: apart from each other, in order.
     matches: Vec<(usize, usize)>,
+    has_redacted: bool,
 }
 
 impl Stream {
-    pub fn new(redactor: Arc<Redactor>) -> Stream {
+    pub(crate) fn new(redactor: Arc<Redactor>) -> Stream {
         Stream {
             redactor,
             cursor: Cursor::start(),
@@ -74,11 +75,12 @@ impl Stream {
             held_from: 0,
             covered: 0,
             matches: Vec::new(),
+            has_redacted: false,
         }
     }
 
     /// Takes a piece, and adds to `out` what can be given out by now.
-    pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
         if self.redactor.is_empty() {
             out.extend_from_slice(piece);
             return;
@@ -94,8 +96,13 @@ impl Stream {
         self.give(keep_from, out);
     }
 
+    /// Whether a `***` stands for something that was taken.
+    pub(crate) fn has_redacted(&self) -> bool {
+        self.has_redacted
+    }
+
     /// Gives out what is left. Nothing more may come.
-    pub fn finish(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
         self.give(self.held.len(), out);
         self.cursor = Cursor::start();
         self.held_from = 0;
@@ -108,6 +115,7 @@ impl Stream {
 
     /// A match from `start` to the end of what is held.
     fn found(&mut self, mut start: usize) {
+        self.has_redacted = true;
         while let Some((first, _)) = self.matches.pop_if(|(_, end)| *end > start) {
             start = start.min(first);
         }

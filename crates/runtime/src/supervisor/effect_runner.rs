@@ -18,6 +18,7 @@ use crate::host::{self, FailedBefore, Host, NestOutcome, NestRequest, NewsSink};
 use crate::private_files::create_directory_alike;
 use crate::provider_world::{InputSink, InspectRequest, ProviderWorld};
 use crate::providers::{Attempt, Contexts, Environment, LiveOutput};
+use crate::redaction::REDACTED;
 
 pub(super) struct EffectRunner {
     reports: mpsc::UnboundedSender<Report>,
@@ -192,7 +193,13 @@ impl EffectRunner {
             let attempt = done.clone();
             let input = if let Some(nesting) = nesting {
                 match nesting.await {
-                    NestOutcome::Answered(answer) => Input::Answered { attempt, answer: *answer },
+                    NestOutcome::Answered(mut answer) => {
+                        // The run had secrets of its own; the stars are all that is left of them.
+                        if answer.output.to_string().contains(REDACTED) {
+                            answer.mark_redacted();
+                        }
+                        Input::Answered { attempt, answer: *answer }
+                    }
                     NestOutcome::Waits { child, reason, lease } => {
                         Input::NestedWaits { attempt, child, reason, lease }
                     }

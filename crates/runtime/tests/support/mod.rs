@@ -9,10 +9,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use escrow_model::{Answer, Ending, ProviderFault, ProviderName, Request, RunId, ScopePath};
-use escrow_runtime::cancellation::Cancellation;
 use escrow_runtime::providers::command::Command;
 use escrow_runtime::providers::{Attempt, Contexts, Environment, Provider};
-use escrow_runtime::redaction::Redactor;
+use escrow_runtime::{Cancellation, Redactor};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -127,5 +126,5 @@ pub(crate) fn zombies() -> usize {
 
 /// A word that no other test uses.
 pub(crate) fn unique(word: &str) -> String {
-    format!("{word}-{:x}", escrow_runtime::entropy::random_u64().unwrap())
+    format!("{word}-{:x}", escrow_runtime::random_u64().unwrap())
 }

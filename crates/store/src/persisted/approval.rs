@@ -2,12 +2,15 @@
 
 use escrow_model::{
     ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedEffect, ApprovedOutcome,
-    ApprovedOutput, ApprovedPlaybook, ChangedArtifact, Criticality, ProviderName, Request, Text,
+    ApprovedOutput, ApprovedPlaybook, ApprovedValue, ChangedArtifact, Criticality, GrantedSecret,
+    ProviderName, Request, SecretHandover, Text,
 };
-use serde::{Deserialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::persist::{Persist, RestoreError, Written, record};
+use super::persist::{Persist, RestoreError, Written, persisted_as_is, record};
+
+persisted_as_is!(SecretHandover);
 
 /// `requires_approval` was a flag before it had terms.
 #[derive(Deserialize)]
@@ -63,6 +66,9 @@ record!(ApprovalSubjectRecord for ApprovalSubject {
     title: Option<String> = default,
     criticality: Criticality,
     request: Request,
+    values: Vec<ApprovedValue> = default,
+    reconcile: Option<String> = default,
+    secrets: Vec<GrantedSecret> = default,
     nested: Option<ApprovedPlaybook> = default,
     inputs: Map<String, Value> = default,
     outputs: Vec<ApprovedOutput> = default,
@@ -83,6 +89,16 @@ record!(ApprovedEffectRecord for ApprovedEffect {
     check: String,
     provider as "type": ProviderName,
     command: Option<String> = default,
+});
+
+record!(ApprovedValueRecord for ApprovedValue {
+    expression: String,
+    value: String,
+});
+
+record!(GrantedSecretRecord for GrantedSecret {
+    name: String,
+    handover: SecretHandover,
 });
 
 record!(ApprovedOutputRecord for ApprovedOutput {

@@ -114,4 +114,5 @@ record!(ProducedArtifactRecord for ProducedArtifact {
     size: u64,
     sha256: String,
     text: Option<String> = default,
+    redacted: bool = default,
 });

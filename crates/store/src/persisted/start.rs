@@ -45,6 +45,7 @@ record!(FactsRecord for Facts {
     captured: BTreeMap<String, BTreeMap<String, String>> = default,
     git: Option<Result<GitFacts, String>> = default,
     before: Vec<InspectedArtifact> = default,
+    redacted: bool = default,
 });
 
 record!(GitFactsRecord for GitFacts {

@@ -1,10 +1,10 @@
 //! Decisions about waits: compared and recorded in one transaction.
 
-use escrow_model::{Entry, Event, Message, RunId};
+use escrow_model::{Entry, Event, Message, Millis, RunId};
 use rusqlite::Connection;
 
 use crate::commit::Durability;
-use crate::decision::{Decided, NotAccepted, judge, wait_of};
+use crate::decision::{Decided, DecidedWait, NotAccepted, judge_decision, wait_of};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::message::MessageId;
 use crate::persisted;
@@ -16,6 +16,17 @@ use crate::sqlite::{clock, entries, inbox};
 impl Store {
     /// Puts a decision into a run's inbox if it is the first word, and returns when it is on the disk.
     pub fn decide(&self, run: &RunId, message: &Message, from: &str) -> Result<Decided, StoreError> {
+        self.decide_at(run, message, from, clock::now())
+    }
+
+    /// As [`Store::decide`], by another clock.
+    pub fn decide_at(
+        &self,
+        run: &RunId,
+        message: &Message,
+        from: &str,
+        now: Millis,
+    ) -> Result<Decided, StoreError> {
         let mut send = inbox::sending(run, message, from)?;
         let (run, message) = (run.clone(), message.clone());
         self.write(Durability::Full, move |connection| {
@@ -26,8 +37,8 @@ impl Store {
             let recorded: Vec<Message> =
                 recorded(connection, &run, id)?.into_iter().map(|(_, message)| message).collect();
             // The time of a run never goes backwards: what is late for its journal is late for a slower clock as well.
-            let now = clock::now().max(entries::latest_at(connection, &run)?);
-            match judge(&wait, &recorded, &message, now) {
+            let now = now.max(entries::latest_at(connection, &run)?);
+            match judge_decision(DecidedWait::from(&wait), &recorded, &message, now) {
                 Ok(()) => Ok(Decided::Accepted(send(connection)?)),
                 Err(refused) => Ok(Decided::Refused(refused)),
             }

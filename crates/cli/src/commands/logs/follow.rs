@@ -13,7 +13,7 @@ use escrow_app::timeline::{RunStart, Timeline, What};
 use escrow_app::{App, Error, runs};
 use escrow_model::{Answer, RunStatus, ScopedCheck};
 use escrow_runtime::process::Stream;
-use escrow_runtime::supervisor::spool_label;
+use escrow_runtime::spool_label;
 use escrow_store::RunRow;
 use serde_json::{Value, json};
 
