@@ -160,7 +160,7 @@ pub async fn run(process: Process<'_>) -> Result<Finished, SpawnError> {
     started.map_err(|error| SpawnError::from_io(error, &program, directory.as_deref()))
 }
 
-/// The same, for those who have to repeat what the system said.
+/// As [`run`], with the error of the system itself.
 pub(crate) async fn run_or_say_why(process: Process<'_>) -> io::Result<Finished> {
     let began = Instant::now();
     let capture = |stream, tail_bytes_max| {

@@ -1,4 +1,4 @@
-//! Those who do the work of checks outside the engine, and the table that lists them.
+//! Providers: each performs the requests of one type of check. `PROVIDERS` lists them.
 
 pub mod command;
 mod context;
@@ -21,11 +21,11 @@ use crate::redaction::Redactor;
 pub use context::{ContextFile, Contexts};
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
 
-/// Every provider whose home is the effect_runner, in the order `--help` lists them.
+/// Every provider that the effect runner calls, in the order in which help lists them.
 pub const PROVIDERS: &[&dyn Provider] = &[&command::Command];
 
-/// One who performs requests. Whatever goes wrong is in the answer; nothing panics, nothing hangs past the
-/// request's `timeout_ms` and the attempt's grace.
+/// Performs requests. A failure is part of the answer: `perform` does not panic, and it ends within the request's
+/// `timeout_ms` and the attempt's grace.
 pub trait Provider: Sync {
     fn spec(&self) -> &'static ProviderSpec;
 

@@ -69,7 +69,7 @@ pub struct ScriptedMessage {
 
 #[derive(Clone, Debug)]
 pub enum Act {
-    /// Of what waits at this check and scope, whatever its id.
+    /// Decides the question that is open at this check and scope.
     Approve(ScopedCheck),
     Deny(ScopedCheck),
     Answer(ScopedCheck, String),

@@ -57,7 +57,7 @@ pub enum SecretError {
 }
 
 impl SecretError {
-    /// Whether the one who set it up must act, rather than the world having failed.
+    /// Whether the declaration of the secret must change; otherwise the world failed.
     pub fn is_of_the_author(&self) -> bool {
         match self {
             SecretError::Unset { .. } | SecretError::File { .. } | SecretError::Unusable { .. } => true,

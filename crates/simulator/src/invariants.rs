@@ -234,7 +234,7 @@ pub(crate) fn messages(
         }
     }
     match told.keys().next() {
-        Some(nobody) => Err(format!("a message of {nobody} is delivered that was never sent")),
+        Some(name) => Err(format!("a message of {name} is delivered that was never sent")),
         None => Ok(()),
     }
 }

@@ -5,7 +5,7 @@
 //!   bytes ── decode ──▶ upcast, one version at a time ──▶ EntryRecord ──▶ Entry
 //! ```
 //!
-//! **Invariant:** the model may change freely; a shape that was released may not. Whoever changes a record adds one
+//! **Invariant:** the model may change freely; a shape that was released may not. A change to a record adds one
 //! to [`FORMAT`] and an upcaster from the format before, and keeps a journal of that format as a fixture
 //! (`tests/formats/`), which must still replay, verify, explain and export. Stored bytes are hashed and are never
 //! rewritten: an old entry is upcast each time it is read.
