@@ -6,6 +6,7 @@
 //! is written: redacting it would make it a different run. The event's payload is not chosen by the person who starts
 //! the run: it is redacted, and the engine keeps the stars from external checks.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use escrow_engine::{Run, Turn};
@@ -59,6 +60,15 @@ pub enum BeginError {
     Store(#[from] StoreError),
 }
 
+/// Whether a nested playbook contains the value of a secret that it declares, as far as that can be read without running
+/// a command: the journal of this run would contain it long before the nested run begins.
+fn has_nested_secret(plan: &Plan, directory: &Path) -> bool {
+    plan.nested.files.iter().any(|(file, nested)| {
+        let redactor = Secrets::redactor_of(&nested.plan.secrets, directory);
+        plan.nested.reachable(file).iter().any(|(_, inner)| redactor.finds_in_plan(&inner.plan))
+    })
+}
+
 /// Begins the run and returns when its first turn is committed. When `stopping` fires before that, nothing is begun.
 ///
 /// When another run has its concurrency group, the run follows the rule of its playbook: it begins later, or it is begun
@@ -73,7 +83,7 @@ pub async fn begin(
     let StartRequest { plan, mut options, secrets, parent } = request;
     let redactor = secrets.redactor();
     let redacted = redactor.payload(&mut options);
-    if redactor.finds_in_plan(&plan) {
+    if redactor.finds_in_plan(&plan) || has_nested_secret(&plan, Path::new(&options.directory)) {
         return Err(BeginError::SecretInPlan);
     }
     if redactor.finds_in_options(&options) {

@@ -50,6 +50,6 @@ pub use diagnosed::Diagnosed;
 pub use driver::Driver;
 pub use error::{Class, Error};
 pub use nested::NestedRuns;
-pub use nested_files::{NestedFiles, ProjectFiles, WantedPlaybook};
+pub use nested_files::{NestedFiles, ProjectFiles};
 pub use state::StateDirectory;
 pub use views::{RunView, Views, no_views};

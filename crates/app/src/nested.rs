@@ -4,8 +4,11 @@
 //! parent over finds the same nested run and resumes it or takes its result: nothing runs twice. A further attempt, by a
 //! retry or because the parent is reopened, opens the nested run of the attempt before again, whose confirmed effects
 //! are kept.
+//!
+//! A nested run begins from the plan of its parent, which contains the nested playbooks since the outermost run started.
+//! No playbook is read from a file here.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -27,7 +30,7 @@ use sha2::{Digest, Sha256};
 use crate::begin::{BeginError, StartRequest, begin};
 use crate::conflicts::{Arbitration, Means, Settled, Unattended};
 use crate::documents;
-use crate::nested_files::{NestedFiles, ProjectFiles, WantedPlaybook};
+use crate::nested_files::{NestedFiles, ProjectFiles};
 
 /// How deep runs may nest.
 const DEPTH_MAX: u32 = 8;
@@ -45,7 +48,7 @@ impl NestedRuns {
         NestedRuns { journal, world, files: Rc::new(ProjectFiles) }
     }
 
-    /// Takes the nested playbooks from somewhere else than the project's files.
+    /// Creates directories elsewhere than in the file system.
     pub fn with_files(self, files: Rc<dyn NestedFiles>) -> NestedRuns {
         NestedRuns { files, ..self }
     }
@@ -331,11 +334,8 @@ impl Nesting {
             return Err(ProviderFault::logical(FaultCode::own("too_deep"), message).into());
         }
         let name = request.fields.get("playbook").and_then(Value::as_str).unwrap_or_default();
-        let (file, plan) = self.runs.files.find(&WantedPlaybook {
-            name,
-            beside: parent.file.as_deref().and_then(|file| Path::new(file).parent()),
-            directory: &surroundings.directory,
-        })?;
+        let (file, plan) =
+            self.request.parent_plan.nested_plan(name).ok_or_else(|| not_in_the_snapshot(name))?;
         let inputs = inputs(&plan, request.fields.get("with"))?;
         let artifacts = surroundings.artifacts.join(folder_in_scope(check, scope));
         let created = self.runs.files.create_directory(&artifacts);
@@ -361,7 +361,7 @@ impl Nesting {
                 key: self.effect_origin(),
                 successor: self.request.failed_before.is_some(),
             }),
-            file: Some(file.display().to_string()),
+            file: Some(file),
             artifacts: artifacts.display().to_string(),
             started_by: self.request.involved.clone(),
             environment: request.environment.clone().or_else(|| parent.environment.clone()),
@@ -517,6 +517,13 @@ fn driven_by_another_process() -> Reason {
         summary: "another process drives the nested run".into(),
         evidence: Vec::new(),
     }
+}
+
+/// A run that was started before nested playbooks were part of its plan. What the file holds now is not what the run
+/// was started with.
+fn not_in_the_snapshot(name: &str) -> ProviderFault {
+    let message = format!("the plan of this run does not contain the playbook `{name}`; start a new run");
+    ProviderFault::logical(FaultCode::own("bad_playbook"), message)
 }
 
 fn not_begun() -> ProviderFault {

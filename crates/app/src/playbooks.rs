@@ -5,6 +5,7 @@ use std::path::Path;
 
 use escrow_model::Plan;
 use escrow_playbook::{AgentLookup, suggest_agent};
+use escrow_runtime::playbook_file::Directories;
 use escrow_runtime::{agents, playbook_file};
 
 use crate::diagnosed::Diagnosed;
@@ -17,11 +18,13 @@ pub struct LoadedPlaybook {
     pub warnings: Diagnosed,
 }
 
-/// Reads a playbook, or reports every problem in it.
-pub fn load(path: &Path) -> Result<LoadedPlaybook, Error> {
+/// Reads a playbook with those that it nests, or reports every problem in them. `directory` is where its commands would
+/// run.
+pub fn load(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
     let bytes = playbook_file::read_bytes(path).map_err(|error| unreadable(path, &error))?;
-    let directory = std::env::current_dir().unwrap_or_default();
-    let reading = playbook_file::read(path, &bytes, &directory);
+    let current = std::env::current_dir().unwrap_or_default();
+    let directories = Directories { current: &current, commands: directory };
+    let reading = playbook_file::read(path, &bytes, directories);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let diagnosed = Diagnosed::new(reading.diagnostics, text, &reading.secrets);
     match reading.plan {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{ApprovalSubject, Request};
+use escrow_model::{ApprovalSubject, ApprovedPlaybook, Request};
 use serde_json::{Map, Value};
 
 use crate::words::shell_word;
@@ -34,7 +34,7 @@ pub fn request_lines(request: &Request) -> Vec<(String, String)> {
 }
 
 /// What would be performed: the request, every value in its command with the expression that gave it, the secrets that it
-/// is given, and the command that looks for the effect afterwards.
+/// is given, the command that looks for the effect afterwards, and what a nested playbook would do outside.
 pub fn subject_lines(subject: &ApprovalSubject) -> Vec<(String, String)> {
     let mut lines = request_lines(&subject.request);
     for value in &subject.values {
@@ -46,6 +46,26 @@ pub fn subject_lines(subject: &ApprovalSubject) -> Vec<(String, String)> {
     if let Some(reconcile) = &subject.reconcile {
         lines.push(("reconcile".to_owned(), reconcile.clone()));
     }
+    lines.extend(subject.nested.iter().flat_map(nested_lines));
+    lines
+}
+
+fn nested_lines(nested: &ApprovedPlaybook) -> Vec<(String, String)> {
+    let ApprovedPlaybook { name, file, sha256, external } = nested;
+    let short = sha256.get(..12).unwrap_or(sha256);
+    let mut lines = vec![("nested".to_owned(), format!("{name} ({file})  sha256 {short}"))];
+    if external.is_empty() {
+        lines.push(("external".to_owned(), "no check".to_owned()));
+    }
+    lines.extend(external.iter().map(|effect| {
+        let place = if effect.playbook == *name {
+            effect.check.clone()
+        } else {
+            format!("{} of {}", effect.check, effect.playbook)
+        };
+        let command = effect.command.as_ref().map(|command| format!(": {command}")).unwrap_or_default();
+        ("external".to_owned(), format!("{place} ({}){command}", effect.provider))
+    }));
     lines
 }
 

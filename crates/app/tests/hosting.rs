@@ -10,7 +10,9 @@ use escrow_app::driver::block_on;
 use escrow_app::runs::{self, Order};
 use escrow_app::{App, Class, Driver, Error, RunView};
 use escrow_engine::Run;
-use escrow_model::{Entry, InspectedArtifact, Millis, ProviderSpec, Request, RunId, RunStatus, ScopePath};
+use escrow_model::{
+    Entry, InspectedArtifact, Millis, NestedPlaybooks, ProviderSpec, Request, RunId, RunStatus, ScopePath,
+};
 use escrow_runtime::process::Stream;
 use escrow_runtime::providers::{Attempt, Performance, Provider, find};
 use escrow_runtime::{InspectRequest, LocalFuture, Observer, ProviderWorld, RealWorld};
@@ -61,6 +63,24 @@ fn a_run_that_waits_and_a_nested_run_take_no_place() {
     let results = host(&site.driver(1), vec![asks, nests]);
     assert_eq!(statuses(results), [RunStatus::Waiting, RunStatus::Completed]);
     assert!(site.has("inner"));
+}
+
+/// Runs that were started before plans contained the playbooks that they nest: the file may be another one by now.
+#[test]
+fn a_plan_without_its_nested_playbooks_fails_closed() {
+    let site = Site::new();
+    site.write("inner.yaml", "checks: {look: {type: command, exec: 'touch inner'}}");
+    let mut order = site.order("checks: {nest: {type: playbook, playbook: inner.yaml}}");
+    Arc::make_mut(&mut order.plan).nested = NestedPlaybooks::default();
+    let told = site.driver(1).spawn(move |app| async move {
+        let run = runs::start(&app, order).await?;
+        let checks = run.check_reports().flat_map(|check| check.issues);
+        Ok(checks.map(|issue| format!("{}: {}", issue.code, issue.message)).collect::<Vec<_>>())
+    });
+    let told = block_on(told.join()).unwrap_or_else(|error| panic!("{error}"));
+    let [issue] = told.as_slice() else { panic!("{told:?}") };
+    assert!(issue.starts_with("playbook/bad_playbook: ") && issue.ends_with("start a new run"), "{issue}");
+    assert!(!site.has("inner"));
 }
 
 /// Panics in checks that are called `panics`; all others are commands.

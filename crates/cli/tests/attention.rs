@@ -109,7 +109,7 @@ fn every_item_has_the_documented_fields() {
     for key in &keys {
         assert!(PAGE.contains(&format!("`{key}`")), "`{key}` is not in docs/attention.md");
     }
-    assert_eq!(keys.len(), 16);
+    assert_eq!(keys.len(), 17);
     let lines = desk.escrow(&["attention", "--output", "jsonl"]).stdout;
     assert_eq!(lines.lines().count(), 1);
 }

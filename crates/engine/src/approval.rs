@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::approved_playbook::approved_playbook;
 use crate::location::Location;
 use crate::phase::Phase;
 use crate::run::Run;
@@ -171,6 +172,7 @@ impl Run {
             values: values_in(spec, request),
             reconcile: spec.reconcile.as_ref().map(|reconcile| source_of(&reconcile.exec)),
             secrets: granted(spec),
+            nested: approved_playbook(plan, spec),
             inputs: self.state.inputs.as_object().cloned().unwrap_or_else(Map::new),
             outputs: foundation.iter().filter_map(|below| self.approved_output(below)).collect(),
             outcomes: self.approved_outcomes(&foundation, &artifacts),
@@ -255,7 +257,7 @@ fn text_at(value: Option<&Value>) -> String {
 }
 
 /// A command as the playbook has it. A list is written as JSON.
-fn source_of(exec: &Field) -> String {
+pub(crate) fn source_of(exec: &Field) -> String {
     match exec {
         Field::Shell(shell) => shell.source().to_owned(),
         Field::Argv(words) => json!(words.iter().map(|word| word.source()).collect::<Vec<_>>()).to_string(),
@@ -278,7 +280,7 @@ pub(crate) fn digest_of_subject(subject: &ApprovalSubject) -> String {
     sha256(&serde_json::to_string(subject).expect("a subject has only text keys"))
 }
 
-fn sha256(text: &str) -> String {
+pub(crate) fn sha256(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 

@@ -8,6 +8,7 @@ mod accounting;
 mod apply;
 mod apply_error;
 mod approval;
+mod approved_playbook;
 mod artifact_view;
 mod attempt;
 mod by_scope;

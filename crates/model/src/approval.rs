@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Criticality, Request, Text};
+use crate::{Criticality, ProviderName, Request, Text};
 
 /// `requires_approval` of a check.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,12 +72,39 @@ pub struct ApprovalSubject {
     /// The secrets that the provider is given, without their values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<GrantedSecret>,
+    /// The playbook that a check of type `playbook` would run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nested: Option<ApprovedPlaybook>,
     pub inputs: Map<String, Value>,
     /// The outputs of the checks that it depends on, directly or not.
     pub outputs: Vec<ApprovedOutput>,
     pub outcomes: Vec<ApprovedOutcome>,
     pub artifacts: Vec<ApprovedArtifact>,
     pub terms: ApprovalTerms,
+}
+
+/// The nested playbook that an approval is for, as the run has it since it started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedPlaybook {
+    pub name: String,
+    pub file: String,
+    /// Of its plan and of those that it nests, directly or through others.
+    pub sha256: String,
+    /// Its external checks and those of the playbooks that it nests.
+    pub external: Vec<ApprovedEffect>,
+}
+
+/// An external check of a nested playbook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedEffect {
+    /// The playbook that has the check.
+    pub playbook: String,
+    pub check: String,
+    #[serde(rename = "type")]
+    pub provider: ProviderName,
+    /// The command as it is written: its templates are rendered when the nested run reaches it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 /// A value in a command.

@@ -19,6 +19,7 @@ mod ids;
 mod issue;
 mod issue_code;
 mod message;
+mod nested;
 pub mod outcome;
 mod plan;
 mod reads;
@@ -35,8 +36,8 @@ mod vocabulary;
 
 pub use answer::{Answer, Ending};
 pub use approval::{
-    ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedOutcome, ApprovedOutput,
-    ApprovedValue, ChangedArtifact, GrantedSecret, SecretHandover,
+    ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedEffect, ApprovedOutcome,
+    ApprovedOutput, ApprovedPlaybook, ApprovedValue, ChangedArtifact, GrantedSecret, SecretHandover,
 };
 pub use artifact::{
     ARTIFACT_TEXT_BYTES_MAX, ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery,
@@ -56,6 +57,7 @@ pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep, ScopedCheck}
 pub use issue::{Issue, Severity, Warning};
 pub use issue_code::IssueCode;
 pub use message::{Assumption, Message};
+pub use nested::{NestedPlaybook, NestedPlaybooks};
 pub use outcome::{Outcome, RecordedOutcome};
 pub use plan::{
     AssumeMode, Check, CheckIndex, Criticality, CriticalityOrigin, EnvTemplates, Fan, Field, Input,

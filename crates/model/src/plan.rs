@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     ApprovalRule, ArtifactContract, Assumption, Block, ConcurrencyRule, ExpectedArtifact, Expression,
-    ProviderName, Retry, Routing, Rule, Secret, Shell, Text,
+    NestedPlaybooks, ProviderName, Retry, Routing, Rule, Secret, Shell, Text,
 };
 
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
@@ -31,6 +31,8 @@ pub struct Plan {
     pub timeout_ms: Option<u64>,
     /// In the order of the file.
     pub checks: Vec<Check>,
+    /// The playbooks that its checks nest, directly or through others.
+    pub nested: NestedPlaybooks,
 }
 
 impl Plan {

@@ -33,7 +33,7 @@ mod yaml;
 
 // Playbooks: `read`, `read_bytes` and `read_agent` are below.
 pub use decode::{AGENT_PROVIDER, suggest_agent};
-pub use references::{AgentLookup, NoReferences, ReferenceResolver, RulesFile};
+pub use references::{AgentLookup, NestedError, NoReferences, ReferenceResolver, RulesFile};
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use yaml::TEXT_BYTES_MAX;
 

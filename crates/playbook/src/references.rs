@@ -17,8 +17,8 @@ pub trait ReferenceResolver {
         false
     }
 
-    /// Why the nested playbook cannot be run as it is now.
-    fn nested_error(&self, _playbook: &str) -> Option<String> {
+    /// Why the nested playbook cannot be run.
+    fn nested_error(&self, _playbook: &str) -> Option<NestedError> {
         None
     }
 
@@ -51,6 +51,14 @@ pub trait ReferenceResolver {
     fn rules_file(&self, _name: &str) -> Option<RulesFile> {
         None
     }
+}
+
+/// A nested playbook that cannot be run.
+#[derive(Clone, Debug, Default)]
+pub struct NestedError {
+    pub reason: String,
+    /// The errors of its file, each with the text that it points into.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// A rules file that exists: its text, or why it cannot be read.

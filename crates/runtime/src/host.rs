@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use escrow_engine::NestedLease;
 use escrow_model::{
-    Answer, FaultCode, Home, KeyKind, KeySpec, Millis, Mutates, ProviderFault, ProviderSpec, Reason, Request,
-    RunId, RunOptions, ScopePath,
+    Answer, FaultCode, Home, KeyKind, KeySpec, Millis, Mutates, Plan, ProviderFault, ProviderSpec, Reason,
+    Request, RunId, RunOptions, ScopePath,
 };
 
 use escrow_store::Lease;
@@ -39,6 +39,8 @@ pub trait Host {
 pub struct NestRequest {
     /// The options of the run around it.
     pub parent: RunOptions,
+    /// The plan of the run around it, which has the playbooks that it nests.
+    pub parent_plan: Arc<Plan>,
     /// The actors who started or resumed the run around it.
     pub involved: Vec<String>,
     /// The hold on the run around it. Once it is lost, another process may have ended that run.

@@ -1,38 +1,54 @@
 //! Reads playbook files and resolves what they refer to: nested playbooks, agents, rules files and custom outcome
 //! kinds.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use escrow_model::{ExpectedArtifact, Expression, Inputs, Plan};
+use escrow_model::{ExpectedArtifact, Inputs};
 use escrow_playbook::{
-    AgentLookup, Diagnostic, Reading, ReferenceResolver, RulesFile, Severity, TEXT_BYTES_MAX, read_agent,
+    AgentLookup, Diagnostic, NestedError, Reading, ReferenceResolver, RulesFile, Severity, TEXT_BYTES_MAX,
+    read_agent,
 };
 use serde_json::Value;
 
 use crate::agents;
 use crate::catalog::catalog;
+use crate::nested_loader::NestedLoader;
 use crate::outcome_kinds;
 use crate::project;
 
-/// Reads a playbook from the bytes of its file. Nested playbooks are searched in the folder of the file, then in
-/// `directory`, then in the project's `.escrow/playbooks/` there.
-pub fn read(path: &Path, bytes: &[u8], directory: &Path) -> Reading {
-    PlaybookLoader { directory, known: RefCell::default() }.read(path, bytes)
+/// Where the references of playbooks are looked up, beside the folder of the file that has them.
+#[derive(Clone, Copy, Debug)]
+pub struct Directories<'a> {
+    /// Of this process: agents, rules and outcome kinds of the outermost playbook.
+    pub current: &'a Path,
+    /// Where the commands of the run work: nested playbooks, and what those refer to themselves.
+    pub commands: &'a Path,
+}
+
+impl<'a> Directories<'a> {
+    pub fn both(directory: &'a Path) -> Directories<'a> {
+        Directories { current: directory, commands: directory }
+    }
+}
+
+/// Reads a playbook from the bytes of its file, with all playbooks that it nests, directly or through others. They are
+/// searched in the folder of the file that names them, then where commands run, then in the project's
+/// `.escrow/playbooks/` there.
+pub fn read(path: &Path, bytes: &[u8], directories: Directories<'_>) -> Reading {
+    NestedLoader::new(directories.commands).load(path, bytes, directories.current)
 }
 
 /// The playbook of one check that gives a task to an agent.
 pub fn of_agent(name: &str, directory: &Path) -> Reading {
-    let loader = PlaybookLoader { directory, known: RefCell::default() };
-    read_agent(name, &catalog(), &loader.references(None))
+    let loader = NestedLoader::new(directory);
+    read_agent(name, &catalog(), &FileReferences { loader: &loader, folder: None, directory })
 }
 
 /// The file that the name of a nested playbook refers to, with its bytes.
-pub fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
+pub(crate) fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Option<(PathBuf, Vec<u8>)> {
     let project = directory.ancestors().find_map(|above| project::trusted_folder(above, "playbooks"));
     [folder, Some(directory), project.as_deref()].into_iter().flatten().find_map(|folder| {
         let endings = ["", ".yaml", ".yml", ".playbook.yaml"];
@@ -60,97 +76,18 @@ pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// How many nested files are read.
-const FILES_MAX: usize = 50;
-
-/// Reads a playbook and the playbooks that it nests, each file once.
-struct PlaybookLoader<'a> {
-    directory: &'a Path,
-    /// A file that is still being read is present with defaults, so a playbook that nests itself ends the search.
-    known: RefCell<BTreeMap<PathBuf, Nested>>,
-}
-
-impl PlaybookLoader<'_> {
-    fn references<'b>(&'b self, folder: Option<&'b Path>) -> FileReferences<'b> {
-        FileReferences { loader: self, folder }
-    }
-
-    fn read(&self, path: &Path, bytes: &[u8]) -> Reading {
-        let references = self.references(path.parent());
-        escrow_playbook::read_bytes(bytes, &path.display().to_string(), &catalog(), &references)
-    }
-
-    /// A nested playbook that cannot be read counts as mutating and expects no artifacts.
-    fn nested(&self, name: &str, folder: Option<&Path>) -> Nested {
-        let unreadable = |error| Nested { is_mutating: true, error, ..Nested::default() };
-        let Some((path, bytes)) = find(name, folder, self.directory) else {
-            return unreadable(Some(format!("file `{name}` not found")));
-        };
-        let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        if let Some(known) = self.known.borrow().get(&identity) {
-            return known.clone();
-        }
-        if self.known.borrow().len() >= FILES_MAX {
-            return unreadable(None);
-        }
-        self.known.borrow_mut().insert(identity.clone(), Nested::default());
-        let reading = self.read(&path, &bytes);
-        let nested = match reading.plan {
-            None => unreadable(first_problem(&reading.diagnostics)),
-            Some(plan) => Nested {
-                is_mutating: plan.checks.iter().any(|check| check.mutating),
-                artifacts: visible_artifacts(&plan),
-                error: None,
-                inputs: Some(plan.inputs),
-            },
-        };
-        self.known.borrow_mut().insert(identity, nested.clone());
-        nested
-    }
-}
-
 /// The first error of a file, as in `line 3: a check needs `type` (E0106)`.
-pub fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
+pub(crate) fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
     let first = diagnostics.iter().find(|one| one.severity == Severity::Error)?;
     Some(format!("line {}: {} ({})", first.line, first.message, first.code))
 }
 
-/// The artifacts that a nested run promises to its parent. Artifacts of fan-out items are known only to the nested
-/// run, and it verifies outcome kinds itself.
-fn visible_artifacts(plan: &Plan) -> Vec<ExpectedArtifact> {
-    let is_of_items = |one: &&ExpectedArtifact| {
-        let check = one.check.as_deref().and_then(|check| plan.find(check));
-        check.is_some_and(|check| !plan.check(check).fan.is_empty())
-    };
-    let visible = plan.artifacts.expected.iter().filter(|one| !is_of_items(one));
-    visible
-        .map(|one| ExpectedArtifact {
-            kind: None,
-            content_read: false,
-            condition: one.condition.as_ref().map(|_| never()),
-            ..one.clone()
-        })
-        .collect()
-}
-
-/// Only the nested run can evaluate the `if` of its artifacts, and it verifies them. For its parent they may be there.
-fn never() -> Expression {
-    Expression::try_from("false".to_owned()).expect("it is an expression")
-}
-
-/// What is known about a nested playbook before it runs.
-#[derive(Clone, Debug, Default)]
-struct Nested {
-    is_mutating: bool,
-    artifacts: Vec<ExpectedArtifact>,
-    error: Option<String>,
-    inputs: Option<Inputs>,
-}
-
 /// Resolves the references of one file. `folder` is where it is stored.
-struct FileReferences<'a> {
-    loader: &'a PlaybookLoader<'a>,
-    folder: Option<&'a Path>,
+pub(crate) struct FileReferences<'a> {
+    pub(crate) loader: &'a NestedLoader<'a>,
+    pub(crate) folder: Option<&'a Path>,
+    /// Where to look next.
+    pub(crate) directory: &'a Path,
 }
 
 impl ReferenceResolver for FileReferences<'_> {
@@ -158,7 +95,7 @@ impl ReferenceResolver for FileReferences<'_> {
         self.loader.nested(playbook, self.folder).is_mutating
     }
 
-    fn nested_error(&self, playbook: &str) -> Option<String> {
+    fn nested_error(&self, playbook: &str) -> Option<NestedError> {
         self.loader.nested(playbook, self.folder).error
     }
 
@@ -171,7 +108,7 @@ impl ReferenceResolver for FileReferences<'_> {
     }
 
     fn agent(&self, name: &str) -> AgentLookup {
-        let from: Vec<&Path> = self.folder.into_iter().chain([self.loader.directory]).collect();
+        let from: Vec<&Path> = self.folder.into_iter().chain([self.directory]).collect();
         agents::find(name, &from)
     }
 
@@ -184,13 +121,13 @@ impl ReferenceResolver for FileReferences<'_> {
     }
 
     fn rules_file(&self, name: &str) -> Option<RulesFile> {
-        find_rules(name, self.folder, self.loader.directory)
+        find_rules(name, self.folder, self.directory)
     }
 }
 
 impl FileReferences<'_> {
     fn projects(&self) -> Vec<PathBuf> {
-        outcome_kinds::projects([Some(self.loader.directory), self.folder].into_iter().flatten())
+        outcome_kinds::projects([Some(self.directory), self.folder].into_iter().flatten())
     }
 }
 

@@ -285,7 +285,6 @@ impl<'a> Play<'a> {
             disk: self.disk.for_another_process(),
             world: Rc::new(world),
             ledger: Arc::clone(&self.ledger),
-            nested: self.case.plans.nested.clone(),
             compares_replay: self.case.compares_replay,
         };
         Process::start(task, life, machine)

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use escrow_app::{NestedFiles, NestedRuns, WantedPlaybook};
+use escrow_app::{NestedFiles, NestedRuns};
 use escrow_engine::Run;
-use escrow_model::{Entry, FaultCode, Plan, ProviderFault, RunId, ScopePath};
+use escrow_model::{Entry, RunId, ScopePath};
 use escrow_runtime::process::Stream;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::{
@@ -19,7 +19,6 @@ use escrow_runtime::{
     cancellation,
 };
 use escrow_store::{Journal, Lease};
-use escrow_testkit::NestedPlans;
 use tokio::task::LocalSet;
 
 use crate::disk::Disk;
@@ -47,14 +46,13 @@ pub(crate) struct Machine {
     pub(crate) disk: Disk,
     pub(crate) world: Rc<dyn ProviderWorld>,
     pub(crate) ledger: Arc<Ledger>,
-    pub(crate) nested: NestedPlans,
     /// The run is compared with its journal after each commit.
     pub(crate) compares_replay: bool,
 }
 
 impl Process {
     pub(crate) fn start(task: Task, life: u32, machine: Machine) -> Process {
-        let Machine { disk, world, ledger, nested, compares_replay } = machine;
+        let Machine { disk, world, ledger, compares_replay } = machine;
         let (canceller, interruption) = cancellation();
         let disk = Arc::new(disk);
         let journal: Arc<dyn Journal> = Arc::<Disk>::clone(&disk);
@@ -64,7 +62,7 @@ impl Process {
         let Task { run, lease, beginning } = task;
         let id = run.options().run.clone();
         let host = NestedRuns::new(Arc::clone(&journal), Rc::clone(&world));
-        let host = Rc::new(host.with_files(Rc::new(SimulatedFiles(nested))));
+        let host = Rc::new(host.with_files(Rc::new(NoFiles)));
         let driving = async move {
             let observer = &mut watcher;
             let surroundings = surroundings();
@@ -102,20 +100,10 @@ fn surroundings() -> Surroundings {
     }
 }
 
-/// The plans of the case instead of playbook files, and no directories.
-struct SimulatedFiles(NestedPlans);
+/// No directories: nothing is delivered.
+struct NoFiles;
 
-impl NestedFiles for SimulatedFiles {
-    fn find(&self, wanted: &WantedPlaybook<'_>) -> Result<(PathBuf, Plan), ProviderFault> {
-        let plan = self.0.get(wanted.name).ok_or_else(|| {
-            ProviderFault::logical(
-                FaultCode::own("bad_playbook"),
-                format!("no plan is called {}", wanted.name),
-            )
-        })?;
-        Ok((PathBuf::from(wanted.name), Plan::clone(plan)))
-    }
-
+impl NestedFiles for NoFiles {
     fn create_directory(&self, _path: &Path) -> io::Result<()> {
         Ok(())
     }

@@ -12,7 +12,6 @@ use escrow_model::{
 };
 use escrow_runtime::{Beginning, Redactor};
 use escrow_store::{Created, Durability, Journal, Liveness, NewRun};
-use escrow_testkit::NestedPlans;
 
 use crate::case::AnswerFaults;
 use crate::clock::Clock;
@@ -73,7 +72,6 @@ impl Recorded {
                 disk: disk.for_another_process(),
                 world: Rc::new(world),
                 ledger: Arc::clone(&ledger),
-                nested: NestedPlans::new(),
                 compares_replay: true,
             };
             let mut process = Process::start(task, life, machine);

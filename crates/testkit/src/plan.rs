@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use escrow_model::{Criticality, ExpectedArtifact, Plan};
+use escrow_model::{Criticality, ExpectedArtifact, NestedPlaybook, NestedPlaybooks, Plan};
 use escrow_playbook::{NoReferences, ReferenceResolver};
 
 use crate::catalog;
@@ -25,7 +25,24 @@ pub fn try_plan(text: &str) -> Result<Arc<Plan>, String> {
 
 /// The same, for a plan that may nest others.
 pub fn try_plan_nesting(text: &str, nested: &NestedPlans) -> Result<Arc<Plan>, String> {
-    read(text, &Nesting(nested))
+    let mut plan = Plan::clone(&*read(text, &Nesting(nested))?);
+    plan.nested = table(&plan, nested);
+    Ok(Arc::new(plan))
+}
+
+/// The plans that a plan nests, directly or through others. Their names stand for their files.
+fn table(plan: &Plan, nested: &NestedPlans) -> NestedPlaybooks {
+    let mut table = NestedPlaybooks::default();
+    for name in plan.checks.iter().filter_map(|check| check.nested_name()) {
+        let Some(found) = nested.get(name) else { continue };
+        let NestedPlaybooks { names, files } = found.nested.clone();
+        let inner = NestedPlaybooks { names, ..NestedPlaybooks::default() };
+        let plan = Arc::new(Plan { nested: inner, ..Plan::clone(found) });
+        table.names.insert(name.to_owned(), name.to_owned());
+        table.files.extend(files);
+        table.files.insert(name.to_owned(), NestedPlaybook { plan, sha256: String::new() });
+    }
+    table
 }
 
 /// Plans that others may nest, by the name of their playbook.

@@ -26,6 +26,7 @@ pub fn attention_item(item: &AttentionItem, now: Millis) -> Value {
         "run_ids": item.runs,
         "wait_id": item.wait.as_ref().map(|wait| &wait.id),
         "request": item.wait.as_ref().and_then(|wait| wait.subject.as_ref()).map(|subject| &subject.request),
+        "nested": item.wait.as_ref().and_then(|wait| wait.subject.as_ref()).map(|subject| &subject.nested),
         "next": next_command(item, now),
         "dismissed": item.dismissed.as_ref().map(dismissal),
     })

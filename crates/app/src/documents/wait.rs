@@ -39,6 +39,7 @@ pub fn approval(wait: &WaitRow) -> Value {
         document["values"] = json!(subject.values);
         document["secrets"] = json!(subject.secrets);
         document["reconcile"] = json!(subject.reconcile);
+        document["nested"] = json!(subject.nested);
         document["inputs"] = json!(subject.inputs);
         document["outputs"] = json!(subject.outputs);
         document["outcomes"] = json!(subject.outcomes);

@@ -23,7 +23,7 @@ use crate::invocations::{self, NamedInvocation};
 #[derive(Debug)]
 pub struct Order {
     pub plan: Arc<Plan>,
-    /// The file that the plan was read from. Playbooks that it nests are looked for beside it.
+    /// The file that the plan was read from. The plan has the playbooks that it nests.
     pub file: Option<PathBuf>,
     /// Where the work is done.
     pub directory: PathBuf,

@@ -51,7 +51,8 @@ impl Site {
 
     pub(crate) fn order(&self, playbook: &str) -> Order {
         let path = self.write("playbook.yaml", playbook);
-        let loaded = playbooks::load(&path).unwrap_or_else(|error| panic!("{error}: {playbook}"));
+        let loaded =
+            playbooks::load(&path, self.path()).unwrap_or_else(|error| panic!("{error}: {playbook}"));
         Order { file: Some(path), ..Order::new(Arc::new(loaded.plan), self.path().to_owned()) }
     }
 

@@ -5,12 +5,13 @@ use escrow_model::CriticalityOrigin;
 use escrow_playbook::{CheckReport, ExpectedReport, report};
 
 use super::playbook_file;
+use super::run::directory;
 use crate::arguments::{CheckArguments, Output};
 use crate::exit::Exit;
 use crate::terminal::{TextTable, Ui, printable};
 
 pub(crate) fn check(arguments: &CheckArguments, ui: &Ui) -> Result<Exit, Error> {
-    let playbook = playbook_file::load(&arguments.file, ui)?;
+    let playbook = playbook_file::load(&arguments.file, &directory(None)?, ui)?;
     let report = report(&playbook.plan);
     if ui.output() != Output::Human {
         ui.data(&documents::check(&report, playbook.warnings.diagnostics()));

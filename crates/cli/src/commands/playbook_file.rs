@@ -7,8 +7,9 @@ use escrow_app::{Diagnosed, Error};
 
 use crate::terminal::{Ui, terminal_columns};
 
-pub(crate) fn load(path: &Path, ui: &Ui) -> Result<LoadedPlaybook, Error> {
-    let playbook = playbooks::load(path)?;
+/// `directory` is where the commands of the playbook would run.
+pub(crate) fn load(path: &Path, directory: &Path, ui: &Ui) -> Result<LoadedPlaybook, Error> {
+    let playbook = playbooks::load(path, directory)?;
     show(&playbook.warnings, ui);
     Ok(playbook)
 }

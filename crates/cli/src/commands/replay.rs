@@ -11,13 +11,14 @@ use escrow_store::{Queries, RunFilter, RunRow};
 use serde_json::{Map, Value, json};
 
 use super::playbook_file;
+use super::run::directory;
 use crate::arguments::{Output, ReplayArguments, Shared};
 use crate::exit::Exit;
 use crate::session;
 use crate::terminal::{Ui, show_comparison, show_comparisons};
 
 pub(crate) async fn replay(arguments: &ReplayArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
-    let plan = Arc::new(playbook_file::load(&arguments.with, ui)?.plan);
+    let plan = Arc::new(playbook_file::load(&arguments.with, &directory(None)?, ui)?.plan);
     let queries = session::app(shared, ui)?.queries()?;
     let rows = match (&arguments.run, arguments.last) {
         (Some(name), _) => vec![queries.run(name).await?],

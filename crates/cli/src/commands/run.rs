@@ -20,7 +20,8 @@ use crate::terminal::{Streaming, Ui, closing, parse_duration, verdict_of};
 
 pub(crate) async fn run(arguments: &RunArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let file = arguments.file.clone().unwrap_or_default();
-    let plan = Arc::new(playbook_file::load(&file, ui)?.plan);
+    let directory = directory(arguments.frame.dir.as_deref())?;
+    let plan = Arc::new(playbook_file::load(&file, &directory, ui)?.plan);
     run_plan(arguments, shared, ui, &plan).await
 }
 

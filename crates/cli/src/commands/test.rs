@@ -7,6 +7,7 @@ use std::sync::Arc;
 use escrow_app::{Diagnosed, Error};
 use escrow_model::{Plan, Secret};
 use escrow_playbook::{Diagnostic, TestCase, TestFile, read_tests};
+use escrow_runtime::playbook_file::Directories;
 use escrow_runtime::rehearsal::{Difference, differences, rehearsal_of};
 use serde_json::{Value, json};
 
@@ -165,7 +166,7 @@ fn load(path: &Path, ui: &Ui) -> Result<(TestFile, Plan), BadFile> {
     let playbook_bytes = read(&playbook)?;
     let name = playbook.display().to_string();
     let here = std::env::current_dir().unwrap_or_default();
-    let reading = escrow_runtime::playbook_file::read(&playbook, &playbook_bytes, &here);
+    let reading = escrow_runtime::playbook_file::read(&playbook, &playbook_bytes, Directories::both(&here));
     let Some(plan) = reading.plan else {
         let text = String::from_utf8_lossy(&playbook_bytes);
         return Err(BadFile::told(&name, &text, reading.diagnostics, &reading.secrets, ui));

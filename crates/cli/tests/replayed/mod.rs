@@ -10,7 +10,7 @@ use escrow_engine::Run;
 use escrow_model::{Entry, Event, Plan, ScopedCheck};
 use escrow_playbook::read_tests;
 use escrow_runtime::inspection::{Depth, inspect};
-use escrow_runtime::playbook_file;
+use escrow_runtime::playbook_file::{self, Directories};
 use escrow_runtime::rehearsal::{Rehearsal, Replies, Reply, Script, Takes, differences, rehearsal_of};
 use escrow_simulator::Recorded;
 use serde_json::Value;
@@ -19,7 +19,7 @@ use serde_json::Value;
 fn plan_of(playbook: &Path) -> Arc<Plan> {
     let bytes = fs::read(playbook).expect("a file");
     let folder = playbook.parent().expect("its folder");
-    Arc::new(playbook_file::read(playbook, &bytes, folder).plan.expect("a plan"))
+    Arc::new(playbook_file::read(playbook, &bytes, Directories::both(folder)).plan.expect("a plan"))
 }
 
 /// Every test of a file. Says how many crashes there were.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use escrow_model::{ConcurrencyRule, OnConflict, Plan, Safety, Source, Text};
+use escrow_model::{ConcurrencyRule, NestedPlaybooks, OnConflict, Plan, Safety, Source, Text};
 use indexmap::IndexMap;
 
 use super::agents::Agents;
@@ -98,6 +98,7 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
         },
         timeout_ms: root.get("timeout").and_then(|timeout| duration::milliseconds(timeout).ok()),
         checks: Vec::new(),
+        nested: NestedPlaybooks::default(),
     };
     let uses = decoder.sources.uses;
     (!entries.is_empty()).then_some(Decoded { plan, drafts, uses })

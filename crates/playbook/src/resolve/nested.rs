@@ -1,4 +1,4 @@
-//! Checks that nested playbooks can be read and receive the inputs that they declare.
+//! Checks that nested playbooks can be run and receive the inputs that they declare.
 
 use escrow_model::{Field, Input, Inputs, Mutates, Tree};
 use indexmap::IndexMap;
@@ -9,7 +9,8 @@ use crate::decode::Draft;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::suggest::suggest_or_list;
 
-/// These are warnings, because an earlier check may still create the file; under `safety: strict` they are errors.
+/// A nested playbook is read when the outermost run starts, so one that cannot be run then never can. Wrong inputs
+/// are warnings, because the check may never start; under `safety: strict` they are errors.
 pub(super) fn check(
     drafts: &[Draft],
     references: &dyn ReferenceResolver,
@@ -18,16 +19,10 @@ pub(super) fn check(
 ) {
     for draft in drafts {
         let Some(file) = file_of(draft) else { continue };
-        if let Some(reason) = references.nested_error(file) {
-            found.push(
-                Problem::new(
-                    "W0213",
-                    draft.span_of("playbook"),
-                    format!("nested playbook `{file}` cannot be run"),
-                )
-                .label(reason)
-                .error_if(strict),
-            );
+        if let Some(error) = references.nested_error(file) {
+            let message = format!("nested playbook `{file}` cannot be run");
+            found.push(Problem::new("E0174", draft.span_of("playbook"), message).label(error.reason));
+            found.add_from_other_file(&error.diagnostics);
         } else if let Some(declared) = references.nested_inputs(file) {
             for problem in wrong_inputs(draft, file, &declared) {
                 found.push(problem.error_if(strict));

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use escrow_model::{ExpectedArtifact, Home, Inputs, KeyKind, KeySpec, Mutates, ProviderSpec};
-use escrow_playbook::{AGENT_PROVIDER, AgentLookup, NoReferences, ReferenceResolver, read_profile};
+use escrow_playbook::{
+    AGENT_PROVIDER, AgentLookup, NestedError, NoReferences, ReferenceResolver, read_profile,
+};
 use serde_json::{Value, json};
 
 const fn key(name: &'static str, kind: KeyKind) -> KeySpec {
@@ -131,8 +133,9 @@ impl ReferenceResolver for Project {
         (name == "broken_kind").then(|| Ok(json!({"type": "objekt"})))
     }
 
-    fn nested_error(&self, playbook: &str) -> Option<String> {
-        (playbook == "missing.yaml").then(|| format!("file `{playbook}` not found"))
+    fn nested_error(&self, playbook: &str) -> Option<NestedError> {
+        let reason = format!("file `{playbook}` not found");
+        (playbook == "missing.yaml").then(|| NestedError { reason, ..NestedError::default() })
     }
 
     fn nested_inputs(&self, playbook: &str) -> Option<Inputs> {

@@ -173,6 +173,7 @@ impl EffectRunner {
             let earlier = run.nested_before(&attempt).map(|(run, at)| (run.clone(), at));
             self.host.nest(NestRequest {
                 parent: run.options().clone(),
+                parent_plan: Arc::clone(run.plan_of()),
                 involved: run.involved().map(str::to_owned).collect(),
                 parent_lease: self.lease.clone(),
                 parent_started_at: run.started_at(),

@@ -1,8 +1,9 @@
 //! The persisted shape of approvals: the rule in a plan, and what was asked for.
 
 use escrow_model::{
-    ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedOutcome, ApprovedOutput,
-    ApprovedValue, ChangedArtifact, Criticality, GrantedSecret, Request, SecretHandover, Text,
+    ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedEffect, ApprovedOutcome,
+    ApprovedOutput, ApprovedPlaybook, ApprovedValue, ChangedArtifact, Criticality, GrantedSecret,
+    ProviderName, Request, SecretHandover, Text,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -68,11 +69,26 @@ record!(ApprovalSubjectRecord for ApprovalSubject {
     values: Vec<ApprovedValue> = default,
     reconcile: Option<String> = default,
     secrets: Vec<GrantedSecret> = default,
+    nested: Option<ApprovedPlaybook> = default,
     inputs: Map<String, Value> = default,
     outputs: Vec<ApprovedOutput> = default,
     outcomes: Vec<ApprovedOutcome> = default,
     artifacts: Vec<ApprovedArtifact> = default,
     terms: ApprovalTerms,
+});
+
+record!(ApprovedPlaybookRecord for ApprovedPlaybook {
+    name: String,
+    file: String,
+    sha256: String,
+    external: Vec<ApprovedEffect> = default,
+});
+
+record!(ApprovedEffectRecord for ApprovedEffect {
+    playbook: String,
+    check: String,
+    provider as "type": ProviderName,
+    command: Option<String> = default,
 });
 
 record!(ApprovedValueRecord for ApprovedValue {

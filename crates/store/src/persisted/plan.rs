@@ -1,10 +1,12 @@
 //! The persisted shape of a plan: the snapshot of the playbook with which every journal begins.
 
+use std::sync::Arc;
+
 use escrow_model::{
     ApprovalRule, ArtifactContract, AssumeMode, Backoff, BackoffMode, Block, Check, CheckIndex,
     ConcurrencyRule, Criticality, CriticalityOrigin, ExpectedArtifact, Expression, Field, Input, InputKind,
-    Need, OnConflict, Plan, ProviderName, Reconcile, Retry, Routing, Rule, RuleCheck, Safety, Secret,
-    SecretSource, Shell, Text, Transition, Tree,
+    Need, NestedPlaybook, NestedPlaybooks, OnConflict, Plan, ProviderName, Reconcile, Retry, Routing, Rule,
+    RuleCheck, Safety, Secret, SecretSource, Shell, Text, Transition, Tree,
 };
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
@@ -39,6 +41,23 @@ record!(PlanRecord for Plan {
     safety: Safety,
     timeout_ms: Option<u64> = default,
     checks: Vec<Check>,
+    nested: NestedPlaybooks = default,
+});
+
+record!(#[derive(Default)] NestedPlaybooksRecord for NestedPlaybooks {
+    names: IndexMap<String, String> = default,
+    files: IndexMap<String, NestedPlaybook> = default,
+});
+
+impl Absent for NestedPlaybooks {
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+record!(NestedPlaybookRecord for NestedPlaybook {
+    plan: Arc<Plan>,
+    sha256: String,
 });
 
 record!(ConcurrencyRuleRecord for ConcurrencyRule {
