@@ -27,6 +27,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub use error::{ShellError, ShellErrorKind};
+pub use rules::Dialect;
 
 use crate::Template;
 use crate::error::RenderError;
@@ -79,7 +80,7 @@ impl ShellScript {
             return Ok(ShellScript { script: split::text_of(source, &pieces), values: Vec::new(), reads });
         }
         let scanned = scan::scan(source, &pieces);
-        errors.extend(rules::check(&scanned, Given::Values));
+        errors.extend(rules::check(&scanned, &Given::default()));
         errors.extend(scanned.errors);
         if !errors.is_empty() {
             errors.sort_by_key(|error| error.span.start);
@@ -149,7 +150,27 @@ impl ShellScript {
 /// Whether a script whose standard input has values keeps to the same rules: nothing in it may read code from there.
 pub fn check_fed_script(source: &str) -> Vec<ShellError> {
     let Ok(pieces) = split::split(source) else { return Vec::new() };
-    rules::check(&scan::scan(source, &pieces), Given::ValuesAsInput)
+    rules::check(&scan::scan(source, &pieces), &Given { input: true, ..Given::default() })
+}
+
+/// What is wrong with a script that a given shell runs, and whose environment has values in these variables. A script
+/// without values and without such variables is left to the shell.
+pub fn check_script(source: &str, dialect: Dialect, variables: &[String]) -> Vec<ShellError> {
+    let Ok(pieces) = split::split(source) else { return Vec::new() };
+    if variables.is_empty() && split::insertions(&pieces).next().is_none() {
+        return Vec::new();
+    }
+    let scanned = scan::scan(source, &pieces);
+    let mut errors = rules::check(&scanned, &Given { variables, dialect, input: false });
+    errors.extend(scanned.errors);
+    errors.sort_by_key(|error| error.span.start);
+    errors.dedup_by_key(|error| error.span.clone());
+    errors
+}
+
+/// Whether programs read the value of a variable as code: `BASH_ENV`, `LD_PRELOAD`, `GIT_SSH_COMMAND` and so on.
+pub fn is_read_as_code(variable: &str) -> bool {
+    rules::is_evaluated(variable)
 }
 
 /// What is wrong with the words of a program that is started without a shell: each problem with the index of its word.
