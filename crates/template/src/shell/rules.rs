@@ -55,8 +55,13 @@ pub enum Dialect {
 
 pub(super) fn check(scanned: &Scanned, given: &Given<'_>) -> Vec<ShellError> {
     let taint = Taint::of(scanned, given.input, given.variables);
+    let has_values = !scanned.value_spans.is_empty() || given.input;
+    // Values that the environment alone has get into a command's input only through an expansion, or by being printed.
+    let reads_variables = scanned.names.iter().any(|name| given.variables.contains(name))
+        || scanned.commands.iter().any(prints_environment);
+    let input = if has_values || reads_variables { Input::Anything } else { Input::Literal };
     let mut checker = Checker { dialect: given.dialect, ..Checker::new(&scanned.value_spans, taint) };
-    checker.script(scanned);
+    checker.script(scanned, input);
     checker.errors
 }
 
@@ -65,8 +70,9 @@ pub(super) fn check_arguments(
     command: &Command,
     value_spans: &[Range<usize>],
     input_has_values: bool,
+    variables: &[String],
 ) -> Vec<ShellError> {
-    let mut checker = Checker::new(value_spans, Taint::default());
+    let mut checker = Checker::new(value_spans, Taint::inherited(variables));
     checker.taint.is_fed = input_has_values;
     checker.reads_given_input_alone(command);
     checker.errors
@@ -99,9 +105,9 @@ impl<'a> Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn script(&mut self, scanned: &Scanned) {
+    fn script(&mut self, scanned: &Scanned, input: Input) {
         for command in &scanned.commands {
-            self.command(command, Input::Anything);
+            self.command(command, input);
         }
         for computed in &scanned.computed {
             self.compute(&computed.names, &computed.span);
@@ -542,10 +548,10 @@ fn within(words: &[Word]) -> Option<&[Word]> {
     if wrapper.is_container {
         return None;
     }
-    let behind = match arguments.iter().position(|word| wrapper.subcommands.contains(&word.text.as_str())) {
-        Some(at) => at + 1,
-        None if wrapper.subcommands.is_empty() => 0,
-        None => return None,
+    // A chain of wrappers without subcommands is followed in linear time.
+    let behind = match wrapper.subcommands {
+        [] => 0,
+        known => arguments.iter().position(|word| known.contains(&word.text.as_str()))? + 1,
     };
     let arguments = &arguments[behind..];
     places(wrapper, arguments).first().map(|at| &arguments[*at..])
@@ -572,6 +578,18 @@ fn gives_attributes(command: &Command) -> bool {
             .words
             .iter()
             .any(|word| word.text.starts_with('-') && word.text.contains(['i', 'n', 'A', 'a']))
+}
+
+/// Whether the command prints variables without an expansion.
+fn prints_environment(command: &Command) -> bool {
+    let program = command.words.first().and_then(Word::program).unwrap_or_default();
+    match program {
+        "printenv" => true,
+        "env" | "set" | "export" | "declare" | "typeset" => {
+            command.words.len() == 1 || command.words[1].text == "-p"
+        }
+        _ => false,
+    }
 }
 
 fn wrapper_is_pure(program: &str) -> bool {

@@ -129,7 +129,7 @@ impl Checker<'_> {
             ..Checker::new(&[], taint)
         };
         if input == Input::Anything {
-            inner.script(&scanned);
+            inner.script(&scanned, input);
         } else {
             for command in &scanned.commands {
                 inner.command(command, input);

@@ -151,6 +151,11 @@ impl Taint {
         }
     }
 
+    /// The taint of a program that is started without a shell.
+    pub(super) fn inherited(variables: &[String]) -> Taint {
+        Taint { names: variables.iter().cloned().collect(), ..Taint::default() }
+    }
+
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
