@@ -382,6 +382,28 @@ checks:
 }
 
 #[test]
+fn while_the_item_of_a_nested_run_with_effects_is_gone_a_new_item_is_left_to_a_person() {
+    let desk = Desk::new();
+    desk.write(
+        "release.yaml",
+        "inputs: {n: {type: string}}\nchecks: {tag: {type: command, criticality: external, exec: 'echo {{ inputs.n }} >> acts'}, \
+         test: {type: command, depends_on: tag, exec: 'test -f go'}}",
+    );
+    let outer = r#"
+checks:
+  lint: {type: command, exec: 'test -f go', continue_on_failure: true, criticality: policy}
+  list: {type: command, exec: 'test -f go && echo "[\"b\", \"c\"]" || echo "[\"a\", \"b\"]"', forEach: true, depends_on: lint}
+  nest: {type: playbook, playbook: release.yaml, depends_on: list, with: {n: '{{ item }}'}}
+"#;
+    assert_eq!(desk.run(outer).0, Some(1));
+    desk.write("go", "");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(4));
+    assert_eq!(desk.read("acts"), "a\nb\n");
+    assert_eq!(desk.escrow(&["resume", "last", "--assume", "nest[1]=retry"]).code, Some(0));
+    assert_eq!(desk.read("acts"), "a\nb\nc\n");
+}
+
+#[test]
 fn what_was_denied_in_a_nested_run_stays_denied() {
     let desk = waiting(OUTER);
     let listed = desk.escrow(&["approvals", "--output", "json"]).json();
