@@ -91,7 +91,7 @@ enum Inputs {
     /// Those that `with` gives.
     Given,
     /// Those that it was started with. `with` gives others now, but the run may have changed the world.
-    Kept,
+    OfTheFirstAttempt,
 }
 
 /// Why a nested run gives no result.
@@ -322,7 +322,7 @@ impl Nesting {
     fn inputs_of(&self, run: &Run) -> Inputs {
         let given = inputs(run.plan_of(), self.request.request.fields.get("with"));
         let are_same = given.is_ok_and(|given| given == run.options().inputs);
-        if are_same { Inputs::Given } else { Inputs::Kept }
+        if are_same { Inputs::Given } else { Inputs::OfTheFirstAttempt }
     }
 
     fn is_to_be_reopened(&self, run: &Run) -> bool {
@@ -489,7 +489,7 @@ fn outcome_of(run: &Run, inputs: Inputs) -> NestOutcome {
     let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": outcomes });
     let mut answer = Answer::done(output);
     describe(run, &mut answer);
-    if inputs == Inputs::Kept {
+    if inputs == Inputs::OfTheFirstAttempt {
         let id = &run.options().run;
         let note =
             format!("run `{id}` keeps the inputs that it was started with, because it has had effects");
