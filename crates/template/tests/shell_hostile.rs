@@ -149,7 +149,7 @@ const SINKS: &[&str] = &[
     "printf -v 'a[x]' 1",
     "time -p $x",
     "coproc $x",
-    "coproc N { $x; }; wait",
+    "coproc N { $x; }",
     "jobs -x $x",
     "setarch -R $x",
     "taskset 1 $x",
@@ -205,7 +205,7 @@ const COMPOSITIONS: &[&str] = &[
     "A | if true; then B\nfi",
     "A | while :; do B\nbreak; done",
     "diff <(A\n) /dev/null | B",
-    "coproc N { A\n}; wait; B",
+    "coproc N { A\n}; B",
     "while read -r x; do B\ndone <<G\n@\nG\n",
 ];
 
