@@ -255,7 +255,7 @@ impl Nesting {
     }
 
     async fn send_cancellation(&self, id: &RunId) -> Result<(), NestError> {
-        let message = Message::Cancel { by: None, system: true, successor: None };
+        let message = Message::Cancel { by: None, system: true, successor: None, inside: None };
         self.runs.journal.send(id, &message, self.request.parent.run.as_str()).await?;
         Ok(())
     }
@@ -466,6 +466,7 @@ fn outcome_of(run: &Run) -> NestOutcome {
     let outcomes = documents::run_outcomes(run);
     let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": outcomes });
     let mut answer = Answer::done(output);
+    answer.flaw = run.flaw();
     answer.record.insert("run_id".into(), json!(run.options().run));
     if run.has_open_effects() {
         answer.record.insert(OPEN_EFFECTS.into(), json!(true));

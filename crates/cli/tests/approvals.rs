@@ -398,6 +398,39 @@ fn a_process_inside_a_run_can_neither_deny_nor_answer_nor_assume() {
     assert_eq!(outside.env("ESCROW_RUN", "r_00elsewhere").status().expect("it runs").code(), Some(0));
 }
 
+#[test]
+fn a_process_inside_a_run_cannot_override_a_status() {
+    let desk = Desk::new();
+    let binary = env!("CARGO_BIN_EXE_escrow");
+    let (_, failed) = desk.run("checks: {a: {type: command, exec: 'exit 1'}}");
+    let other = failed["run"]["id"].as_str().expect("an id").to_owned();
+    let (_, document) = desk.run(&format!(
+        "checks: {{a: {{type: command, exec: '{binary} runs override {other} --status completed --by boss --why b > said 2>&1 || echo $?'}}}}"
+    ));
+    assert_eq!(document["checks"]["a"]["output"], 4, "{document}");
+    assert!(desk.read("said").contains("cannot decide about runs of the same state"), "{}", desk.read("said"));
+    assert_eq!(desk.show(&other)["run"]["status"], "failed");
+}
+
+/// Ending a run releases nothing, so a command may do it. The record says so.
+#[test]
+fn a_run_that_a_command_of_another_cancelled_says_so() {
+    let desk = Desk::new();
+    let binary = env!("CARGO_BIN_EXE_escrow");
+    desk.run("checks: {ask: {type: human-input, prompt: 'Sure?'}}");
+    let asked = waiting(&desk)["run_id"].as_str().expect("a run").to_owned();
+    let (code, document) =
+        desk.run(&format!("checks: {{a: {{type: command, exec: '{binary} cancel {asked} >&2'}}}}"));
+    assert_eq!(code, Some(0), "{document}");
+    let canceller = document["run"]["id"].as_str().expect("an id");
+    let reason = desk.show(&asked)["run"]["reason"].clone();
+    assert_eq!(reason["code"], "run.cancelled.user");
+    assert_eq!(reason["summary"], format!("cancelled by a command of run {canceller}"));
+    let told = desk.escrow(&["explain", &asked]).stdout;
+    assert!(told.contains(&format!("a command of run {canceller} cancelled the run")), "{told}");
+    assert_eq!(desk.escrow(&["replay", &asked]).code, Some(0));
+}
+
 /// The system hides the environment of an Escrow process that knows a secret, and with it the run that it is part of.
 #[test]
 fn a_run_inside_a_run_with_a_state_and_secrets_of_its_own_cannot_approve_the_outer_one() {

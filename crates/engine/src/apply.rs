@@ -297,6 +297,7 @@ impl Run {
             Event::RunReopened { places, by, group } => {
                 self.state.group.clone_from(group);
                 self.state.successor = None;
+                self.state.cancelled_inside = None;
                 self.state.resumed_by.extend(by.clone());
                 self.apply_reopened(at, places)
             }

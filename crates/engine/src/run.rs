@@ -352,6 +352,7 @@ impl Run {
             stopping: None,
             denial: None,
             successor: None,
+            cancelled_inside: None,
             decisions: Vec::new(),
             resumed_by: Vec::new(),
             first_failure: None,

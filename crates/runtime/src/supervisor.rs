@@ -266,7 +266,7 @@ impl Drive<'_> {
                 },
                 () = self.interruption.cancelled(), if !interrupted => {
                     interrupted = true;
-                    inputs.push(Input::Message(Message::Cancel { by: None, system: true, successor: None }));
+                    inputs.push(Input::Message(Message::Cancel { by: None, system: true, successor: None, inside: None }));
                 }
                 messages = inbox.next() => sent = messages?,
                 () = sleep(wake_in) => inputs.push(Input::Wake),

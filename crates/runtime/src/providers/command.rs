@@ -377,7 +377,7 @@ fn answer(
     if let (Ending::Done, Some(fault)) = (&ending, fault) {
         ending = Ending::Fault(fault);
     }
-    Answer { ending, output, record, env }
+    Answer { ending, output, record, env, flaw: None }
 }
 
 /// A variable that the operator has set is refused, also one that commands do not inherit.

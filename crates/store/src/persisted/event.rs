@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectInQuestion, EffectIntent,
-    EffectState, Event, Facts, FaultClass, Issue, IssueCode, LedgerEffect, Message, Plan, Reason, ReasonCode,
+    EffectState, Event, Facts, FaultClass, FlawKind, Issue, IssueCode, LedgerEffect, Message, Plan, Reason, ReasonCode,
     RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath, ScopeStep,
     ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
 };
@@ -17,6 +17,7 @@ persisted_as_is!(
     Assumption,
     EffectState,
     FaultClass,
+    FlawKind,
     IssueCode,
     ReasonCode,
     Recovery,

@@ -279,15 +279,15 @@ const COLUMNS: &str = "run, id, name, scope, kind, digest, prompt, choices, star
     (SELECT coalesce(runs.title, (SELECT root.title FROM runs AS root WHERE root.id = runs.root)) \
         FROM runs WHERE runs.id = waits.run)";
 
-/// The oldest thing that a run, or a run inside it, waits for.
-pub(crate) fn first_open_below(root: &str, connection: &Connection) -> rusqlite::Result<Option<WaitRow>> {
+/// The oldest thing that one of these runs waits for: a JSON array of their ids.
+pub(crate) fn first_open_of(runs: &str, connection: &Connection) -> rusqlite::Result<Option<WaitRow>> {
     connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM waits WHERE resolved_at IS NULL AND kind <> 'nested'
-             AND run IN (SELECT ?1 UNION SELECT id FROM runs WHERE root = ?1 AND depth > 0)
+             AND run IN (SELECT value FROM json_each(?1))
              ORDER BY started_at, id LIMIT 1"
         ))?
-        .query_row([root], read)
+        .query_row([runs], read)
         .optional()
 }
 
