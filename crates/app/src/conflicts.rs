@@ -167,7 +167,12 @@ impl<'a> Arbitration<'a> {
                         return Ok(refused(effect));
                     }
                     let successor = Some(self.run.clone());
-                    let message = Message::Cancel { by: self.means.arbiter.actor(), system: true, successor, inside: None };
+                    let message = Message::Cancel {
+                        by: self.means.arbiter.actor(),
+                        system: true,
+                        successor,
+                        inside: None,
+                    };
                     self.means.journal.send(&conflict.root.id, &message, self.run.as_str()).await?;
                 } else if self.stays(&conflict.root.id).await? {
                     return Ok(refused(effect));

@@ -52,7 +52,11 @@ fn blocked(playbook: &str) -> String {
     let (_, document) = desk.run(&outer(playbook));
     assert_eq!(document["checks"]["c"]["status"], "succeeded", "{document}");
     let check = &document["checks"]["ec"];
-    assert_eq!((&check["status"], &check["skip_reason"]), (&json!("skipped"), &json!("contract_blocked")), "{check}");
+    assert_eq!(
+        (&check["status"], &check["skip_reason"]),
+        (&json!("skipped"), &json!("contract_blocked")),
+        "{check}"
+    );
     assert!(!desk.path().join("log").exists(), "no effect happened");
     assert_eq!(desk.escrow(&["replay", "last"]).code, Some(0), "the journal has what it was decided by");
     desk.escrow(&["explain", "last", "ec"]).stdout
@@ -67,13 +71,19 @@ fn a_broken_contract_inside_a_nested_run_blocks_the_external_check_behind_it() {
 #[test]
 fn a_hole_inside_a_nested_run_blocks_the_external_check_behind_it() {
     let told = blocked("hole.yaml");
-    assert!(told.contains("in the nested run of `c`, `each[1]` failed, so its items are not complete"), "{told}");
+    assert!(
+        told.contains("in the nested run of `c`, `each[1]` failed, so its items are not complete"),
+        "{told}"
+    );
 }
 
 #[test]
 fn a_broken_contract_two_runs_further_inside_blocks_too() {
     let told = blocked("middle.yaml");
-    assert!(told.contains("in the nested run of `c`, in the nested run of `deep`, `bad` broke its contract"), "{told}");
+    assert!(
+        told.contains("in the nested run of `c`, in the nested run of `deep`, `bad` broke its contract"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -81,4 +91,20 @@ fn a_nested_list_that_is_enough_without_its_missing_items_blocks_nothing() {
     let desk = desk();
     let (_, document) = desk.run(&outer("enough.yaml"));
     assert_eq!(document["checks"]["ec"]["status"], "succeeded", "{document}");
+}
+
+/// Its failure may be let through, the contract that it broke may not.
+#[test]
+fn a_nested_run_that_failed_by_a_broken_contract_blocks_too() {
+    let desk = desk();
+    desk.write(
+        "failing.yaml",
+        "name: failing\nchecks: {bad: {type: command, exec: 'echo 1', guarantee: output === 2}}\n",
+    );
+    let outer = outer("failing.yaml").replace(
+        "playbook: failing.yaml",
+        "playbook: failing.yaml, criticality: info, continue_on_failure: true",
+    );
+    let (_, document) = desk.run(&outer);
+    assert_eq!(document["checks"]["ec"]["skip_reason"], "contract_blocked", "{document}");
 }

@@ -255,12 +255,12 @@ impl Run {
                     None => self.set_phase(check, scope, Phase::Answered),
                 }
             }
-            Event::MessageDelivered { message, refused: None, .. } => {
+            Event::MessageDelivered { message, refused: None, sent_at, .. } => {
                 if let Some(refused) = self.refusal(message) {
                     return Err(ApplyError::Refused(refused.to_string()));
                 }
                 self.mark_running();
-                self.note_decision(at, message);
+                self.note_decision(sent_at.unwrap_or(at), message);
                 self.note_answer(message);
                 self.message_delivered(message)
             }

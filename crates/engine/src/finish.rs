@@ -293,6 +293,11 @@ impl Run {
             };
             return Reason { code, summary: summary.into(), evidence: self.failed_checks() };
         }
+        if let (Some(failure), Some(problem)) = (&self.state.first_failure, &self.surroundings.start_problem)
+        {
+            // No check has started, so none is to blame.
+            return Reason { code: failure.code, summary: problem.clone(), evidence: Vec::new() };
+        }
         if let Some(failure) = &self.state.first_failure {
             let name = &self.state.plan.check(failure.check).name;
             return Reason {

@@ -292,7 +292,8 @@ impl Run {
         let plan = &self.state.plan;
         let root = ScopePath::root();
         let cancelled = self.cancelled_by_hand().map(Blocker::CancelledByHand);
-        let violated = || plan.indices().find(|check| self.is_violated(*check, &root)).map(Blocker::Violation);
+        let violated =
+            || plan.indices().find(|check| self.is_violated(*check, &root)).map(Blocker::Violation);
         let nested = || plan.indices().find_map(|check| self.nested_flaw(check, &root));
         let hole = || plan.indices().find_map(|check| self.hole_in(check, &root));
         let blocker = cancelled.or_else(violated).or_else(nested).or_else(hole)?;

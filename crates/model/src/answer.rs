@@ -65,6 +65,12 @@ impl Answer {
     }
 
     pub fn fault(fault: ProviderFault) -> Answer {
-        Answer { ending: Ending::Fault(fault), output: Value::Null, record: Map::new(), env: BTreeMap::new(), flaw: None }
+        Answer {
+            ending: Ending::Fault(fault),
+            output: Value::Null,
+            record: Map::new(),
+            env: BTreeMap::new(),
+            flaw: None,
+        }
     }
 }

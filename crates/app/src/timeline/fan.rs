@@ -19,6 +19,8 @@ pub(super) struct Fan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Item {
     Running,
+    /// It waits for a person, before its first attempt or during one.
+    Waiting,
     Retrying,
     /// Judged, but its routing may still try it again.
     Open(Verdict),
@@ -38,6 +40,7 @@ pub struct FanProgress {
     /// Those of the skipped whose `if` or `assume` could not be evaluated.
     pub unevaluated: usize,
     pub running: usize,
+    pub waiting: usize,
     pub retrying: usize,
     /// Judged, but not settled.
     pub open: usize,
@@ -53,6 +56,16 @@ impl Fan {
         }
         self.began.get_or_insert(at);
         self.items.insert(scope.clone(), Item::Running);
+    }
+
+    /// The run is opened again: the items that are not started anew stay as they ended.
+    pub(super) fn reopen(&mut self) {
+        self.reported = false;
+        self.began = None;
+    }
+
+    pub(super) fn wait(&mut self, scope: &ScopePath) {
+        self.items.insert(scope.clone(), Item::Waiting);
     }
 
     pub(super) fn judge(&mut self, scope: &ScopePath, verdict: Verdict) {
@@ -71,7 +84,10 @@ impl Fan {
     }
 
     pub(super) fn skip(&mut self, scope: &ScopePath) {
-        self.items.entry(scope.clone()).or_insert(Item::Skipped);
+        let item = self.items.entry(scope.clone()).or_insert(Item::Skipped);
+        if *item == Item::Waiting {
+            *item = Item::Skipped;
+        }
     }
 
     /// An evaluation error of an item that has not started: it is skipped for it.
@@ -83,13 +99,17 @@ impl Fan {
         self.items.values().any(|item| matches!(item, Item::Running | Item::Retrying | Item::Open(_)))
     }
 
+    fn is_waiting(&self) -> bool {
+        self.items.values().any(|item| *item == Item::Waiting)
+    }
+
     /// Whether all of this many items have settled and the end is not reported yet.
     pub(super) fn is_complete(&self, total: usize) -> bool {
-        !self.reported && !self.is_running() && total > 0 && self.items.len() >= total
+        !self.reported && !self.is_running() && !self.is_waiting() && total > 0 && self.items.len() >= total
     }
 
     pub(super) fn needs_report(&self) -> bool {
-        !self.reported && !self.items.is_empty()
+        !self.reported && self.began.is_some()
     }
 
     /// Marks the end as reported: the verdicts so far stand.
@@ -109,6 +129,7 @@ impl Fan {
         for item in self.items.values() {
             match item {
                 Item::Running => progress.running += 1,
+                Item::Waiting => progress.waiting += 1,
                 Item::Retrying => progress.retrying += 1,
                 Item::Open(_) => progress.open += 1,
                 Item::Succeeded => progress.succeeded += 1,
@@ -130,6 +151,7 @@ impl Item {
             Item::Open(Verdict::Succeeded) => Item::Succeeded,
             Item::Open(Verdict::Failed) => Item::Failed,
             Item::Running
+            | Item::Waiting
             | Item::Retrying
             | Item::Succeeded
             | Item::Failed
@@ -141,12 +163,12 @@ impl Item {
 
 impl FanProgress {
     fn seen(&self) -> usize {
-        self.succeeded + self.failed + self.skipped + self.running + self.retrying + self.open
+        self.succeeded + self.failed + self.skipped + self.unsettled()
     }
 
     /// Items that run, wait or may be tried again.
     pub fn unsettled(&self) -> usize {
-        self.running + self.retrying + self.open
+        self.running + self.waiting + self.retrying + self.open
     }
 
     /// `3 items`, or `2 of 3 items succeeded, 1 failed`.
@@ -159,7 +181,13 @@ impl FanProgress {
             return format!("all {} skipped: a condition could not be evaluated", count(all, "item"));
         }
         let mut words = format!("{} of {} succeeded", self.succeeded, count(all, "item"));
-        let parts = [(self.failed, "failed"), (self.skipped, "skipped"), (self.unsettled(), "still open")];
+        let open = self.unsettled() - self.waiting;
+        let parts = [
+            (self.failed, "failed"),
+            (self.skipped, "skipped"),
+            (self.waiting, "waiting"),
+            (open, "still open"),
+        ];
         for (number, what) in parts {
             if number > 0 {
                 words.push_str(&format!(", {number} {what}"));
@@ -179,9 +207,12 @@ impl fmt::Display for FanProgress {
             Some(total) => write!(formatter, "{done}/{total} items")?,
             None => write!(formatter, "{done} items")?,
         }
-        for (number, what) in
-            [(self.failed, "failed"), (self.running, "running"), (self.retrying, "to be retried")]
-        {
+        for (number, what) in [
+            (self.failed, "failed"),
+            (self.running, "running"),
+            (self.waiting, "waiting"),
+            (self.retrying, "to be retried"),
+        ] {
             if number > 0 {
                 write!(formatter, ", {number} {what}")?;
             }
@@ -214,5 +245,31 @@ mod tests {
         assert!(fan.is_complete(3));
         assert_eq!(fan.progress(Some(3)).outcome(), "2 of 3 items succeeded, 1 skipped");
         assert_eq!(fan.progress(Some(3)).failed, 0);
+    }
+
+    #[test]
+    fn items_that_wait_and_items_of_before_a_reopening_belong_to_the_fan_out() {
+        let item = |index| ScopePath::new(vec![index]);
+        let mut fan = Fan::default();
+        (0..3).for_each(|index| fan.wait(&item(index)));
+        assert!(!fan.needs_report(), "nothing has happened yet but questions");
+        fan.start(&item(0), 5);
+        fan.judge(&item(0), Verdict::Failed);
+        fan.settle(&item(0));
+        assert_eq!(fan.progress(Some(3)).outcome(), "0 of 3 items succeeded, 1 failed, 2 waiting");
+        assert!(!fan.is_complete(3));
+        for index in [1, 2] {
+            fan.start(&item(index), 6);
+            fan.judge(&item(index), Verdict::Succeeded);
+            fan.settle(&item(index));
+        }
+        assert!(fan.is_complete(3));
+        fan.report();
+        fan.reopen();
+        fan.start(&item(0), 9);
+        fan.judge(&item(0), Verdict::Succeeded);
+        fan.settle(&item(0));
+        assert!(fan.is_complete(3));
+        assert_eq!(fan.progress(Some(3)).outcome(), "3 items");
     }
 }

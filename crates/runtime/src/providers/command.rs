@@ -66,7 +66,10 @@ impl Provider for Command {
 
 async fn perform(request: &Request, attempt: &Attempt) -> Answer {
     if attempt.cancellation.is_cancelled() {
-        return Answer::fault(ProviderFault::transient(FaultCode::Cancelled, "cancelled before it started"));
+        return Answer::fault(ProviderFault::transient(
+            FaultCode::Cancelled,
+            "interrupted by the end of the run",
+        ));
     }
     let exec = match Exec::read(request) {
         Ok(exec) => exec,

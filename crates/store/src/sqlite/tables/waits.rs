@@ -106,7 +106,11 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 connection,
             )
         }
-        Event::MessageDelivered { message, refused: None, .. } => {
+        Event::MessageDelivered { message, refused: None, sent_at, .. } => {
+            // It was decided when it was said, not when the run was told.
+            let at = sent_at.unwrap_or(applied.at);
+            let Applied { run, seq, event, .. } = *applied;
+            let applied = &Applied { run, seq, at, event, change: None };
             let by = message.by();
             let by_id = |id: &str, code| resolve(applied, ("id", id, ""), code, by, connection);
             let kept = |id: &str, claim: &Option<String>, note: &Option<String>| {
