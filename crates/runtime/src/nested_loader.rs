@@ -286,3 +286,86 @@ fn visible_artifacts(plan: &Plan) -> Vec<ExpectedArtifact> {
 fn never() -> Expression {
     Expression::try_from("false".to_owned()).expect("it is an expression")
 }
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn load(files: &[(&str, &str)]) -> (TempDir, Reading) {
+        let folder = TempDir::new().expect("a temporary directory");
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("it is ours");
+            fs::write(path, text).expect("it is ours");
+        }
+        let path = folder.path().join(files[0].0);
+        let reading = NestedLoader::new(folder.path()).load(&path, files[0].1.as_bytes(), folder.path());
+        (folder, reading)
+    }
+
+    fn nested_in<'p>(plan: &'p Plan, ending: &str) -> &'p Plan {
+        let found = plan.nested.files.iter().find(|(file, _)| file.ends_with(ending));
+        &found.unwrap_or_else(|| panic!("no {ending}")).1.plan
+    }
+
+    /// `b` is compiled while `a` still is: whether `a` changes the outside world is not known then.
+    #[test]
+    fn a_check_inside_a_ring_of_playbooks_is_mutating_where_the_ring_is() {
+        let act = "act: {type: command, criticality: external, exec: 'true'}";
+        let (_folder, reading) = load(&[
+            ("a.yaml", &format!("checks: {{b: {{type: playbook, playbook: b.yaml}}, {act}}}")),
+            ("b.yaml", "checks: {a: {type: playbook, playbook: a.yaml}}"),
+        ]);
+        let plan = reading.plan.expect("a plan");
+        assert_eq!(plan.nested.files.len(), 2, "each file once");
+        assert!(plan.checks.iter().all(|check| check.mutating));
+        for file in ["/a.yaml", "/b.yaml"] {
+            assert!(nested_in(&plan, file).checks.iter().all(|check| check.mutating), "{file}");
+        }
+    }
+
+    #[test]
+    fn a_ring_that_changes_nothing_outside_is_not_mutating() {
+        let (_folder, reading) = load(&[
+            ("a.yaml", "checks: {b: {type: playbook, playbook: b.yaml}}"),
+            ("b.yaml", "checks: {a: {type: playbook, playbook: a.yaml}}"),
+        ]);
+        let plan = reading.plan.expect("a plan");
+        assert!(plan.checks.iter().chain(&nested_in(&plan, "/b.yaml").checks).all(|check| !check.mutating));
+    }
+
+    #[test]
+    fn one_name_in_two_folders_leads_to_two_files() {
+        let (_folder, reading) = load(&[
+            (
+                "p.yaml",
+                "checks: {x: {type: playbook, playbook: x/p.yaml}, q: {type: playbook, playbook: q.yaml}}",
+            ),
+            ("q.yaml", "name: outer\nchecks: {a: {type: noop}}"),
+            ("x/p.yaml", "checks: {q: {type: playbook, playbook: q.yaml}}"),
+            ("x/q.yaml", "name: inner\nchecks: {a: {type: noop}}"),
+        ]);
+        let plan = reading.plan.expect("a plan");
+        let name = |plan: &Plan| plan.nested_plan("q.yaml").map(|(_, nested)| nested.name);
+        assert_eq!(name(&plan).as_deref(), Some("outer"));
+        let (_, inner) = plan.nested_plan("x/p.yaml").expect("it is in the table");
+        assert_eq!(name(&inner).as_deref(), Some("inner"));
+        assert_eq!(inner.nested.files.len(), 1, "what it cannot reach is left out");
+    }
+
+    #[test]
+    fn a_long_chain_of_files_is_an_error_and_not_a_deep_recursion() {
+        let names: Vec<String> = (0..60).map(|number| format!("p{number}.yaml")).collect();
+        let texts: Vec<String> = (1..=60)
+            .map(|next| format!("checks: {{n: {{type: playbook, playbook: p{}.yaml}}}}", next % 60))
+            .collect();
+        let files: Vec<(&str, &str)> =
+            names.iter().zip(&texts).map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let (_folder, reading) = load(&files);
+        assert!(reading.plan.is_none());
+        let told = reading.diagnostics.iter().any(|one| one.label == "more than 50 files nest one another");
+        assert!(told, "{:?}", reading.diagnostics);
+    }
+}

@@ -1,8 +1,12 @@
 //! Approvals and questions: what waits for a person.
 
+use std::sync::Arc;
+
 use escrow_engine::Refusal;
 use escrow_model::{ApprovalSubject, Event, Message, RunOptions};
-use escrow_testkit::{Options, Played, Script, Stage, check, document, plan, play, tells};
+use escrow_testkit::{
+    NestedPlans, Options, Played, Script, Stage, check, document, plan, play, tells, try_plan_nesting,
+};
 use serde_json::json;
 
 /// What the last approval was asked for.
@@ -34,6 +38,36 @@ fn an_approval_shows_the_request_the_inputs_and_what_it_stands_on() {
     assert_eq!(outputs, ["build"], "what it does not stand on is left out");
     assert_eq!(subject.artifacts[0].path, "notes.md");
     assert_eq!(subject.artifacts[0].check, "build");
+}
+
+#[test]
+fn an_approval_of_a_nested_playbook_covers_everything_that_it_reaches() {
+    let asked = |digest: &str| {
+        let texts = [
+            ("deep.yaml", r#"act external {exec: "ship {{ inputs.to }}"}; look"#),
+            ("middle.yaml", "deep {type: playbook, playbook: deep.yaml}"),
+            ("unrelated.yaml", "other external"),
+        ];
+        let mut nested = NestedPlans::new();
+        for (name, text) in texts {
+            nested.insert(name.into(), try_plan_nesting(text, &nested).expect("it loads"));
+        }
+        let text = "nest {type: playbook, playbook: middle.yaml, requires_approval: true}
+            last<nest {type: playbook, playbook: unrelated.yaml}";
+        let mut plan = try_plan_nesting(text, &nested).expect("it loads");
+        let files = &mut Arc::make_mut(&mut plan).nested.files;
+        files.get_mut("deep.yaml").expect("it is reached").sha256 = digest.into();
+        let mut stage = Stage::start(&plan, &Options::default(), Script::parse(&[]));
+        stage.play(&[]);
+        stage.drive.run.waits().into_iter().next().expect("it asks")
+    };
+    let (one, other) = (asked("one"), asked("other"));
+    assert_ne!(one.subject, other.subject);
+    let nested = one.subject.as_ref().and_then(|subject| subject.nested.clone()).expect("it is shown");
+    assert_eq!(nested.file, "middle.yaml");
+    let external: Vec<_> =
+        nested.external.iter().map(|one| (one.check.as_str(), one.command.as_deref())).collect();
+    assert_eq!(external, [("act", Some("ship {{ inputs.to }}"))]);
 }
 
 #[test]
