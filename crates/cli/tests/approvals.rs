@@ -432,7 +432,7 @@ fn a_run_that_a_command_of_another_cancelled_says_so() {
     assert_eq!(reason["summary"], format!("cancelled by a command of run {canceller}"));
     let told = desk.escrow(&["explain", &asked]).stdout;
     assert!(told.contains(&format!("a command of run {canceller} cancelled the run")), "{told}");
-    assert_eq!(desk.escrow(&["replay", &asked]).code, Some(0));
+    assert_eq!(desk.escrow(&["verify", &asked]).code, Some(0));
 }
 
 /// The system hides the environment of an Escrow process that knows a secret, and with it the run that it is part of.

@@ -57,6 +57,18 @@ enum DependencyState {
     Unsatisfied,
 }
 
+/// The footings that were found on the way from one effect.
+struct Footings {
+    effect: CheckIndex,
+    found: BTreeMap<Location, Footing>,
+}
+
+impl Footings {
+    fn of(effect: CheckIndex) -> Footings {
+        Footings { effect, found: BTreeMap::new() }
+    }
+}
+
 impl Footing {
     /// What is blocked stays blocked, whatever else may change.
     fn and(self, other: Footing) -> Footing {
@@ -199,17 +211,11 @@ impl Run {
             return Footing::Blocked(Blocker::CancelledByHand(cancelled));
         }
         let routed_from = cell.and_then(|cell| cell.activation.routed_from.clone());
-        let mut known = BTreeMap::new();
-        self.footing_below(&Location::new(check, scope.clone()), routed_from, &mut known)
+        self.footing_below(&Location::new(check, scope.clone()), routed_from, &mut Footings::of(check))
     }
 
     /// The footing of what a location depends on.
-    fn footing_below(
-        &self,
-        at: &Location,
-        routed_from: Option<Location>,
-        known: &mut BTreeMap<Location, Footing>,
-    ) -> Footing {
+    fn footing_below(&self, at: &Location, routed_from: Option<Location>, known: &mut Footings) -> Footing {
         let plan = &self.state.plan;
         let spec = plan.check(at.check);
         let mut footing = Footing::Sound;
@@ -243,13 +249,15 @@ impl Run {
     }
 
     /// The footing that this location gives to what depends on it.
-    fn footing_at(&self, at: &Location, known: &mut BTreeMap<Location, Footing>) -> Footing {
-        if let Some(footing) = known.get(at) {
+    fn footing_at(&self, at: &Location, known: &mut Footings) -> Footing {
+        if let Some(footing) = known.found.get(at) {
             return footing.clone();
         }
         // A route may lead back here, which says nothing new.
-        known.insert(at.clone(), Footing::Sound);
-        let footing = match self.own_blocker(at) {
+        known.found.insert(at.clone(), Footing::Sound);
+        // A check is not in its own way when a route repeats it.
+        let own = self.own_blocker(at).filter(|_| at.check != known.effect);
+        let footing = match own {
             Some(blocker) => Footing::Blocked(blocker),
             None => {
                 let cell = self.cell(at.check, &at.scope);
@@ -257,7 +265,7 @@ impl Run {
                 self.footing_below(at, routed_from, known)
             }
         };
-        known.insert(at.clone(), footing.clone());
+        known.found.insert(at.clone(), footing.clone());
         footing
     }
 

@@ -181,13 +181,7 @@ impl FanProgress {
             return format!("all {} skipped: a condition could not be evaluated", count(all, "item"));
         }
         let mut words = format!("{} of {} succeeded", self.succeeded, count(all, "item"));
-        let open = self.unsettled() - self.waiting;
-        let parts = [
-            (self.failed, "failed"),
-            (self.skipped, "skipped"),
-            (self.waiting, "waiting"),
-            (open, "still open"),
-        ];
+        let parts = [(self.failed, "failed"), (self.skipped, "skipped"), (self.unsettled(), "still open")];
         for (number, what) in parts {
             if number > 0 {
                 words.push_str(&format!(", {number} {what}"));
@@ -256,7 +250,7 @@ mod tests {
         fan.start(&item(0), 5);
         fan.judge(&item(0), Verdict::Failed);
         fan.settle(&item(0));
-        assert_eq!(fan.progress(Some(3)).outcome(), "0 of 3 items succeeded, 1 failed, 2 waiting");
+        assert_eq!(fan.progress(Some(3)).outcome(), "0 of 3 items succeeded, 1 failed, 2 still open");
         assert!(!fan.is_complete(3));
         for index in [1, 2] {
             fan.start(&item(index), 6);

@@ -196,7 +196,7 @@ fn a_failed_assumption_blocks_the_external_check_behind_it_although_the_failure_
         &[],
         "a failed x0 contract/assume_failed
          post skipped x0 contract_blocked
-         run.completed.with_warnings",
+         run.completed.nothing_ran",
     );
 }
 
@@ -207,7 +207,7 @@ fn an_invalid_outcome_blocks_the_external_check_behind_it_although_the_failure_i
         &["a: 1"],
         "a failed x1 contract/outcome_invalid
          post skipped x0 contract_blocked
-         run.completed.with_warnings",
+         run.completed.with_skips",
     );
 }
 
@@ -235,7 +235,7 @@ fn an_alternative_that_stands_on_a_broken_contract_blocks_when_the_sound_one_doe
          mid succeeded x1
          good failed x1 command/exit_nonzero
          post skipped x0 contract_blocked
-         run.completed.with_warnings",
+         run.failed.exit_nonzero",
     );
 }
 
