@@ -116,6 +116,7 @@ pub(super) fn is_harmless_setting(key: &str) -> bool {
 }
 
 /// A command that runs the rest of its arguments as a command.
+#[derive(Clone, Copy)]
 pub(super) struct Wrapper {
     pub(super) name: &'static str,
     /// The command begins behind one of these words: `uv run`. Empty when it needs none.
