@@ -53,6 +53,7 @@ mod turn;
 mod verdict;
 mod view;
 mod wait;
+mod withheld;
 
 pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use approval::Refusal;
@@ -67,3 +68,4 @@ pub use report::{CheckReport, ItemReport};
 pub use retry_failed::{CannotRetry, OPEN_EFFECTS};
 pub use run::{Effect, Input, Inspection, NestedLease, OpenWait, ReplayError, Run, Turn};
 pub use state::RecordedDecision;
+pub use withheld::Disclosure;

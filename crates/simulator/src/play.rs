@@ -588,7 +588,7 @@ impl<'a> Play<'a> {
             let lease = acquire(self.backend.as_ref(), &target, &holder(self.lives), Liveness::Dead).ok()?;
             self.ledger.held_by(&target, lease.token());
             self.ledger.log(format!("what failed in {target} is retried"));
-            Some(Task { run, lease, beginning: Beginning::Reopened(turn) })
+            Some(Task { run, lease, beginning: Beginning::Reopened { turn, by: None } })
         })
     }
 
