@@ -566,7 +566,7 @@ checks:
     exec: "echo approved >> sent"
   listed: { type: command, exec: "echo '[1]'", forEach: true }
   item: { type: command, criticality: external, depends_on: listed, effect_key: "{{ item }}{{ inputs.a }}{{ inputs.b }}", exec: "echo item >> sent" }
-  after: { type: command, depends_on: [listed], exec: [echo, "{{ inputs.a }}{{ inputs.b }}"] }
+  after: { type: command, exec: [echo, "{{ inputs.a }}{{ inputs.b }}"] }
 "#,
     );
     let typed = ["run", "playbook.yaml", "--input", "a=hunter2", "--input", "b=-987654", "--output", "json"];
@@ -642,7 +642,10 @@ checks:
     assert!(!desk.path().join("asked").exists());
     assert!(!done.stdout.contains("hunter2-987654"));
     let document = done.json();
-    assert_eq!(document["waits"].as_array().map(Vec::len), Some(2), "{document:#}");
+    for check in ["stars", "composed"] {
+        assert_eq!(document["checks"][check]["runs"], 1, "{document:#}");
+    }
+    assert_eq!(document["run"]["reason"]["code"], "run.waiting.unknown_effect", "{document:#}");
 }
 
 #[test]
