@@ -67,10 +67,7 @@ pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
     let row = queries.run(effect.run.as_str()).await?;
     match state_now(&*queries, &effect).await? {
         EffectState::Unknown => {}
-        EffectState::Intended => {
-            let message = format!("effect `{}` is under way in run `{}`", effect.key, effect.run);
-            return Err(Error::person("under_way", message).help(format!("`escrow wait {}`", effect.run)));
-        }
+        EffectState::Intended => return Err(under_way(&effect)),
         state @ (EffectState::Confirmed | EffectState::Failed) => {
             let message = format!("effect `{}` is not unknown: it is {}", effect.key, state.as_str());
             return Err(Error::person("not_unknown", message));
@@ -144,7 +141,14 @@ async fn tell(
     }
 }
 
-async fn state_now(queries: &dyn Queries, effect: &EffectRow) -> Result<EffectState, Error> {
+/// A live process is at work on it, so it is not for a person to say.
+pub(crate) fn under_way(effect: &EffectRow) -> Error {
+    let message = format!("effect `{}` is under way in run `{}`", effect.key, effect.run);
+    Error::person("under_way", message).help(format!("`escrow wait {}`", effect.run))
+}
+
+/// One that is intended by a process which is gone is unknown.
+pub(crate) async fn state_now(queries: &dyn Queries, effect: &EffectRow) -> Result<EffectState, Error> {
     if effect.state != EffectState::Intended {
         return Ok(effect.state);
     }

@@ -38,13 +38,30 @@ pub struct SizedRun {
     pub bytes: u64,
     /// The outermost run around it; itself, for a run that is not nested.
     outermost: RunId,
-    /// Absent for a run that has not ended.
+    /// Absent for a run that has not ended, or that the ledger needs.
     ended_at: Option<Millis>,
 }
 
-/// The runs that `remove` would remove, oldest first.
-pub async fn plan(app: &App, retention: &Retention) -> Result<Vec<SizedRun>, Error> {
-    Ok(retention.choose(&sized(&*app.queries()?, app.state()).await?))
+/// A run that stays although it has ended, because it is not known what became of an effect.
+#[derive(Clone, Debug)]
+pub struct UnsettledRun {
+    pub id: RunId,
+    pub playbook: String,
+    pub key: String,
+}
+
+/// What `remove` would do.
+#[derive(Debug)]
+pub struct RemovalPlan {
+    /// Oldest first.
+    pub runs: Vec<SizedRun>,
+    /// Runs that stay whatever is asked.
+    pub unsettled: Vec<UnsettledRun>,
+}
+
+pub async fn plan(app: &App, retention: &Retention) -> Result<RemovalPlan, Error> {
+    let (sized, unsettled) = sized(&*app.queries()?, app.state()).await?;
+    Ok(RemovalPlan { runs: retention.choose(&sized), unsettled })
 }
 
 #[derive(Debug)]
@@ -139,17 +156,30 @@ impl Retention {
     }
 }
 
-/// Every run, newest first.
-async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<SizedRun>, Error> {
+/// Every run, newest first; and those that have ended and have unsettled effects.
+async fn sized(
+    queries: &dyn Queries,
+    state: &StateDirectory,
+) -> Result<(Vec<SizedRun>, Vec<UnsettledRun>), Error> {
     let journals = queries.sizes().await?;
     let rows = queries.runs(&RunFilter::default()).await?;
-    // An effect that another run may still ask about stays, with the run that knows it.
+    // An effect that a person or another run may still ask about stays, with the run that knows it.
     let effects = queries.effects(&EffectFilter::default()).await?;
-    let is_asked_about = |effect: &&EffectRow| {
-        effect.generation.is_none() && matches!(effect.state, EffectState::Confirmed | EffectState::Unknown)
+    let is_asked_about = |effect: &&EffectRow| match effect.state {
+        EffectState::Intended | EffectState::Unknown => true,
+        EffectState::Confirmed => effect.generation.is_none(),
+        EffectState::Failed => false,
     };
     let in_ledger: BTreeSet<RunId> =
         effects.iter().filter(is_asked_about).map(|one| one.run.clone()).collect();
+    let unsettled = effects
+        .iter()
+        .filter(|effect| matches!(effect.state, EffectState::Intended | EffectState::Unknown))
+        .filter_map(|effect| {
+            let row = rows.iter().find(|row| row.id == effect.run && row.status.is_terminal())?;
+            Some(UnsettledRun { id: row.id.clone(), playbook: row.playbook.clone(), key: effect.key.clone() })
+        })
+        .collect();
     let mut parents = BTreeMap::new();
     for row in rows.iter().filter(|row| row.depth > 0) {
         if let Some(parent) = replay(queries, row).await?.options().parent.clone() {
@@ -168,7 +198,7 @@ async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<Size
         let journal = journals.get(&row.id).copied().unwrap_or(0);
         journal + directory_size(&state.artifacts(&row.id)) + directory_size(&state.spool(&row.id))
     };
-    Ok(rows
+    let sized = rows
         .into_iter()
         .map(|row| SizedRun {
             bytes: size(&row),
@@ -180,7 +210,8 @@ async fn sized(queries: &dyn Queries, state: &StateDirectory) -> Result<Vec<Size
             playbook: row.playbook,
             id: row.id,
         })
-        .collect())
+        .collect();
+    Ok((sized, unsettled))
 }
 
 /// Links are counted, not followed.

@@ -3,7 +3,8 @@
 //! **Invariant:** the id of a nested run follows from its parent, check, scope and attempt. A process that takes the
 //! parent over finds the same nested run and resumes it or takes its result: nothing runs twice. A further attempt, by a
 //! retry or because the parent is reopened, opens the nested run of the attempt before again, whose confirmed effects
-//! are kept.
+//! are kept. If that run may have changed the world, it keeps the inputs that it was started with, whatever `with` says
+//! now: a new run would repeat its effects.
 //!
 //! A nested run begins from the plan of its parent, which contains the nested playbooks since the outermost run started.
 //! No playbook is read from a file here.
@@ -12,10 +13,10 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use escrow_engine::{NestedLease, OPEN_EFFECTS, Run};
+use escrow_engine::{INPUTS_KEPT, LASTING_EFFECTS, NestedLease, OPEN_EFFECTS, Run};
 use escrow_model::{
     Answer, EffectOrigin, Ending, Entry, FaultClass, FaultCode, InputKind, Message, Plan, ProviderFault,
-    Reason, ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope, hex,
+    Reason, ReasonCode, RunId, RunOptions, RunStatus, ScopePath, folder_in_scope,
 };
 use escrow_runtime::process::Stream;
 use escrow_runtime::providers::Environment;
@@ -59,7 +60,7 @@ impl Host for NestedRuns {
         let nesting = Nesting { runs: self.clone(), request };
         Box::pin(async move {
             match nesting.drive_to_rest().await {
-                Ok(Rested::At(run)) => outcome_of(&run),
+                Ok(Rested::At { run, inputs }) => outcome_of(&run, inputs),
                 Ok(Rested::Elsewhere { child, reason }) => {
                     NestOutcome::Waits { child, reason, lease: NestedLease::HeldElsewhere }
                 }
@@ -73,12 +74,24 @@ impl Host for NestedRuns {
 
 /// Where the drive of a nested run ended.
 enum Rested {
-    At(Box<Run>),
+    At {
+        run: Box<Run>,
+        inputs: Inputs,
+    },
     /// Another process drives the run.
     Elsewhere {
         child: RunId,
         reason: Reason,
     },
+}
+
+/// Which inputs a nested run has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inputs {
+    /// Those that `with` gives.
+    Given,
+    /// Those that it was started with. `with` gives others now, but the run may have changed the world.
+    OfTheFirstAttempt,
 }
 
 /// Why a nested run gives no result.
@@ -121,6 +134,15 @@ enum Found {
     Held(Box<Run>),
 }
 
+impl Found {
+    fn run(&self) -> &Run {
+        match self {
+            Found::Taken(taken) => &taken.run,
+            Found::Ended(run) | Found::Held(run) => run,
+        }
+    }
+}
+
 struct Nesting {
     runs: NestedRuns,
     request: NestRequest,
@@ -128,9 +150,11 @@ struct Nesting {
 
 impl Nesting {
     async fn drive_to_rest(self) -> Result<Rested, NestError> {
-        let Taken { run, lease, secrets, beginning, interruption } = match self.take().await? {
+        let found = self.take().await?;
+        let inputs = self.inputs_of(found.run());
+        let Taken { run, lease, secrets, beginning, interruption } = match found {
             Found::Taken(taken) => *taken,
-            Found::Ended(run) => return Ok(Rested::At(run)),
+            Found::Ended(run) => return Ok(Rested::At { run, inputs }),
             Found::Held(run) => return Ok(elsewhere(&run)),
         };
         let child = run.options().run.clone();
@@ -159,7 +183,7 @@ impl Nesting {
         };
         // Boxed: the future of a drive contains those of its nested runs.
         match Box::pin(drive.to_rest(beginning)).await {
-            Ok(run) => Ok(Rested::At(Box::new(run))),
+            Ok(run) => Ok(Rested::At { run: Box::new(run), inputs }),
             Err(DriveError::Conflict(conflict)) => {
                 let code = FaultCode::Nested(ReasonCode::FailedConflict);
                 let message = format!("run {} is in the way of nested run {child}", conflict.root.id);
@@ -277,7 +301,8 @@ impl Nesting {
         }
     }
 
-    /// The run of this attempt, if it was begun; else the one that failed before, if it has the same inputs.
+    /// The run of this attempt, if it was begun; else the one that failed before, if it has the same inputs or may have
+    /// changed the world.
     async fn find(&self) -> Result<(RunId, Option<Run>), NestError> {
         let id = self.child_id();
         if let Some(run) = self.known(&id).await? {
@@ -287,26 +312,23 @@ impl Nesting {
             Some(before) => self.known(&before.run).await?,
             None => None,
         };
-        let with = self.request.request.fields.get("with");
-        let same = |run: &Run| inputs(run.plan_of(), with).is_ok_and(|now| now == run.options().inputs);
-        Ok(match before.filter(same) {
+        let continues = |run: &Run| self.inputs_of(run) == Inputs::Given || run.has_lasting_effects();
+        Ok(match before.filter(continues) {
             Some(run) => (run.options().run.clone(), Some(run)),
             None => (id, None),
         })
+    }
+
+    fn inputs_of(&self, run: &Run) -> Inputs {
+        let given = inputs(run.plan_of(), self.request.request.fields.get("with"));
+        let are_same = given.is_ok_and(|given| given == run.options().inputs);
+        if are_same { Inputs::Given } else { Inputs::OfTheFirstAttempt }
     }
 
     fn is_to_be_reopened(&self, run: &Run) -> bool {
         let Some(before) = &self.request.failed_before else { return false };
         let ended_before = run.ended_at().is_some_and(|ended| ended <= before.reopened_at);
         run.options().run == before.run && ended_before && !self.request.cancellation.is_cancelled()
-    }
-
-    /// A nested run that is asked for something else has other effects.
-    fn effect_origin(&self) -> String {
-        let request = &self.request.request;
-        let with = request.fields.get("with").cloned().unwrap_or_default();
-        let text = format!("{}\0{with}", request.idempotency_key);
-        hex(&Sha256::digest(text.as_bytes())[..16])
     }
 
     fn child_id(&self) -> RunId {
@@ -358,7 +380,7 @@ impl Nesting {
             parent: Some(parent.run.clone()),
             again: Vec::new(),
             effect_origin: Some(EffectOrigin {
-                key: self.effect_origin(),
+                key: request.idempotency_key.clone(),
                 successor: self.request.failed_before.is_some(),
             }),
             file: Some(file),
@@ -453,7 +475,7 @@ fn inputs(plan: &Plan, with: Option<&Value>) -> Result<Map<String, Value>, Provi
     Ok(given)
 }
 
-fn outcome_of(run: &Run) -> NestOutcome {
+fn outcome_of(run: &Run, inputs: Inputs) -> NestOutcome {
     let reason = run.reason().cloned().unwrap_or_else(driven_by_another_process);
     let status = run.status();
     if !status.is_terminal() {
@@ -466,9 +488,12 @@ fn outcome_of(run: &Run) -> NestOutcome {
     let outcomes = documents::run_outcomes(run);
     let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": outcomes });
     let mut answer = Answer::done(output);
-    answer.record.insert("run_id".into(), json!(run.options().run));
-    if run.has_open_effects() {
-        answer.record.insert(OPEN_EFFECTS.into(), json!(true));
+    describe(run, &mut answer);
+    if inputs == Inputs::OfTheFirstAttempt {
+        let id = &run.options().run;
+        let note =
+            format!("run `{id}` keeps the inputs that it was started with, because it has had effects");
+        answer.record.insert(INPUTS_KEPT.into(), json!(note));
     }
     if status != RunStatus::Completed || reason.code == ReasonCode::CompletedNothingRan {
         let class = match reason.code {
@@ -499,11 +524,19 @@ fn conflicting(run: &Run, reason: Reason) -> NestOutcome {
         effect_unknown: run.has_unknown_effects(),
     };
     let mut answer = Answer::fault(fault);
+    describe(run, &mut answer);
+    NestOutcome::Answered(Box::new(answer))
+}
+
+/// Which run it was, and what a further attempt or a route must know of its effects.
+fn describe(run: &Run, answer: &mut Answer) {
     answer.record.insert("run_id".into(), json!(run.options().run));
     if run.has_open_effects() {
         answer.record.insert(OPEN_EFFECTS.into(), json!(true));
     }
-    NestOutcome::Answered(Box::new(answer))
+    if run.has_lasting_effects() {
+        answer.record.insert(LASTING_EFFECTS.into(), json!(true));
+    }
 }
 
 fn elsewhere(run: &Run) -> Rested {

@@ -302,20 +302,105 @@ fn a_nested_run_is_a_new_one_where_a_route_asks_for_it() {
     assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2), "a route repeats effects on purpose");
 }
 
-#[test]
-fn a_nested_run_is_a_new_one_when_it_is_asked_for_something_else() {
-    let desk = Desk::new();
-    desk.write("release.yaml", &format!("inputs: {{version: {{type: string}}}}\n{RELEASE}"));
-    let outer = "
+/// `version` fails and may be passed over. Later it gives another value, with which `nest` would run again.
+const VERSIONED: &str = "
 checks:
   version: {type: command, exec: 'cat version || { echo one; exit 1; }', continue_on_failure: true, criticality: policy}
   nest: {type: playbook, playbook: release.yaml, depends_on: version, with: {version: '{{ outputs.version }}'}}
 ";
-    assert_eq!(desk.run(outer).0, Some(1));
+
+#[test]
+fn a_nested_run_that_has_changed_the_world_is_opened_again_whatever_it_is_asked_for() {
+    let desk = Desk::new();
+    desk.write("release.yaml", &format!("inputs: {{version: {{type: string}}}}\n{RELEASE}"));
+    assert_eq!(desk.run(VERSIONED).0, Some(1));
     desk.write("version", "two");
     desk.write("go", "");
     assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(0));
-    assert_eq!(desk.read("acts"), "tagged\ntested\n".repeat(2), "version two is tagged, too");
+    assert_eq!(desk.read("acts"), "tagged\ntested\ntested\n", "it is tagged once");
+    assert_eq!(statuses(&desk).len(), 2, "it is one nested run");
+    let result = &desk.show("last")["checks"]["nest"]["result"];
+    let note = result["inputs_kept"].as_str().expect("a note");
+    assert!(note.contains(result["run_id"].as_str().expect("an id")), "{note}");
+    let explained = desk.escrow(&["explain", "last", "nest"]).stdout;
+    assert!(explained.contains("keeps the inputs that it was started with"), "{explained}");
+}
+
+#[test]
+fn a_nested_run_without_effects_is_a_new_one_when_it_is_asked_for_something_else() {
+    let desk = Desk::new();
+    let release =
+        RELEASE.replace("echo tagged >> acts", "echo tagged {{ inputs.version }} >> acts; test -f go");
+    desk.write("release.yaml", &format!("inputs: {{version: {{type: string}}}}\n{release}"));
+    assert_eq!(desk.run(VERSIONED).0, Some(1));
+    desk.write("version", "two");
+    desk.write("go", "");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(0));
+    assert_eq!(desk.read("acts"), "tagged one\ntagged two\ntested\n", "the first one definitely failed");
+    assert_eq!(statuses(&desk).len(), 3, "a new nested run has begun");
+    let effects = desk.escrow(&["effects", "--output", "json"]).json();
+    assert_eq!(effects["effects"].as_array().map(Vec::len), Some(1), "under the same key: {effects}");
+}
+
+#[test]
+fn a_retry_with_other_inputs_repeats_no_confirmed_effect_at_any_depth() {
+    let desk = Desk::new();
+    desk.write("release.yaml", &format!("inputs: {{a: {{type: any}}}}\n{RELEASE}"));
+    desk.write(
+        "middle.yaml",
+        "inputs: {a: {type: any}}\nchecks: {deep: {type: playbook, playbook: release.yaml, with: {a: '{{ inputs.a }}'}}}",
+    );
+    let nest = "checks: {nest: {type: playbook, playbook: middle.yaml, with: {a: '{{ attempt }}'}, on_fail: {retry: {max: 2, backoff: {delay_ms: 5}}}}}";
+    assert_eq!(desk.run(nest).0, Some(1));
+    desk.write("go", "");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(0));
+    assert_eq!(desk.read("acts"), "tagged\n".to_owned() + &"tested\n".repeat(4));
+    let effects = desk.escrow(&["effects", "--output", "json"]).json();
+    assert_eq!(effects["effects"].as_array().map(Vec::len), Some(1), "{effects}");
+}
+
+/// The nested run of `a` must not be opened again for `b`, which is in its place.
+#[test]
+fn the_nested_run_of_an_item_is_known_by_the_value_of_the_item() {
+    let desk = Desk::new();
+    desk.write(
+        "release.yaml",
+        "inputs: {n: {type: string}}\nchecks: {tag: {type: command, criticality: external, exec: 'echo {{ inputs.n }} >> acts'}, \
+         test: {type: command, depends_on: tag, exec: 'test -f go'}}",
+    );
+    let outer = r#"
+checks:
+  lint: {type: command, exec: 'test -f go', continue_on_failure: true, criticality: policy}
+  list: {type: command, exec: 'test -f go && echo "[\"b\", \"a\"]" || echo "[\"a\"]"', forEach: true, depends_on: lint}
+  nest: {type: playbook, playbook: release.yaml, depends_on: list, with: {n: '{{ item }}'}}
+"#;
+    assert_eq!(desk.run(outer).0, Some(1));
+    desk.write("go", "");
+    let resumed = desk.escrow(&["resume", "last", "--failed"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(desk.read("acts"), "a\nb\n");
+}
+
+#[test]
+fn while_the_item_of_a_nested_run_with_effects_is_gone_a_new_item_is_left_to_a_person() {
+    let desk = Desk::new();
+    desk.write(
+        "release.yaml",
+        "inputs: {n: {type: string}}\nchecks: {tag: {type: command, criticality: external, exec: 'echo {{ inputs.n }} >> acts'}, \
+         test: {type: command, depends_on: tag, exec: 'test -f go'}}",
+    );
+    let outer = r#"
+checks:
+  lint: {type: command, exec: 'test -f go', continue_on_failure: true, criticality: policy}
+  list: {type: command, exec: 'test -f go && echo "[\"b\", \"c\"]" || echo "[\"a\", \"b\"]"', forEach: true, depends_on: lint}
+  nest: {type: playbook, playbook: release.yaml, depends_on: list, with: {n: '{{ item }}'}}
+"#;
+    assert_eq!(desk.run(outer).0, Some(1));
+    desk.write("go", "");
+    assert_eq!(desk.escrow(&["resume", "last", "--failed"]).code, Some(4));
+    assert_eq!(desk.read("acts"), "a\nb\n");
+    assert_eq!(desk.escrow(&["resume", "last", "--assume", "nest[1]=retry"]).code, Some(0));
+    assert_eq!(desk.read("acts"), "a\nb\nc\n");
 }
 
 #[test]

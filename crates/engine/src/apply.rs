@@ -255,13 +255,14 @@ impl Run {
                     None => self.set_phase(check, scope, Phase::Answered),
                 }
             }
-            Event::MessageDelivered { message, refused: None, .. } => {
+            Event::MessageDelivered { message, refused: None, effect } => {
                 if let Some(refused) = self.refusal(message) {
                     return Err(ApplyError::Refused(refused.to_string()));
                 }
                 self.mark_running();
                 self.note_decision(at, message);
                 self.note_answer(message);
+                self.note_effect_elsewhere(message, effect.as_ref())?;
                 self.message_delivered(message)
             }
             Event::MessageDelivered { refused: Some(_), .. } => Ok(()),
@@ -272,8 +273,11 @@ impl Run {
                 self.mark_running();
                 Ok(())
             }
-            Event::WaitWithdrawn { check, id, .. } => {
-                self.index(check)?;
+            Event::WaitWithdrawn { check, scope, id } => {
+                let check = self.index(check)?;
+                if let Some(cell) = self.cell_mut(check, scope) {
+                    cell.question = cell.question.take().filter(|asked| asked != id);
+                }
                 if self.state.waits.contains_key(id) {
                     return Err(ApplyError::WaitTwice(id.clone()));
                 }

@@ -39,6 +39,10 @@ pub enum Refusal {
     Again(String),
     #[error("no check is called `{0}`")]
     NoCheck(String),
+    #[error("no item is called `{0}`")]
+    NoItem(String),
+    #[error("`{0}` runs once per item")]
+    PerItem(String),
     #[error("the effect of `{0}` is not unknown")]
     NotUnknown(String),
     #[error("the effect of `{0}` is no longer in question")]
@@ -73,6 +77,13 @@ impl Run {
                     return Some(Refusal::NoCheck(check.clone()));
                 };
                 let place = format!("{check}{scope}");
+                match self.node(index, scope) {
+                    Some(Node::Leaf(_)) => {}
+                    Some(Node::Group(_) | Node::Unexpanded(_) | Node::SkippedGroup(_)) => {
+                        return Some(Refusal::PerItem(place));
+                    }
+                    None => return Some(Refusal::NoItem(place)),
+                }
                 // While the ledger is asked again, a person may still answer what was asked before.
                 let is_asked = |cell: &&Cell| cell.is_unknown() || cell.is_asked_elsewhere();
                 let cell = self.cell(index, scope).filter(is_asked);

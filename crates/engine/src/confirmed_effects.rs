@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   confirmed for {id: 7} ──list again──▶ {id: 7}, at any index: stays confirmed
-//!                                    └──▶ another item at its index: suspected, a person is asked
+//!                                    └──▶ no equal item: each new item is suspected, a person is asked
 //! ```
 //!
 //! **Invariant:** an effect that is confirmed for an item is not repeated for an equal one. Items are identified by
@@ -11,7 +11,6 @@
 use std::collections::BTreeSet;
 
 use escrow_model::{CheckIndex, Criticality, ScopePath};
-use serde_json::Value;
 
 use crate::phase::Phase;
 use crate::run::Run;
@@ -36,7 +35,7 @@ impl Run {
             }
             for (scope, node) in self.state.checks[check.place()].nodes.iter() {
                 if let (Node::Leaf(cell), true) = (node, self.is_confirmed(*check, scope))
-                    && let Some(items) = self.items_toward(*check, scope)
+                    && let Some(items) = self.item_values(*check, scope)
                 {
                     all.push((*check, ConfirmedEffect { scope: scope.clone(), items, cell: cell.clone() }));
                 }
@@ -64,22 +63,12 @@ impl Run {
         if self.state.checks[check.place()].confirmed_effects.is_empty() {
             return None;
         }
-        let items = self.items_toward(check, scope)?;
+        let items = self.item_values(check, scope)?;
         let effects = &mut self.state.checks[check.place()].confirmed_effects;
         // Of several equal items, prefer the one at the same scope.
         let here = effects.iter().position(|one| one.items == items && one.scope == *scope);
         let found = here.or_else(|| effects.iter().position(|one| one.items == items))?;
         let ConfirmedEffect { cell, .. } = effects.remove(found);
         Some(Cell { phase: Phase::Pending, activation: activation.clone(), ..cell })
-    }
-
-    /// The items that lead to a scope, outermost first.
-    fn items_toward(&self, check: CheckIndex, scope: &ScopePath) -> Option<Vec<Value>> {
-        let fan = &self.state.plan.check(check).fan;
-        let items = fan.iter().zip(scope.indices()).enumerate().map(|(depth, (parent, index))| {
-            let answer = self.cell(*parent, &scope.truncated(depth))?.answer.as_ref()?;
-            answer.output.get(usize::try_from(*index).ok()?).cloned()
-        });
-        items.collect()
     }
 }

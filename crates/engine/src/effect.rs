@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::apply_error::ApplyError;
+use crate::items::Items;
 use crate::location::Location;
 use crate::phase::{Certainty, Phase};
 use crate::run::{Run, Turn};
@@ -32,6 +33,8 @@ use crate::view::View;
 pub(crate) struct EffectRecord {
     /// Where it was last attempted.
     pub(crate) scope: ScopePath,
+    /// The items that it was last attempted for.
+    pub(crate) items: Items,
     /// 0 under an `effect_key`.
     pub(crate) generation: u32,
     pub(crate) standing: EffectStanding,
@@ -187,7 +190,7 @@ impl Run {
         let options = &self.state.options;
         let origin = options.effect_origin.as_ref().map_or(options.run.as_str(), |origin| &origin.key);
         let name = &self.state.plan.check(check).name;
-        let items = self.items_identity(check, scope);
+        let items = self.items(check, scope).identity();
         let text = format!("{origin}\0{name}\0{items}\0{generation}");
         format!("e_{}", hex(&Sha256::digest(text.as_bytes())[..12]))
     }
@@ -220,32 +223,8 @@ impl Run {
             .collect()
     }
 
-    /// The values of the items that lead to a scope, each with its occurrence among equal ones.
-    fn items_identity(&self, check: CheckIndex, scope: &ScopePath) -> String {
-        let fan = &self.state.plan.check(check).fan;
-        let items: Vec<Value> = fan
-            .iter()
-            .zip(scope.indices())
-            .enumerate()
-            .map(|(depth, (parent, index))| {
-                let answer =
-                    self.cell(*parent, &scope.truncated(depth)).and_then(|cell| cell.answer.as_ref());
-                let list = answer.and_then(|answer| answer.output.as_array());
-                let index = usize::try_from(*index).unwrap_or(usize::MAX);
-                match list.and_then(|list| Some((list.get(index)?, list))) {
-                    Some((item, list)) => {
-                        let occurrence = list[..index].iter().filter(|other| *other == item).count();
-                        json!([item, occurrence])
-                    }
-                    None => json!([null, index]),
-                }
-            })
-            .collect();
-        if items.is_empty() { String::new() } else { Value::Array(items).to_string() }
-    }
-
     fn next_generation(&self, check: CheckIndex, scope: &ScopePath) -> u32 {
-        let id = self.items_identity(check, scope);
+        let id = self.items(check, scope).identity();
         let record = self.state.checks[check.place()].effects.get(&id);
         record.map_or(1, |record| record.generation + u32::from(record.superseded))
     }
@@ -259,7 +238,7 @@ impl Run {
         let effects = &self.state.checks[check.place()].effects;
         let id = match &spec.effect_key {
             Some(_) => self.effect_key(check, scope, &View::before(self, check, scope)).ok()?.0,
-            None => self.items_identity(check, scope),
+            None => self.items(check, scope).identity(),
         };
         effects.get(&id).filter(|record| !record.superseded).map(|record| record.standing)
     }
@@ -275,21 +254,28 @@ impl Run {
         if !self.has_effect(check) {
             return Ok(());
         }
+        let items = self.items(check, scope);
         let named = intent.filter(|intent| intent.generation.is_none());
         let (id, generation) = match named {
             Some(intent) => (intent.key.clone(), 0),
-            None => (self.items_identity(check, scope), self.next_generation(check, scope)),
+            None => (items.identity(), self.next_generation(check, scope)),
         };
         if let Some(intent) = named {
             *self.state.intents.entry(intent.key.clone()).or_default() += 1;
         }
+        let is_nested = self.state.plan.check(check).provider == ProviderName::NESTED;
         let state = &mut self.state.checks[check.place()];
-        if let Some(before) = state.nested.get_mut(scope) {
+        if let Some(before) = state.nested.get_mut(&items) {
             before.attempted_at = at;
+            before.scope.clone_from(scope);
         }
         let standing = EffectStanding::UnderWay;
-        let record = EffectRecord { scope: scope.clone(), generation, standing, superseded: false };
-        state.effects.insert(id.clone(), record);
+        let record = EffectRecord { scope: scope.clone(), items, generation, standing, superseded: false };
+        let before = state.effects.insert(id.clone(), record);
+        // An earlier generation is forgotten here, and so is what became of it.
+        let has_lasted =
+            before.is_some_and(|before| before.superseded && before.standing != EffectStanding::Failed);
+        state.has_lasted |= has_lasted && !is_nested;
         let cell = self.expect_cell_mut(check, scope)?;
         cell.effect = Some(id);
         cell.last_key = intent.map(|intent| intent.key.clone());
@@ -446,13 +432,14 @@ impl Run {
         answer.record.insert("effect_run".into(), json!(run));
         self.state.checks[check.place()].reused += 1;
         self.take_recorded(check, scope, answer)?;
+        let items = self.items(check, scope);
         let is_named = self.state.plan.check(check).effect_key.is_some();
         let (id, generation) = match is_named {
             true => (key.to_owned(), 0),
-            false => (self.items_identity(check, scope), self.next_generation(check, scope)),
+            false => (items.identity(), self.next_generation(check, scope)),
         };
         let standing = EffectStanding::Confirmed;
-        let record = EffectRecord { scope: scope.clone(), generation, standing, superseded: false };
+        let record = EffectRecord { scope: scope.clone(), items, generation, standing, superseded: false };
         self.state.checks[check.place()].effects.insert(id.clone(), record);
         let cell = self.expect_cell_mut(check, scope)?;
         cell.effect = Some(id);
@@ -486,8 +473,10 @@ pub(crate) fn idempotency_key(effect_key: &str) -> String {
     hex(&Sha256::digest(format!("effect\0{effect_key}").as_bytes())[..16])
 }
 
-/// What is asked of the provider, without what may differ from one run to the next.
+/// What is asked of the provider, without what may differ from one run to the next: the directory, and the variables
+/// that a process inherits. Variables that earlier checks handed over are part of it.
 fn digest(request: &Request) -> String {
-    let text = json!([request.provider, request.fields, request.env, request.item]).to_string();
+    let Request { provider, fields, env, handed_env, item, .. } = request;
+    let text = json!([provider, fields, env, handed_env, item]).to_string();
     hex(&Sha256::digest(text.as_bytes()))
 }

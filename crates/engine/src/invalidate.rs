@@ -37,7 +37,7 @@ impl Run {
             self.supersede_effects(*check, &base);
             let state = &mut self.state.checks[check.place()];
             state.confirmed_effects.retain(|one| !one.scope.starts_with(&base));
-            state.nested.retain(|scope, nested| !scope.starts_with(&base) || nested.has_open_effects);
+            state.nested.retain(|_, nested| !nested.scope.starts_with(&base) || nested.has_open_effects);
             let routed_from = (*check == target).then(|| source.clone());
             let activation = Activation {
                 activated: plan.check(*check).starts || routed_from.is_some(),

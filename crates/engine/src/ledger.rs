@@ -158,9 +158,14 @@ impl Deciding<'_> {
         key: String,
         effect: Option<Box<LedgerEffect>>,
     ) {
-        let effect = self.newer_than(check, scope, &key).map(Box::new).or(effect);
+        let effect = self.newer_than(check, scope, &key, effect.as_deref()).map(Box::new).or(effect);
+        let question = self.cell(check, scope).and_then(|cell| cell.question.clone());
         let check = self.plan().check(check).name.clone();
-        self.record(Event::LedgerAnswered { check, scope: scope.clone(), key, effect });
+        self.record(Event::LedgerAnswered { check: check.clone(), scope: scope.clone(), key, effect });
+        if let Some(id) = question {
+            // Where the effect is still in question, it is asked about anew.
+            self.record(Event::WaitWithdrawn { check, scope: scope.clone(), id });
+        }
     }
 
     fn fail_with_conflict(&mut self, location: &Location, intent: &EffectIntent, effect: &LedgerEffect) {
@@ -271,18 +276,26 @@ impl Run {
         self.effect_elsewhere(location).map(AskedElsewhere::of)
     }
 
-    /// The effect of a check that a person is asked about, unless it is that of another check or run.
-    pub(crate) fn effect_in_doubt(&self, check: &str, scope: &ScopePath) -> Option<EffectInQuestion> {
+    /// The effect that a person is asked about at a check: its own, or that of another check or run.
+    pub fn effect_in_doubt(&self, check: &str, scope: &ScopePath) -> Option<EffectInQuestion> {
         let check = self.graph.find(check)?;
-        let cell = self.cell(check, scope).filter(|cell| cell.asked_elsewhere.is_none())?;
+        let cell = self.cell(check, scope)?;
         let rendered = self.effect_key(check, scope, &View::before(self, check, scope));
         let key = rendered.ok().map(|(key, _)| key).or_else(|| cell.last_key.clone())?;
-        Some(EffectInQuestion { key, attempts_elsewhere: None, confirmed: self.would_repeat(check, scope) })
+        let asked = cell.asked_elsewhere;
+        let confirmed = asked.map_or_else(|| self.would_repeat(check, scope), |asked| asked.confirmed);
+        Some(EffectInQuestion { key, attempts_elsewhere: asked.map(|asked| asked.attempts), confirmed })
     }
 
     /// What the ledger did not have yet when it was read: another check of this run is at work on the effect. Once
     /// that has settled, the ledger is asked again.
-    fn newer_than(&self, check: CheckIndex, scope: &ScopePath, key: &str) -> Option<LedgerEffect> {
+    fn newer_than(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        key: &str,
+        known: Option<&LedgerEffect>,
+    ) -> Option<LedgerEffect> {
         let Phase::Consulting { digest, .. } = &self.cell(check, scope)?.phase else { return None };
         let mut others =
             self.state.checks.iter().zip(self.state.plan.indices()).filter_map(|(state, other)| {
@@ -292,11 +305,16 @@ impl Run {
                     .then(|| (other, record.scope.clone()))
             });
         let (other, scope) = others.next()?;
+        let (is_known, before) = known.map_or((false, 0), |known| {
+            let is_known = known.state == EffectState::Intended
+                && self.is_own(known, &Location::new(other, scope.clone()));
+            (is_known, known.attempts)
+        });
         Some(LedgerEffect {
             run: self.state.options.run.clone(),
             check: self.state.plan.check(other).name.clone(),
             scope,
-            attempts: 0,
+            attempts: if is_known { before } else { before.saturating_add(1) },
             state: EffectState::Intended,
             digest: digest.clone(),
             output: None,
@@ -306,7 +324,22 @@ impl Run {
     /// What the ledger answered about a key; outer `None` when it must be asked, for the first time or again.
     fn known_effect(&self, Location { check, scope }: &Location, key: &str) -> Option<Option<LedgerEffect>> {
         let answer = self.cell(*check, scope)?.ledger.as_ref()?;
-        (answer.key == key && answer.intents == self.intents_of(key)).then(|| answer.effect.clone())
+        let is_current = answer.key == key
+            && answer.intents == self.intents_of(key)
+            && !answer.effect.as_ref().is_some_and(|effect| self.has_settled(effect, key));
+        is_current.then(|| answer.effect.clone())
+    }
+
+    /// Whether another check of this run was at work on an effect when the ledger answered, and is no longer. The
+    /// answer may have waited for a slot that this other check had.
+    fn has_settled(&self, effect: &LedgerEffect, key: &str) -> bool {
+        if effect.state != EffectState::Intended || effect.run != self.state.options.run {
+            return false;
+        }
+        let Some(check) = self.graph.find(&effect.check) else { return false };
+        let record = self.state.checks[check.place()].effects.get(key);
+        !record
+            .is_some_and(|record| record.scope == effect.scope && record.standing == EffectStanding::UnderWay)
     }
 
     /// Whether a check awaits the ledger's answer about a key.
@@ -327,9 +360,15 @@ impl Run {
         (key, digest): (&str, &str),
     ) -> Result<(), ApplyError> {
         self.expect_phase(check, scope, &[PhaseName::Pending, PhaseName::Due, PhaseName::Waiting])?;
+        let asked = match &self.expect_cell(check, scope)?.phase {
+            Phase::Waiting { id, .. } => Some(id.clone()),
+            _ => None,
+        };
         let phase = Phase::Consulting { key: key.to_owned(), digest: digest.to_owned() };
         self.set_phase(check, scope, phase)?;
-        self.expect_cell_mut(check, scope)?.ledger = None;
+        let cell = self.expect_cell_mut(check, scope)?;
+        cell.ledger = None;
+        cell.question = asked;
         // It may have been started because its group had room, which it does not take while it waits.
         self.release_capacity(check, scope);
         Ok(())

@@ -147,7 +147,7 @@ impl Phase {
 pub(crate) enum Certainty {
     #[default]
     Known,
-    /// An effect is confirmed for another item in this scope. This item may be the same one with another value.
+    /// An item with an effect is no longer in the list. This item may be the same one with another value.
     Suspected,
     /// The last attempt may or may not have taken effect.
     Unknown,

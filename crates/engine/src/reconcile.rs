@@ -61,13 +61,16 @@ impl Deciding<'_> {
         }
     }
 
-    /// The effect is confirmed for another item at this scope, which may have been this one.
+    /// The effect is confirmed for an item that is no longer in the list, which may have been this one.
     pub(crate) fn find_out_about_item(&mut self, location: &Location) {
         if self.state.plan.check(location.check).reconcile.is_some() {
             let AttemptKey { number, .. } = self.last_attempt(location);
             return self.find_out(location, number);
         }
-        self.ask_about_unknown_effect(location, "it was done for another item in this place");
+        self.ask_about_unknown_effect(
+            location,
+            "it was done for an item that is no longer in the list, which may have been this one",
+        );
     }
 
     /// Asks for the command, for the first time or again. It changes nothing, so repeating it is safe.

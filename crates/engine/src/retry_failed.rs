@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Event, Millis, ProviderName, RunId, RunStatus, ScopePath, ScopedCheck, Severity,
-    SkipReason,
+    Answer, CheckIndex, Criticality, Event, Millis, ProviderName, RunId, RunStatus, ScopePath, ScopedCheck,
+    Severity, SkipReason,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -24,6 +24,12 @@ use crate::turn::Deciding;
 
 /// The member of a nested run's record that says whether a route may lead away from its effects.
 pub const OPEN_EFFECTS: &str = "open_effects";
+
+/// The member that says whether it has an effect that did not definitely fail: a further attempt opens it again.
+pub const LASTING_EFFECTS: &str = "lasting_effects";
+
+/// The member that says, in words, that it was opened again with the inputs that it was started with.
+pub const INPUTS_KEPT: &str = "inputs_kept";
 
 /// Why nothing can be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -146,14 +152,24 @@ impl Run {
             return;
         }
         let Some(id) = answer.record.get("run_id").and_then(Value::as_str) else { return };
-        let has_open_effects = answer.record.get(OPEN_EFFECTS) == Some(&Value::Bool(true));
-        let before = NestedBefore { run: RunId::from_stored(id), attempted_at: 0, has_open_effects };
-        self.state.checks[check.place()].nested.insert(scope.clone(), before);
+        let says = |member: &str| answer.record.get(member) == Some(&Value::Bool(true));
+        let before = NestedBefore {
+            run: RunId::from_stored(id),
+            scope: scope.clone(),
+            attempted_at: 0,
+            has_open_effects: says(OPEN_EFFECTS),
+            has_lasting_effects: says(LASTING_EFFECTS),
+        };
+        let items = self.items(check, scope);
+        let state = &mut self.state.checks[check.place()];
+        state.has_lasted |= before.has_lasting_effects;
+        state.nested.insert(items, before);
     }
 
     /// The nested run that this attempt opens again instead of starting a new one, and when the attempt was started.
     pub fn nested_before(&self, attempt: &AttemptKey) -> Option<(&RunId, Millis)> {
-        let before = self.state.checks[attempt.check.place()].nested.get(&attempt.scope)?;
+        let items = self.items(attempt.check, &attempt.scope);
+        let before = self.state.checks[attempt.check.place()].nested.get(&items)?;
         (before.attempted_at > 0).then_some((&before.run, before.attempted_at))
     }
 
@@ -166,6 +182,16 @@ impl Run {
                 check.effects.values().any(|record| is_open(record.standing))
                     || check.nested.values().any(|nested| nested.has_open_effects)
             })
+    }
+
+    /// Whether this run, or one nested in it, has had an effect that did not definitely fail.
+    pub fn has_lasting_effects(&self) -> bool {
+        self.state.plan.indices().any(|check| {
+            let (spec, state) = (self.state.plan.check(check), &self.state.checks[check.place()]);
+            let has_own = spec.criticality == Criticality::External && spec.provider != ProviderName::NESTED;
+            let mut standings = state.effects.values().map(|record| record.standing);
+            state.has_lasted || (has_own && standings.any(|standing| standing != EffectStanding::Failed))
+        })
     }
 
     fn invalidate_failed(&mut self, target: CheckIndex, target_scope: &ScopePath) -> Result<(), ApplyError> {

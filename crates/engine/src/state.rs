@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::artifact_view::ArtifactFile;
 use crate::by_scope::ByScope;
 use crate::effect::EffectRecord;
+use crate::items::Items;
 use crate::ledger::{AskedElsewhere, LedgerAnswer};
 use crate::location::Location;
 use crate::overridden::Overridden;
@@ -208,8 +209,10 @@ pub(crate) struct CheckState {
     pub(crate) failures: BTreeMap<ScopePath, CheckFailure>,
     /// Confirmed effects of items whose `forEach` check runs again because something failed.
     pub(crate) confirmed_effects: Vec<ConfirmedEffect>,
-    /// The last nested run of each scope, which a further attempt opens again.
-    pub(crate) nested: BTreeMap<ScopePath, NestedBefore>,
+    /// The last nested run by the values of the items, which a further attempt opens again.
+    pub(crate) nested: BTreeMap<Items, NestedBefore>,
+    /// A nested run, or an earlier generation of an effect, did not definitely fail.
+    pub(crate) has_lasted: bool,
     /// Effects by their `effect_key`, or by the values of their items.
     pub(crate) effects: BTreeMap<String, EffectRecord>,
     /// Effects that were confirmed before the check would have run.
@@ -222,10 +225,14 @@ pub(crate) struct CheckState {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NestedBefore {
     pub(crate) run: RunId,
+    /// Where it was last attempted.
+    pub(crate) scope: ScopePath,
     /// When the attempt after it was started, 0 before.
     pub(crate) attempted_at: Millis,
     /// An effect in it is unknown, or broke its contract: a route does not lead away from it.
     pub(crate) has_open_effects: bool,
+    /// An effect in it did not definitely fail.
+    pub(crate) has_lasting_effects: bool,
 }
 
 /// An effect that is confirmed for an item, wherever the item is in the next list.
@@ -308,7 +315,9 @@ pub(crate) struct Cell {
     pub(crate) cleared: bool,
     /// `reconcile` or a person is asked about the effect of another check or run.
     pub(crate) asked_elsewhere: Option<AskedElsewhere>,
-    /// The same, once they allow the next attempt to take it over.
+    /// The question about it, while the ledger is asked again. It is open until the ledger has answered.
+    pub(crate) question: Option<String>,
+    /// The same effect, once they allow the next attempt to take it over.
     pub(crate) cleared_elsewhere: Option<AskedElsewhere>,
     /// The effect of the last attempt, in `CheckState::effects`.
     pub(crate) effect: Option<String>,
@@ -437,10 +446,22 @@ impl Cell {
         *skipped
     }
 
-    /// A person was asked about the effect of another check or run, and the ledger is asked again.
+    /// A person is asked about the effect of another check or run.
     pub(crate) fn is_asked_elsewhere(&self) -> bool {
-        self.asked_elsewhere.is_some()
-            && matches!(self.phase, Phase::Consulting { .. } | Phase::Waiting { .. })
+        match self.phase {
+            Phase::Waiting { .. } => self.asked_elsewhere.is_some(),
+            // The ledger is asked again.
+            Phase::Consulting { .. } => self.question.is_some(),
+            Phase::Pending
+            | Phase::Running { .. }
+            | Phase::Reconciling { .. }
+            | Phase::Inspecting { .. }
+            | Phase::Answered
+            | Phase::Judged { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Due
+            | Phase::Settled { .. } => false,
+        }
     }
 
     pub(crate) fn is_unknown(&self) -> bool {

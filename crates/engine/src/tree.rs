@@ -246,8 +246,12 @@ impl Run {
                 }
             }
         }
-        let suspects = &self.state.checks[mapped.place()].confirmed_effects;
-        let suspects: BTreeSet<ScopePath> = suspects.iter().map(|one| one.scope.clone()).collect();
+        // An item that is gone may be any of the new ones, with another value.
+        let suspects = if leaf && self.has_lost_an_item(mapped) {
+            self.items_without_effect(mapped, scope, total)
+        } else {
+            BTreeSet::new()
+        };
         let state = &mut self.state.checks[mapped.place()];
         state.nodes.insert(scope.clone(), Node::Group(Group { total, open: total, ..Group::default() }));
         for index in 0..total {
@@ -256,7 +260,7 @@ impl Run {
                 Node::Leaf(cell.clone())
             } else if leaf {
                 let last_result = state.last_results.remove(&child).unwrap_or_default();
-                let is_suspect = suspects.contains(&child);
+                let is_suspect = suspects.contains(&index);
                 let certainty = if is_suspect { Certainty::Suspected } else { Certainty::Known };
                 Node::Leaf(Cell { activation: activation.clone(), last_result, certainty, ..Cell::default() })
             } else {

@@ -11,6 +11,7 @@ use crate::approval::ASKED_ANEW_MAX;
 use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::request::digest_of;
+use crate::retry_failed::LASTING_EFFECTS;
 use crate::run::{NestedLease, Run};
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
@@ -123,6 +124,8 @@ impl Deciding<'_> {
                     );
                     let mut answer = Answer::fault(fault);
                     answer.record.insert("run_id".into(), json!(child));
+                    // What it has done, and will do until it ends, is not known here.
+                    answer.record.insert(LASTING_EFFECTS.into(), json!(true));
                     self.take_answer(attempt, answer);
                 }
                 // It began to wait just before this run stopped, so it has not been asked to end.

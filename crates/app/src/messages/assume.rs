@@ -1,12 +1,15 @@
 //! What a person assumes about an effect whose result is unknown.
 
-use escrow_engine::Run;
-use escrow_model::{Assumption, Message, ScopePath};
+use escrow_engine::{Input, Run};
+use escrow_model::{Assumption, EffectState, Message, ScopePath};
+use escrow_runtime::now_ms;
+use escrow_store::{EffectFilter, Queries};
 
-use super::outsider;
+use super::{outsider, wait};
 use crate::app::App;
+use crate::effects::{state_now, under_way};
 use crate::error::Error;
-use crate::runs::{Purpose, drive_around, not_resumable};
+use crate::runs::{Purpose, drive_around, driver_of, not_resumable, replay};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumed {
@@ -48,12 +51,51 @@ pub async fn assume(app: &App, run: &str, all: Vec<Assumed>) -> Result<Run, Erro
     if row.status.is_terminal() {
         return Err(not_resumable(&row));
     }
-    let journal = app.journal()?;
+    let queries = app.queries()?;
+    let mut then = replay(&*queries, &row).await?;
+    if driver_of(app, &row).await?.is_none() {
+        // What was cut off becomes unknown when the run is resumed. This copy is dropped, and nothing is committed.
+        let _foreseen = then.handle(now_ms(), Input::Resume { by: Vec::new() });
+    }
+    let mut messages = Vec::new();
     for Assumed { check, scope, assumption } in all {
+        admitted_by_ledger(&*queries, &then, &check, &scope).await?;
         let message = Message::Assume { check, scope, assumption, by: app.actor(), why: None };
+        wait::refused(&then, &message)?;
+        messages.push(message);
+    }
+    let journal = app.journal()?;
+    for message in messages {
         journal.send(&row.id, &message, app.sender()).await?;
     }
     drive_around(app, &row, Purpose::Resume).await
+}
+
+/// Refuses a word about an effect of another check or run that is at work on it, or has settled it.
+async fn admitted_by_ledger(
+    queries: &dyn Queries,
+    run: &Run,
+    check: &str,
+    scope: &ScopePath,
+) -> Result<(), Error> {
+    let asked = run.effect_in_doubt(check, scope).filter(|asked| asked.attempts_elsewhere.is_some());
+    let Some(asked) = asked else { return Ok(()) };
+    let filter = EffectFilter { runs: Vec::new(), key: Some(asked.key.clone()) };
+    let Some(effect) = queries.effects(&filter).await?.pop() else { return Ok(()) };
+    let asks_again = format!("`escrow resume {}` asks the ledger again", run.options().run);
+    match state_now(queries, &effect).await? {
+        EffectState::Intended => Err(under_way(&effect)),
+        EffectState::Unknown if asked.attempts_elsewhere != Some(effect.attempts) => {
+            let message = format!("effect `{}` was attempted again in run `{}`", effect.key, effect.run);
+            Err(Error::person("attempted_again", message).help(asks_again))
+        }
+        EffectState::Confirmed if asked.confirmed => Ok(()),
+        EffectState::Unknown => Ok(()),
+        state @ (EffectState::Confirmed | EffectState::Failed) => {
+            let message = format!("effect `{}` is not unknown: it is {}", effect.key, state.as_str());
+            Err(Error::person("not_unknown", message).help(asks_again))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -74,8 +74,12 @@ pub(super) fn refused(run: &Run, message: &Message) -> Result<(), Error> {
         Refusal::NotIndependent(_) => Error::person("not_independent", text)
             .help("another person approves; `--by` is kept as a claim and does not count"),
         Refusal::Again(_) => Error::person("again", text).help("another person has to approve as well"),
-        Refusal::OtherKind(_) | Refusal::NotAChoice { .. } | Refusal::NoCheck(_) => {
-            Error::author("wrong_message", text)
+        Refusal::OtherKind(_) | Refusal::NotAChoice { .. } => Error::author("wrong_message", text),
+        Refusal::NoCheck(_) | Refusal::NoItem(_) => {
+            Error::author("usage", text).help("`escrow approvals` lists what waits")
+        }
+        Refusal::PerItem(place) => {
+            Error::author("usage", text).help(format!("an item is called `{place}[2]`, counted from 0"))
         }
         Refusal::NotUnknown(_) | Refusal::Settled(_) | Refusal::LookedFor(_) | Refusal::Stopping => {
             Error::person("resolved", text)

@@ -11,6 +11,8 @@ use crate::words::count;
 #[derive(Debug, Default)]
 pub(super) struct Fan {
     items: BTreeMap<ScopePath, Item>,
+    /// The items by where they stand, kept along, so that a settled item costs the same however many there are.
+    counted: FanProgress,
     began: Option<Millis>,
     /// Its end was reported, and nothing has happened since.
     reported: bool,
@@ -52,35 +54,46 @@ impl Fan {
             *self = Fan::default();
         }
         self.began.get_or_insert(at);
-        self.items.insert(scope.clone(), Item::Running);
+        self.set(scope, Item::Running);
+    }
+
+    fn set(&mut self, scope: &ScopePath, item: Item) {
+        if let Some(before) = self.items.insert(scope.clone(), item) {
+            *self.counted.of(before) -= 1;
+        }
+        *self.counted.of(item) += 1;
     }
 
     pub(super) fn judge(&mut self, scope: &ScopePath, verdict: Verdict) {
-        self.items.insert(scope.clone(), Item::Open(verdict));
+        self.set(scope, Item::Open(verdict));
     }
 
     /// The verdict stands.
     pub(super) fn settle(&mut self, scope: &ScopePath) {
-        if let Some(item) = self.items.get_mut(scope) {
-            *item = item.settled();
+        if let Some(item) = self.items.get(scope) {
+            self.set(scope, item.settled());
         }
     }
 
     pub(super) fn retry(&mut self, scope: &ScopePath) {
-        self.items.insert(scope.clone(), Item::Retrying);
+        self.set(scope, Item::Retrying);
     }
 
     pub(super) fn skip(&mut self, scope: &ScopePath) {
-        self.items.entry(scope.clone()).or_insert(Item::Skipped);
+        if !self.items.contains_key(scope) {
+            self.set(scope, Item::Skipped);
+        }
     }
 
     /// An evaluation error of an item that has not started: it is skipped for it.
     pub(super) fn fail_to_evaluate(&mut self, scope: &ScopePath) {
-        self.items.entry(scope.clone()).or_insert(Item::Unevaluated);
+        if !self.items.contains_key(scope) {
+            self.set(scope, Item::Unevaluated);
+        }
     }
 
     pub(super) fn is_running(&self) -> bool {
-        self.items.values().any(|item| matches!(item, Item::Running | Item::Retrying | Item::Open(_)))
+        self.counted.unsettled() > 0
     }
 
     /// Whether all of this many items have settled and the end is not reported yet.
@@ -96,7 +109,9 @@ impl Fan {
     pub(super) fn report(&mut self) {
         self.reported = true;
         for item in self.items.values_mut() {
+            *self.counted.of(*item) -= 1;
             *item = item.settled();
+            *self.counted.of(*item) += 1;
         }
     }
 
@@ -105,22 +120,7 @@ impl Fan {
     }
 
     pub(super) fn progress(&self, total: Option<usize>) -> FanProgress {
-        let mut progress = FanProgress { total, ..FanProgress::default() };
-        for item in self.items.values() {
-            match item {
-                Item::Running => progress.running += 1,
-                Item::Retrying => progress.retrying += 1,
-                Item::Open(_) => progress.open += 1,
-                Item::Succeeded => progress.succeeded += 1,
-                Item::Failed => progress.failed += 1,
-                Item::Skipped => progress.skipped += 1,
-                Item::Unevaluated => {
-                    progress.skipped += 1;
-                    progress.unevaluated += 1;
-                }
-            }
-        }
-        progress
+        FanProgress { total, skipped: self.counted.skipped + self.counted.unevaluated, ..self.counted }
     }
 }
 
@@ -140,6 +140,19 @@ impl Item {
 }
 
 impl FanProgress {
+    /// Where items that stand so are counted. A skip by an evaluation error is counted apart here.
+    fn of(&mut self, item: Item) -> &mut usize {
+        match item {
+            Item::Running => &mut self.running,
+            Item::Retrying => &mut self.retrying,
+            Item::Open(_) => &mut self.open,
+            Item::Succeeded => &mut self.succeeded,
+            Item::Failed => &mut self.failed,
+            Item::Skipped => &mut self.skipped,
+            Item::Unevaluated => &mut self.unevaluated,
+        }
+    }
+
     fn seen(&self) -> usize {
         self.succeeded + self.failed + self.skipped + self.running + self.retrying + self.open
     }

@@ -25,9 +25,13 @@ pub(crate) async fn effects(arguments: EffectsArguments, shared: &Shared, ui: &U
 async fn list(arguments: EffectsList, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let query = EffectQuery { run: arguments.run, key: arguments.key };
     let rows = effects::list(app, &query).await?;
+    if let (Some(key), true) = (&query.key, rows.is_empty()) {
+        ui.say(&format!("no effect has the key `{}`", printable(key)));
+    }
     match ui.output() {
         Output::Json => ui.data_if_machine(&documents::effects(&rows)),
         Output::Jsonl => drop(rows.iter().all(|row| ui.data(&json!({ "effect": documents::effect(row) })))),
+        Output::Human if rows.is_empty() && query.key.is_some() => {}
         Output::Human if rows.is_empty() => ui.page("no effects"),
         Output::Human => ui.page(&table(&rows, ui)),
     }

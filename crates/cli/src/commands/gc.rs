@@ -1,7 +1,7 @@
 //! `escrow gc`: removes whole runs that have ended, by age, number and size.
 
 use escrow_app::Error;
-use escrow_app::gc::{self, Retention};
+use escrow_app::gc::{self, RemovalPlan, Retention};
 use escrow_model::RunId;
 use escrow_runtime::now_ms;
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::terminal::{Ui, bytes_words, count, parse_bytes, parse_duration, print
 pub(crate) async fn gc(arguments: &GcArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let retention = retention(arguments)?;
     let app = session::app(shared, ui)?;
-    let mut runs = gc::plan(&app, &retention).await?;
+    let RemovalPlan { mut runs, unsettled } = gc::plan(&app, &retention).await?;
     if !arguments.dry_run {
         let removed = gc::remove(&app, runs).await?;
         if let Some(error) = removed.not_compacted {
@@ -27,9 +27,19 @@ pub(crate) async fn gc(arguments: &GcArguments, shared: &Shared, ui: &Ui) -> Res
     for run in &runs {
         ui.say(&format!("{verb} {}  {}  {}", run.id, printable(&run.playbook), bytes_words(run.bytes)));
     }
+    for run in &unsettled {
+        let (playbook, key) = (printable(&run.playbook), printable(&run.key));
+        ui.say(&format!("kept {}  {playbook}  its effect `{key}` is unknown", run.id));
+    }
+    if !unsettled.is_empty() {
+        ui.say("`escrow effects resolve KEY done|failed` settles an unknown effect");
+    }
     ui.say(&format!("{verb} {}, {}", count(runs.len(), "run"), bytes_words(bytes)));
     let ids: Vec<&RunId> = runs.iter().map(|run| &run.id).collect();
-    ui.data_if_machine(&json!({ "removed": ids, "bytes": bytes, "dry_run": arguments.dry_run }));
+    let kept: Vec<&RunId> = unsettled.iter().map(|run| &run.id).collect();
+    ui.data_if_machine(
+        &json!({ "removed": ids, "kept": kept, "bytes": bytes, "dry_run": arguments.dry_run }),
+    );
     Ok(Exit::Completed)
 }
 

@@ -12,7 +12,7 @@ impl Run {
         self.graph.find(name).ok_or_else(|| ApplyError::UnknownCheck(name.to_owned()))
     }
 
-    pub(super) fn expect_cell(&self, check: CheckIndex, scope: &ScopePath) -> Result<&Cell, ApplyError> {
+    pub(crate) fn expect_cell(&self, check: CheckIndex, scope: &ScopePath) -> Result<&Cell, ApplyError> {
         self.cell(check, scope).ok_or_else(|| self.wrong_phase(check, scope))
     }
 

@@ -1,6 +1,8 @@
 //! Applies waits and the messages that answer them.
 
-use escrow_model::{ApprovalStatus, Assumption, CheckIndex, Message, Millis, ScopePath, WaitKind};
+use escrow_model::{
+    ApprovalStatus, Assumption, CheckIndex, EffectInQuestion, Message, Millis, ScopePath, WaitKind,
+};
 
 use crate::apply_error::ApplyError;
 use crate::effect::EffectStanding;
@@ -59,6 +61,7 @@ impl Run {
         if wait.kind == WaitKind::Approval {
             // The answer of `reconcile` is not awaited for as long as a person may take.
             cell.cleared = false;
+            cell.asked_elsewhere = None;
             cell.cleared_elsewhere = None;
         }
         self.state.waits.insert(id.to_owned(), wait);
@@ -117,6 +120,19 @@ impl Run {
         self.state.decisions.push(decision);
     }
 
+    /// A person's word about the effect of another check or run settles its key, as an attempt of this check would.
+    pub(super) fn note_effect_elsewhere(
+        &mut self,
+        message: &Message,
+        effect: Option<&EffectInQuestion>,
+    ) -> Result<(), ApplyError> {
+        let Message::Assume { check, scope, .. } = message else { return Ok(()) };
+        let Some(EffectInQuestion { key, attempts_elsewhere: Some(_), .. }) = effect else { return Ok(()) };
+        let check = self.index(check)?;
+        self.expect_cell_mut(check, scope)?.last_key = Some(key.clone());
+        Ok(())
+    }
+
     pub(super) fn message_delivered(&mut self, message: &Message) -> Result<(), ApplyError> {
         match message {
             Message::Approve { id, by, .. } => {
@@ -145,6 +161,7 @@ impl Run {
             Message::Answer { .. } => {}
             Message::Assume { check, scope, assumption, .. } => {
                 let check = self.index(check)?;
+                self.expect_cell_mut(check, scope)?.question = None;
                 match assumption {
                     Assumption::Retry => {
                         self.set_standing(check, scope, EffectStanding::Failed);

@@ -7,6 +7,7 @@ use escrow_model::{CheckIndex, Event, Message, RoutedBy, ScopePath, Verdict, rfc
 use super::cause::evaluate;
 use super::{Evaluation, JournalReader, Moment, decisive};
 use crate::approval::{approval_in_words, denial_in_words};
+use crate::retry_failed::INPUTS_KEPT;
 use crate::run::ReplayError;
 use crate::view::View;
 
@@ -95,6 +96,7 @@ fn decided(message: &Message, asked: &BTreeSet<&str>) -> Option<String> {
 fn tell(event: &Event, at: u64) -> Option<String> {
     Some(match event {
         Event::AttemptStarted { attempt, .. } => format!("attempt {attempt} started"),
+        Event::AttemptAnswered { answer, .. } => answer.record.get(INPUTS_KEPT)?.as_str()?.to_owned(),
         Event::CheckJudged { attempt, verdict, issues, .. } => {
             let which = if *attempt > 0 { format!("attempt {attempt} ") } else { String::new() };
             match (verdict, decisive(issues)) {
@@ -127,7 +129,7 @@ fn tell(event: &Event, at: u64) -> Option<String> {
             format!("the route to `{to}` would exceed the loop budget of {limit}")
         }
         Event::WaitStarted { id, prompt, .. } => format!("waits ({id}): {prompt}"),
-        Event::WaitWithdrawn { id, .. } => format!("{id} is stale: a route re-decides the check"),
+        Event::WaitWithdrawn { id, .. } => format!("{id} is withdrawn: what it asked about has changed"),
         Event::ArtifactChanged { artifact, .. } => artifact.in_words(),
         Event::ReconcileStarted { .. } => "effect unknown: `reconcile` runs".into(),
         Event::Reconciled { finding: Some(finding), detail, .. } => {

@@ -387,6 +387,7 @@ fn only_one_of_two_starts(then: &str) {
         succeeded a
         ledger b asked publish-1
         ledger b confirmed
+        withdrawn b
         reused b
         succeeded b
         run.completed.ok",
@@ -412,6 +413,60 @@ fn the_ledger_is_consulted_before_an_approval_is_asked() {
         "post succeeded x0
          run.completed.ok",
     );
+}
+
+#[test]
+fn the_word_of_a_person_about_the_effect_of_another_run_is_for_the_ledger() {
+    for word in ["done", "failed", "retry"] {
+        let said = format!("assume post {word}");
+        let text = r#"post external {effect_key: "publish-1"}"#;
+        let played = play(text, &["ledger publish-1 unknown", &said], &Options::default());
+        let asked = played.journal.iter().find_map(|entry| match &entry.event {
+            Event::MessageDelivered { effect, refused: None, .. } => effect.clone(),
+            _ => None,
+        });
+        let asked = asked.expect("the answer names the effect");
+        assert_eq!((asked.key.as_str(), asked.attempts_elsewhere), ("publish-1", Some(1)), "{word}");
+    }
+}
+
+#[test]
+fn a_question_that_the_ledger_has_answered_is_withdrawn_and_answers_no_approval() {
+    let played = check(
+        r#"post external {effect_key: "publish-1", requires_approval: true}"#,
+        &[
+            "ledger publish-1 unknown",
+            "ledger publish-1 failed",
+            "crash",
+            "assume post done",
+            "assume post retry",
+        ],
+        "
+        ledger post asked publish-1
+        ledger post unknown
+        asks post unknown_effect
+        run.waiting.unknown_effect
+        resumed
+        ledger post asked publish-1
+        ledger post failed
+        withdrawn post
+        asks post approval
+        run.waiting.approval
+        refused assume
+        refused assume",
+    );
+    assert_eq!(played.check("post")["runs"], 0);
+}
+
+#[test]
+fn the_variables_that_are_handed_over_are_part_of_the_request() {
+    let text = r#"a; post<a external {type: command, exec: "echo $TARGET", effect_key: "publish-1"}"#;
+    let digest = |target: &str| {
+        let played = play(text, &[&format!("a: env TARGET={target}")], &Options::default());
+        intents(&played, "post").remove(0).digest
+    };
+    assert_eq!(digest("one"), digest("one"));
+    assert_ne!(digest("one"), digest("two"));
 }
 
 #[test]

@@ -82,6 +82,57 @@ fn another_item_in_the_place_of_a_confirmed_one_is_left_to_a_person() {
     }
 }
 
+/// Zoe was paid. The item that is left of her has moved, so no confirmed item had its place.
+#[test]
+fn while_a_confirmed_item_is_gone_each_new_item_is_left_to_a_person_wherever_it_is() {
+    let before = r#"[{"id": 1, "name": "Zoe"}, {"id": 2, "name": "Bob"}]"#;
+    let after = r#"[{"id": 2, "name": "Bob"}, {"id": 1, "name": "Zoë"}, {"id": 3, "name": "Eve"}]"#;
+    tells(
+        BEHIND_LINT,
+        &["lint: exit 1 then 1", &format!("list: {before} then {after}"), "reopen", "assume post[2] retry"],
+        "
+        lint succeeded x2
+        list succeeded x2
+        post unknown x3
+        post[0] succeeded x1
+        post[1] unknown x1
+        post[2] succeeded x1
+        sum pending x1
+        run.waiting.unknown_effect",
+    );
+}
+
+#[test]
+fn a_confirmed_item_with_a_broken_contract_that_is_gone_leaves_new_items_to_a_person() {
+    let text = r#"lint policy {continue_on_failure: true}; list<lint forEach;
+                  post<list external {guarantee: "output > 1"}"#;
+    let answers = ["lint: exit 1 then 1", "list: [7, 8] then [8, 9]", "post[0]: 1", "post[1]: 2", "reopen"];
+    let played = play(text, &answers, &Options::default());
+    assert_eq!(played.reason(), "run.waiting.unknown_effect");
+    assert_eq!(played.check("post")["items"][1]["status"], "unknown");
+}
+
+#[test]
+fn numbers_are_equal_as_in_javascript() {
+    tells(
+        BEHIND_LINT,
+        &[
+            "lint: exit 1 then 1",
+            r#"list: [1.0, "z", {"a": 2, "b": 3}] then [{"b": 3.0, "a": 2}, "z", 1]"#,
+            "reopen",
+        ],
+        "
+        lint succeeded x2
+        list succeeded x2
+        post succeeded x3
+        post[0] succeeded x1
+        post[1] succeeded x1
+        post[2] succeeded x1
+        sum succeeded x2
+        run.completed.ok",
+    );
+}
+
 #[test]
 fn reconcile_knows_about_another_item_too() {
     for (found, runs) in [("done", 1), ("retry", 2)] {
