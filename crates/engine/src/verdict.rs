@@ -80,7 +80,7 @@ impl Run {
         let is_lost = self.cell(check, scope).is_some_and(|cell| cell.output_lost);
         let cut = CutOutput::of(answer);
         let is_judged =
-            |one: &Expression| !(is_lost && reads_output(one, spec)) && !cut.is_read_by(one, spec);
+            |one: &Expression| !(cut.is_read_by(one, spec) || (is_lost && reads_output(one, spec)));
         match &answer.ending {
             Ending::Fault(provider_fault) => {
                 fault = Some(provider_fault.class);

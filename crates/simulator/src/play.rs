@@ -252,7 +252,7 @@ impl<'a> Play<'a> {
         let (mut options, facts) = (self.options.run.clone(), self.options.facts.clone());
         options.run = id.clone();
         let now = self.clock.now_ms();
-        let (run, turn) = escrow_runtime::begin(plan, options, facts, &Redactor::none(), now)
+        let (run, turn) = escrow_runtime::begin(&plan, options, facts, &Redactor::none(), now)
             .map_err(|error| error.to_string())?;
         loop {
             let holder = holder(self.lives);

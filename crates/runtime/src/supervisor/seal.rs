@@ -25,7 +25,7 @@ pub(super) enum Sealed {
 
 /// Begins a run whose first turn has no secret in it.
 pub fn begin(
-    plan: Arc<Plan>,
+    plan: &Arc<Plan>,
     options: RunOptions,
     facts: Facts,
     redactor: &Arc<Redactor>,
@@ -34,7 +34,7 @@ pub fn begin(
     let (options, facts) = (Arc::new(options), Arc::new(facts));
     let mut withheld = BTreeSet::new();
     loop {
-        let (plan, options, facts) = (Arc::clone(&plan), Arc::clone(&options), Arc::clone(&facts));
+        let (plan, options, facts) = (Arc::clone(plan), Arc::clone(&options), Arc::clone(&facts));
         let (mut run, mut turn) = Run::start_withholding(plan, options, facts, at, withheld.clone());
         match seal(&run, &mut turn, redactor, &withheld)? {
             Sealed::Clean => {
