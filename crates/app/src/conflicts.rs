@@ -136,7 +136,8 @@ impl<'a> Arbitration<'a> {
         if self.means.arbiter.is_inside(&conflict.root.id) {
             return Ok(Settled::Refused(refusal(conflict, "around this one", next(conflict, true))));
         }
-        let is_driven = self.is_driven(&conflict.root.id).await?;
+        // The process that drives this run drives a sibling too, even if it has not taken it over yet.
+        let is_driven = conflict.is_sibling || self.is_driven(&conflict.root.id).await?;
         // The run may have ended, or begun to wait, between the two looks. What the store says next is newer.
         if !is_driven
             && conflict.root.status == RunStatus::Running
@@ -166,7 +167,12 @@ impl<'a> Arbitration<'a> {
                         return Ok(refused(effect));
                     }
                     let successor = Some(self.run.clone());
-                    let message = Message::Cancel { by: self.means.arbiter.actor(), system: true, successor };
+                    let message = Message::Cancel {
+                        by: self.means.arbiter.actor(),
+                        system: true,
+                        successor,
+                        inside: None,
+                    };
                     self.means.journal.send(&conflict.root.id, &message, self.run.as_str()).await?;
                 } else if self.stays(&conflict.root.id).await? {
                     return Ok(refused(effect));

@@ -18,7 +18,7 @@ mod wait;
 pub use attention::{attention, attention_item, next_command};
 pub use effect::{effect, effects};
 pub use error::error;
-pub use history::{Change, ChangeReason, history_change};
+pub use history::{Change, ChangeReason, changes_of_run, history_change};
 pub use invocation::{invocation, invocation_with};
 pub use loss::loss;
 pub use outcome::{added_outcome, outcome, run_outcomes};

@@ -74,7 +74,10 @@ pub async fn reply(app: &App, reply: Reply) -> Result<Delivered, Error> {
         return Ok(Delivered::Recorded { wait, run });
     }
     match drive_around(app, &row, purpose).await {
-        Ok(run) => Ok(Delivered::Rested(Box::new(run))),
+        Ok(driven) => {
+            wait::in_time(app, &wait, &run).await?;
+            Ok(Delivered::Rested(Box::new(driven)))
+        }
         // A process that took the run over meanwhile reads the message.
         Err(error) if error.code() == HELD => Ok(Delivered::ToDriver { wait, run }),
         Err(error) => Ok(Delivered::NotContinued { wait, run, error }),

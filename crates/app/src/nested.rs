@@ -279,7 +279,7 @@ impl Nesting {
     }
 
     async fn send_cancellation(&self, id: &RunId) -> Result<(), NestError> {
-        let message = Message::Cancel { by: None, system: true, successor: None };
+        let message = Message::Cancel { by: None, system: true, successor: None, inside: None };
         self.runs.journal.send(id, &message, self.request.parent.run.as_str()).await?;
         Ok(())
     }
@@ -530,6 +530,7 @@ fn conflicting(run: &Run, reason: Reason) -> NestOutcome {
 
 /// Which run it was, and what a further attempt or a route must know of its effects.
 fn describe(run: &Run, answer: &mut Answer) {
+    answer.flaw = run.flaw();
     answer.record.insert("run_id".into(), json!(run.options().run));
     if run.has_open_effects() {
         answer.record.insert(OPEN_EFFECTS.into(), json!(true));

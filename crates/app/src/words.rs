@@ -71,6 +71,13 @@ fn escaped(c: char) -> Escaped {
 
 /// Why a check did not run. `detail` may be empty.
 pub fn skip_words(reason: SkipReason, detail: &str) -> String {
+    // A condition that cannot be evaluated is neither true nor false.
+    if ["`if` could not be evaluated", "`assume` could not be evaluated"]
+        .iter()
+        .any(|why| detail.starts_with(why))
+    {
+        return detail.to_owned();
+    }
     let words = match reason {
         SkipReason::IfCondition => "not needed",
         SkipReason::Assume => "a precondition does not hold",
@@ -91,6 +98,13 @@ pub fn skip_words(reason: SkipReason, detail: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_condition_that_cannot_be_evaluated_is_not_said_to_be_unneeded() {
+        let why = "`if` could not be evaluated: x is not defined";
+        assert_eq!(skip_words(SkipReason::IfCondition, why), why);
+        assert_eq!(skip_words(SkipReason::IfCondition, "`1 > 2` is false"), "not needed: `1 > 2` is false");
+    }
 
     #[test]
     fn what_drives_a_terminal_or_reorders_text_is_shown_and_not_dropped() {

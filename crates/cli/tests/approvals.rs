@@ -398,6 +398,43 @@ fn a_process_inside_a_run_can_neither_deny_nor_answer_nor_assume() {
     assert_eq!(outside.env("ESCROW_RUN", "r_00elsewhere").status().expect("it runs").code(), Some(0));
 }
 
+#[test]
+fn a_process_inside_a_run_cannot_override_a_status() {
+    let desk = Desk::new();
+    let binary = env!("CARGO_BIN_EXE_escrow");
+    let (_, failed) = desk.run("checks: {a: {type: command, exec: 'exit 1'}}");
+    let other = failed["run"]["id"].as_str().expect("an id").to_owned();
+    let (_, document) = desk.run(&format!(
+        "checks: {{a: {{type: command, exec: '{binary} runs override {other} --status completed --by boss --why b > said 2>&1 || echo $?'}}}}"
+    ));
+    assert_eq!(document["checks"]["a"]["output"], 4, "{document}");
+    assert!(
+        desk.read("said").contains("cannot decide about runs of the same state"),
+        "{}",
+        desk.read("said")
+    );
+    assert_eq!(desk.show(&other)["run"]["status"], "failed");
+}
+
+/// Ending a run releases nothing, so a command may do it. The record says so.
+#[test]
+fn a_run_that_a_command_of_another_cancelled_says_so() {
+    let desk = Desk::new();
+    let binary = env!("CARGO_BIN_EXE_escrow");
+    desk.run("checks: {ask: {type: human-input, prompt: 'Sure?'}}");
+    let asked = waiting(&desk)["run_id"].as_str().expect("a run").to_owned();
+    let (code, document) =
+        desk.run(&format!("checks: {{a: {{type: command, exec: '{binary} cancel {asked} >&2'}}}}"));
+    assert_eq!(code, Some(0), "{document}");
+    let canceller = document["run"]["id"].as_str().expect("an id");
+    let reason = desk.show(&asked)["run"]["reason"].clone();
+    assert_eq!(reason["code"], "run.cancelled.user");
+    assert_eq!(reason["summary"], format!("cancelled by a command of run {canceller}"));
+    let told = desk.escrow(&["explain", &asked]).stdout;
+    assert!(told.contains(&format!("a command of run {canceller} cancelled the run")), "{told}");
+    assert_eq!(desk.escrow(&["verify", &asked]).code, Some(0));
+}
+
 /// The system hides the environment of an Escrow process that knows a secret, and with it the run that it is part of.
 #[test]
 fn a_run_inside_a_run_with_a_state_and_secrets_of_its_own_cannot_approve_the_outer_one() {
@@ -575,6 +612,7 @@ fn wrong_shapes_of_requires_approval_are_load_errors_with_help() {
         ("{count: 0}", "E0122", ""),
         ("{count: two}", "E0105", ""),
         ("{by: [ann], count: 3}", "E0122", "name more of them"),
+        ("{by: [ann, ben], count: 3}", "E0122", "name more of them"),
         ("{by: ['ldap:ann']}", "E0108", "os:NAME"),
         ("{expires: soon}", "E0121", "30s"),
         ("{independent: 1}", "E0105", ""),
@@ -592,4 +630,57 @@ fn wrong_shapes_of_requires_approval_are_load_errors_with_help() {
         let found = found.unwrap_or_else(|| panic!("{wrong}: {diagnostics}"));
         assert!(found.to_string().contains(help), "{wrong}: {found}");
     }
+}
+
+#[test]
+fn an_approval_after_the_time_of_the_run_was_up_decides_nothing_and_says_so() {
+    let desk = Desk::new();
+    desk.run(
+        "timeout: 1s\nchecks: {deploy: {type: command, exec: 'touch deployed', requires_approval: true}}",
+    );
+    let id = id_of(&waiting(&desk));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let late = desk.escrow(&["approve", &id, "--output", "json"]);
+    assert_eq!(
+        (late.code, late.json()["error"]["code"].clone()),
+        (Some(4), json!("too_late")),
+        "{}",
+        late.stdout
+    );
+    assert_eq!(desk.show("last")["run"]["status"], "timed_out");
+    assert!(!desk.path().join("deployed").exists());
+}
+
+#[test]
+fn an_approval_that_has_expired_is_listed_as_expired_with_a_command_that_works() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'true', requires_approval: {expires: 1s}}}");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let wait = waiting(&desk);
+    let next = format!("escrow resume {}", wait["run_id"].as_str().expect("a run"));
+    assert_eq!((&wait["status"], &wait["next"]), (&json!("expired"), &json!(next)), "{wait}");
+    let late = desk.escrow(&["approve", &id_of(&wait)]);
+    assert_eq!(late.code, Some(4));
+    assert!(late.stderr.contains("has expired") && late.stderr.contains(&next), "{}", late.stderr);
+    desk.escrow(&["resume", "last"]);
+    let resolved = desk.escrow(&["approve", &id_of(&wait)]);
+    assert!(
+        resolved.stderr.contains("was resolved") && resolved.stderr.contains("escrow runs show r_"),
+        "{}",
+        resolved.stderr
+    );
+}
+
+/// A person decides, and the run is told later.
+#[test]
+fn a_decision_keeps_its_time_when_the_run_takes_it_in_later() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'true', requires_approval: true}}");
+    assert_eq!(desk.escrow(&["approve", &id_of(&waiting(&desk)), "--no-run"]).code, Some(0));
+    let recorded = escrow_runtime::now_ms();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(desk.escrow(&["resume", "last"]).code, Some(0));
+    let all = desk.escrow(&["approvals", "--all", "--output", "json"]).json();
+    let decided = all["approvals"][0]["decided_at"].as_str().expect("a time").to_owned();
+    assert!(decided <= escrow_model::rfc3339(recorded), "{decided}");
 }

@@ -357,9 +357,86 @@ fn a_nested_run_shares_the_hold_of_its_root() {
     );
     let (code, document) = desk.run(
         "concurrency: {group: prod, on_conflict: refuse}\n\
-         checks: {one: {type: playbook, playbook: inner.yaml}, two: {type: playbook, playbook: inner.yaml}}",
+         checks: {one: {type: playbook, playbook: inner.yaml}, two: {depends_on: one, type: playbook, playbook: inner.yaml}}",
     );
     assert_eq!(code, Some(0), "{document}");
+}
+
+/// Nested runs that leave a line when they begin and one when they end.
+fn siblings(on_conflict: &str, outer: &str) -> (Desk, Value) {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        &format!(
+            "name: inner\nconcurrency: {{group: prod{on_conflict}}}\n\
+             checks: {{work: {{type: command, exec: 'echo begin >> trace; sleep 0.3; echo end >> trace'}}}}"
+        ),
+    );
+    let (_, document) = desk.run(outer);
+    (desk, document)
+}
+
+const TWO: &str = "name: outer\nmax_parallelism: 4\n\
+    checks: {x: {type: playbook, playbook: inner.yaml}, y: {type: playbook, playbook: inner.yaml}}";
+
+#[test]
+fn runs_of_one_group_that_are_nested_in_one_run_wait_for_each_other() {
+    let (desk, document) = siblings(WAIT, TWO);
+    assert_eq!(document["run"]["status"], "completed", "{document}");
+    assert_eq!(desk.read("trace"), "begin\nend\nbegin\nend\n");
+}
+
+#[test]
+fn one_of_two_nested_runs_of_a_group_is_refused_while_the_other_works() {
+    let (desk, document) = siblings(REFUSE, TWO);
+    let mut statuses: Vec<String> =
+        ["x", "y"].iter().map(|name| document["checks"][*name]["status"].to_string()).collect();
+    statuses.sort();
+    assert_eq!(statuses, ["\"failed\"", "\"succeeded\""], "{document}");
+    assert_eq!(document["run"]["reason"]["code"], "run.failed.conflict");
+    assert_eq!(desk.read("trace"), "begin\nend\n");
+}
+
+#[test]
+fn items_that_nest_runs_of_one_group_do_not_overlap() {
+    let outer = "name: outer\nmax_parallelism: 4\nchecks: {list: {type: command, forEach: true, exec: 'echo \"[1, 2, 3]\"'}, \
+                 each: {type: playbook, depends_on: list, playbook: inner.yaml}}";
+    let (desk, document) = siblings(WAIT, outer);
+    assert_eq!(document["run"]["status"], "completed", "{document}");
+    assert_eq!(desk.read("trace"), "begin\nend\nbegin\nend\nbegin\nend\n");
+}
+
+#[test]
+fn a_nested_run_further_inside_meets_a_run_of_its_group_beside_it() {
+    let desk = Desk::new();
+    desk.write("middle.yaml", "name: middle\nchecks: {deep: {type: playbook, playbook: inner.yaml}}");
+    desk.write(
+        "inner.yaml",
+        "name: inner\nconcurrency: {group: prod}\n\
+         checks: {work: {type: command, exec: 'echo begin >> trace; sleep 0.3; echo end >> trace'}}",
+    );
+    let (code, document) = desk.run(
+        "max_parallelism: 4\n\
+         checks: {x: {type: playbook, playbook: middle.yaml}, y: {type: playbook, playbook: middle.yaml}}",
+    );
+    assert_eq!(code, Some(0), "{document}");
+    assert_eq!(desk.read("trace"), "begin\nend\nbegin\nend\n");
+}
+
+/// As between runs that are not nested: a run that waits for a person is not waited for.
+#[test]
+fn a_nested_run_does_not_wait_for_one_beside_it_that_waits_for_a_person() {
+    let desk = Desk::new();
+    desk.write(
+        "inner.yaml",
+        "name: inner\nconcurrency: {group: prod}\nchecks: {ask: {type: human-input, prompt: 'Sure?'}}",
+    );
+    let (code, document) = desk.run(TWO);
+    assert_eq!(code, Some(4), "{document}");
+    let mut statuses: Vec<String> =
+        ["x", "y"].iter().map(|name| document["checks"][*name]["status"].to_string()).collect();
+    statuses.sort();
+    assert_eq!(statuses, ["\"failed\"", "\"waiting\""], "{document}");
 }
 
 #[test]

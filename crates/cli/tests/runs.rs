@@ -529,3 +529,46 @@ fn the_history_of_a_resumed_run_names_no_change_that_was_none() {
     let history = desk.escrow(&["runs", "show", "last", "--history"]).stdout;
     assert!(history.contains("running, resumed") && !history.contains("running → running"), "{history}");
 }
+
+#[test]
+fn logs_of_an_item_that_is_not_there_say_so() {
+    let desk = Desk::new();
+    desk.run(
+        "checks: {list: {type: command, exec: 'echo \"[1]\"', forEach: true}, \
+         ship: {type: command, depends_on: list, exec: 'echo shipped'}}",
+    );
+    assert_eq!(desk.escrow(&["logs", "last", "ship[0]", "--stdout"]).stdout, "shipped\n");
+    let unknown = desk.escrow(&["logs", "last", "ship[99]"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.stderr.contains("has no item `ship[99]`"), "{}", unknown.stderr);
+}
+
+#[test]
+fn an_export_as_json_lines_is_one_line() {
+    let desk = Desk::new();
+    desk.run("checks: {a: {type: noop}}");
+    let exported = desk.escrow(&["runs", "export", "last", "--output", "jsonl"]).stdout;
+    assert_eq!(exported.lines().count(), 1, "{exported}");
+    serde_json::from_str::<Value>(&exported).expect("JSON");
+}
+
+#[test]
+fn a_group_without_a_name_is_not_blamed_on_a_check() {
+    let desk = Desk::new();
+    let (_, document) = desk.run("concurrency: {group: '{{ \"\" }}'}\nchecks: {first: {type: noop}}");
+    assert_eq!(document["run"]["reason"]["summary"], "`concurrency.group`: the name of the group is empty");
+    assert_eq!(document["run"]["reason"]["evidence"], json!([]));
+}
+
+#[test]
+fn an_answer_to_a_run_that_waits_is_one_change_of_its_history() {
+    let desk = Desk::new();
+    desk.run("checks: {deploy: {type: command, exec: 'true', requires_approval: true}}");
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+    desk.escrow(&["approve", waits["approvals"][0]["id"].as_str().expect("an id")]);
+    let told = desk.escrow(&["runs", "show", "last", "--history", "--output", "json"]).json();
+    let changes = told["history"].as_array().expect("a list").iter();
+    let of_run: Vec<Value> =
+        changes.filter(|one| one["entity_type"] == "run").map(|one| one["to"].clone()).collect();
+    assert_eq!(of_run, [json!("running"), json!("waiting"), json!("running"), json!("completed")], "{told}");
+}

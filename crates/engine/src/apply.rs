@@ -255,12 +255,12 @@ impl Run {
                     None => self.set_phase(check, scope, Phase::Answered),
                 }
             }
-            Event::MessageDelivered { message, refused: None, effect } => {
+            Event::MessageDelivered { message, refused: None, effect, sent_at } => {
                 if let Some(refused) = self.refusal(message) {
                     return Err(ApplyError::Refused(refused.to_string()));
                 }
                 self.mark_running();
-                self.note_decision(at, message);
+                self.note_decision(sent_at.unwrap_or(at), message);
                 self.note_answer(message);
                 self.note_effect_elsewhere(message, effect.as_ref())?;
                 self.message_delivered(message)
@@ -301,6 +301,7 @@ impl Run {
             Event::RunReopened { places, by, group } => {
                 self.state.group.clone_from(group);
                 self.state.successor = None;
+                self.state.cancelled_inside = None;
                 self.state.resumed_by.extend(by.clone());
                 self.apply_reopened(at, places)
             }

@@ -62,9 +62,7 @@ impl Deciding<'_> {
             return;
         }
         // A contract may have been broken since the gates were passed: while a person was asked, or during a backoff.
-        if let Some(blocker) = self.blocker(*check, scope, self.cell(*check, scope)) {
-            let detail = blocker.in_words(&plan);
-            self.skip_check(*check, scope, SkipReason::ContractBlocked, detail);
+        if self.lacks_footing(location) {
             return;
         }
         if self.cell(*check, scope).is_some_and(|cell| cell.certainty == Certainty::Suspected) {
@@ -113,7 +111,8 @@ impl Deciding<'_> {
             if self.is_repeat(location) {
                 let attempt = self.last_attempt(location).number;
                 let issue = Issue::error(IssueCode::AssumeFailed, message);
-                self.judge_as(location, Judgement::of_absent_effect(attempt, issue));
+                let judgement = Judgement::of_absent_effect(attempt, issue).with_broken_contract();
+                self.judge_as(location, judgement);
                 return true;
             }
             match (spec.assume_mode, error) {
@@ -124,7 +123,8 @@ impl Deciding<'_> {
                     if error {
                         issues.insert(0, Issue::error(IssueCode::ExpressionError, message));
                     }
-                    self.judge_as(location, Judgement::without_attempt(issues, Some(FaultClass::Logical)));
+                    let judgement = Judgement::without_attempt(issues, Some(FaultClass::Logical));
+                    self.judge_as(location, judgement.with_broken_contract());
                 }
             }
             return true;

@@ -7,7 +7,7 @@ use escrow_model::{
     Answer, CheckIndex, Event, FaultCode, Issue, IssueCode, ProviderFault, ReasonCode, ScopePath, SkipReason,
 };
 
-use crate::gate::Gate;
+use crate::gate::{Footing, Gate};
 use crate::location::Location;
 use crate::phase::Phase;
 use crate::pure::needs_slot;
@@ -153,9 +153,7 @@ impl Deciding<'_> {
             }
             Gate::Open => {}
         }
-        if let Some(blocker) = self.blocker(*check, scope, cell) {
-            let detail = blocker.in_words(&plan);
-            self.skip_check(*check, scope, SkipReason::ContractBlocked, detail);
+        if self.lacks_footing(location) {
             return;
         }
         if let Some(condition) = &spec.condition {
@@ -176,6 +174,24 @@ impl Deciding<'_> {
             }
         }
         self.start_or_park(location, admission);
+    }
+
+    /// Whether an effect must not start now: it is skipped, or waits for an alternative that may still succeed.
+    pub(crate) fn lacks_footing(&mut self, location: &Location) -> bool {
+        let Location { check, scope } = location;
+        match self.footing(*check, scope, self.cell(*check, scope)) {
+            Footing::Sound => false,
+            Footing::Undecided => {
+                self.agenda().undecided.insert(location.clone());
+                self.release_capacity(location);
+                true
+            }
+            Footing::Blocked(blocker) => {
+                let detail = blocker.in_words(&self.plan());
+                self.skip_check(*check, scope, SkipReason::ContractBlocked, detail);
+                true
+            }
+        }
     }
 
     /// Past the gates: the check starts as soon as its groups and the run have capacity.

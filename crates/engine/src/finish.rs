@@ -57,7 +57,8 @@ impl Deciding<'_> {
             // What is left are nested runs that are being ended.
             return;
         }
-        // An item that is due and parked waits for the capacity of another item, not for a time or an answer.
+        // An item that is due and parked waits for the capacity of another item, or for an alternative to settle; not
+        // for a time or an answer.
         let waiting = self.state.waits.len() + self.parked_and_due();
         if usize::try_from(self.state.busy).unwrap_or(usize::MAX) > waiting {
             return;
@@ -92,7 +93,8 @@ impl Deciding<'_> {
     }
 
     fn parked_and_due(&self) -> usize {
-        let parked = self.state.agenda.0.parked.values().flatten();
+        let agenda = &self.state.agenda.0;
+        let parked = agenda.parked.values().flatten().chain(&agenda.undecided);
         let is_due = |location: &&Location| {
             let cell = self.cell(location.check, &location.scope);
             cell.is_some_and(|cell| matches!(cell.phase, Phase::Due))
@@ -277,6 +279,12 @@ impl Run {
                 let summary = format!("cancelled with run {around} around it");
                 return Reason { code: ReasonCode::CancelledSystem, summary, evidence };
             }
+            if let (Stopping::CancelledByUser, Some(inside)) = (stopping, &self.state.cancelled_inside) {
+                let mut evidence = self.failed_checks();
+                evidence.push(Evidence::run(inside.as_str(), "the run whose command cancelled it"));
+                let summary = format!("cancelled by a command of run {inside}");
+                return Reason { code: ReasonCode::CancelledUser, summary, evidence };
+            }
             let (code, summary) = match stopping {
                 Stopping::CancelledByUser => (ReasonCode::CancelledUser, "cancelled by a person"),
                 Stopping::CancelledBySystem => (ReasonCode::CancelledSystem, "cancelled by a signal"),
@@ -284,6 +292,11 @@ impl Run {
                 Stopping::Denied => (ReasonCode::AbortedDenied, "a person denied it"),
             };
             return Reason { code, summary: summary.into(), evidence: self.failed_checks() };
+        }
+        if let (Some(failure), Some(problem)) = (&self.state.first_failure, &self.surroundings.start_problem)
+        {
+            // No check has started, so none is to blame.
+            return Reason { code: failure.code, summary: problem.clone(), evidence: Vec::new() };
         }
         if let Some(failure) = &self.state.first_failure {
             let name = &self.state.plan.check(failure.check).name;

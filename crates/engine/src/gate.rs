@@ -1,10 +1,11 @@
 //! Gates: whether the dependencies of a check, their contracts, their items and open loops let it start.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use escrow_model::{
-    CheckIndex, Criticality, Need, ProviderName, ReasonCode, RoutingBlock, ScopePath, SkipReason, Verdict,
+    CheckIndex, Criticality, FlawKind, Need, NestedFlaw, ProviderName, ReasonCode, RoutingBlock, ScopePath,
+    SkipReason, Verdict,
 };
 
 use crate::graph::scope_toward;
@@ -33,6 +34,17 @@ pub(crate) enum Blocker {
     CancelledByHand(CheckIndex),
     /// This mapped check has items that are missing from what stands on it.
     Hole { check: CheckIndex, item: ScopePath, missing: Missing },
+    /// The nested run of this check has a flaw.
+    Nested { check: CheckIndex, item: ScopePath, flaw: NestedFlaw },
+}
+
+/// Whether an external check may act on what it depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Footing {
+    Sound,
+    /// It may not, and an alternative that has not settled may change that.
+    Undecided,
+    Blocked(Blocker),
 }
 
 /// The state of one dependency, seen from a scope.
@@ -43,6 +55,29 @@ enum DependencyState {
     /// It did not succeed, and its dependents may start all the same.
     LetThrough,
     Unsatisfied,
+}
+
+/// The footings that were found on the way from one effect.
+struct Footings {
+    effect: CheckIndex,
+    found: BTreeMap<Location, Footing>,
+}
+
+impl Footings {
+    fn of(effect: CheckIndex) -> Footings {
+        Footings { effect, found: BTreeMap::new() }
+    }
+}
+
+impl Footing {
+    /// What is blocked stays blocked, whatever else may change.
+    fn and(self, other: Footing) -> Footing {
+        match (self, other) {
+            (blocked @ Footing::Blocked(_), _) | (_, blocked @ Footing::Blocked(_)) => blocked,
+            (Footing::Undecided, _) | (_, Footing::Undecided) => Footing::Undecided,
+            (Footing::Sound, Footing::Sound) => Footing::Sound,
+        }
+    }
 }
 
 impl Run {
@@ -161,19 +196,122 @@ impl Run {
         scope: &ScopePath,
         cell: Option<&Cell>,
     ) -> Option<Blocker> {
-        let plan = &self.state.plan;
-        if plan.check(check).criticality != Criticality::External {
-            return None;
+        match self.footing(check, scope, cell) {
+            Footing::Blocked(blocker) => Some(blocker),
+            Footing::Sound | Footing::Undecided => None,
+        }
+    }
+
+    /// Whether a check may have an effect on what it depends on. A check without effects may act on anything.
+    pub(crate) fn footing(&self, check: CheckIndex, scope: &ScopePath, cell: Option<&Cell>) -> Footing {
+        if self.state.plan.check(check).criticality != Criticality::External {
+            return Footing::Sound;
         }
         if let Some(cancelled) = self.cancelled_by_hand() {
-            return Some(Blocker::CancelledByHand(cancelled));
+            return Footing::Blocked(Blocker::CancelledByHand(cancelled));
         }
-        let foundation = self.stands_on(check, scope, cell);
-        let violated = foundation.iter().find(|at| self.is_violated(at.check, &at.scope));
-        match violated {
-            Some(at) => Some(Blocker::Violation(at.check)),
-            None => foundation.iter().find_map(|at| self.hole_in(at.check, &at.scope)),
+        let routed_from = cell.and_then(|cell| cell.activation.routed_from.clone());
+        self.footing_below(&Location::new(check, scope.clone()), routed_from, &mut Footings::of(check))
+    }
+
+    /// The footing of what a location depends on.
+    fn footing_below(&self, at: &Location, routed_from: Option<Location>, known: &mut Footings) -> Footing {
+        let plan = &self.state.plan;
+        let spec = plan.check(at.check);
+        let mut footing = Footing::Sound;
+        for need in &spec.needs {
+            let mut of_need = Vec::new();
+            for dependency in self.used_alternatives(at.check, &at.scope, need) {
+                let toward = scope_toward(&spec.fan, &at.scope, &plan.check(dependency).fan);
+                of_need.push(self.footing_at(&Location::new(dependency, toward), known));
+            }
+            // Of several alternatives that succeeded, one that is sound is enough. Which of them ended first must
+            // not decide whether an effect happens, so one that may still succeed is waited for.
+            let cell = self.cell(at.check, &at.scope);
+            let in_state = |wanted: DependencyState| {
+                let all = &mut need.any_of.iter();
+                all.any(|one| self.dependency_state(at.check, &at.scope, *one, cell) == wanted)
+            };
+            let is_choice = need.any_of.len() > 1 && in_state(DependencyState::Succeeded);
+            if is_choice && of_need.contains(&Footing::Sound) {
+                continue;
+            }
+            if is_choice && (of_need.contains(&Footing::Undecided) || in_state(DependencyState::Open)) {
+                footing = footing.and(Footing::Undecided);
+                continue;
+            }
+            footing = of_need.into_iter().fold(footing, Footing::and);
         }
+        match routed_from {
+            Some(source) => footing.and(self.footing_at(&source, known)),
+            None => footing,
+        }
+    }
+
+    /// The footing that this location gives to what depends on it.
+    fn footing_at(&self, at: &Location, known: &mut Footings) -> Footing {
+        if let Some(footing) = known.found.get(at) {
+            return footing.clone();
+        }
+        // A route may lead back here, which says nothing new.
+        known.found.insert(at.clone(), Footing::Sound);
+        // A check is not in its own way when a route repeats it.
+        let own = self.own_blocker(at).filter(|_| at.check != known.effect);
+        let footing = match own {
+            Some(blocker) => Footing::Blocked(blocker),
+            None => {
+                let cell = self.cell(at.check, &at.scope);
+                let routed_from = cell.and_then(|cell| cell.activation.routed_from.clone());
+                self.footing_below(at, routed_from, known)
+            }
+        };
+        known.found.insert(at.clone(), footing.clone());
+        footing
+    }
+
+    fn own_blocker(&self, at: &Location) -> Option<Blocker> {
+        if self.is_violated(at.check, &at.scope) {
+            return Some(Blocker::Violation(at.check));
+        }
+        self.nested_flaw(at.check, &at.scope).or_else(|| self.hole_in(at.check, &at.scope))
+    }
+
+    /// What the nested run of a check has to hide from effects, in this scope or below it.
+    pub(crate) fn nested_flaw(&self, check: CheckIndex, scope: &ScopePath) -> Option<Blocker> {
+        let spec = self.state.plan.check(check);
+        if spec.provider != ProviderName::NESTED {
+            return None;
+        }
+        let nodes = self.state.checks[check.place()].nodes.iter();
+        nodes.filter(|(item, _)| item.starts_with(scope)).find_map(|(item, node)| {
+            let flaw = node.cell()?.answer.as_ref()?.flaw.clone()?;
+            match flaw.kind {
+                // It says that what is left is enough.
+                FlawKind::MissingItem if spec.continue_on_failure => None,
+                FlawKind::BrokenContract | FlawKind::MissingItem | FlawKind::Cancelled => {
+                    Some(Blocker::Nested { check, item: item.clone(), flaw })
+                }
+            }
+        })
+    }
+
+    /// What no effect may stand on in this run as a whole: for the run that nests it.
+    pub fn flaw(&self) -> Option<NestedFlaw> {
+        let plan = &self.state.plan;
+        let root = ScopePath::root();
+        let cancelled = self.cancelled_by_hand().map(Blocker::CancelledByHand);
+        let violated =
+            || plan.indices().find(|check| self.is_violated(*check, &root)).map(Blocker::Violation);
+        let nested = || plan.indices().find_map(|check| self.nested_flaw(check, &root));
+        let hole = || plan.indices().find_map(|check| self.hole_in(check, &root));
+        let blocker = cancelled.or_else(violated).or_else(nested).or_else(hole)?;
+        let kind = match &blocker {
+            Blocker::Violation(_) => FlawKind::BrokenContract,
+            Blocker::CancelledByHand(_) => FlawKind::Cancelled,
+            Blocker::Hole { .. } => FlawKind::MissingItem,
+            Blocker::Nested { flaw, .. } => flaw.kind,
+        };
+        Some(NestedFlaw { kind, detail: blocker.in_words(plan) })
     }
 
     /// Everything that a check depends on, directly or not, where it depends on it. Alternatives that were not needed are

@@ -24,6 +24,9 @@ impl Blocker {
             Blocker::CancelledByHand(check) => {
                 format!("a person cancelled the nested run of `{}`", plan.check(*check).name)
             }
+            Blocker::Nested { check, item, flaw } => {
+                format!("in the nested run of `{}{item}`, {}", plan.check(*check).name, flaw.detail)
+            }
             Blocker::Hole { check, item, missing } => {
                 let name = &plan.check(*check).name;
                 match missing {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, Assumption, CheckIndex, Criticality, Event, FaultCode, Issue, IssueCode, Message, ProviderFault,
-    ProviderName, Request, RunId, ScopePath, WaitKind,
+    Answer, Assumption, CheckIndex, Criticality, Event, FaultCode, Issue, IssueCode, Message, Millis,
+    ProviderFault, ProviderName, Request, RunId, ScopePath, WaitKind,
 };
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use crate::turn::Deciding;
 use crate::verdict::Judgement;
 
 impl Deciding<'_> {
-    pub(crate) fn deliver_message(&mut self, message: Message) {
+    pub(crate) fn deliver_message(&mut self, message: Message, sent_at: Option<Millis>) {
         let refused = self.refusal(&message).map(|refusal| refusal.to_string());
         let opened = refused.is_none();
         let looked_for = match &message {
@@ -36,7 +36,7 @@ impl Deciding<'_> {
             Message::Assume { check, scope, .. } if opened => self.effect_in_doubt(check, scope),
             _ => None,
         };
-        self.record(Event::MessageDelivered { message: message.clone(), refused, effect });
+        self.record(Event::MessageDelivered { message: message.clone(), refused, effect, sent_at });
         if !opened {
             return;
         }
@@ -141,8 +141,8 @@ impl Deciding<'_> {
 
     /// A message that is delivered after the deadline starts nothing, even if the deadline was not noticed before.
     pub(crate) fn is_too_late_for(&self, input: &Input) -> bool {
-        matches!(input, Input::Message(message) if !matches!(message, Message::Cancel { .. }))
-            && self.is_overdue()
+        let (Input::Message(message) | Input::Sent { message, .. }) = input else { return false };
+        !matches!(message, Message::Cancel { .. }) && self.is_overdue()
     }
 
     fn is_overdue(&self) -> bool {
@@ -174,7 +174,7 @@ impl Deciding<'_> {
                     claim: None,
                     note: Some("the time to answer ran out".into()),
                 };
-                self.deliver_message(message);
+                self.deliver_message(message, None);
             }
         }
     }

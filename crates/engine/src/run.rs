@@ -93,6 +93,11 @@ pub enum Input {
     /// Time has passed: retries, expiries and deadlines may be due.
     Wake,
     Message(Message),
+    /// A message that waited in the inbox since this time.
+    Sent {
+        message: Message,
+        at: Millis,
+    },
     /// Another process takes the run over: what was started and left unanswered is issued again. `by` are the actors
     /// who asked for it, if any did.
     Resume {
@@ -309,7 +314,8 @@ impl Run {
             Input::SeenAt { attempt, seen } => deciding.take_inspection(&attempt, &seen),
             Input::SeenBefore { attempt, seen } => deciding.take_second_look(&attempt, &seen),
             Input::Wake => deciding.wake(),
-            Input::Message(message) => deciding.deliver_message(message),
+            Input::Message(message) => deciding.deliver_message(message, None),
+            Input::Sent { message, at } => deciding.deliver_message(message, Some(at)),
             Input::Resume { by } => deciding.take_over(by),
         }
         deciding.decide();
@@ -365,6 +371,7 @@ impl Run {
             stopping: None,
             denial: None,
             successor: None,
+            cancelled_inside: None,
             decisions: Vec::new(),
             resumed_by: Vec::new(),
             first_failure: None,

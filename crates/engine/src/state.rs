@@ -82,6 +82,8 @@ pub(crate) struct State {
     pub(crate) denial: Option<Denial>,
     /// The run of its group that it makes way for, when that is why.
     pub(crate) successor: Option<RunId>,
+    /// The run whose command cancelled this one, when that is why.
+    pub(crate) cancelled_inside: Option<RunId>,
     /// What people decided, in order.
     pub(crate) decisions: Vec<RecordedDecision>,
     /// The actors who resumed the run.
@@ -141,6 +143,8 @@ pub(crate) struct Agenda {
     pub(crate) freed: BTreeSet<Location>,
     /// Routes that would withdraw an open attempt: considered again with the next input.
     pub(crate) deferred: BTreeSet<Location>,
+    /// Effects that wait for an alternative that they can stand on: considered again when a check settles.
+    pub(crate) undecided: BTreeSet<Location>,
     pub(crate) inspection_asked: bool,
     /// Effects that wait for a second look at the artifacts that they stand on.
     pub(crate) looking: BTreeSet<Location>,

@@ -165,6 +165,8 @@ impl Run {
 
     fn announce(&mut self, check: CheckIndex, scope: &ScopePath) {
         let plan = self.plan();
+        let undecided = std::mem::take(&mut self.state.agenda.0.undecided);
+        self.state.agenda.0.checks.extend(undecided);
         let fan = &plan.check(check).fan;
         for dependent in self.graph.dependents(check).to_vec() {
             let depth = plan.check(dependent).fan.len();
@@ -328,6 +330,7 @@ impl Run {
         agenda.ready.clear();
         agenda.parked.clear();
         agenda.freed.clear();
+        agenda.undecided.clear();
         agenda.routes = self.state.routes.keys().cloned().collect::<BTreeSet<_>>();
         for (position, check) in self.state.checks.iter().enumerate() {
             for (scope, node) in check.nodes.iter() {

@@ -41,6 +41,11 @@ impl Judgement {
     pub(crate) fn of_absent_effect(attempt: u32, issue: Issue) -> Judgement {
         Judgement { attempt, ..Judgement::without_attempt(vec![issue], None) }
     }
+
+    /// The check failed because it broke its contract: no effect may stand on it.
+    pub(crate) fn with_broken_contract(self) -> Judgement {
+        Judgement { violation: true, ..self }
+    }
 }
 
 impl Run {
@@ -159,7 +164,7 @@ impl Run {
                     None => Err(format!("the kind `{kind}` cannot be compiled")),
                 }
                 .map_err(|message| {
-                    fault = Some(FaultClass::Logical);
+                    violation = true;
                     issues.push(Issue::error(IssueCode::OutcomeInvalid, message));
                 })
                 .ok()

@@ -64,7 +64,7 @@ impl Deciding<'_> {
         let id = self.ask(location, WaitKind::Approval, question);
         if denied {
             let note = format!("what it would do has changed after each of {} approvals", ASKED_ANEW_MAX + 1);
-            self.deliver_message(Message::Deny { id, by: None, claim: None, note: Some(note) });
+            self.deliver_message(Message::Deny { id, by: None, claim: None, note: Some(note) }, None);
         }
     }
 

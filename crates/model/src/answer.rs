@@ -17,6 +17,28 @@ pub struct Answer {
     /// Lines written to `$ESCROW_ENV`: they join `env` for later checks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Why no effect may stand on what a nested run has done, whatever its own verdict is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flaw: Option<NestedFlaw>,
+}
+
+/// What an external check must not act on, inside of a nested run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NestedFlaw {
+    pub kind: FlawKind,
+    /// Names the check inside of the nested run.
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlawKind {
+    /// A contract was broken, and no later attempt kept it.
+    BrokenContract,
+    /// An item that was wanted is missing from a list.
+    MissingItem,
+    /// A run further inside was cancelled by hand.
+    Cancelled,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,10 +61,16 @@ impl Answer {
     }
 
     pub fn done(output: Value) -> Answer {
-        Answer { ending: Ending::Done, output, record: Map::new(), env: BTreeMap::new() }
+        Answer { ending: Ending::Done, output, record: Map::new(), env: BTreeMap::new(), flaw: None }
     }
 
     pub fn fault(fault: ProviderFault) -> Answer {
-        Answer { ending: Ending::Fault(fault), output: Value::Null, record: Map::new(), env: BTreeMap::new() }
+        Answer {
+            ending: Ending::Fault(fault),
+            output: Value::Null,
+            record: Map::new(),
+            env: BTreeMap::new(),
+            flaw: None,
+        }
     }
 }

@@ -245,6 +245,8 @@ pub enum Event {
         refused: Option<String>,
         /// The effect that an `assume` settles.
         effect: Option<EffectInQuestion>,
+        /// When it was sent, if it waited in the inbox of the run.
+        sent_at: Option<Millis>,
     },
     WaitExpired {
         id: String,

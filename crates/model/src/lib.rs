@@ -34,7 +34,7 @@ mod status;
 mod time;
 mod vocabulary;
 
-pub use answer::{Answer, Ending};
+pub use answer::{Answer, Ending, FlawKind, NestedFlaw};
 pub use approval::{
     ApprovalRule, ApprovalSubject, ApprovalTerms, ApprovedArtifact, ApprovedEffect, ApprovedOutcome,
     ApprovedOutput, ApprovedPlaybook, ApprovedValue, ChangedArtifact, GrantedSecret, SecretHandover,

@@ -40,6 +40,9 @@ pub enum Message {
         /// way or unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         successor: Option<RunId>,
+        /// The run whose command sent it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inside: Option<RunId>,
     },
 }
 

@@ -267,7 +267,7 @@ impl Drive<'_> {
                 },
                 () = self.interruption.cancelled(), if !interrupted => {
                     interrupted = true;
-                    inputs.push(Input::Message(Message::Cancel { by: None, system: true, successor: None }));
+                    inputs.push(Input::Message(Message::Cancel { by: None, system: true, successor: None, inside: None }));
                 }
                 messages = inbox.next() => sent = messages?,
                 () = sleep(wake_in) => inputs.push(Input::Wake),
@@ -337,7 +337,8 @@ impl Drive<'_> {
         loop {
             let redactor = self.surroundings.secrets.redactor();
             inputs.sent.iter_mut().for_each(|sent| redactor.message(&mut sent.message));
-            let messages = inputs.sent.iter().map(|sent| Input::Message(sent.message.clone()));
+            let messages =
+                inputs.sent.iter().map(|sent| Input::Sent { message: sent.message.clone(), at: sent.at });
             let all = inputs.first.iter().cloned().chain(messages).chain(inputs.rest.iter().cloned());
             let mut turn = std::mem::take(&mut learnt);
             for input in all {

@@ -92,6 +92,7 @@ impl Effects {
                 message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
                 effect: Some(asked),
+                ..
             } => {
                 if let Some(row) = self.in_question(run, (check, scope), asked) {
                     settle(row, *assumption);

@@ -302,6 +302,7 @@ impl State {
                 message: Message::Assume { check, scope, assumption, .. },
                 refused: None,
                 effect,
+                ..
             } => {
                 let place = ScopedCheck::new(check, scope);
                 let is_confirmed = effect.as_ref().is_some_and(|effect| effect.confirmed);

@@ -11,8 +11,10 @@ pub struct RunConflict {
     pub over: Contested,
     /// The run that has it.
     pub holder: RunId,
-    /// The outermost run around the holder: the one that people end, resume or wait for.
+    /// The outermost run around the holder that is not around the other run as well: the one that has to end.
     pub root: RunRow,
+    /// Both are nested in one run, whose process drives them.
+    pub is_sibling: bool,
     /// An effect of the root, or of a run inside it, is under way or unknown.
     pub has_open_effects: bool,
     /// What the root, or a run inside it, waits for.

@@ -46,6 +46,13 @@ pub struct GivenApproval {
 }
 
 impl WaitRow {
+    /// Whether its time is up, and no decision was recorded before.
+    pub fn is_past(&self, now: Millis) -> bool {
+        self.resolution.is_none()
+            && !self.has_recorded_decision
+            && self.expires_at.is_some_and(|expiry| expiry <= now)
+    }
+
     /// How many actors must approve.
     pub fn approvals_needed(&self) -> usize {
         let count = self.subject.as_ref().map_or(1, |subject| subject.terms.count);

@@ -26,6 +26,26 @@ pub struct ChangeReason {
     pub evidence: Vec<Evidence>,
 }
 
+/// The changes of a run, oldest first. A driver that takes a waiting run over finds in the same instant that it waits for the
+/// same thing, which is no change; what the driver then delivers is one.
+pub fn changes_of_run(rows: &[TransitionRow]) -> Vec<Change> {
+    let mut told: Vec<&TransitionRow> = Vec::new();
+    for row in rows {
+        if let [.., before, resumed] = told.as_slice()
+            && resumed.source == "resume"
+            && resumed.at == row.at
+            && before.to_status == row.to_status
+            && before.reason_code == row.reason_code
+            && before.reason_summary == row.reason_summary
+        {
+            told.pop();
+            continue;
+        }
+        told.push(row);
+    }
+    told.into_iter().map(Change::from).collect()
+}
+
 impl From<&TransitionRow> for Change {
     fn from(row: &TransitionRow) -> Change {
         Change {

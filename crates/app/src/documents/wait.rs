@@ -1,7 +1,8 @@
 //! What waits for a person, and what people decided: `approvals`.
 
 use escrow_engine::RecordedDecision;
-use escrow_model::rfc3339;
+use escrow_model::{ApprovalStatus, rfc3339};
+use escrow_runtime::now_ms;
 use escrow_store::{GivenApproval, WaitRow};
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ pub fn approval(wait: &WaitRow) -> Value {
     let mut document = json!({
         "id": wait.id,
         "kind": wait.kind,
-        "status": wait.resolution.as_deref().unwrap_or("pending"),
+        "status": status(wait),
         "run_id": wait.run,
         "title": wait.title,
         "check": wait.check,
@@ -50,6 +51,14 @@ pub fn approval(wait: &WaitRow) -> Value {
     document
 }
 
+fn status(wait: &WaitRow) -> &str {
+    match &wait.resolution {
+        Some(resolution) => resolution,
+        None if wait.is_past(now_ms()) => ApprovalStatus::Expired.as_str(),
+        None => ApprovalStatus::Pending.as_str(),
+    }
+}
+
 fn given(GivenApproval { by, claim, note, at }: &GivenApproval) -> Value {
     json!({ "by": by, "claim": claim, "note": note, "at": rfc3339(*at) })
 }
@@ -61,7 +70,8 @@ pub fn next_command(wait: &WaitRow) -> Option<String> {
     if wait.resolved_at.is_some() {
         return None;
     }
-    if wait.has_recorded_decision {
+    // A run that is resumed takes the decision in, or notes that the time is up.
+    if wait.has_recorded_decision || wait.is_past(now_ms()) {
         return Some(format!("escrow resume {run}"));
     }
     Some(match wait.kind {

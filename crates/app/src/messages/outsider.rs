@@ -3,6 +3,7 @@
 //! This stops an agent that approves its own work without thinking. A hostile process of the same user can escape from
 //! its ancestors; it needs a sandbox, or another user.
 
+use escrow_model::RunId;
 use escrow_store::LookupError;
 
 use crate::app::App;
@@ -10,22 +11,29 @@ use crate::error::Error;
 
 /// Refuses a caller that is, or descends from, a command of a run in this state.
 pub(crate) async fn check(app: &App) -> Result<(), Error> {
+    match run_around(app).await? {
+        None => Ok(()),
+        Some(id) => {
+            let message = format!("a process inside run `{id}` cannot decide about runs of the same state");
+            Err(Error::person("inside_run", message)
+                .help("a person decides, from a shell that no check has started"))
+        }
+    }
+}
+
+/// The run of this state whose command is, or has started, the caller.
+pub(crate) async fn run_around(app: &App) -> Result<Option<RunId>, Error> {
     let around = app.runs_around();
     if around.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let queries = app.queries()?;
     for id in around {
         match queries.run(&id).await {
-            Ok(row) if row.id.as_str() == id => {
-                let message =
-                    format!("a process inside run `{id}` cannot decide about runs of the same state");
-                return Err(Error::person("inside_run", message)
-                    .help("a person decides, from a shell that no check has started"));
-            }
+            Ok(row) if row.id.as_str() == id => return Ok(Some(row.id)),
             Ok(_) | Err(LookupError::None(_) | LookupError::Ambiguous { .. }) => {}
             Err(error @ LookupError::Store(_)) => return Err(error.into()),
         }
     }
-    Ok(())
+    Ok(None)
 }

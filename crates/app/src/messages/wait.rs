@@ -1,10 +1,11 @@
 //! The wait that a message answers, and which messages can answer it.
 
 use escrow_engine::{Refusal, Run};
-use escrow_model::{ApprovalStatus, Message, WaitKind};
+use escrow_model::{ApprovalStatus, Message, RunId, WaitKind};
 use escrow_runtime::now_ms;
 use escrow_store::{NotAccepted, Queries, WaitRow};
 
+use crate::app::App;
 use crate::error::Error;
 use crate::words::visible;
 
@@ -88,6 +89,22 @@ pub(super) fn refused(run: &Run, message: &Message) -> Result<(), Error> {
     })
 }
 
+/// Whether the run has taken the decision in. One whose own time was up, or that of a run around it, ends instead.
+pub(super) async fn in_time(app: &App, name: &str, run: &RunId) -> Result<(), Error> {
+    let queries = app.queries()?;
+    let waits = queries.waits_named(name).await?;
+    let Some(wait) = waits.iter().find(|wait| wait.run == *run && wait.id == name) else { return Ok(()) };
+    let ended = [ApprovalStatus::RunEnded, ApprovalStatus::Expired];
+    let is_left = wait.resolution.as_deref().is_some_and(|how| ended.iter().any(|one| one.as_str() == how));
+    let actor = app.actor();
+    if !is_left || wait.approvals.iter().any(|given| given.by == actor) {
+        return Ok(());
+    }
+    let reason = queries.run(run.as_str()).await?.reason.map(|reason| reason.summary).unwrap_or_default();
+    let message = format!("`{name}` was not decided: run `{run}` had to end before that ({reason})");
+    Err(Error::person("too_late", message).help(format!("`escrow runs show {run}` shows how it ended")))
+}
+
 /// Why the first word about a wait was not this one.
 pub(super) fn not_accepted(wait: &WaitRow, why: &NotAccepted) -> Error {
     let (id, run) = (&wait.id, &wait.run);
@@ -103,8 +120,10 @@ pub(super) fn not_accepted(wait: &WaitRow, why: &NotAccepted) -> Error {
         NotAccepted::Resolved(how) => {
             let by = wait.resolved_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
             Error::person("resolved", format!("`{id}` was resolved{by}: {how}"))
+                .help(format!("`escrow runs show {run}` shows what followed"))
         }
-        NotAccepted::Expired => Error::person("expired", format!("`{id}` has expired")),
+        NotAccepted::Expired => Error::person("expired", format!("`{id}` has expired"))
+            .help(format!("`escrow resume {run}` lets the run act on that")),
         NotAccepted::Decided => Error::person(
             "resolved",
             format!("`{id}` is already decided; run `{run}` has not acted on it yet"),

@@ -6,6 +6,7 @@ use escrow_model::{Message, RunId};
 use super::resume::{Purpose, drive_around, driver_of};
 use crate::app::App;
 use crate::error::Error;
+use crate::messages::outsider;
 
 #[derive(Debug)]
 pub enum Cancelled {
@@ -21,7 +22,8 @@ pub async fn cancel(app: &App, run: &str) -> Result<Cancelled, Error> {
         let message = format!("run `{}` has already ended: {}", row.id, row.status.as_str());
         return Err(Error::person("ended", message));
     }
-    let message = Message::Cancel { by: app.actor(), system: false, successor: None };
+    let inside = outsider::run_around(app).await?;
+    let message = Message::Cancel { by: app.actor(), system: false, successor: None, inside };
     app.journal()?.send(&row.id, &message, app.sender()).await?;
     match driver_of(app, &row).await? {
         Some(holder) => Ok(Cancelled::Asked { run: row.id, pid: holder.pid }),

@@ -10,6 +10,7 @@ use escrow_store::{Commit, Committed, Durability, Journal, Lease};
 use super::resume::take_over;
 use crate::app::App;
 use crate::error::Error;
+use crate::messages::outsider;
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
 
 /// A person's word about a run.
@@ -26,6 +27,7 @@ pub struct StatusOverride {
 pub async fn override_status(app: &App, word: &StatusOverride) -> Result<Run, Error> {
     one_line("--by", &word.by, NAME_LENGTH_MAX)?;
     text("--why", &word.why, WHY_LENGTH_MAX)?;
+    outsider::check(app).await?;
     let row = app.queries()?.run(&word.run).await?;
     if !row.status.is_terminal() {
         return Err(refused(&row.id, &NotOverridden::NotEnded(row.status)));

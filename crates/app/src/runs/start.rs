@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use escrow_engine::Run;
-use escrow_model::{Plan, RunOptions};
+use escrow_model::{Plan, ProviderName, RunOptions};
 use escrow_playbook::nearest;
 use escrow_runtime::private_files::create_directory;
 use escrow_runtime::{Beginning, Secrets, new_run_id};
@@ -109,7 +109,13 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         let check = plan.find(name).ok_or_else(|| unknown_check(name, &plan))?;
         if plan.check(check).effect_key.is_none() {
             let message = format!("`--again {name}`: the check has no `effect_key`");
-            return Err(Error::author("usage", message).help("its effect happens again in every run"));
+            // A nested playbook has effects of its own, whose keys `--again` does not reach.
+            let help = if plan.check(check).provider == ProviderName::NESTED {
+                "the effects are those of the nested playbook: run that one with `--again`"
+            } else {
+                "its effect happens again in every run"
+            };
+            return Err(Error::author("usage", message).help(help));
         }
     }
     let payload = match order.event.as_ref().and_then(|event| event.payload.as_deref()) {

@@ -21,6 +21,8 @@ pub(super) struct Fan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Item {
     Running,
+    /// It waits for a person, before its first attempt or during one.
+    Waiting,
     Retrying,
     /// Judged, but its routing may still try it again.
     Open(Verdict),
@@ -40,6 +42,7 @@ pub struct FanProgress {
     /// Those of the skipped whose `if` or `assume` could not be evaluated.
     pub unevaluated: usize,
     pub running: usize,
+    pub waiting: usize,
     pub retrying: usize,
     /// Judged, but not settled.
     pub open: usize,
@@ -64,6 +67,16 @@ impl Fan {
         *self.counted.of(item) += 1;
     }
 
+    /// The run is opened again: the items that are not started anew stay as they ended.
+    pub(super) fn reopen(&mut self) {
+        self.reported = false;
+        self.began = None;
+    }
+
+    pub(super) fn wait(&mut self, scope: &ScopePath) {
+        self.set(scope, Item::Waiting);
+    }
+
     pub(super) fn judge(&mut self, scope: &ScopePath, verdict: Verdict) {
         self.set(scope, Item::Open(verdict));
     }
@@ -80,7 +93,7 @@ impl Fan {
     }
 
     pub(super) fn skip(&mut self, scope: &ScopePath) {
-        if !self.items.contains_key(scope) {
+        if self.items.get(scope).is_none_or(|item| *item == Item::Waiting) {
             self.set(scope, Item::Skipped);
         }
     }
@@ -102,7 +115,7 @@ impl Fan {
     }
 
     pub(super) fn needs_report(&self) -> bool {
-        !self.reported && !self.items.is_empty()
+        !self.reported && self.began.is_some()
     }
 
     /// Marks the end as reported: the verdicts so far stand.
@@ -130,6 +143,7 @@ impl Item {
             Item::Open(Verdict::Succeeded) => Item::Succeeded,
             Item::Open(Verdict::Failed) => Item::Failed,
             Item::Running
+            | Item::Waiting
             | Item::Retrying
             | Item::Succeeded
             | Item::Failed
@@ -144,6 +158,7 @@ impl FanProgress {
     fn of(&mut self, item: Item) -> &mut usize {
         match item {
             Item::Running => &mut self.running,
+            Item::Waiting => &mut self.waiting,
             Item::Retrying => &mut self.retrying,
             Item::Open(_) => &mut self.open,
             Item::Succeeded => &mut self.succeeded,
@@ -154,12 +169,12 @@ impl FanProgress {
     }
 
     fn seen(&self) -> usize {
-        self.succeeded + self.failed + self.skipped + self.running + self.retrying + self.open
+        self.succeeded + self.failed + self.skipped + self.unsettled()
     }
 
     /// Items that run, wait or may be tried again.
     pub fn unsettled(&self) -> usize {
-        self.running + self.retrying + self.open
+        self.running + self.waiting + self.retrying + self.open
     }
 
     /// `3 items`, or `2 of 3 items succeeded, 1 failed`.
@@ -192,9 +207,12 @@ impl fmt::Display for FanProgress {
             Some(total) => write!(formatter, "{done}/{total} items")?,
             None => write!(formatter, "{done} items")?,
         }
-        for (number, what) in
-            [(self.failed, "failed"), (self.running, "running"), (self.retrying, "to be retried")]
-        {
+        for (number, what) in [
+            (self.failed, "failed"),
+            (self.running, "running"),
+            (self.waiting, "waiting"),
+            (self.retrying, "to be retried"),
+        ] {
             if number > 0 {
                 write!(formatter, ", {number} {what}")?;
             }
@@ -227,5 +245,31 @@ mod tests {
         assert!(fan.is_complete(3));
         assert_eq!(fan.progress(Some(3)).outcome(), "2 of 3 items succeeded, 1 skipped");
         assert_eq!(fan.progress(Some(3)).failed, 0);
+    }
+
+    #[test]
+    fn items_that_wait_and_items_of_before_a_reopening_belong_to_the_fan_out() {
+        let item = |index| ScopePath::new(vec![index]);
+        let mut fan = Fan::default();
+        (0..3).for_each(|index| fan.wait(&item(index)));
+        assert!(!fan.needs_report(), "nothing has happened yet but questions");
+        fan.start(&item(0), 5);
+        fan.judge(&item(0), Verdict::Failed);
+        fan.settle(&item(0));
+        assert_eq!(fan.progress(Some(3)).outcome(), "0 of 3 items succeeded, 1 failed, 2 still open");
+        assert!(!fan.is_complete(3));
+        for index in [1, 2] {
+            fan.start(&item(index), 6);
+            fan.judge(&item(index), Verdict::Succeeded);
+            fan.settle(&item(index));
+        }
+        assert!(fan.is_complete(3));
+        fan.report();
+        fan.reopen();
+        fan.start(&item(0), 9);
+        fan.judge(&item(0), Verdict::Succeeded);
+        fan.settle(&item(0));
+        assert!(fan.is_complete(3));
+        assert_eq!(fan.progress(Some(3)).outcome(), "3 items");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use escrow_model::{Entry, Event, Facts, IssueCode, Message, Millis, Plan, RunOptions, ScopePath, Verdict};
 use serde_json::Value;
 
+use super::fan::Fan;
 use super::item::{CheckScope, Item, Judged, Resolution, Retry, What};
 use super::{OpenAttempt, Timeline};
 
@@ -41,7 +42,10 @@ impl Timeline {
         let what = match &entry.event {
             Event::RunStarted { plan, options, .. } => What::RunStarted { plan, options },
             Event::RunResumed { .. } => What::RunResumed,
-            Event::RunReopened { places, .. } => What::RunReopened { places },
+            Event::RunReopened { places, .. } => {
+                self.fans.values_mut().for_each(Fan::reopen);
+                What::RunReopened { places }
+            }
             Event::DeadlinePassed {} => What::DeadlinePassed,
             Event::ArtifactsVerified { delivery } => What::ArtifactsVerified { delivery },
             Event::RunEnded { reason } => What::RunEnded { reason },
@@ -127,6 +131,9 @@ impl Timeline {
                 let of = CheckScope { check, scope };
                 if let Some(open) = self.attempts.get_mut(&of.scoped_check()) {
                     open.waiting = true;
+                }
+                if !scope.is_root() {
+                    self.fans.entry(check.clone()).or_default().wait(scope);
                 }
                 self.waits.insert(id.clone(), of.scoped_check());
                 if let Some(subject) = subject {

@@ -76,7 +76,9 @@ fn page(wait: &WaitRow, paint: Paint) -> String {
     }
     if let Some(next) = documents::next_of_wait(wait) {
         let other = match wait.kind {
-            WaitKind::Approval | WaitKind::Input if !wait.has_recorded_decision => {
+            WaitKind::Approval | WaitKind::Input
+                if !wait.has_recorded_decision && !wait.is_past(now_ms()) =>
+            {
                 format!("    or  escrow deny {}", wait.id)
             }
             WaitKind::Approval | WaitKind::Input | WaitKind::UnknownEffect | WaitKind::Nested => {

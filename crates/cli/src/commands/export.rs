@@ -7,13 +7,18 @@ use std::path::Path;
 use escrow_app::{App, Error, StateDirectory, transfer};
 use serde_json::json;
 
-use crate::arguments::{ExportArguments, ImportArguments};
+use crate::arguments::{ExportArguments, ImportArguments, Output};
 use crate::exit::Exit;
 use crate::terminal::{Ui, bytes_words};
 
 pub(crate) async fn export(arguments: &ExportArguments, app: &App, ui: &Ui) -> Result<Exit, Error> {
     let snapshot = transfer::export(app, &arguments.run).await?;
-    let mut text = serde_json::to_vec_pretty(&snapshot)
+    let written = match ui.output() {
+        // One line is one value.
+        Output::Jsonl => serde_json::to_vec(&snapshot),
+        Output::Json | Output::Human => serde_json::to_vec_pretty(&snapshot),
+    };
+    let mut text = written
         .map_err(|error| Error::world("export", format!("the run cannot be written as JSON: {error}")))?;
     text.push(b'\n');
     match &arguments.out {

@@ -1,7 +1,7 @@
 //! `escrow runs show RUN --history`: every change of status, with its reason and who caused it.
 
 use escrow_app::Error;
-use escrow_app::documents::{Change, history_change};
+use escrow_app::documents::{Change, changes_of_run, history_change};
 use escrow_app::runs::entries;
 use escrow_model::{WaitKind, rfc3339};
 use escrow_store::{Queries, RunRow};
@@ -16,10 +16,10 @@ pub(crate) async fn of_run(row: &RunRow, queries: &dyn Queries, ui: &Ui) -> Resu
     let checks = escrow_engine::history(&journal).map_err(|error| {
         Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })?;
-    let of_run = queries.transitions("run", row.id.as_str()).await?;
+    let mut of_run = changes_of_run(&queries.transitions("run", row.id.as_str()).await?);
     // Among changes of the same time, the start of the run comes first and its end last.
-    let (start, rest) = of_run.split_at(of_run.len().min(1));
-    let mut changes: Vec<Change> = start.iter().map(Change::from).collect();
+    let rest = of_run.split_off(of_run.len().min(1));
+    let mut changes = of_run;
     changes.extend(checks.iter().map(Change::from));
     for wait in queries.waits(&row.id).await? {
         if wait.kind != WaitKind::Nested {
@@ -27,7 +27,7 @@ pub(crate) async fn of_run(row: &RunRow, queries: &dyn Queries, ui: &Ui) -> Resu
             changes.extend(told.iter().map(Change::from));
         }
     }
-    changes.extend(rest.iter().map(Change::from));
+    changes.extend(rest);
     tell(changes, &json!({ "run": { "id": row.id } }), ui);
     Ok(Exit::Completed)
 }

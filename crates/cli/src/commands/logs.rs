@@ -9,6 +9,7 @@ use std::path::Path;
 
 use escrow_app::timeline::{CheckScope, RunStart, Timeline, What};
 use escrow_app::{Error, runs};
+use escrow_engine::Run;
 use escrow_store::RunRow;
 use serde_json::{Value, json};
 
@@ -35,6 +36,9 @@ pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) ->
     let is_known = |name: &String| start.plan.find(name.split('[').next().unwrap_or(name)).is_some();
     if !arguments.check.as_ref().is_none_or(is_known) {
         return Err(unknown_check(arguments, &row));
+    }
+    if let Some(name) = arguments.check.as_ref().filter(|name| name.contains('[')) {
+        expect_item(name, &runs::replay(&*queries, &row).await?, &row)?;
     }
     for item in Timeline::new(start.plan).read(&entries) {
         let What::AttemptAnswered { of, attempt, answer, .. } = item.what else { continue };
@@ -70,6 +74,20 @@ pub(crate) async fn logs(arguments: &LogsArguments, shared: &Shared, ui: &Ui) ->
 fn unknown_check(arguments: &LogsArguments, row: &RunRow) -> Error {
     let name = arguments.check.as_deref().unwrap_or_default();
     Error::author("unknown_check", format!("run `{}` has no check `{name}`", row.id))
+}
+
+/// An item that was never there has printed nothing, which an empty answer would hide.
+fn expect_item(name: &str, run: &Run, row: &RunRow) -> Result<(), Error> {
+    let check = name.split('[').next().and_then(|check| run.plan_of().find(check));
+    let is_there = |check| {
+        run.item_reports(check)
+            .any(|item| format!("{}{}", run.plan_of().check(check).name, item.scope) == name)
+    };
+    if check.is_some_and(is_there) {
+        return Ok(());
+    }
+    Err(Error::author("unknown_check", format!("run `{}` has no item `{name}`", row.id))
+        .help(format!("`escrow runs show {}` lists the items", row.id)))
 }
 
 /// How much of the end of a stream a document holds. The file has all of it.

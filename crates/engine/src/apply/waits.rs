@@ -171,8 +171,9 @@ impl Run {
                     Assumption::Failed => self.set_standing(check, scope, EffectStanding::Failed),
                 }
             }
-            Message::Cancel { system, successor, .. } => {
+            Message::Cancel { system, successor, inside, .. } => {
                 self.state.successor.clone_from(successor);
+                self.state.cancelled_inside.clone_from(inside);
                 self.stop(if *system { Stopping::CancelledBySystem } else { Stopping::CancelledByUser });
             }
         }

@@ -249,6 +249,9 @@ impl JournalReader<'_> {
             Event::MessageDelivered { message: Message::Cancel { successor: Some(other), .. }, .. } => {
                 format!("run {other} of the same concurrency group cancelled the run")
             }
+            Event::MessageDelivered { message: Message::Cancel { inside: Some(other), .. }, .. } => {
+                format!("a command of run {other} cancelled the run")
+            }
             Event::MessageDelivered { message: Message::Cancel { by, system, .. }, .. } => match (by, system)
             {
                 (Some(by), _) => format!("{by} cancelled the run"),

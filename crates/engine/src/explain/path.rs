@@ -87,6 +87,8 @@ impl JournalReader<'_> {
             None => return Vec::new(),
             Some(Blocker::Violation(check) | Blocker::CancelledByHand(check)) => (check, None),
             Some(Blocker::Hole { check, item, .. }) => (check, Some(item)),
+            // The check that nests the run kept its own contract, so the skip itself is the cause.
+            Some(Blocker::Nested { .. }) => return Vec::new(),
         };
         let plan = &then.state.plan;
         let mut came_from: BTreeMap<CheckIndex, Location> = BTreeMap::new();

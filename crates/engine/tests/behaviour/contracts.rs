@@ -187,3 +187,68 @@ fn an_error_that_has_nothing_to_do_with_the_output_does_not_blame_it() {
     let message = played.message("a");
     assert!(message.contains("not a git repository") && !message.contains("is text"), "{message}");
 }
+
+/// An assumption that fails its check is a contract as a guarantee is.
+#[test]
+fn a_failed_assumption_blocks_the_external_check_behind_it_although_the_failure_is_let_through() {
+    tells(
+        r#"a {assume: "false", assume_mode: fail, criticality: info, continue_on_failure: true}; post<a external"#,
+        &[],
+        "a failed x0 contract/assume_failed
+         post skipped x0 contract_blocked
+         run.completed.nothing_ran",
+    );
+}
+
+#[test]
+fn an_invalid_outcome_blocks_the_external_check_behind_it_although_the_failure_is_let_through() {
+    tells(
+        r#"a {outcome: gate_verdict, criticality: info, continue_on_failure: true}; post<a external"#,
+        &["a: 1"],
+        "a failed x1 contract/outcome_invalid
+         post skipped x0 contract_blocked
+         run.completed.with_skips",
+    );
+}
+
+const ALTERNATIVES: &str = r#"bad {guarantee: "false", criticality: info, continue_on_failure: true};
+    mid<bad; good; post<mid|good external"#;
+
+#[test]
+fn an_alternative_that_stands_on_a_broken_contract_does_not_block_beside_a_sound_one_in_any_order() {
+    let ended = "bad failed x1 contract/guarantee_failed
+         mid succeeded x1
+         good succeeded x1
+         post succeeded x1
+         run.completed.with_warnings";
+    tells(ALTERNATIVES, &["good: 1 after 5s"], ended);
+    tells(ALTERNATIVES, &["mid: 1 after 5s"], ended);
+}
+
+#[test]
+fn an_alternative_that_stands_on_a_broken_contract_blocks_when_the_sound_one_does_not_succeed() {
+    tells(
+        r#"bad {guarantee: "false", criticality: info, continue_on_failure: true};
+           mid<bad; good {criticality: info}; post<mid|good external"#,
+        &["good: exit 1 after 5s"],
+        "bad failed x1 contract/guarantee_failed
+         mid succeeded x1
+         good failed x1 command/exit_nonzero
+         post skipped x0 contract_blocked
+         run.failed.exit_nonzero",
+    );
+}
+
+#[test]
+fn an_effect_further_behind_waits_for_the_sound_alternative_too() {
+    let ended = "bad failed x1 contract/guarantee_failed
+         mid succeeded x1
+         good succeeded x1
+         between succeeded x1
+         post succeeded x1
+         run.completed.with_warnings";
+    let plan = r#"bad {guarantee: "false", criticality: info, continue_on_failure: true};
+        mid<bad; good; between<mid|good; post<between external"#;
+    tells(plan, &["good: 1 after 5s"], ended);
+    tells(plan, &["mid: 1 after 5s"], ended);
+}

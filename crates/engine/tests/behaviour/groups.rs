@@ -24,7 +24,7 @@ fn successor() -> RunId {
 
 /// From a newer run of the same group.
 fn make_way() -> Message {
-    Message::Cancel { by: None, system: true, successor: Some(successor()) }
+    Message::Cancel { by: None, system: true, successor: Some(successor()), inside: None }
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_run_does_not_make_way_while_an_effect_is_under_way_or_unknown() {
         stage.message(make_way());
         assert_eq!(stage.drive.run.status(), status, "{script:?}");
         // A person may.
-        let cancel = Message::Cancel { by: None, system: false, successor: None };
+        let cancel = Message::Cancel { by: None, system: false, successor: None, inside: None };
         assert_eq!(stage.drive.run.refusal(&cancel), None, "{script:?}");
     }
     let stage = stage(&format!("{NAMED}post external; slow<post"), &["slow: never"]);

@@ -150,7 +150,7 @@ fn a_run_that_is_cancelled_at_any_time_ends_and_starts_nothing_more() {
         if stage.drive.run.status().is_terminal() {
             return;
         }
-        stage.message(Message::Cancel { by: None, system: false, successor: None });
+        stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None });
         let before = stage.drive.journal.len();
         stage.play(&[]);
         let started = stage.drive.journal[before..]
@@ -289,7 +289,7 @@ fn deciding_a_recorded_run_again_under_the_same_plan_gives_the_same_journal() {
             for _ in 0..rng.below(12) {
                 stage.advance(u64::MAX);
             }
-            stage.message(Message::Cancel { by: None, system: false, successor: None });
+            stage.message(Message::Cancel { by: None, system: false, successor: None, inside: None });
         }
         finish(&mut stage, &mut rng);
         let again = redecide(&stage.drive.journal, plan).expect("a journal replays");

@@ -44,12 +44,8 @@ impl Decoder<'_> {
             }
         }
         let named = u32::try_from(terms.by.len()).unwrap_or(u32::MAX);
-        // A bare name stands for a user and for a token, so it may be two actors.
-        let bare =
-            u32::try_from(terms.by.iter().filter(|name| !name.contains(':')).count()).unwrap_or(u32::MAX);
-        if let (true, Some(entry)) =
-            (named > 0 && terms.count > named.saturating_add(bare), node.entry("count"))
-        {
+        // A bare name stands for a user or for a token, and is one approver all the same.
+        if let (true, Some(entry)) = (named > 0 && terms.count > named, node.entry("count")) {
             self.found().push(
                 Problem::new(
                     "E0122",
@@ -57,7 +53,7 @@ impl Decoder<'_> {
                     format!("`count` is {}, but `by` names only {named}", terms.count),
                 )
                 .label("it could never be approved")
-                .help("each actor counts once: name more of them, or lower `count`"),
+                .help("each name is one approver: name more of them, or lower `count`"),
             );
         }
     }

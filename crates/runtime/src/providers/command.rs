@@ -66,7 +66,10 @@ impl Provider for Command {
 
 async fn perform(request: &Request, attempt: &Attempt) -> Answer {
     if attempt.cancellation.is_cancelled() {
-        return Answer::fault(ProviderFault::transient(FaultCode::Cancelled, "cancelled before it started"));
+        return Answer::fault(ProviderFault::transient(
+            FaultCode::Cancelled,
+            "interrupted by the end of the run",
+        ));
     }
     let exec = match Exec::read(request) {
         Ok(exec) => exec,
@@ -377,7 +380,7 @@ fn answer(
     if let (Ending::Done, Some(fault)) = (&ending, fault) {
         ending = Ending::Fault(fault);
     }
-    Answer { ending, output, record, env }
+    Answer { ending, output, record, env, flaw: None }
 }
 
 /// A variable that the operator has set is refused, also one that commands do not inherit.

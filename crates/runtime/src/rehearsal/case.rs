@@ -68,7 +68,9 @@ fn script(case: &TestCase, plan: &Plan) -> Script {
                 Act::Send(Message::Assume { check, scope, assumption: *assumption, by: None, why: None })
             }
             MessageAct::Wait { ms } => Act::Wait { ms: *ms },
-            MessageAct::Cancel => Act::Send(Message::Cancel { by: None, system: false, successor: None }),
+            MessageAct::Cancel => {
+                Act::Send(Message::Cancel { by: None, system: false, successor: None, inside: None })
+            }
         };
         script.messages.push(ScriptedMessage { after_ms: message.after_ms, act });
     }
@@ -109,7 +111,7 @@ fn reply(answer: &TestAnswer) -> Reply {
         (_, ms) => Takes::Ms(ms),
     };
     Reply {
-        answer: Answer { ending, output: answer.output.clone(), record, env: answer.env.clone() },
+        answer: Answer { ending, output: answer.output.clone(), record, env: answer.env.clone(), flaw: None },
         takes,
         reconcile: answer.reconcile.as_deref().map(|answer| Box::new(reply(answer))),
     }

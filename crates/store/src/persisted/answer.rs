@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use escrow_model::{Answer, Ending};
+use escrow_model::{Answer, Ending, FlawKind, NestedFlaw};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::persist::{Persist, RestoreError, Written};
+use super::persist::{Persist, RestoreError, Written, record};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,7 +28,11 @@ pub(crate) struct AnswerRecord {
     record_base64: BTreeMap<String, String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
+    #[serde(default)]
+    flaw: Option<FlawRecord>,
 }
+
+record!(FlawRecord for NestedFlaw { kind: FlawKind, detail: String });
 
 impl Persist for Answer {
     type Record = AnswerRecord;
@@ -46,6 +50,8 @@ impl Persist for Answer {
             record_base64: BTreeMap<&'a str, String>,
             #[serde(skip_serializing_if = "BTreeMap::is_empty")]
             env: &'a BTreeMap<String, String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            flaw: Option<Written<'a, NestedFlaw>>,
         }
         let output_base64 = base64_of(&self.output);
         let record_base64: BTreeMap<&str, String> =
@@ -63,6 +69,7 @@ impl Persist for Answer {
             record,
             record_base64,
             env: &self.env,
+            flaw: self.flaw.as_ref().map(Written),
         };
         fields.serialize(serializer)
     }
@@ -76,7 +83,13 @@ impl Persist for Answer {
         for (key, text) in &record.record_base64 {
             members.insert(key.clone(), text_of(text)?);
         }
-        Ok(Answer { ending: Persist::restore(record.ending)?, output, record: members, env: record.env })
+        Ok(Answer {
+            ending: Persist::restore(record.ending)?,
+            output,
+            record: members,
+            env: record.env,
+            flaw: record.flaw.map(Persist::restore).transpose()?,
+        })
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectInQuestion, EffectIntent,
-    EffectState, Event, Facts, FaultClass, Issue, IssueCode, LedgerEffect, Message, Plan, Reason, ReasonCode,
-    RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath, ScopeStep,
-    ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
+    EffectState, Event, Facts, FaultClass, FlawKind, Issue, IssueCode, LedgerEffect, Message, Plan, Reason,
+    ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath,
+    ScopeStep, ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -17,6 +17,7 @@ persisted_as_is!(
     Assumption,
     EffectState,
     FaultClass,
+    FlawKind,
     IssueCode,
     ReasonCode,
     Recovery,
@@ -131,7 +132,7 @@ record_enum!(EventRecord for Event {
         output: Option<Value> = default,
         effect: Option<EffectInQuestion> = default,
     },
-    MessageDelivered { message: Message, refused: Option<String> = default, effect: Option<EffectInQuestion> = default },
+    MessageDelivered { message: Message, refused: Option<String> = default, effect: Option<EffectInQuestion> = default, sent_at: Option<u64> = default },
     WaitExpired { id: String },
     WaitWithdrawn { check: String, scope: ScopePath = default, id: String },
     ArtifactChanged { check: String, scope: ScopePath = default, artifact: ChangedArtifact },

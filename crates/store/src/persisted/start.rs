@@ -108,5 +108,5 @@ record_enum!(MessageRecord for Message {
         by: Option<String> = default,
         why: Option<String> = default,
     },
-    Cancel { by: Option<String> = default, system: bool, successor: Option<RunId> = default },
+    Cancel { by: Option<String> = default, system: bool, successor: Option<RunId> = default, inside: Option<RunId> = default },
 });

@@ -11,13 +11,16 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::conflict::{Contested, RunConflict};
 use crate::error::StoreError;
 use crate::run::RunRow;
-use crate::sqlite::entries::Draft;
+use crate::sqlite::entries::{Draft, first};
 use crate::sqlite::store::Store;
 use crate::sqlite::tables::{runs, waits};
 use crate::sqlite::trouble::Trouble;
 
-/// What a run needs for itself while it is open. Runs inside the same root share it.
+/// What a run needs for itself while it is open. A run shares its group with those around it and those inside it, and
+/// its artifact directory with all that have the same root.
 struct Needs<'a> {
+    run: &'a str,
+    parent: Option<String>,
     root: String,
     group: Option<&'a str>,
     artifacts: Option<&'a str>,
@@ -40,7 +43,8 @@ pub(crate) fn of_start(
     };
     let ends = drafts.iter().any(|draft| matches!(draft.event, Some(Event::RunEnded { .. })));
     let artifacts = (!ends).then_some(options.artifacts.as_str());
-    find(connection, &Needs { root, group: group.as_deref(), artifacts })
+    let parent = options.parent.as_ref().map(RunId::to_string);
+    find(connection, &Needs { run: run.as_str(), parent, root, group: group.as_deref(), artifacts })
 }
 
 /// In the way of a run that these entries open again.
@@ -56,32 +60,70 @@ pub(crate) fn of_reopening(
     let Some(group) = reopened else { return Ok(None) };
     let Some(row) = row(connection, run.as_str())? else { return Ok(None) };
     let root = root_of(connection, run.as_str())?.unwrap_or_else(|| run.to_string());
-    find(connection, &Needs { root, group: group.as_deref(), artifacts: Some(&row.artifacts_directory) })
+    let parent = parent_of(connection, run.as_str())?;
+    let artifacts = Some(row.artifacts_directory.as_str());
+    find(connection, &Needs { run: run.as_str(), parent, root, group: group.as_deref(), artifacts })
 }
 
 fn find(connection: &Connection, needs: &Needs<'_>) -> Result<Option<RunConflict>, Trouble> {
     if let Some(group) = needs.group
-        && let Some(holder) = holder_of_group(connection, group, &needs.root)?
+        && let Some(holder) = holder_of_group(connection, group, needs)?
     {
-        return conflict(connection, Contested::Group(group.to_owned()), holder).map(Some);
+        return conflict(connection, Contested::Group(group.to_owned()), holder, needs).map(Some);
     }
     if let Some(artifacts) = needs.artifacts
         && let Some((holder, directory)) = holder_of_directory(connection, artifacts, &needs.root)?
     {
-        return conflict(connection, Contested::Artifacts(directory), holder).map(Some);
+        return conflict(connection, Contested::Artifacts(directory), holder, needs).map(Some);
     }
     Ok(None)
 }
 
-/// The oldest open run outside of this root that has the group.
-fn holder_of_group(connection: &Connection, group: &str, root: &str) -> rusqlite::Result<Option<String>> {
-    connection
+/// The oldest open run that has the group, and is neither around this one nor inside it.
+fn holder_of_group(
+    connection: &Connection,
+    group: &str,
+    needs: &Needs<'_>,
+) -> Result<Option<String>, Trouble> {
+    let holders: Vec<(String, String)> = connection
         .prepare_cached(
-            "SELECT id FROM runs WHERE concurrency_group = ?1 AND status IN ('running', 'waiting')
-             AND root <> ?2 ORDER BY started_at, id LIMIT 1",
+            "SELECT id, root FROM runs WHERE concurrency_group = ?1 AND status IN ('running', 'waiting')
+             ORDER BY started_at, id",
         )?
-        .query_row((group, root), |row| row.get(0))
-        .optional()
+        .query_map([group], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (holder, root) in holders {
+        if root != needs.root {
+            return Ok(Some(holder));
+        }
+        let is_around = runs_around(connection, needs.parent.clone())?.contains(&holder);
+        let is_inside = || -> Result<bool, Trouble> {
+            let parent = parent_of(connection, &holder)?;
+            Ok(runs_around(connection, parent)?.iter().any(|around| around == needs.run))
+        };
+        if holder != needs.run && !is_around && !is_inside()? {
+            return Ok(Some(holder));
+        }
+    }
+    Ok(None)
+}
+
+/// A parent and the runs around it, the innermost first.
+fn runs_around(connection: &Connection, parent: Option<String>) -> Result<Vec<String>, Trouble> {
+    let mut around = Vec::new();
+    let mut next = parent;
+    while let Some(run) = next {
+        next = parent_of(connection, &run)?;
+        around.push(run);
+    }
+    Ok(around)
+}
+
+fn parent_of(connection: &Connection, run: &str) -> Result<Option<String>, Trouble> {
+    match first(connection, &RunId::from_stored(run.to_owned()))?.map(|entry| entry.event) {
+        Some(Event::RunStarted { options, .. }) => Ok(options.parent.as_ref().map(RunId::to_string)),
+        Some(_) | None => Ok(None),
+    }
 }
 
 /// The oldest open run outside of this root that delivers into this directory, into one around it or into one within it;
@@ -107,22 +149,55 @@ fn holder_of_directory(
     Ok(None)
 }
 
-fn conflict(connection: &Connection, over: Contested, holder: String) -> Result<RunConflict, Trouble> {
+fn conflict(
+    connection: &Connection,
+    over: Contested,
+    holder: String,
+    needs: &Needs<'_>,
+) -> Result<RunConflict, Trouble> {
     let root = root_of(connection, &holder)?.unwrap_or_else(|| holder.clone());
+    let is_sibling = root == needs.root;
+    let outermost = if is_sibling { branch_of(connection, &holder, needs)? } else { root };
+    let inside = runs_inside(connection, &outermost, is_sibling)?;
     // The root of an imported run may not be here.
-    let outermost = match row(connection, &root)? {
+    let row_of_outermost = match row(connection, &outermost)? {
         Some(row) => Some(row),
         None => row(connection, &holder)?,
     };
-    let outermost = outermost.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+    let root = row_of_outermost.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
     let has_open_effects = connection
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM effects WHERE state IN ('intended', 'unknown')
-                            AND run IN (SELECT ?1 UNION SELECT id FROM runs WHERE root = ?1 AND depth > 0))",
+                            AND run IN (SELECT value FROM json_each(?1)))",
         )?
-        .query_row([&root], |row| row.get(0))?;
-    let wait = waits::first_open_below(&root, connection)?.map(Box::new);
-    Ok(RunConflict { over, holder: RunId::from_stored(holder), root: outermost, has_open_effects, wait })
+        .query_row([&inside], |row| row.get(0))?;
+    let wait = waits::first_open_of(&inside, connection)?.map(Box::new);
+    Ok(RunConflict { over, holder: RunId::from_stored(holder), root, is_sibling, has_open_effects, wait })
+}
+
+/// The outermost run around a holder that is not around the run that needs something.
+fn branch_of(connection: &Connection, holder: &str, needs: &Needs<'_>) -> Result<String, Trouble> {
+    let shared = runs_around(connection, needs.parent.clone())?;
+    let around = runs_around(connection, parent_of(connection, holder)?)?;
+    let own = around.into_iter().take_while(|run| !shared.contains(run)).last();
+    Ok(own.unwrap_or_else(|| holder.to_owned()))
+}
+
+/// A run and those inside it, as a JSON array of ids.
+fn runs_inside(connection: &Connection, outermost: &str, is_nested: bool) -> Result<String, Trouble> {
+    let root = root_of(connection, outermost)?.unwrap_or_else(|| outermost.to_owned());
+    let nested: Vec<String> = connection
+        .prepare_cached("SELECT id FROM runs WHERE root = ?1 AND depth > 0")?
+        .query_map([&root], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut inside = vec![outermost.to_owned()];
+    for run in nested.into_iter().filter(|run| run != outermost) {
+        let parent = || parent_of(connection, &run);
+        if !is_nested || runs_around(connection, parent()?)?.iter().any(|around| around == outermost) {
+            inside.push(run);
+        }
+    }
+    Ok(serde_json::to_string(&inside).expect("ids are text"))
 }
 
 fn root_of(connection: &Connection, run: &str) -> rusqlite::Result<Option<String>> {
@@ -145,7 +220,9 @@ impl Store {
         self.read(|connection| {
             let Some(own) = row(connection, run.as_str())? else { return Ok(None) };
             let root = root_of(connection, run.as_str())?.unwrap_or_else(|| run.to_string());
-            let needs = Needs { root, group, artifacts: Some(&own.artifacts_directory) };
+            let parent = parent_of(connection, run.as_str())?;
+            let artifacts = Some(own.artifacts_directory.as_str());
+            let needs = Needs { run: run.as_str(), parent, root, group, artifacts };
             Ok(find(connection, &needs)?.map(Box::new))
         })
     }

@@ -26,8 +26,7 @@ impl Store {
 
     /// The first entry of a journal, read without the rest.
     pub fn first_entry(&self, run: &RunId) -> Result<Option<Entry>, StoreError> {
-        let first = self.read(|connection| Bytes::read(connection, run, 0, Some(1))?.decode(run))?;
-        Ok(first.into_iter().next().map(|(_, entry)| entry))
+        self.read(|connection| first(connection, run))
     }
 }
 
@@ -125,6 +124,12 @@ pub(crate) fn stored(
         Ok(StoredEntry { seq: row.get(0)?, bytes: row.get(1)?, hash: row.get(2)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The first entry of a journal, read without the rest.
+pub(crate) fn first(connection: &Connection, run: &RunId) -> Result<Option<Entry>, Trouble> {
+    let first = Bytes::read(connection, run, 0, Some(1))?.decode(run)?;
+    Ok(first.into_iter().next().map(|(_, entry)| entry))
 }
 
 /// The end of a journal, and the token of its holder.

@@ -42,7 +42,12 @@ fn the_first_decision_is_accepted_and_every_later_one_refused() {
     assert_eq!(decide(&deny("w1")), Decided::Refused(NotAccepted::Decided));
     assert_eq!(decide(&approve("w1", "os:cid")), Decided::Refused(NotAccepted::Decided));
     assert!(house.store.waits_named("w1").unwrap()[0].has_recorded_decision);
-    let delivered = Event::MessageDelivered { message: approve("w1", "os:ann"), refused: None, effect: None };
+    let delivered = Event::MessageDelivered {
+        message: approve("w1", "os:ann"),
+        refused: None,
+        effect: None,
+        sent_at: None,
+    };
     tenant.commit_opening(&[delivered], &[first]);
     assert_eq!(decide(&deny("w1")), Decided::Refused(NotAccepted::Resolved("approved".into())));
     assert_eq!(decide(&deny("w9")), Decided::Refused(NotAccepted::Gone));
@@ -80,7 +85,12 @@ fn a_wait_that_was_decided_in_time_cannot_expire() {
     assert_eq!(late, Decided::Refused(NotAccepted::Expired));
     let expired = [Event::WaitExpired { id: "w1".into() }];
     assert_eq!(tenant.try_commit(&expired, &[]).unwrap(), Committed::DecidedInTime);
-    let delivered = Event::MessageDelivered { message: approve("w1", "os:ann"), refused: None, effect: None };
+    let delivered = Event::MessageDelivered {
+        message: approve("w1", "os:ann"),
+        refused: None,
+        effect: None,
+        sent_at: None,
+    };
     assert!(matches!(tenant.try_commit(&[delivered], &[id]), Ok(Committed::Done { .. })));
 }
 

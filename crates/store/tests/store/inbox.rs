@@ -6,7 +6,7 @@ use escrow_store::{Committed, StoreErrorKind, Watch};
 use crate::support::{House, note, open, run_id};
 
 fn cancel(by: &str) -> Message {
-    Message::Cancel { by: Some(by.into()), system: false, successor: None }
+    Message::Cancel { by: Some(by.into()), system: false, successor: None, inside: None }
 }
 
 #[test]
@@ -21,7 +21,8 @@ fn a_message_waits_until_a_commit_delivers_it() {
     let seen: Vec<_> = found.iter().map(|sent| (sent.id, sent.message.clone(), sent.from.as_str())).collect();
     assert_eq!(seen, [(first, cancel("ann"), "cli"), (second, cancel("bob"), "studio")]);
 
-    let opening = Event::MessageDelivered { message: cancel("ann"), refused: None, effect: None };
+    let opening =
+        Event::MessageDelivered { message: cancel("ann"), refused: None, effect: None, sent_at: None };
     tenant.commit_opening(std::slice::from_ref(&opening), &[first]);
     assert_eq!(house.store.undelivered(tenant.run()).unwrap().len(), 1);
 

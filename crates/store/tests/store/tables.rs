@@ -52,10 +52,15 @@ fn waits_are_open_until_a_message_a_clock_or_the_end_resolves_them() {
     let scope = ScopePath::root();
     let assume = Message::Assume { check: "post".into(), scope, assumption: Assumption::Done, by, why: None };
     tenant.commit(&[
-        Event::MessageDelivered { message: refused, refused: Some("too late".into()), effect: None },
-        Event::MessageDelivered { message: approve, refused: None, effect: None },
+        Event::MessageDelivered {
+            message: refused,
+            refused: Some("too late".into()),
+            effect: None,
+            sent_at: None,
+        },
+        Event::MessageDelivered { message: approve, refused: None, effect: None, sent_at: None },
         Event::WaitExpired { id: "w2".into() },
-        Event::MessageDelivered { message: assume, refused: None, effect: None },
+        Event::MessageDelivered { message: assume, refused: None, effect: None, sent_at: None },
     ]);
     assert_eq!(house.store.open_waits().unwrap().len(), 1);
     tenant.commit(&[ended(ReasonCode::CompletedOk)]);
@@ -79,10 +84,10 @@ fn a_run_shows_its_reason_its_warnings_and_who_ended_it() {
     assert_eq!((row.status, row.ended_at), (RunStatus::Waiting, None));
     assert_eq!(row.warnings, [warning("one"), warning("two")]);
 
-    let message = Message::Cancel { by: Some("ann".into()), system: false, successor: None };
+    let message = Message::Cancel { by: Some("ann".into()), system: false, successor: None, inside: None };
     tenant.commit(&[
         Event::RunResumed { by: Vec::new() },
-        Event::MessageDelivered { message, refused: None, effect: None },
+        Event::MessageDelivered { message, refused: None, effect: None, sent_at: None },
         ended(ReasonCode::CancelledUser),
     ]);
     let row = house.store.run("last").unwrap();
@@ -161,7 +166,7 @@ fn a_removed_run_leaves_nothing_behind_and_the_feed_continues() {
     let house = House::new();
     let mut tenant = house.start("a", 1_000);
     tenant.commit(&[attempt("lint", &[], 1), wait("post", WaitKind::Approval, "w1")]);
-    let message = Message::Cancel { by: None, system: true, successor: None };
+    let message = Message::Cancel { by: None, system: true, successor: None, inside: None };
     house.store.send(tenant.run(), &message, "cli").unwrap();
     let before = house.store.feed_end().unwrap();
     assert_eq!(house.store.remove(&[run_id("a"), run_id("ghost")]).unwrap(), 1);
@@ -240,6 +245,7 @@ fn events() -> impl Strategy<Value = Event> {
             message: Message::Approve { id, by: Some("ann".into()), claim: None, note: None },
             refused: refused.then(|| "no".into()),
             effect: None,
+            sent_at: None,
         }),
         ".{0,8}".prop_map(|text| Event::WarningRaised {
             warning: Warning { code: text, message: "hm".into(), check: None }

@@ -68,6 +68,7 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
             message: Message::Assume { check, scope, assumption, .. },
             refused: None,
             effect: Some(effect),
+            ..
         } => answer(applied, (check, scope), effect, (*assumption, None), connection),
         _ => Ok(()),
     }

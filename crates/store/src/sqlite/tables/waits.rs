@@ -106,7 +106,11 @@ fn apply(applied: &Applied<'_>, connection: &Connection) -> rusqlite::Result<()>
                 connection,
             )
         }
-        Event::MessageDelivered { message, refused: None, .. } => {
+        Event::MessageDelivered { message, refused: None, sent_at, .. } => {
+            // It was decided when it was said, not when the run was told.
+            let at = sent_at.unwrap_or(applied.at);
+            let Applied { run, seq, event, .. } = *applied;
+            let applied = &Applied { run, seq, at, event, change: None };
             let by = message.by();
             let by_id = |id: &str, code| resolve(applied, ("id", id, ""), code, by, connection);
             let kept = |id: &str, claim: &Option<String>, note: &Option<String>| {
@@ -279,15 +283,15 @@ const COLUMNS: &str = "run, id, name, scope, kind, digest, prompt, choices, star
     (SELECT coalesce(runs.title, (SELECT root.title FROM runs AS root WHERE root.id = runs.root)) \
         FROM runs WHERE runs.id = waits.run)";
 
-/// The oldest thing that a run, or a run inside it, waits for.
-pub(crate) fn first_open_below(root: &str, connection: &Connection) -> rusqlite::Result<Option<WaitRow>> {
+/// The oldest thing that one of these runs waits for: a JSON array of their ids.
+pub(crate) fn first_open_of(runs: &str, connection: &Connection) -> rusqlite::Result<Option<WaitRow>> {
     connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM waits WHERE resolved_at IS NULL AND kind <> 'nested'
-             AND run IN (SELECT ?1 UNION SELECT id FROM runs WHERE root = ?1 AND depth > 0)
+             AND run IN (SELECT value FROM json_each(?1))
              ORDER BY started_at, id LIMIT 1"
         ))?
-        .query_row([root], read)
+        .query_row([runs], read)
         .optional()
 }
 
