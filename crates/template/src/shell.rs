@@ -149,9 +149,9 @@ impl ShellScript {
 }
 
 /// Whether a script whose standard input has values keeps to the same rules: nothing in it may read code from there.
-pub fn check_fed_script(source: &str) -> Vec<ShellError> {
+pub fn check_fed_script(source: &str, dialect: Dialect) -> Vec<ShellError> {
     let Ok(pieces) = split::split(source) else { return Vec::new() };
-    rules::check(&scan::scan(source, &pieces), &Given { input: true, ..Given::default() })
+    rules::check(&scan::scan(source, &pieces), &Given { input: true, dialect, ..Given::default() })
 }
 
 /// What is wrong with a script that a given shell runs, and whose environment has values in these variables. A script

@@ -351,7 +351,7 @@ fn standard_input_with_values_is_read_by_no_shell_or_interpreter() {
     for words in refused {
         assert!(!check_arguments(words, true).is_empty(), "{words:?}");
         assert!(check_arguments(words, false).is_empty(), "{words:?}");
-        assert!(!check_fed_script(&words.join(" ")).is_empty(), "{words:?}");
+        assert!(!check_fed_script(&words.join(" "), Dialect::Sh).is_empty(), "{words:?}");
     }
     for words in [&["sudo", "tee", "f"][..], &["unshare", "-r", "cat"], &["xargs", "echo"]] {
         assert!(check_arguments(words, true).is_empty(), "{words:?}");
@@ -418,4 +418,12 @@ fn a_variable_of_the_environment_that_has_a_value_is_followed() {
         let errors = errors(source);
         assert!(source == "echo 'a" || errors.is_empty(), "{source}: {errors:?}");
     }
+}
+
+#[test]
+fn bash_computes_no_number_from_an_input_with_values() {
+    let script = "read -r x; echo $((x + 1))";
+    assert!(!check_fed_script(script, Dialect::Bash).is_empty());
+    assert!(!check_fed_script("x=$(cat); a[x]=1", Dialect::Bash).is_empty());
+    assert!(check_fed_script("read -r x; echo \"$x\"", Dialect::Bash).is_empty());
 }

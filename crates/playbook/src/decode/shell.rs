@@ -89,41 +89,60 @@ impl Decoder<'_> {
         }
     }
 
-    /// What the shell of a check and the variables that `env` gives it add to the rules for `exec`.
+    /// What the shell of a check and the variables that `env` gives it add to the rules for `exec` and `reconcile`.
     pub(super) fn values_in_environment(
         &mut self,
         check: &Node,
         env: &IndexMap<String, Text>,
         fields: &IndexMap<String, Field>,
+        reconcile_exec: Option<&Field>,
     ) {
         self.variables_with_code(check.get("env").map(|node| &**node), env);
         let mut variables: Vec<String> =
             env.iter().filter(|(_, text)| !text.is_constant()).map(|(name, _)| name.clone()).collect();
         variables.extend(self.variables.iter().filter(|name| !env.contains_key(*name)).cloned());
-        let Some(node) = check.get("exec") else { return };
-        match fields.get("exec") {
-            Some(Field::Shell(script)) => {
-                let dialect = dialect(fields.get("shell"));
+        if let (Some(node), Some(exec)) = (check.get("exec"), fields.get("exec")) {
+            self.variables_in_command("exec", node, exec, dialect(fields.get("shell")), &variables);
+        }
+        let reconcile = check.get("reconcile");
+        let node =
+            reconcile.and_then(|node| if node.map().is_some() { node.get("exec") } else { Some(node) });
+        if let (Some(node), Some(reconcile)) = (node, reconcile_exec) {
+            self.variables_in_command("reconcile", node, reconcile, Dialect::Sh, &variables);
+        }
+    }
+
+    /// What these variables, whose contents are values, and the dialect of the shell add to the rules for a command.
+    fn variables_in_command(
+        &mut self,
+        key: &str,
+        node: &Node,
+        command: &Field,
+        dialect: Dialect,
+        variables: &[String],
+    ) {
+        let title = format!("`{key}` cannot be run safely");
+        match command {
+            Field::Shell(script) => {
                 if dialect == Dialect::Sh && variables.is_empty() {
                     return;
                 }
-                for error in check_script(script.source(), dialect, &variables) {
+                for error in check_script(script.source(), dialect, variables) {
                     let span = span_within(self.sources.text, node, &error.span);
-                    let problem =
-                        Problem::new("E0119", span, "`exec` cannot be run safely").label(error.message);
+                    let problem = Problem::new("E0119", span, title.clone()).label(error.message);
                     self.found().push(problem.help(error.help));
                 }
             }
-            Some(Field::Argv(words)) if !variables.is_empty() => {
+            Field::Argv(words) if !variables.is_empty() => {
                 let sources: Vec<&str> = words.iter().map(|word| word.source()).collect();
                 let known = check_arguments(&sources, false);
-                let problems = check_arguments_with(&sources, false, &variables);
+                let problems = check_arguments_with(&sources, false, variables);
                 for (_, error) in problems.into_iter().filter(|one| !known.contains(one)) {
-                    let problem = Problem::new("E0119", node.span.clone(), "`exec` cannot be run safely");
+                    let problem = Problem::new("E0119", node.span.clone(), title.clone());
                     self.found().push(problem.label(error.message).help(error.help));
                 }
             }
-            Some(_) | None => {}
+            _ => {}
         }
     }
 
@@ -150,7 +169,7 @@ impl Decoder<'_> {
             return;
         }
         let problems = match fields.get("exec") {
-            Some(Field::Shell(script)) => check_fed_script(script.source()),
+            Some(Field::Shell(script)) => check_fed_script(script.source(), dialect(fields.get("shell"))),
             Some(Field::Argv(words)) => {
                 let sources: Vec<&str> = words.iter().map(|word| word.source()).collect();
                 let known = check_arguments(&sources, false);

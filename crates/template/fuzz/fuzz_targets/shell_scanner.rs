@@ -7,7 +7,7 @@
 mod oracle;
 
 use escrow_template::{
-    ShellScript, VARIABLE_PREFIX, check_arguments, check_fed_script, survey_arguments, survey_script,
+    Dialect, ShellScript, VARIABLE_PREFIX, check_arguments, check_fed_script, survey_arguments, survey_script,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -59,7 +59,7 @@ fn rewrite(source: &str) {
 }
 
 fn scan(source: &str) {
-    for error in check_fed_script(source) {
+    for error in check_fed_script(source, Dialect::Bash) {
         assert!(source.get(error.span.clone()).is_some(), "a span leaves the source: {error:?}");
     }
     let survey = survey_script(source);
