@@ -3,7 +3,7 @@
 use escrow_protocol::vocabulary::LifecycleEventKind as Event;
 use serde_json::{Value, json};
 
-use crate::command_line::{hook_settings, utf8};
+use crate::command_line::{hook_settings, session_id, utf8};
 use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
 use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{amount, count, object, text};
@@ -94,8 +94,8 @@ impl Harness for Claude {
             }
         }
         match order.conversation {
-            Conversation::New { id } => line.arguments(&["--session-id", id]),
-            Conversation::Resumed { id } => line.arguments(&["--resume", id]),
+            Conversation::New { id } => line.arguments(&["--session-id", session_id(id)?]),
+            Conversation::Resumed { id } => line.arguments(&["--resume", session_id(id)?]),
         };
         line.option("--max-turns", order.turns.map(|turns| turns.to_string()).as_deref());
         line.option("--max-budget-usd", order.usd.map(|usd| usd.to_string()).as_deref());
@@ -287,7 +287,9 @@ impl Parser {
         let kind = match subtype {
             "error_max_turns" => ErrorKind::TurnLimit,
             "error_max_budget_usd" => ErrorKind::Budget,
-            _ if reason.starts_with("aborted") => ErrorKind::Killed,
+            _ if reason.starts_with("aborted") => {
+                return Some(ending::error(ErrorKind::Killed, &format!("interrupted: {reason}")));
+            }
             _ if is_error => match count(line, "api_error_status") {
                 Some(status) => ending::kind_of_status(status),
                 None if message.contains("/login") => ErrorKind::Login,

@@ -3,7 +3,7 @@
 use escrow_protocol::vocabulary::LifecycleEventKind as Event;
 use serde_json::{Value, json};
 
-use crate::command_line::{hook_command, utf8};
+use crate::command_line::{hook_command, session_id, utf8};
 use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
 use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
@@ -80,7 +80,7 @@ impl Harness for Codex {
             line.json_file(path, schema);
         }
         if let Conversation::Resumed { id } = order.conversation {
-            line.arguments(&["resume", id]);
+            line.arguments(&["resume", session_id(id)?]);
         }
         line.arguments(&["--json", "--ignore-user-config"]);
         // Unless all of these are off, an unreachable service delays the exit by seconds.
@@ -208,6 +208,8 @@ impl StreamParser for Parser {
         };
         let usage = Usage { turns, ..self.usage };
         let anything = self.observed.anything;
+        // It says so at every start and explains nothing.
+        let stderr = stderr.trim_start().trim_start_matches("Reading additional input from stdin...");
         let truncated = || ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS);
         self.observed.report(terminal, exit, truncated, usage, None)
     }

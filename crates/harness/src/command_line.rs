@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::stream::plain;
 use crate::{HookDialect, Order};
 
 /// The longest single argument that Linux passes to a program is 128 KiB, with its final NUL.
@@ -37,6 +38,8 @@ pub enum Unsupported {
     PromptTooLong { harness: &'static str, bytes: usize, bytes_max: usize },
     #[error("`{harness}` keeps its login in no file")]
     Login { harness: &'static str },
+    #[error("`{id}` is not a session id")]
+    SessionId { id: String },
     #[error("the path `{}` is not UTF-8", path.display())]
     Path { path: PathBuf },
 }
@@ -73,6 +76,15 @@ impl CommandLine {
 /// A path as an argument.
 pub(crate) fn utf8(path: &Path) -> Result<&str, Unsupported> {
     path.to_str().ok_or_else(|| Unsupported::Path { path: path.to_path_buf() })
+}
+
+/// A session id as an argument. Ids come from the output of programs, so that one could be a flag.
+pub(crate) fn session_id(id: &str) -> Result<&str, Unsupported> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if id.is_empty() || id.starts_with('-') || !id.bytes().all(is_plain) {
+        return Err(Unsupported::SessionId { id: plain(id, 256) });
+    }
+    Ok(id)
 }
 
 /// A prompt as an argument. Two characters in front of a leading dash keep it from being read as a flag.

@@ -3,7 +3,7 @@
 use escrow_protocol::vocabulary::LifecycleEventKind as Event;
 use serde_json::{Map, Value, json};
 
-use crate::command_line::{hook_command, prompt_argument, utf8};
+use crate::command_line::{hook_command, prompt_argument, session_id, utf8};
 use crate::hooks::{AnswerForm, Fields, HookEvent};
 use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
@@ -97,8 +97,8 @@ impl Harness for Copilot {
             }
         }
         match order.conversation {
-            Conversation::New { id } => line.arguments(&["--session-id", id]),
-            Conversation::Resumed { id } => line.arguments(&[&format!("--resume={id}")]),
+            Conversation::New { id } => line.arguments(&["--session-id", session_id(id)?]),
+            Conversation::Resumed { id } => line.arguments(&[&format!("--resume={}", session_id(id)?)]),
         };
         line.env("COPILOT_HOME", utf8(&config)?)
             // It unpacks itself into the cache.

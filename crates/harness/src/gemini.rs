@@ -3,7 +3,7 @@
 use escrow_protocol::vocabulary::LifecycleEventKind as Event;
 use serde_json::{Value, json};
 
-use crate::command_line::{hook_settings, utf8};
+use crate::command_line::{hook_settings, session_id, utf8};
 use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
 use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
@@ -77,8 +77,8 @@ impl Harness for Gemini {
         line.arguments(&["--skip-trust", "--approval-mode", approval_mode(order)]);
         line.arguments(&["--include-directories", utf8(order.artifacts)?]);
         match order.conversation {
-            Conversation::New { id } => line.arguments(&["--session-id", id]),
-            Conversation::Resumed { id } => line.arguments(&["--resume", id]),
+            Conversation::New { id } => line.arguments(&["--session-id", session_id(id)?]),
+            Conversation::Resumed { id } => line.arguments(&["--resume", session_id(id)?]),
         };
         // The wrapper process that it would start swallows SIGTERM.
         line.env("GEMINI_CLI_HOME", utf8(&config)?).env("GEMINI_CLI_NO_RELAUNCH", "1");
@@ -336,13 +336,15 @@ fn status_of(exit: Exit) -> Option<u64> {
 /// The error that an exit code tells without any output.
 fn explained(exit: Exit, stderr: &str) -> Option<HarnessError> {
     let Exit::Code(code) = exit else { return None };
-    let last =
-        stderr.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing on standard error");
+    // Below the message come stack traces and advice.
+    let mut lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    let message = lines.clone().find(|line| line.contains("Gemini API")).or_else(|| lines.next_back());
+    let message = message.unwrap_or("nothing on standard error");
     let kind = match code {
         41 => ErrorKind::Login,
         42 | 52 | 55 => ErrorKind::Usage,
         53 => ErrorKind::TurnLimit,
         _ => ending::kind_of_status(status_of(exit)?),
     };
-    Some(ending::error(kind, &format!("exit code {code}: {last}")))
+    Some(ending::error(kind, &format!("exit code {code}: {message}")))
 }

@@ -127,6 +127,9 @@ impl Observed {
         let is_measured = error.as_ref().is_none_or(|error| error.kind == ErrorKind::Blocked);
         let tokens = |count: Option<u64>| count.filter(|count| is_measured || *count > 0);
         let (final_text, final_text_is_cut) = std::mem::take(&mut self.final_text).into_parts();
+        // Some programs print an error as if the model had written it.
+        let is_error_text = |text: &String| error.as_ref().is_some_and(|error| text.trim() == error.message);
+        let final_text = final_text.filter(|text| !is_error_text(text));
         Report {
             session_id: self.session_id.take(),
             model: self.model.take(),

@@ -3,7 +3,7 @@
 use escrow_protocol::vocabulary::LifecycleEventKind as Event;
 use serde_json::{Value, json};
 
-use crate::command_line::utf8;
+use crate::command_line::{session_id, utf8};
 use crate::hooks::{AnswerForm, Condition, Fields, HookEvent};
 use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{amount, count, object, text};
@@ -99,7 +99,7 @@ impl Harness for OpenCode {
         // A given title saves a request to the model.
         line.arguments(&["--title", "escrow"]);
         if let Conversation::Resumed { id } = order.conversation {
-            line.arguments(&["--session", id]);
+            line.arguments(&["--session", session_id(id)?]);
         }
         let folders = [
             ("XDG_CONFIG_HOME", "config"),

@@ -3,7 +3,7 @@
 use escrow_protocol::vocabulary::LifecycleEventKind as Event;
 use serde_json::{Value, json};
 
-use crate::command_line::{hook_settings, prompt_argument, utf8};
+use crate::command_line::{hook_settings, prompt_argument, session_id, utf8};
 use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
 use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
@@ -87,7 +87,7 @@ impl Harness for Qwen {
         line.arguments(&["--approval-mode", approval_mode(order)]);
         line.arguments(&["--include-directories", utf8(order.artifacts)?]);
         if let Conversation::Resumed { id } = order.conversation {
-            line.arguments(&["--resume", id]);
+            line.arguments(&["--resume", session_id(id)?]);
         }
         line.env("QWEN_HOME", utf8(&config)?).env("QWEN_CODE_NO_RELAUNCH", "1");
         let mut settings = json!({

@@ -179,6 +179,11 @@ fn what_a_harness_cannot_do_is_refused() {
     for name in ["gemini", "opencode", "copilot", "qwen"] {
         check(name, &with_schema, &format!("`{name}` cannot be asked for structured output"));
     }
+    for harness in HARNESSES {
+        let conversation = Conversation::Resumed { id: "--dangerously-bypass-hook-trust" };
+        let flag = Order { conversation, ..order() };
+        check(harness.name(), &flag, "`--dangerously-bypass-hook-trust` is not a session id");
+    }
     check("copilot", &Order { auth: Auth::Login, ..order() }, "`copilot` keeps its login in no file");
     check(
         "opencode",

@@ -1,6 +1,6 @@
 //! The harnesses against recordings of the real programs.
 
-#![allow(clippy::disallowed_methods, reason = "tests read recordings")]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read recordings and may panic")]
 
 mod commands;
 mod hooks;
