@@ -116,7 +116,7 @@ pub async fn begin(
         }
         let plan = Arc::clone(&plan);
         let (run, first_turn) = match refused.take() {
-            None => escrow_runtime::begin(plan, options, facts, redactor, now)?,
+            None => escrow_runtime::begin(&plan, options, facts, redactor, now)?,
             Some(reason) => escrow_runtime::refuse(plan, options, facts, redactor, now, reason)?,
         };
         let (id, holder) = (run.options().run.clone(), world.holder());

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use escrow_contract::{Parsed, read_json};
 use escrow_model::{InputKind, Plan};
 use escrow_runtime::playbook_file::read_text;
 use serde_json::{Map, Value};
@@ -17,8 +18,11 @@ pub fn read_event(file: &Path) -> Result<Map<String, Value>, Error> {
     let bad = |message: String| Error::author("bad_event", message);
     let text = read_text(file, EVENT_BYTES_MAX)
         .map_err(|why| bad(format!("cannot read the event `{shown}`: {why}")))?;
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(payload)) => Ok(payload),
+    match read_json(text.as_bytes()) {
+        Ok(Parsed { repeated_key: Some(key), .. }) => {
+            Err(bad(format!("the event in `{shown}` names `{key}` twice")))
+        }
+        Ok(Parsed { value: Value::Object(payload), .. }) => Ok(payload),
         Ok(_) => Err(bad(format!("the event in `{shown}` is not a JSON object"))),
         Err(error) => Err(bad(format!("`{shown}` is not JSON: {error}"))),
     }

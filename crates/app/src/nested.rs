@@ -220,7 +220,7 @@ impl Nesting {
             Ok(turn) => {
                 let secrets = self.secrets_or_release(run.plan_of(), &lease).await?;
                 let (beginning, interruption) =
-                    (Beginning::Reopened(turn), self.request.cancellation.clone());
+                    (Beginning::Reopened { turn, by: None }, self.request.cancellation.clone());
                 Ok(Found::Taken(Box::new(Taken { run, lease, secrets, beginning, interruption })))
             }
             // What a person denied stays denied.

@@ -15,6 +15,8 @@ use crate::error::Error;
 #[derive(Debug)]
 pub struct LoadedPlaybook {
     pub plan: Plan,
+    /// The file as it was read.
+    pub text: String,
     pub warnings: Diagnosed,
 }
 
@@ -26,9 +28,9 @@ pub fn load(path: &Path, directory: &Path) -> Result<LoadedPlaybook, Error> {
     let directories = Directories { current: &current, commands: directory };
     let reading = playbook_file::read(path, &bytes, directories);
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let diagnosed = Diagnosed::new(reading.diagnostics, text, &reading.secrets);
+    let diagnosed = Diagnosed::new(reading.diagnostics, text.clone(), &reading.secrets);
     match reading.plan {
-        Some(plan) => Ok(LoadedPlaybook { plan, warnings: diagnosed }),
+        Some(plan) => Ok(LoadedPlaybook { plan, text, warnings: diagnosed }),
         None => {
             let problems = match (diagnosed.errors(), reading.omitted_errors) {
                 (1, 0) => "1 problem".to_owned(),

@@ -182,7 +182,7 @@ fn an_approval_shows_its_rendered_request_and_is_an_item_of_its_own() {
 fn refused_messages_add_no_items_of_their_own() {
     let desk = Desk::new();
     desk.run(
-        "checks: {deploy: {type: command, exec: 'true', requires_approval: {by: [somebody-else], count: 2}}}",
+        "checks: {deploy: {type: command, exec: 'true', requires_approval: {by: [somebody-else, another], count: 2}}}",
     );
     let id = desk.escrow(&["approvals", "--output", "json"]).json()["approvals"][0]["id"].clone();
     let id = id.as_str().expect("it waits").to_owned();

@@ -247,3 +247,14 @@ fn links_and_devices_are_written_through() {
     assert_eq!(printed.code, Some(0), "{}", printed.stderr);
     check_junit(&xml::parse(&printed.stdout));
 }
+
+#[test]
+fn a_report_points_at_the_lines_of_the_file_that_was_run() {
+    let desk = Desk::new();
+    let playbook = "checks:\n  edits:\n    type: command\n    exec: \"(echo; echo; cat playbook.yaml) > new; mv new playbook.yaml; exit 1\"\n";
+    let (code, _, sarif) = reported(&desk, playbook, &[]);
+    assert_eq!(code, Some(1));
+    let region = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"];
+    assert_eq!(region["startLine"], 2);
+    assert!(desk.read("playbook.yaml").starts_with("\n\n"));
+}

@@ -2,7 +2,7 @@
 
 mod desk;
 
-use desk::Desk;
+use desk::{Desk, signal};
 use serde_json::{Value, json};
 
 #[test]
@@ -571,4 +571,56 @@ fn an_answer_to_a_run_that_waits_is_one_change_of_its_history() {
     let of_run: Vec<Value> =
         changes.filter(|one| one["entity_type"] == "run").map(|one| one["to"].clone()).collect();
     assert_eq!(of_run, [json!("running"), json!("waiting"), json!("running"), json!("completed")], "{told}");
+}
+
+#[test]
+fn items_that_still_wait_for_an_approval_belong_to_their_list() {
+    let desk = Desk::new();
+    desk.run(
+        "checks: {list: {type: command, exec: 'echo [1, 2, 3]', forEach: true, concurrency: 3}, \
+         ship: {type: command, depends_on: list, exec: 'true', requires_approval: true}}",
+    );
+    let waits = desk.escrow(&["approvals", "--output", "json"]).json();
+    let told = desk.escrow(&["approve", waits["approvals"][0]["id"].as_str().expect("an id")]).stderr;
+    assert!(
+        told.contains("ship: 1 of 3 items succeeded, 2 still open") && !told.contains("✓ ship"),
+        "{told}"
+    );
+}
+
+#[test]
+fn items_that_succeeded_before_a_resume_of_what_failed_are_counted() {
+    let desk = Desk::new();
+    desk.run(
+        "checks: {list: {type: command, exec: 'echo [1, 2, 3]', forEach: true}, \
+         ship: {type: command, depends_on: list, exec: 'test {{ item }} != 2 || test -e fixed'}}",
+    );
+    let told = desk.escrow(&["resume", "last", "--failed"]).stderr;
+    assert!(told.contains("2 of 3 items succeeded, 1 failed"), "{told}");
+    desk.write("fixed", "");
+    let told = desk.escrow(&["resume", "last", "--failed"]).stderr;
+    assert!(told.lines().any(|line| line.contains("✓ ship") && line.ends_with("3 items")), "{told}");
+}
+
+#[test]
+fn a_check_that_had_started_is_told_as_interrupted_when_its_run_is_cancelled_after_a_crash() {
+    let desk = Desk::new();
+    desk.write("playbook.yaml", "checks: {look: {type: command, exec: 'touch began; sleep 30'}}");
+    let mut child = desk.start(&["run", "playbook.yaml"]);
+    desk.until("it works", || desk.path().join("began").exists());
+    signal(child.id(), rustix::process::Signal::KILL);
+    child.wait().expect("it is gone");
+    assert_eq!(desk.escrow(&["cancel", "last"]).code, Some(0));
+    let issue = desk.show("last")["checks"]["look"]["issues"][0]["message"].clone();
+    assert_eq!(issue, "interrupted by the end of the run");
+}
+
+#[test]
+fn an_effect_of_a_nested_playbook_is_not_said_to_happen_in_every_run() {
+    let desk = Desk::new();
+    desk.write("inner.yaml", "checks: {a: {type: noop}}");
+    desk.write("outer.yaml", "checks: {x: {type: playbook, playbook: inner.yaml}}");
+    let refused = desk.escrow(&["run", "outer.yaml", "--again", "x"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("run that one with `--again`"), "{}", refused.stderr);
 }

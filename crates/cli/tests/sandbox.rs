@@ -237,3 +237,56 @@ fn a_confined_command_cannot_signal_processes_outside() {
     let _ = outside.kill();
     outside.wait().expect("it is gone");
 }
+
+#[test]
+fn limits_and_priorities_of_processes_outside_cannot_be_changed() {
+    let desk = Desk::new();
+    let script = "\
+        prlimit --pid $PPID --cpu=1:1 --fsize=10:10 > /dev/null 2>&1 && echo BROKEN prlimit
+        renice -n 19 -p $PPID > /dev/null 2>&1 && echo BROKEN renice
+        renice -n 19 -u $(id -u) > /dev/null 2>&1 && echo BROKEN user
+        taskset -p 1 $PPID > /dev/null 2>&1 && echo BROKEN taskset
+        chrt --idle -p 0 $PPID > /dev/null 2>&1 && echo BROKEN chrt
+        ionice -c 3 -p $PPID > /dev/null 2>&1 && echo BROKEN ionice
+        head -c 1 /proc/$PPID/mem > /dev/null 2>&1 && echo BROKEN mem
+        prlimit --nofile=100:100 sh -c 'ulimit -n'
+        nice -n 3 echo own";
+    for sandbox in ["{limits: {files: 1000}}", "{network: full}"] {
+        let Some(check) = confined(&desk, &["sandbox.syscalls"], sandbox, script) else { return };
+        assert_eq!(check["output"], "100\nown", "{sandbox}: {check}");
+    }
+}
+
+#[test]
+fn without_a_network_other_families_of_sockets_are_missing() {
+    let desk = Desk::new();
+    let script = "perl -e 'for (38, 40, 17) { socket(my $s, $_, 5, 0) and print qq(BROKEN $_ ) } \
+                  socket(my $s, 1, 1, 0) and print q(unix)'";
+    for network in ["none", "loopback"] {
+        let sandbox = format!("{{network: {network}}}");
+        let needs = ["sandbox.network", "sandbox.syscalls"];
+        let Some(check) = confined(&desk, &needs, &sandbox, script) else { return };
+        assert_eq!(check["output"], "unix", "{network}: {check}");
+    }
+}
+
+/// For other users the kernel refuses it anyway.
+#[test]
+fn root_in_a_sandbox_cannot_read_the_environment_of_escrow() {
+    if !rustix::process::getuid().is_root() {
+        println!("not root: nothing to show");
+        return;
+    }
+    let desk = Desk::new();
+    let script = "\
+        (cat /proc/$PPID/environ > /dev/null) 2> /dev/null && echo BROKEN environ
+        ls -l /proc/$PPID/fd > /dev/null 2>&1 && echo BROKEN fd
+        mknod device c 1 3 2> /dev/null && echo BROKEN mknod
+        held=$(sed -n 's/^CapEff:[^0-9a-f]*//p; s/^CapBnd:[^0-9a-f]*//p' /proc/self/status)
+        for set in $held; do echo $((0x$set >> 19 & 1)) $((0x$set >> 21 & 1)) $((0x$set >> 5 & 1)); done";
+    for sandbox in ["{filesystem: {write: [.]}}", "{limits: {files: 1000}}", "{network: none}"] {
+        let needs = ["sandbox.filesystem", "sandbox.network", "sandbox.syscalls"];
+        let Some(check) = confined(&desk, &needs, sandbox, script) else { return };
+        assert_eq!(check["output"], "0 0 0\n0 0 0", "{sandbox}: {check}");
+    }
+}

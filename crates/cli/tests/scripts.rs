@@ -51,7 +51,7 @@ checks:
     assert_eq!(code, Some(1));
     for (check, issue, says) in [
         ("schema", "contract/schema_validation_failed", "names a member twice"),
-        ("guarantee", "contract/guarantee_failed", "does not hold"),
+        ("guarantee", "contract/guarantee_failed", "duplicate key `ok`"),
         ("outcome", "contract/outcome_invalid", "duplicate key `passed`"),
         ("parsed", "command/output_not_json", "`ok` twice"),
     ] {

@@ -548,6 +548,107 @@ checks:
 }
 
 #[test]
+fn a_template_that_puts_a_secret_together_fails_its_check_before_the_provider() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: [CANARY]
+inputs: { a: { type: string }, b: { type: string } }
+title: "about {{ inputs.a }}{{ inputs.b }}"
+checks:
+  key: { type: command, criticality: external, effect_key: "k{{ inputs.a }}{{ inputs.b }}", exec: "echo key >> sent" }
+  request: { type: command, criticality: external, exec: [sh, -c, 'echo "$1" >> sent', sh, "{{ inputs.a }}{{ inputs.b }}"] }
+  approval:
+    type: command
+    criticality: external
+    requires_approval: { prompt: "send {{ inputs.a }}{{ inputs.b }}?" }
+    exec: "echo approved >> sent"
+  listed: { type: command, exec: "echo '[1]'", forEach: true }
+  item: { type: command, criticality: external, depends_on: listed, effect_key: "{{ item }}{{ inputs.a }}{{ inputs.b }}", exec: "echo item >> sent" }
+  after: { type: command, exec: [echo, "{{ inputs.a }}{{ inputs.b }}"] }
+"#,
+    );
+    let typed = ["run", "playbook.yaml", "--input", "a=hunter2", "--input", "b=-987654", "--output", "json"];
+    let done = run(&desk, "hunter2-987654", &typed);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert!(!done.stdout.contains("hunter2-987654") && !done.stderr.contains("hunter2-987654"));
+    let document = done.json();
+    assert_eq!(document["run"]["title"], "about ***");
+    for check in ["key", "request", "approval", "item"] {
+        let check_document = &document["checks"][check];
+        let rule = &check_document["issues"][0]["rule_id"];
+        let of_item = &check_document["items"][0]["issues"][0]["rule_id"];
+        assert!([rule, of_item].contains(&&json!("system/redacted_value")), "{check}: {check_document}");
+    }
+    assert_eq!(document["checks"]["after"]["output"], "***");
+    assert!(!desk.path().join("sent").exists());
+    assert_eq!(run(&desk, "", &["verify", "last"]).code, Some(0));
+
+    // The same again, when it is retried.
+    let done = run(&desk, "hunter2-987654", &["resume", "last", "--failed", "--output", "json"]);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert_eq!(done.json()["checks"]["key"]["issues"][0]["rule_id"], "system/redacted_value");
+    assert!(!desk.path().join("sent").exists());
+}
+
+#[test]
+fn the_name_of_a_group_that_contains_a_secret_fails_the_run_at_its_start() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: [CANARY]
+inputs: { a: { type: string }, b: { type: string } }
+concurrency: { group: "g{{ inputs.a }}{{ inputs.b }}" }
+checks:
+  a: { type: command, exec: "echo ran >> sent" }
+"#,
+    );
+    let typed = ["run", "playbook.yaml", "--input", "a=hunter2", "--input", "b=-987654", "--output", "json"];
+    let done = run(&desk, "hunter2-987654", &typed);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert!(done.stdout.contains("system/redacted_value") && !done.stdout.contains("hunter2-987654"));
+    assert!(!desk.path().join("sent").exists());
+}
+
+#[test]
+fn reconcile_does_not_get_the_stars_either() {
+    let desk = Desk::new();
+    desk.write(
+        "playbook.yaml",
+        r#"
+secrets: [CANARY]
+inputs: { a: { type: string }, b: { type: string } }
+checks:
+  prints: { type: command, secrets: [CANARY], exec: "echo $CANARY" }
+  stars:
+    type: command
+    criticality: external
+    depends_on: prints
+    exec: 'kill -9 $$'
+    reconcile: { exec: "echo {{ outputs.prints }} >> asked; echo done" }
+  composed:
+    type: command
+    criticality: external
+    depends_on: prints
+    exec: 'kill -9 $$'
+    reconcile: { exec: [sh, -c, 'echo "$1" >> asked; echo done', sh, "{{ inputs.a }}{{ inputs.b }}"] }
+"#,
+    );
+    let typed = ["run", "playbook.yaml", "--input", "a=hunter2", "--input", "b=-987654", "--output", "json"];
+    let done = run(&desk, "hunter2-987654", &typed);
+    assert_eq!(done.code, Some(4), "{} {}", done.stdout, done.stderr);
+    assert!(!desk.path().join("asked").exists());
+    assert!(!done.stdout.contains("hunter2-987654"));
+    let document = done.json();
+    for check in ["stars", "composed"] {
+        assert_eq!(document["checks"][check]["runs"], 1, "{document:#}");
+    }
+    assert_eq!(document["run"]["reason"]["code"], "run.waiting.unknown_effect", "{document:#}");
+}
+
+#[test]
 fn messages_have_no_secrets_and_a_run_continues_only_with_them() {
     let desk = Desk::new();
     desk.write(

@@ -16,6 +16,7 @@ use crate::state::Cell;
 use crate::turn::Deciding;
 use crate::verdict::Judgement;
 use crate::view::{BUDGET, View};
+use crate::withheld::RENDERS_A_SECRET;
 
 impl Deciding<'_> {
     /// `assume`, templates, safe mode, approval, and then the intent.
@@ -42,6 +43,11 @@ impl Deciding<'_> {
             let message =
                 format!("{place} contains `***`, which stands for a secret: the world does not get it");
             let issue = Issue::error(IssueCode::RedactedValue, message);
+            self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
+            return;
+        }
+        if self.withholds_attempt(location) {
+            let issue = Issue::error(IssueCode::RedactedValue, RENDERS_A_SECRET);
             self.judge_as(location, Judgement::without_attempt(vec![issue], Some(FaultClass::Logical)));
             return;
         }

@@ -28,9 +28,8 @@ impl Deciding<'_> {
     /// What `--only`, `--tags` and a template of the file that cannot be rendered decide before anything else.
     pub(crate) fn begin(&mut self) {
         let plan = self.plan();
-        if let Some(problem) = self.surroundings.start_problem.clone() {
+        if let Some(issue) = self.start_issue() {
             let location = Location::new(CheckIndex(0), ScopePath::root());
-            let issue = Issue::error(IssueCode::TemplateError, problem);
             self.raise_issue(&location, issue, Some(ReasonCode::FailedExpression));
             for check in plan.indices() {
                 self.skip_check(check, &ScopePath::root(), SkipReason::RunEnded, String::new());

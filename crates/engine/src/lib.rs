@@ -54,6 +54,7 @@ mod turn;
 mod verdict;
 mod view;
 mod wait;
+mod withheld;
 
 pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use approval::Refusal;
@@ -68,3 +69,4 @@ pub use report::{CheckReport, ItemReport};
 pub use retry_failed::{CannotRetry, INPUTS_KEPT, LASTING_EFFECTS, OPEN_EFFECTS};
 pub use run::{Effect, Input, Inspection, NestedLease, OpenWait, ReplayError, Run, Turn};
 pub use state::RecordedDecision;
+pub use withheld::Disclosure;

@@ -36,7 +36,18 @@ impl Deciding<'_> {
         let Some(reconcile) = spec.reconcile.as_ref().filter(|_| self.state.stopping.is_none()) else {
             return self.ask_about_unknown_effect(location, "");
         };
-        match self.render_reconcile(*check, scope, reconcile) {
+        let rendered = self.render_reconcile(*check, scope, reconcile).and_then(|request| {
+            if self.withholds_reconcile(location) {
+                return Err("a template of `reconcile` puts a secret together".to_owned());
+            }
+            match self.stars_in_reconcile(*check, &request) {
+                Some(place) => {
+                    Err(format!("{place} of `reconcile` contains `***`, which stands for a secret"))
+                }
+                None => Ok(request),
+            }
+        });
+        match rendered {
             Ok(request) => {
                 self.record(Event::ReconcileStarted {
                     check: spec.name.clone(),

@@ -18,24 +18,24 @@ impl Run {
         effect: Option<&EffectIntent>,
     ) -> Option<String> {
         let spec = self.state.plan.check(check);
-        let reaches_the_world = spec.mutating || spec.criticality == Criticality::External;
-        if !reaches_the_world || !(self.state.redacted || self.renders_a_secret(spec)) {
+        if !self.may_reach_the_world(check) || !(self.state.redacted || self.renders_a_secret(spec)) {
             return None;
         }
         if effect.is_some_and(|effect| effect.key.contains(STARS)) {
             return Some("`effect_key`".to_owned());
         }
-        let field = request.fields.iter().find(|(_, value)| has_stars(value));
-        if let Some((name, _)) = field {
-            return Some(format!("a value in `{name}`"));
-        }
-        let captured = request.environment.iter().flatten();
-        let mut variables = request.env.iter().chain(&request.handed_env).chain(captured);
-        let variable = variables.find(|(_, value)| value.contains(STARS));
-        if let Some((name, _)) = variable {
-            return Some(format!("the variable `{name}`"));
-        }
-        request.item.as_ref().filter(|item| has_stars(item)).map(|_| "the item".to_owned())
+        stars_in_request(request)
+    }
+
+    /// As `stars_in`, of the command of `reconcile`: its answer decides about an effect.
+    pub(crate) fn stars_in_reconcile(&self, check: CheckIndex, request: &Request) -> Option<String> {
+        let has_replaced = self.state.redacted || self.renders_a_secret(self.state.plan.check(check));
+        if has_replaced { stars_in_request(request) } else { None }
+    }
+
+    pub(crate) fn may_reach_the_world(&self, check: CheckIndex) -> bool {
+        let spec = self.state.plan.check(check);
+        spec.mutating || spec.criticality == Criticality::External
     }
 
     /// `{{ env.NAME }}` of a declared secret is rendered as stars.
@@ -51,6 +51,20 @@ impl Run {
             self.state.redacted |= text.contains(STARS) && !self.state.plan.secrets.is_empty();
         }
     }
+}
+
+fn stars_in_request(request: &Request) -> Option<String> {
+    let field = request.fields.iter().find(|(_, value)| has_stars(value));
+    if let Some((name, _)) = field {
+        return Some(format!("a value in `{name}`"));
+    }
+    let captured = request.environment.iter().flatten();
+    let mut variables = request.env.iter().chain(&request.handed_env).chain(captured);
+    let variable = variables.find(|(_, value)| value.contains(STARS));
+    if let Some((name, _)) = variable {
+        return Some(format!("the variable `{name}`"));
+    }
+    request.item.as_ref().filter(|item| has_stars(item)).map(|_| "the item".to_owned())
 }
 
 /// The text of a script has no values: they are beside it.

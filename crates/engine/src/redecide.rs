@@ -30,6 +30,7 @@ use crate::location::{AttemptKey, Location};
 use crate::phase::Phase;
 use crate::run::{Effect, Input, Inspection, OpenWait, ReplayError, Run, Turn};
 use crate::turn::Deciding;
+use crate::withheld::withheld_in;
 use record::{Afterwards, Moment, Record, Recorded, RecordedAsk, RecordedAttempt, Response, Said};
 
 pub use compare::{Change, Comparison, Difference, RunSummary, compare};
@@ -66,7 +67,7 @@ pub fn redecide(recorded: &[Entry], plan: Arc<Plan>) -> Result<Redecided, Replay
     let facts = Arc::clone(&before.state.facts.0);
     let (run, turn) = match refused_start(recorded) {
         Some(reason) => Run::refuse(plan, options, facts, at, reason.clone()),
-        None => Run::start(plan, options, facts, at),
+        None => Run::start_withholding(plan, options, facts, at, withheld_in(recorded)),
     };
     let mut driver = Driver {
         run,

@@ -1,6 +1,6 @@
 //! A run: its state, the inputs it takes, the turns it gives.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use escrow_model::{
@@ -19,6 +19,7 @@ use crate::location::{AttemptKey, Location};
 use crate::state::{Activation, Agenda, Cell, CheckState, Derived, Node, RecordedDecision, Shared, State};
 use crate::surroundings::Surroundings;
 use crate::turn::Deciding;
+use crate::withheld::Disclosure;
 
 /// One run of a plan.
 #[derive(Clone, Debug)]
@@ -205,12 +206,24 @@ pub enum ReplayError {
 impl Run {
     /// Begins a run, with its first turn.
     pub fn start(plan: Arc<Plan>, options: Arc<RunOptions>, facts: Arc<Facts>, at: Millis) -> (Run, Turn) {
+        Run::start_withholding(plan, options, facts, at, BTreeSet::new())
+    }
+
+    /// As `start`, after a first turn that rendered a secret in these places.
+    pub fn start_withholding(
+        plan: Arc<Plan>,
+        options: Arc<RunOptions>,
+        facts: Arc<Facts>,
+        at: Millis,
+        places: BTreeSet<Disclosure>,
+    ) -> (Run, Turn) {
         let mut run = Run::new(&plan, &options, &facts, at);
+        run.withhold(places);
         let mut deciding = Deciding::new(&mut run, at);
-        let Surroundings { title, group, start_problem, .. } = &*deciding.surroundings;
         // A run that fails at its start holds no group.
-        let group = group.clone().filter(|_| start_problem.is_none());
-        let title = title.clone();
+        let fails = deciding.start_issue().is_some();
+        let Surroundings { title, group, .. } = &*deciding.surroundings;
+        let (title, group) = (title.clone(), group.clone().filter(|_| !fails));
         deciding.record(Event::RunStarted { plan, options, facts, title, group });
         deciding.begin();
         deciding.decide();

@@ -20,6 +20,7 @@ use crate::location::Location;
 use crate::overridden::Overridden;
 use crate::phase::{Certainty, Phase};
 use crate::second_look::VerifiedArtifacts;
+use crate::withheld::Disclosure;
 
 /// A scope with the `forEach` check that its last index belongs to: the third item of one list is not the
 /// third item of another.
@@ -149,6 +150,8 @@ pub(crate) struct Agenda {
     pub(crate) looking: BTreeSet<Location>,
     /// Those whose look was answered in this turn.
     pub(crate) seen_again: BTreeSet<Location>,
+    /// Where templates have rendered a secret in this turn, when it was made before.
+    pub(crate) withheld: BTreeSet<Disclosure>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -71,7 +71,7 @@ impl Surroundings {
             git_problem,
         };
         surroundings.render_env(plan, options, inputs);
-        surroundings.render_names(plan, options, inputs);
+        surroundings.render_names(plan, options, inputs, facts.redacted);
         surroundings
     }
 
@@ -95,7 +95,7 @@ impl Surroundings {
     }
 
     /// What the run is called, and which group it belongs to. `env` has the playbook's own variables by now.
-    fn render_names(&mut self, plan: &Plan, options: &RunOptions, inputs: &Value) {
+    fn render_names(&mut self, plan: &Plan, options: &RunOptions, inputs: &Value, redacted: bool) {
         let start = StartView::of(self, options, inputs);
         let render = |key: &str, text: &Text| {
             text.render(&start).map_err(|fault| format!("`{key}`: {}", self.in_words(&fault)))
@@ -103,6 +103,10 @@ impl Surroundings {
         let title = plan.title.as_ref().map(|text| render("title", text)).transpose();
         let group = plan.concurrency.as_ref().map(|rule| {
             let group = render("concurrency.group", &rule.group)?.trim().to_owned();
+            let has_replaced = redacted || (!plan.secrets.is_empty() && !rule.group.is_constant());
+            if has_replaced && group.contains(STARS) {
+                return Err("`concurrency.group` contains `***`, which stands for a secret".to_owned());
+            }
             match group.chars().count() {
                 0 => Err("`concurrency.group`: the name of the group is empty".to_owned()),
                 1..=ConcurrencyRule::NAME_LENGTH_MAX => Ok(group),

@@ -1,6 +1,6 @@
 //! Judges an answer by every contract of its check. A broken contract does not keep the others from being judged.
 
-use escrow_expr::EvalError;
+use escrow_expr::{EvalError, not_json};
 use escrow_model::{
     Answer, Check, CheckIndex, Delivery, Ending, Expression, FaultClass, FaultCode, Issue, IssueCode,
     Outcome, ReasonCode, RunStatus, ScopePath, Severity, Verdict,
@@ -83,6 +83,9 @@ impl Run {
         };
         let view = View::after(self, check, scope);
         let is_lost = self.cell(check, scope).is_some_and(|cell| cell.output_lost);
+        let cut = CutOutput::of(answer);
+        let is_judged =
+            |one: &Expression| !(cut.is_read_by(one, spec) || (is_lost && reads_output(one, spec)));
         match &answer.ending {
             Ending::Fault(provider_fault) => {
                 fault = Some(provider_fault.class);
@@ -94,12 +97,17 @@ impl Run {
                 let contract = self.graph.contract(check);
                 if is_lost {
                     issues.extend(lost_output_issues(spec));
+                } else if cut.stdout {
+                    issues.extend(cut.issues(spec));
                 } else {
                     issues.extend(shape_issues(spec, contract, answer));
                     issues.extend(rule_issues(spec, contract, answer));
                 }
-                violation = !issues.is_empty();
-                for guarantee in spec.guarantee.iter().filter(|one| !(is_lost && reads_output(one, spec))) {
+                if cut.stderr {
+                    issues.extend(cut.stderr_issues(spec));
+                }
+                violation = issues.iter().any(|issue| issue.severity == Severity::Error);
+                for guarantee in spec.guarantee.iter().filter(|one| is_judged(one)) {
                     let message = match guarantee.test(&view, BUDGET) {
                         Ok(true) => continue,
                         Ok(false) => format!("`{}` does not hold", guarantee.source()),
@@ -118,6 +126,7 @@ impl Run {
                 }
                 if spec.for_each
                     && !is_lost
+                    && !cut.stdout
                     && let Some(issue) = array_issue(answer)
                 {
                     fault = Some(FaultClass::Logical);
@@ -125,7 +134,7 @@ impl Run {
                 }
             }
         }
-        if let Some(fail_if) = spec.fail_if.as_ref().filter(|one| !(is_lost && reads_output(one, spec))) {
+        if let Some(fail_if) = spec.fail_if.as_ref().filter(|one| is_judged(one)) {
             match fail_if.test(&view, BUDGET) {
                 Ok(false) => {}
                 Ok(true) => {
@@ -146,18 +155,20 @@ impl Run {
             }
         }
         let outcome = match (&spec.outcome, &answer.ending) {
-            (Some(kind), Ending::Done) if !is_lost => match self.graph.contract(check).outcome.as_ref() {
-                Some(kind) => {
-                    let repeated = answer.record.get("repeated_key").and_then(Value::as_str);
-                    kind.judge_parsed(&answer.output, repeated).map_err(|refused| refused.to_string())
+            (Some(kind), Ending::Done) if !is_lost && !cut.stdout => {
+                match self.graph.contract(check).outcome.as_ref() {
+                    Some(kind) => {
+                        let repeated = answer.record.get("repeated_key").and_then(Value::as_str);
+                        kind.judge_parsed(&answer.output, repeated).map_err(|refused| refused.to_string())
+                    }
+                    None => Err(format!("the kind `{kind}` cannot be compiled")),
                 }
-                None => Err(format!("the kind `{kind}` cannot be compiled")),
+                .map_err(|message| {
+                    violation = true;
+                    issues.push(Issue::error(IssueCode::OutcomeInvalid, message));
+                })
+                .ok()
             }
-            .map_err(|message| {
-                violation = true;
-                issues.push(Issue::error(IssueCode::OutcomeInvalid, message));
-            })
-            .ok(),
             _ => None,
         };
         if violation || (unsure && fault.is_none()) {
@@ -192,6 +203,103 @@ fn lost_output_issues(spec: &Check) -> Vec<Issue> {
     lost.collect()
 }
 
+/// Which output of a command was longer than what is kept. What was cut off may be what a contract looks for.
+#[derive(Clone, Copy)]
+struct CutOutput {
+    stdout: bool,
+    stderr: bool,
+}
+
+/// Members of the record that do not depend on what was printed.
+const FIGURES: [&str; 12] = [
+    "exitCode",
+    "exit_code",
+    "signal",
+    "timed_out",
+    "duration_ms",
+    "truncated",
+    "stderr_truncated",
+    "stdout_bytes",
+    "stderr_bytes",
+    "stdout_file",
+    "stderr_file",
+    "unended_processes",
+];
+
+impl CutOutput {
+    fn of(answer: &Answer) -> CutOutput {
+        let is_set = |name: &str| answer.record.get(name) == Some(&Value::Bool(true));
+        CutOutput { stdout: is_set("truncated"), stderr: is_set("stderr_truncated") }
+    }
+
+    fn is_read_by(self, expression: &Expression, spec: &Check) -> bool {
+        (self.stdout && reads_printed(expression, spec, "stdout"))
+            || (self.stderr && reads_printed(expression, spec, "stderr"))
+    }
+
+    /// The contracts that read the standard output, or a warning when there are none.
+    fn issues(self, spec: &Check) -> Vec<Issue> {
+        let reads = |one: &Expression| reads_printed(one, spec, "stdout");
+        let keys = [
+            ("schema", spec.schema.is_some()),
+            ("rules", !spec.rules.is_empty()),
+            ("guarantee", spec.guarantee.iter().any(reads)),
+            ("fail_if", spec.fail_if.iter().any(reads)),
+            ("outcome", spec.outcome.is_some()),
+            ("forEach", spec.for_each),
+        ];
+        let broken = cut_issues("output", &keys);
+        if !broken.is_empty() {
+            return broken;
+        }
+        let message = "the output is longer than 16 MiB: `output` is its end";
+        vec![Issue::warning(IssueCode::OutputTruncated, message)]
+    }
+
+    fn stderr_issues(self, spec: &Check) -> Vec<Issue> {
+        let reads = |one: &Expression| reads_printed(one, spec, "stderr");
+        let keys =
+            [("guarantee", spec.guarantee.iter().any(reads)), ("fail_if", spec.fail_if.iter().any(reads))];
+        cut_issues("standard error", &keys)
+    }
+}
+
+fn cut_issues(what: &str, keys: &[(&str, bool)]) -> Vec<Issue> {
+    let broken = keys.iter().filter(|(_, reads)| *reads).map(|(key, _)| {
+        let message = format!(
+            "the {what} is too long to be kept whole (the limit is 16 MiB), and `{key}` reads it: \
+             print less, or write an artifact"
+        );
+        Issue::error(IssueCode::OutputTruncated, message)
+    });
+    broken.collect()
+}
+
+/// Whether an expression reads what the check has printed to a stream, and not only figures about it.
+fn reads_printed(expression: &Expression, spec: &Check, stream: &str) -> bool {
+    let reads = expression.reads();
+    let named = |wanted: &str| reads.names.iter().filter(|read| read.name == wanted).count();
+    let members = |wanted: &'static str| {
+        reads.paths.iter().filter_map(move |read| match read.segments.as_slice() {
+            [name, member, ..] if name == wanted => Some(member.as_str()),
+            _ => None,
+        })
+    };
+    let reads_beyond = |wanted: &'static str, is_harmless: &dyn Fn(&str) -> bool| {
+        named(wanted) > members(wanted).filter(|member| is_harmless(member)).count()
+    };
+    if stream == "stderr" {
+        return members("output").any(|member| member == "stderr")
+            || reads_beyond("result", &|member| member != "stderr");
+    }
+    let is_harmless = |member: &str| FIGURES.contains(&member) || member == "stderr";
+    let reads_own = reads.paths.iter().any(|read| match read.segments.as_slice() {
+        [first, second, ..] => first.starts_with("outputs") && *second == spec.name,
+        _ => false,
+    });
+    reads_own || reads_beyond("output", &is_harmless) || reads_beyond("result", &is_harmless)
+}
+
 fn reads_output(expression: &Expression, spec: &Check) -> bool {
     let reads = expression.reads();
     let own = |segments: &[String]| match segments {
@@ -218,6 +326,13 @@ fn artifact_issues(delivery: Option<&Delivery>) -> Vec<Issue> {
 fn shape_issues(spec: &Check, contract: &Contract, answer: &Answer) -> Option<Issue> {
     let broken = match (&spec.schema, &contract.schema) {
         (None, _) => return None,
+        (Some(schema), _)
+            if schema.is_object()
+                && !admits_text(schema)
+                && let Some(why) = broken_json(answer) =>
+        {
+            vec![why]
+        }
         (Some(_), Some(Shape::Schema(schema))) => schema.violations(&answer.output),
         (Some(_), Some(Shape::Kind(kind))) => kind.violations(&answer.output),
         // A card without a kind says how the output is shown, and asks nothing of it.
@@ -235,6 +350,8 @@ fn shape_issues(spec: &Check, contract: &Contract, answer: &Answer) -> Option<Is
 fn rule_issues(spec: &Check, contract: &Contract, answer: &Answer) -> Vec<Issue> {
     match &contract.rules {
         _ if spec.rules.is_empty() => Vec::new(),
+        // Rules are about members, and many are kept where a member is missing.
+        _ if let Some(why) = broken_json(answer) => vec![Issue::error(IssueCode::RuleFailed, why)],
         Some(rules) => rules
             .judge(&answer.output)
             .into_iter()
@@ -261,6 +378,21 @@ fn array_issue(answer: &Answer) -> Option<Issue> {
             let message = format!("the output of a `forEach` check must be an array{hint}");
             Some(Issue::error(IssueCode::NotAnArray, message))
         }
+    }
+}
+
+/// Why output that looks like JSON is text.
+fn broken_json(answer: &Answer) -> Option<String> {
+    let why = not_json(answer.output.as_str()?)?;
+    Some(format!("output looks like JSON and is not: {why}"))
+}
+
+/// Whether a schema says that it is about text.
+fn admits_text(schema: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::String(word)) => word == "string",
+        Some(Value::Array(words)) => words.iter().any(|word| word == "string"),
+        _ => false,
     }
 }
 
@@ -305,6 +437,7 @@ pub(crate) fn failure_code(issues: &[Issue]) -> ReasonCode {
         | IssueCode::EffectOutputLost
         | IssueCode::UnknownTarget
         | IssueCode::RedactedValue
+        | IssueCode::OutputTruncated
         | IssueCode::LoopBudgetExceeded => ReasonCode::FailedCheck,
     }
 }

@@ -7,7 +7,7 @@ pub fn is_harmless(c: char) -> bool {
 
 /// Whether a character changes the order in which its neighbours are shown.
 pub fn turns_the_order(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -18,6 +18,8 @@ mod tests {
     fn letters_stand_and_what_drives_or_turns_does_not() {
         assert!("aé☃ -".chars().all(is_harmless));
         assert!(!"\u{1b}\u{7}\n\u{9b}".chars().any(is_harmless));
-        assert!("\u{202e}\u{2066}".chars().all(|c| turns_the_order(c) && !is_harmless(c)));
+        assert!(
+            "\u{202e}\u{2066}\u{61c}\u{200e}\u{200f}".chars().all(|c| turns_the_order(c) && !is_harmless(c))
+        );
     }
 }

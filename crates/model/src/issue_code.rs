@@ -20,6 +20,7 @@ pub enum IssueCode {
     ExpressionError,
     TemplateError,
     RedactedValue,
+    OutputTruncated,
     NoAnswer,
     NotAnArray,
     TooManyItems,
@@ -42,7 +43,7 @@ pub enum IssueCode {
 }
 
 /// Every code whose text is always the same, for `parse` to find.
-const FIXED: [IssueCode; 19] = [
+const FIXED: [IssueCode; 20] = [
     IssueCode::SchemaValidationFailed,
     IssueCode::RuleFailed,
     IssueCode::GuaranteeFailed,
@@ -52,6 +53,7 @@ const FIXED: [IssueCode; 19] = [
     IssueCode::ExpressionError,
     IssueCode::TemplateError,
     IssueCode::RedactedValue,
+    IssueCode::OutputTruncated,
     IssueCode::NoAnswer,
     IssueCode::NotAnArray,
     IssueCode::TooManyItems,
@@ -96,6 +98,7 @@ impl IssueCode {
             IssueCode::ExpressionError => "system/expression_error",
             IssueCode::TemplateError => "system/template_error",
             IssueCode::RedactedValue => "system/redacted_value",
+            IssueCode::OutputTruncated => "contract/output_truncated",
             IssueCode::NoAnswer => "system/no_answer",
             IssueCode::NotAnArray => "forEach/not_an_array",
             IssueCode::TooManyItems => "forEach/too_many_items",

@@ -101,7 +101,8 @@ impl PlanReads {
         for text in check.env.values().chain(&check.effect_key) {
             reads.template(text.reads());
         }
-        check.fields.values().for_each(|field| reads.field(field));
+        let reconcile = check.reconcile.iter().map(|reconcile| &reconcile.exec);
+        check.fields.values().chain(reconcile).for_each(|field| reads.field(field));
         reads.env
     }
 

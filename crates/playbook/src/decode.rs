@@ -99,6 +99,8 @@ struct Decoder<'t> {
     references: &'t dyn ReferenceResolver,
     /// The custom outcome kinds that the file has named so far.
     kinds: IndexMap<String, Value>,
+    /// The variables of the playbook's `env` whose values come from templates.
+    variables: Vec<String>,
 }
 
 impl Decoder<'_> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Request.fields.sandbox ──▶ Confinement ──▶ escrow sandbox-exec JSON -- PROGRAM ARG…
-//!                                                 limits, namespaces, Landlock, then exec
+//!                            namespaces, limits, Landlock, capabilities, seccomp, then exec
 //! ```
 //!
 //! The launcher is `escrow` itself: it confines its own process and becomes the program, so nothing unsafe has to
@@ -10,6 +10,8 @@
 //!
 //! **Invariant:** a confinement that cannot be set up completely ends the attempt. The program does not start.
 
+#[cfg(target_os = "linux")]
+mod capabilities;
 #[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
@@ -21,6 +23,8 @@ mod namespaces;
 #[cfg(target_os = "linux")]
 mod state;
 mod support;
+#[cfg(target_os = "linux")]
+mod syscalls;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -152,12 +156,11 @@ fn enter(confinement: &Confinement) -> Result<(), String> {
     }
     limits::set(sandbox.limits)?;
     match &files {
-        Some(files) => files.restrict(),
-        None => {
-            files::scope();
-            Ok(())
-        }
+        Some(files) => files.restrict()?,
+        None => files::scope(),
     }
+    capabilities::drop_dangerous()?;
+    syscalls::restrict(own_network)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrow_engine::{ApplyError, Effect, Input, NestedLease, Run, Turn};
+use escrow_engine::{ApplyError, Disclosure, Effect, Input, NestedLease, Run, Turn};
 use escrow_model::{Entry, Message, RunId, ScopePath};
 use escrow_store::{Journal, Lease, LeaseError, MessageId, RunConflict, Sent, StoreError, TakenEffect};
 use thiserror::Error;
@@ -36,6 +36,7 @@ use crate::secrets::{SecretError, Secrets};
 use commit::{Committer, TurnCommit};
 use effect_runner::EffectRunner;
 use inbox::Inbox;
+use seal::Sealed;
 
 pub use effect_runner::spool_label;
 pub use seal::{begin, refuse};
@@ -135,7 +136,7 @@ pub enum Beginning {
     /// asked for it; a message that leads here is not such a request.
     Resumed { by: Vec<String> },
     /// A run that had ended and was reopened by this turn, which is not in the journal yet.
-    Reopened(Turn),
+    Reopened { turn: Turn, by: Option<String> },
 }
 
 /// The inputs of one turn, in the order in which the run gets them.
@@ -231,8 +232,8 @@ impl Drive<'_> {
                 self.observer.committed(&self.run, &turn.entries);
                 self.perform(&mut effect_runner, turn.effects);
             }
-            Beginning::Reopened(turn) => {
-                let _done = self.act(&committer, &mut effect_runner, turn, &[]).await?;
+            Beginning::Reopened { turn, by } => {
+                self.reopen(&committer, &mut effect_runner, turn, by).await?;
             }
             Beginning::Resumed { by } => {
                 let run = self.lease.run();
@@ -299,6 +300,30 @@ impl Drive<'_> {
         Ok(())
     }
 
+    /// Acts on the turn that opened the run again.
+    async fn reopen(
+        &mut self,
+        committer: &Committer,
+        effect_runner: &mut EffectRunner,
+        mut turn: Turn,
+        by: Option<String>,
+    ) -> Result<(), DriveError> {
+        let mut withheld = BTreeSet::new();
+        while let TurnCommit::Discloses(places) =
+            self.act(committer, effect_runner, turn, &[], &withheld).await?
+        {
+            // Without its group, the run would not keep away from others.
+            if places.contains(&Disclosure::Group) {
+                return Err(Inseparable.into());
+            }
+            withheld.extend(places);
+            self.rebuild().await?;
+            self.run.withhold(withheld.clone());
+            turn = self.run.retry_failed(self.world.now_ms(), by.clone()).map_err(|_| Inseparable)?;
+        }
+        Ok(())
+    }
+
     /// Makes one turn of several inputs and acts on it.
     async fn take_turn(
         &mut self,
@@ -308,6 +333,7 @@ impl Drive<'_> {
     ) -> Result<(), DriveError> {
         let mut learnt = Turn::default();
         let mut refused: Vec<TakenEffect> = Vec::new();
+        let mut withheld = BTreeSet::new();
         loop {
             let redactor = self.surroundings.secrets.redactor();
             inputs.sent.iter_mut().for_each(|sent| redactor.message(&mut sent.message));
@@ -321,25 +347,26 @@ impl Drive<'_> {
                 turn.effects.extend(next.effects);
             }
             let delivered: Vec<MessageId> = inputs.sent.iter().map(|sent| sent.id).collect();
-            match self.act(committer, effect_runner, turn, &delivered).await? {
+            match self.act(committer, effect_runner, turn, &delivered, &withheld).await? {
                 TurnCommit::Done => return Ok(()),
                 TurnCommit::DecidedInTime => {
-                    self.rebuild().await?;
                     inputs.sent = self.journal.undelivered(self.lease.run()).await?;
                 }
                 TurnCommit::Taken(taken) => {
-                    self.rebuild().await?;
-                    // What the run learnt before was not written either, and is gone with the refused turn.
                     refused.retain(|other| (&other.check, &other.scope) != (&taken.check, &taken.scope));
                     refused.push(*taken);
-                    for taken in &refused {
-                        let turn = self.learn(taken, &mut inputs.rest).await?;
-                        learnt.entries.extend(turn.entries);
-                        learnt.effects.extend(turn.effects);
-                    }
                     // There is something to handle, so that the run decides.
                     inputs.rest.push(Input::Wake);
                 }
+                TurnCommit::Discloses(places) => withheld.extend(places),
+            }
+            // What the run learnt before was not written either, and is gone with the refused turn.
+            self.rebuild().await?;
+            self.run.withhold(withheld.clone());
+            for taken in &refused {
+                let turn = self.learn(taken, &mut inputs.rest).await?;
+                learnt.entries.extend(turn.entries);
+                learnt.effects.extend(turn.effects);
             }
         }
     }
@@ -406,8 +433,14 @@ impl Drive<'_> {
         effect_runner: &mut EffectRunner,
         mut turn: Turn,
         delivered: &[MessageId],
+        withheld: &BTreeSet<Disclosure>,
     ) -> Result<TurnCommit, DriveError> {
-        let had_secrets = seal::seal(&mut turn, self.surroundings.secrets.redactor())?;
+        let redactor = self.surroundings.secrets.redactor();
+        let had_secrets = match seal::seal(&self.run, &mut turn, redactor, withheld)? {
+            Sealed::Clean => false,
+            Sealed::Redacted => true,
+            Sealed::Discloses(places) => return Ok(TurnCommit::Discloses(places)),
+        };
         if !turn.entries.is_empty() || !delivered.is_empty() {
             let expected = self.run.entries() - turn.entries.len() as u64;
             let commit = committer.commit(&self.run, expected, &turn.entries, delivered).await?;
@@ -421,6 +454,7 @@ impl Drive<'_> {
             }
             self.observer.committed(&self.run, &turn.entries);
         }
+        self.run.withhold(BTreeSet::new());
         self.perform(effect_runner, turn.effects);
         Ok(TurnCommit::Done)
     }

@@ -76,7 +76,7 @@ fn a_provider_that_panics_is_noticed() {
     let options = RunOptions { parallelism: 2, ..RunOptions::new(id.clone(), path.clone(), path) };
     let plan = Arc::new(reading.plan.expect("it is good"));
     let (run, turn) =
-        escrow_runtime::begin(plan, options, Facts::default(), &Redactor::none(), 1).expect("it begins");
+        escrow_runtime::begin(&plan, options, Facts::default(), &Redactor::none(), 1).expect("it begins");
     let store = Store::open(&folder.path().join("escrow.db"), Mode::Write).expect("a store");
     let holder = RealWorld.holder();
     let new = NewRun {

@@ -252,7 +252,7 @@ impl<'a> Play<'a> {
         let (mut options, facts) = (self.options.run.clone(), self.options.facts.clone());
         options.run = id.clone();
         let now = self.clock.now_ms();
-        let (run, turn) = escrow_runtime::begin(plan, options, facts, &Redactor::none(), now)
+        let (run, turn) = escrow_runtime::begin(&plan, options, facts, &Redactor::none(), now)
             .map_err(|error| error.to_string())?;
         loop {
             let holder = holder(self.lives);
@@ -588,7 +588,7 @@ impl<'a> Play<'a> {
             let lease = acquire(self.backend.as_ref(), &target, &holder(self.lives), Liveness::Dead).ok()?;
             self.ledger.held_by(&target, lease.token());
             self.ledger.log(format!("what failed in {target} is retried"));
-            Some(Task { run, lease, beginning: Beginning::Reopened(turn) })
+            Some(Task { run, lease, beginning: Beginning::Reopened { turn, by: None } })
         })
     }
 

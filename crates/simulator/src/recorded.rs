@@ -110,7 +110,7 @@ impl Recorded {
 
     async fn begin(&self, disk: &Disk, clock: &Clock) -> Result<Task, String> {
         let (plan, options, facts) = (Arc::clone(&self.plan), self.options.clone(), self.facts.clone());
-        let (run, turn) = escrow_runtime::begin(plan, options, facts, &Redactor::none(), clock.now_ms())
+        let (run, turn) = escrow_runtime::begin(&plan, options, facts, &Redactor::none(), clock.now_ms())
             .map_err(|error| error.to_string())?;
         let (holder, entries) = (holder(0), &turn.entries);
         let new = NewRun {

@@ -28,7 +28,8 @@ pub use condition::Condition;
 pub use error::{RenderError, TemplateError};
 pub use reads::{PathStep, TemplateRead};
 pub use shell::{
-    ShellError, ShellErrorKind, ShellScript, Survey, SurveyedCommand, SurveyedWrite, VARIABLE_PREFIX,
-    check_arguments, check_fed_script, is_posix_shell, survey_arguments, survey_script, without_comments,
+    Dialect, ShellError, ShellErrorKind, ShellScript, Survey, SurveyedCommand, SurveyedWrite,
+    VARIABLE_PREFIX, check_arguments, check_arguments_with, check_fed_script, check_script, is_posix_shell,
+    is_read_as_code, survey_arguments, survey_script, without_comments,
 };
 pub use template::Template;

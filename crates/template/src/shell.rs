@@ -24,9 +24,11 @@ use split::Piece;
 use word::{Command, UNKNOWN, Word};
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 pub use error::{ShellError, ShellErrorKind};
+pub use rules::Dialect;
 
 use crate::Template;
 use crate::error::RenderError;
@@ -79,7 +81,7 @@ impl ShellScript {
             return Ok(ShellScript { script: split::text_of(source, &pieces), values: Vec::new(), reads });
         }
         let scanned = scan::scan(source, &pieces);
-        errors.extend(rules::check(&scanned, Given::Values));
+        errors.extend(rules::check(&scanned, &Given::default()));
         errors.extend(scanned.errors);
         if !errors.is_empty() {
             errors.sort_by_key(|error| error.span.start);
@@ -149,12 +151,49 @@ impl ShellScript {
 /// Whether a script whose standard input has values keeps to the same rules: nothing in it may read code from there.
 pub fn check_fed_script(source: &str) -> Vec<ShellError> {
     let Ok(pieces) = split::split(source) else { return Vec::new() };
-    rules::check(&scan::scan(source, &pieces), Given::ValuesAsInput)
+    rules::check(&scan::scan(source, &pieces), &Given { input: true, ..Given::default() })
+}
+
+/// What is wrong with a script that a given shell runs, and whose environment has values in these variables. A script
+/// without values and without such variables is left to the shell.
+pub fn check_script(source: &str, dialect: Dialect, variables: &[String]) -> Vec<ShellError> {
+    let Ok(pieces) = split::split(source) else { return Vec::new() };
+    let has_values = split::insertions(&pieces).next().is_some();
+    let names: BTreeSet<String> = scan::identifiers(source).into_iter().collect();
+    let is_read = variables.iter().any(|variable| names.contains(variable))
+        || ["declare", "env", "export", "printenv", "set", "typeset"]
+            .iter()
+            .any(|name| names.contains(*name));
+    if !has_values && (variables.is_empty() || !is_read) {
+        return Vec::new();
+    }
+    // A script without values of its own is not confined to numbers.
+    let dialect = if has_values { dialect } else { Dialect::Sh };
+    let scanned = scan::scan(source, &pieces);
+    let mut errors = rules::check(&scanned, &Given { variables, dialect, input: false });
+    errors.extend(scanned.errors);
+    errors.sort_by_key(|error| error.span.start);
+    errors.dedup_by_key(|error| error.span.clone());
+    errors
+}
+
+/// Whether programs read the value of a variable as code: `BASH_ENV`, `LD_PRELOAD`, `GIT_SSH_COMMAND` and so on.
+pub fn is_read_as_code(variable: &str) -> bool {
+    rules::is_evaluated(variable)
 }
 
 /// What is wrong with the words of a program that is started without a shell: each problem with the index of its word.
 /// A value in them must not be read as code, nor one in the program's standard input.
 pub fn check_arguments(sources: &[&str], input_has_values: bool) -> Vec<(usize, ShellError)> {
+    check_arguments_with(sources, input_has_values, &[])
+}
+
+/// The same for a program whose environment has values in these variables, which literal code in its arguments may run.
+pub fn check_arguments_with(
+    sources: &[&str],
+    input_has_values: bool,
+    variables: &[String],
+) -> Vec<(usize, ShellError)> {
     let mut command = Command::default();
     let mut value_spans = Vec::new();
     let mut offset = 0;
@@ -186,10 +225,10 @@ pub fn check_arguments(sources: &[&str], input_has_values: bool) -> Vec<(usize, 
         offset += source.len() + 1;
         command.words.push(word);
     }
-    if value_spans.is_empty() && !input_has_values {
+    if value_spans.is_empty() && !input_has_values && variables.is_empty() {
         return Vec::new();
     }
-    let mut errors = rules::check_arguments(&command, &value_spans, input_has_values);
+    let mut errors = rules::check_arguments(&command, &value_spans, input_has_values, variables);
     errors.dedup_by_key(|error| error.span.clone());
     let placed = errors.into_iter().map(|mut error| {
         let index = begins.iter().rposition(|begin| *begin <= error.span.start).unwrap_or(0);

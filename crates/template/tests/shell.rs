@@ -160,7 +160,7 @@ fn a_value_is_refused_where_it_would_be_read_as_code() {
         ("{{ x }} a", "Command at \"{{ x }}\""),
         ("a; '{{ x }}' b", "Command at \"{{ x }}\""),
         ("{{ x }}=1", "Command at \"{{ x }}\""),
-        ("a[{{ x }}]=1", "Command at \"{{ x }}\""),
+        ("a[{{ x }}]=1", "Arithmetic at \"{{ x }}\""),
         ("command {{ x }}", "Command at \"{{ x }}\""),
         ("for {{ x }} in a; do :; done", "Name at \"{{ x }}\""),
         ("function {{ x }} { :; }", "Name at \"{{ x }}\""),

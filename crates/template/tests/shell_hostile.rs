@@ -27,6 +27,10 @@ const SOURCES: &[&str] = &[
     "cat <<E\n@\nE\n",
     "y=@; x=$y",
     "x=; : ${x:=$(echo @)}",
+    "y=@; x=y",
+    "f() { x=$1; }; f @",
+    "select x in @; do break; done",
+    "read -r x <<< @",
     "echo literal",
 ];
 
@@ -129,6 +133,41 @@ const SINKS: &[&str] = &[
     "local -i n=x",
     "declare -i n=x",
     "su -c 'sh'",
+    "a[x]=1",
+    "a[ x ]=1",
+    "a[$x]=1",
+    "a=([$x]=1)",
+    "read 'a[x]' <<< 1",
+    "test -v 'a[x]'",
+    "[ $x ]",
+    "[[ x -lt 3 ]]",
+    "y=x; echo $((y))",
+    "y=x; echo ${s:y}",
+    "(( x ))",
+    "for ((i = x; i < 1; i++)); do :; done",
+    "printf \"$x\" 1",
+    "printf -v 'a[x]' 1",
+    "time -p $x",
+    "coproc $x",
+    "coproc N { $x; }",
+    "jobs -x $x",
+    "setarch -R $x",
+    "taskset 1 $x",
+    "xargs timeout 5",
+    "xargs setsid",
+    "xargs find . -maxdepth 0",
+    "make -f-",
+    "make -f /dev/stdin",
+    "sed -f/dev/stdin /dev/null",
+    "sed --file=- /dev/null",
+    "awk -f- /dev/null",
+    "awk -f <(echo \"$x\") /dev/null",
+    "python3 -i /dev/null",
+    "MAKEFLAGS=$x make",
+    "TAR_OPTIONS=$x tar cf /dev/null /dev/null",
+    "tar -I \"$x\" -cf /dev/null /dev/null",
+    "ed -s /dev/null",
+    "i=1; echo $((i + 1)) ${a[i]} ${#x}",
 ];
 
 /// How a source and a sink are put together: `A` and `B`.
@@ -166,6 +205,8 @@ const COMPOSITIONS: &[&str] = &[
     "A | if true; then B\nfi",
     "A | while :; do B\nbreak; done",
     "diff <(A\n) /dev/null | B",
+    "coproc N { A\n}; B",
+    "while read -r x; do B\ndone <<G\n@\nG\n",
 ];
 
 /// What acts when a shell, an arithmetic expression or an interpreter reads it, each in its own way.
@@ -177,6 +218,9 @@ const VALUES: &[&str] = &[
     "$(touch canary)`touch canary`;touch canary\ntouch canary\n",
     "-esystem('touch canary')",
     "1e touch canary",
+    "-va[$(touch canary)]",
+    "x:;touch canary",
+    "--eval=$(shell touch canary)",
 ];
 
 /// An empty directory in which scripts run.

@@ -43,11 +43,11 @@ async fn reopen(app: &App, row: &RunRow) -> Result<Run, Error> {
     let journal = app.journal()?;
     let (lease, mut run) = take_over(app, row).await?;
     let secrets = secrets_of(app, &run, &lease, Purpose::Continue).await?;
-    match run.retry_failed(now_ms(), app.actor()) {
+    let by = app.actor();
+    match run.retry_failed(now_ms(), by.clone()) {
         Ok(turn) => {
-            HeldRun { run, lease, journal, secrets, beginning: Beginning::Reopened(turn) }
-                .drive_to_rest(app)
-                .await
+            let beginning = Beginning::Reopened { turn, by };
+            HeldRun { run, lease, journal, secrets, beginning }.drive_to_rest(app).await
         }
         Err(why) => {
             journal.release(&lease).await?;

@@ -34,7 +34,7 @@ pub(crate) async fn agent(arguments: &AgentArguments, shared: &Shared, ui: &Ui) 
         frame: arguments.frame.clone(),
         reports: Vec::new(),
     };
-    run::run_plan(&run, shared, ui, &Arc::new(plan)).await
+    run::run_plan(&run, shared, ui, &Arc::new(plan), "").await
 }
 
 /// The task as it was typed, or from stdin.

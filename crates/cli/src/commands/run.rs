@@ -21,16 +21,17 @@ use crate::terminal::{Streaming, Ui, closing, parse_duration, verdict_of};
 pub(crate) async fn run(arguments: &RunArguments, shared: &Shared, ui: &Ui) -> Result<Exit, Error> {
     let file = arguments.file.clone().unwrap_or_default();
     let directory = directory(arguments.frame.dir.as_deref())?;
-    let plan = Arc::new(playbook_file::load(&file, &directory, ui)?.plan);
-    run_plan(arguments, shared, ui, &plan).await
+    let playbook = playbook_file::load(&file, &directory, ui)?;
+    run_plan(arguments, shared, ui, &Arc::new(playbook.plan), &playbook.text).await
 }
 
-/// Runs a plan, and says how it ended.
+/// Runs a plan, and says how it ended. `text` is the file that it was read from, as it was then.
 pub(crate) async fn run_plan(
     arguments: &RunArguments,
     shared: &Shared,
     ui: &Ui,
     plan: &Arc<Plan>,
+    text: &str,
 ) -> Result<Exit, Error> {
     // An error may quote what was typed.
     let typed_in = arguments.frame.dir.as_deref().unwrap_or(Path::new("."));
@@ -49,7 +50,7 @@ pub(crate) async fn run_plan(
     let run = runs::start(&app, order).await?;
     let queries = app.queries()?;
     report(&run, &*queries, ui).await;
-    let is_reported = write_reports(arguments, &run, &*queries, ui).await?;
+    let is_reported = write_reports(arguments, &run, text, &*queries, ui).await?;
     let left_out = run.reason().is_some_and(|reason| reason.code == ReasonCode::CompletedWithSkips);
     let exit = match Exit::of(&run) {
         _ if !is_reported => Exit::WorldFailed,
@@ -119,6 +120,7 @@ pub(crate) fn directory(given: Option<&Path>) -> Result<PathBuf, Error> {
 async fn write_reports(
     arguments: &RunArguments,
     run: &Run,
+    text: &str,
     queries: &dyn Queries,
     ui: &Ui,
 ) -> Result<bool, Error> {
@@ -128,8 +130,7 @@ async fn write_reports(
     let entries = queries.entries(&run.options().run, 0).await?;
     let entries: Vec<_> = entries.into_iter().map(|(_, entry)| entry).collect();
     let path = arguments.file.as_deref().unwrap_or(Path::new(""));
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let problems = report::write(&arguments.reports, run, &entries, &Playbook { path, text: &text });
+    let problems = report::write(&arguments.reports, run, &entries, &Playbook { path, text });
     for problem in &problems {
         ui.error(problem, None);
     }

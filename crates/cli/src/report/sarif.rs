@@ -131,6 +131,7 @@ fn describe(id: &str, check: &str) -> String {
         "contract/assume_failed" => "An `assume` does not hold, and `assume_mode` is `fail`".into(),
         "contract/rule_failed" => "The output violates a rule of the check".into(),
         "contract/outcome_invalid" => "The output is not a valid outcome of the declared kind".into(),
+        "contract/output_truncated" => "A contract reads output that was too long to be kept whole".into(),
         "system/expression_error" => "An expression could not be evaluated".into(),
         "system/template_error" => "A template could not be rendered".into(),
         "system/redacted_value" => "A value that was to reach the world holds a redacted secret".into(),

@@ -116,6 +116,7 @@ impl Ui {
             Output::Json => serde_json::to_string_pretty(document),
             Output::Human | Output::Jsonl => serde_json::to_string(document),
         };
+        let text = text.map(escaped_json);
         self.is_answered(text.map_err(io::Error::from).and_then(|text| writeln!(stdout, "{text}")))
     }
 
@@ -164,4 +165,21 @@ impl Ui {
 /// Names of files and the like are quoted in errors; they must not drive the reader's terminal.
 fn harmless(text: &str) -> String {
     text.chars().filter(|c| is_harmless(*c) || matches!(c, '\n' | '\t')).collect()
+}
+/// JSON in which characters that drive a terminal or reorder text are escapes: it may be shown on one.
+fn escaped_json(text: String) -> String {
+    let is_plain = |c: char| c == '\n' || is_harmless(c);
+    if text.chars().all(is_plain) {
+        return text;
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_plain(c) {
+            escaped.push(c);
+        } else {
+            // Outside of strings JSON has none of them, and all are in the basic plane.
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        }
+    }
+    escaped
 }

@@ -127,6 +127,7 @@ fn of_issue(check: &str, issue: &Issue) -> Option<String> {
         | IssueCode::EffectOutputLost
         | IssueCode::UnknownTarget
         | IssueCode::RedactedValue
+        | IssueCode::OutputTruncated
         | IssueCode::LoopBudgetExceeded => return None,
     })
 }

@@ -6,6 +6,7 @@ use super::Evaluator;
 use crate::builtins::{Builtin, Group};
 use crate::exception::EvalResult;
 use crate::heap::CollectionKind;
+use crate::not_json::not_json;
 use crate::number;
 use crate::scope::{List, Object, ScopeValue, member};
 use crate::utf16;
@@ -83,12 +84,19 @@ impl<'a> Evaluator<'a> {
                     return Ok(own);
                 }
                 let inner = Value::json(json);
-                let inherited =
-                    if inner.is_nullish() { Value::Undefined } else { self.get_member(&inner, name)? };
+                let inherited = match &inner {
+                    Value::Undefined | Value::Null => Value::Undefined,
+                    // What the text lacks, the record may have.
+                    Value::Text(_) => self.inherited(&inner, name),
+                    _ => self.get_member(&inner, name)?,
+                };
                 if !matches!(inherited, Value::Undefined) {
                     return Ok(inherited);
                 }
-                Ok(extra.member(name).map_or(Value::Undefined, |given| self.scope_value(given)))
+                match extra.member(name) {
+                    Some(given) => Ok(self.scope_value(given)),
+                    None => self.missing_member(&inner, name),
+                }
             }
             other => {
                 if let Value::Object(object) = other
@@ -100,9 +108,26 @@ impl<'a> Evaluator<'a> {
                     return Ok(own);
                 }
                 let plain = self.effective(other);
-                Ok(self.inherited(&plain, name))
+                match self.inherited(&plain, name) {
+                    Value::Undefined => self.missing_member(&plain, name),
+                    inherited => Ok(inherited),
+                }
             }
         }
+    }
+
+    /// A member that a value lacks is undefined; of text that looks like JSON and is not, reading it is an error.
+    fn missing_member(&mut self, value: &Value<'a>, name: &str) -> EvalResult<'a> {
+        if let Value::Text(text) = value
+            && number::index(name).is_none()
+        {
+            self.walk(text.len())?;
+            if let Some(why) = not_json(text) {
+                return Err(self
+                    .type_error(format!("Cannot read '{name}': output looks like JSON and is not: {why}")));
+            }
+        }
+        Ok(Value::Undefined)
     }
 
     /// A member that belongs to the value itself.

@@ -50,6 +50,8 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     let provider = decoder.provider(node).unwrap_or(UNKNOWN_PROVIDER);
     let fields = fields::decode(decoder, node, &provider);
     decoder.shell_program(node, &fields);
+    decoder.shell_with_code(node, &fields);
+    decoder.values_in_environment(node, &env, &fields);
     decoder.values_as_input(node, &fields);
     decoder.lost_status(node, &fields);
     let secrets = decoder.secret_names(node, &provider);

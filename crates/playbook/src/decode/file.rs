@@ -54,6 +54,7 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
         secrets: Secrets::of(root),
         references,
         kinds: IndexMap::new(),
+        variables: Vec::new(),
         agents,
         run_names_agent: root.entry("agent").is_some(),
         sandbox: root.get("sandbox").map(|node| sandbox::decode(node)),
@@ -73,6 +74,9 @@ pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Op
     }
     let env = decoder.environment(root.get("env"));
     decoder.secrets.report_env_conflicts(root.get("env"), decoder.sources.found);
+    decoder.variables_with_code(root.get("env").map(|node| &**node), &env);
+    decoder.variables =
+        env.iter().filter(|(_, text)| !text.is_constant()).map(|(name, _)| name.clone()).collect();
     let title = root.get("title").and_then(|title| decoder.sources.start_template("title", title));
     let concurrency = decoder.concurrency(root.get("concurrency"));
     let drafts: Vec<_> =

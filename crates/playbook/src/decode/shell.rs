@@ -1,7 +1,10 @@
 //! Checks `shell` against the `exec` that it interprets.
 
-use escrow_model::Field;
-use escrow_template::{check_arguments, check_fed_script, is_posix_shell, survey_script};
+use escrow_model::{Field, Text};
+use escrow_template::{
+    Dialect, check_arguments, check_arguments_with, check_fed_script, check_script, is_posix_shell,
+    is_read_as_code, survey_script,
+};
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -56,6 +59,88 @@ impl Decoder<'_> {
         }
     }
 
+    /// A shell that is given code of its own, such as `[sh, -c, 'eval "$0"']`, must not run the script as data.
+    pub(super) fn shell_with_code(&mut self, check: &Node, fields: &IndexMap<String, Field>) {
+        let (Some(entry), Some(Field::Plain(Value::Array(words)))) =
+            (check.entry("shell"), fields.get("shell"))
+        else {
+            return;
+        };
+        let Some(Field::Shell(script)) = fields.get("exec") else { return };
+        let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+        let option = words
+            .iter()
+            .position(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('c'));
+        let has_code = option.is_some_and(|at| words[at + 1..].iter().any(|word| !word.starts_with('-')));
+        if !script.has_values() || !has_code {
+            return;
+        }
+        let with_script: Vec<&str> = words.iter().copied().chain(["{{ script }}"]).collect();
+        if let Some((_, error)) = check_arguments(&with_script, false).into_iter().next() {
+            self.found().push(
+                Problem::new(
+                    "E0119",
+                    entry.value.span.clone(),
+                    "this shell cannot run a script with values safely",
+                )
+                .label(error.message)
+                .help("write `shell: bash`, or the options of the shell alone: `[bash, -euc]`"),
+            );
+        }
+    }
+
+    /// What the shell of a check and the variables that `env` gives it add to the rules for `exec`.
+    pub(super) fn values_in_environment(
+        &mut self,
+        check: &Node,
+        env: &IndexMap<String, Text>,
+        fields: &IndexMap<String, Field>,
+    ) {
+        self.variables_with_code(check.get("env").map(|node| &**node), env);
+        let mut variables: Vec<String> =
+            env.iter().filter(|(_, text)| !text.is_constant()).map(|(name, _)| name.clone()).collect();
+        variables.extend(self.variables.iter().filter(|name| !env.contains_key(*name)).cloned());
+        let Some(node) = check.get("exec") else { return };
+        match fields.get("exec") {
+            Some(Field::Shell(script)) => {
+                let dialect = dialect(fields.get("shell"));
+                if dialect == Dialect::Sh && variables.is_empty() {
+                    return;
+                }
+                for error in check_script(script.source(), dialect, &variables) {
+                    let span = span_within(self.sources.text, node, &error.span);
+                    let problem =
+                        Problem::new("E0119", span, "`exec` cannot be run safely").label(error.message);
+                    self.found().push(problem.help(error.help));
+                }
+            }
+            Some(Field::Argv(words)) if !variables.is_empty() => {
+                let sources: Vec<&str> = words.iter().map(|word| word.source()).collect();
+                let known = check_arguments(&sources, false);
+                let problems = check_arguments_with(&sources, false, &variables);
+                for (_, error) in problems.into_iter().filter(|one| !known.contains(one)) {
+                    let problem = Problem::new("E0119", node.span.clone(), "`exec` cannot be run safely");
+                    self.found().push(problem.label(error.message).help(error.help));
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// A value must not be in a variable that programs read as code.
+    pub(super) fn variables_with_code(&mut self, node: Option<&Node>, env: &IndexMap<String, Text>) {
+        let Some(node) = node else { return };
+        for (name, _) in env.iter().filter(|(name, text)| is_read_as_code(name) && !text.is_constant()) {
+            let Some(entry) = node.entry(name) else { continue };
+            let span = entry.value.span.clone();
+            self.found().push(
+                Problem::new("E0119", span, format!("`{name}` cannot be given a value safely"))
+                    .label("programs read this variable as code, or load what it names")
+                    .help("write it out, or give the value to the program as an argument"),
+            );
+        }
+    }
+
     /// A value in `stdin` must not be read as code either.
     pub(super) fn values_as_input(&mut self, check: &Node, fields: &IndexMap<String, Field>) {
         let (Some(entry), Some(Field::Text(stdin))) = (check.entry("stdin"), fields.get("stdin")) else {
@@ -89,5 +174,18 @@ fn takes_references(shell: &Value) -> bool {
     match shell {
         Value::Array(words) => words.first().and_then(Value::as_str).is_some_and(is_posix_shell),
         _ => true,
+    }
+}
+
+/// The rules of the shell that runs a script.
+fn dialect(shell: Option<&Field>) -> Dialect {
+    let program = match shell {
+        Some(Field::Plain(Value::String(name))) => name.as_str(),
+        Some(Field::Plain(Value::Array(words))) => words.first().and_then(Value::as_str).unwrap_or("sh"),
+        Some(_) | None => "sh",
+    };
+    match program.rsplit('/').next() {
+        Some("bash" | "ksh" | "mksh") => Dialect::Bash,
+        Some(_) | None => Dialect::Sh,
     }
 }

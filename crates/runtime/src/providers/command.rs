@@ -447,6 +447,9 @@ fn record(finished: &Finished) -> Map<String, Value> {
     put("timed_out", (finished.end == End::TimedOut).into());
     put("duration_ms", u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX).into());
     put("truncated", finished.stdout.is_truncated().into());
+    if finished.stderr.is_truncated() {
+        put("stderr_truncated", true.into());
+    }
     put("stdout_bytes", finished.stdout.total_bytes.into());
     put("stderr_bytes", finished.stderr.total_bytes.into());
     put("stderr", finished.stderr.text().into());

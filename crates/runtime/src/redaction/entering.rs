@@ -133,11 +133,8 @@ impl Redactor {
         }
         self.strings(&mut document);
         *entry = read_entry(document).map_err(|_| Inseparable)?;
-        match &mut entry.event {
-            Event::AttemptAnswered { answer, .. } => Arc::make_mut(answer).mark_redacted(),
-            // The effect would be performed with stars in place of a value.
-            Event::AttemptStarted { external: true, .. } => return Err(Inseparable),
-            _ => {}
+        if let Event::AttemptAnswered { answer, .. } = &mut entry.event {
+            Arc::make_mut(answer).mark_redacted();
         }
         Ok(true)
     }

@@ -10,13 +10,13 @@ pub struct Ability {
 
 #[cfg(target_os = "linux")]
 pub fn abilities() -> Vec<Ability> {
-    vec![filesystem(), network(), limits()]
+    vec![filesystem(), network(), limits(), syscalls()]
 }
 
 #[cfg(not(target_os = "linux"))]
 pub fn abilities() -> Vec<Ability> {
     let missing = |name| Ability { name, available: false, detail: "needs Linux".into() };
-    ["sandbox.filesystem", "sandbox.network", "sandbox.limits"].map(missing).into()
+    ["sandbox.filesystem", "sandbox.network", "sandbox.limits", "sandbox.syscalls"].map(missing).into()
 }
 
 #[cfg(target_os = "linux")]
@@ -49,6 +49,16 @@ fn network() -> Ability {
         Err(error) => (false, error.to_string()),
     };
     Ability { name: "sandbox.network", available, detail }
+}
+
+/// Every sandbox needs it.
+#[cfg(target_os = "linux")]
+fn syscalls() -> Ability {
+    const ACTIONS: &str = "/proc/sys/kernel/seccomp/actions_avail";
+    let offered = std::fs::read_to_string(ACTIONS).unwrap_or_default();
+    let available = offered.split_whitespace().any(|action| action == "errno");
+    let detail = if available { "seccomp" } else { "this kernel does not filter system calls (seccomp)" };
+    Ability { name: "sandbox.syscalls", available, detail: detail.into() }
 }
 
 #[cfg(target_os = "linux")]

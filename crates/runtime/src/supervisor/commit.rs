@@ -1,8 +1,9 @@
 //! Commits the entries of a turn, as durably as their risk demands.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use escrow_engine::Run;
+use escrow_engine::{Disclosure, Run};
 use escrow_model::{Entry, Event};
 use escrow_store::{Commit, Committed, Durability, Journal, Lease, MessageId, TakenEffect};
 
@@ -16,6 +17,8 @@ pub(super) enum TurnCommit {
     DecidedInTime,
     /// Another run has the key of an effect that the turn intends. The turn must be made again, knowing that.
     Taken(Box<TakenEffect>),
+    /// Templates have rendered a secret in these places. The turn must be made again without them.
+    Discloses(BTreeSet<Disclosure>),
 }
 
 pub(super) struct Committer {

@@ -1,29 +1,50 @@
 //! The last check before a commit: an entry that contains a secret does not reach the journal.
 //!
 //! Secrets are removed where they enter. A secret that comes this far was put together by the run itself, from harmless
-//! pieces. The run is then rebuilt from its journal, because it must know exactly what is written.
+//! pieces. Where that is only shown, stars take its place, and the run is rebuilt from its journal, because it must know
+//! exactly what is written. Where it would reach the world or be compared (a request, a key, the name of a group), the
+//! turn is not committed at all: the run makes it again, and the check fails before its provider.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use escrow_engine::{Effect, Run, Turn};
-use escrow_model::{Facts, Millis, Plan, Reason, RunOptions};
+use escrow_engine::{Disclosure, Effect, Run, Turn};
+use escrow_model::{Event, Facts, Millis, Plan, Reason, RunOptions};
 
 use crate::redaction::{Inseparable, Redactor};
 
+/// What the last look found in a turn.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Sealed {
+    Clean,
+    /// Secrets were replaced. The run must be rebuilt.
+    Redacted,
+    /// The turn must not be committed.
+    Discloses(BTreeSet<Disclosure>),
+}
+
 /// Begins a run whose first turn has no secret in it.
 pub fn begin(
-    plan: Arc<Plan>,
+    plan: &Arc<Plan>,
     options: RunOptions,
     facts: Facts,
     redactor: &Arc<Redactor>,
     at: Millis,
 ) -> Result<(Run, Turn), Inseparable> {
-    let (run, mut turn) = Run::start(plan, Arc::new(options), Arc::new(facts), at);
-    if seal(&mut turn, redactor)? {
-        let rebuilt = Run::replay(&turn.entries).map_err(|_| Inseparable)?;
-        return Ok((rebuilt, turn));
+    let (options, facts) = (Arc::new(options), Arc::new(facts));
+    let mut withheld = BTreeSet::new();
+    loop {
+        let (plan, options, facts) = (Arc::clone(plan), Arc::clone(&options), Arc::clone(&facts));
+        let (mut run, mut turn) = Run::start_withholding(plan, options, facts, at, withheld.clone());
+        match seal(&run, &mut turn, redactor, &withheld)? {
+            Sealed::Clean => {
+                run.withhold(BTreeSet::new());
+                return Ok((run, turn));
+            }
+            Sealed::Redacted => return rebuilt(turn),
+            Sealed::Discloses(places) => withheld.extend(places),
+        }
     }
-    Ok((run, turn))
 }
 
 /// A run that ends at once for this reason, with no secret in it.
@@ -36,21 +57,44 @@ pub fn refuse(
     reason: Reason,
 ) -> Result<(Run, Turn), Inseparable> {
     let (run, mut turn) = Run::refuse(plan, Arc::new(options), Arc::new(facts), at, reason);
-    if seal(&mut turn, redactor)? {
-        let rebuilt = Run::replay(&turn.entries).map_err(|_| Inseparable)?;
-        return Ok((rebuilt, turn));
+    match seal(&run, &mut turn, redactor, &BTreeSet::new())? {
+        Sealed::Clean => Ok((run, turn)),
+        Sealed::Redacted => rebuilt(turn),
+        // It attempts nothing and holds no group.
+        Sealed::Discloses(_) => Err(Inseparable),
     }
+}
+
+fn rebuilt(turn: Turn) -> Result<(Run, Turn), Inseparable> {
+    let run = Run::replay(&turn.entries).map_err(|_| Inseparable)?;
     Ok((run, turn))
 }
 
-/// Removes secrets from a turn; tells whether there were any.
-pub(super) fn seal(turn: &mut Turn, redactor: &Arc<Redactor>) -> Result<bool, Inseparable> {
+/// Removes secrets from a turn that the run has made with these places withheld.
+pub(super) fn seal(
+    run: &Run,
+    turn: &mut Turn,
+    redactor: &Arc<Redactor>,
+    withheld: &BTreeSet<Disclosure>,
+) -> Result<Sealed, Inseparable> {
     if redactor.is_empty() {
-        return Ok(false);
+        return Ok(Sealed::Clean);
     }
     let mut found = false;
+    let mut disclosed = BTreeSet::new();
     for entry in &mut turn.entries {
-        found |= redactor.entry(entry)?;
+        if discloses_group(&entry.event, redactor) {
+            disclosed.insert(Disclosure::Group);
+        }
+        if redactor.entry(entry)? {
+            found = true;
+            disclosed.extend(run.disclosure(&entry.event));
+        }
+    }
+    if !disclosed.is_empty() {
+        // A place that is withheld already would be rendered for ever.
+        let is_news = disclosed.is_disjoint(withheld);
+        return if is_news { Ok(Sealed::Discloses(disclosed)) } else { Err(Inseparable) };
     }
     for effect in &mut turn.effects {
         // The effect must match its committed intent.
@@ -58,5 +102,14 @@ pub(super) fn seal(turn: &mut Turn, redactor: &Arc<Redactor>) -> Result<bool, In
             found |= redactor.request(Arc::make_mut(request))?;
         }
     }
-    Ok(found)
+    Ok(if found { Sealed::Redacted } else { Sealed::Clean })
+}
+
+fn discloses_group(event: &Event, redactor: &Redactor) -> bool {
+    match event {
+        Event::RunStarted { group: Some(group), .. } | Event::RunReopened { group: Some(group), .. } => {
+            redactor.finds(group.as_bytes())
+        }
+        _ => false,
+    }
 }

@@ -13,10 +13,14 @@ mod taint;
 use std::ops::Range;
 
 use super::error::{ShellError, ShellErrorKind};
-use super::scan::Scanned;
+use super::scan::{Scanned, identifiers};
 use super::word::{Command, UNKNOWN, Word};
 use interpreters::interpreter;
-use tables::{ASSIGNERS, CODE_OPTIONS, EVALUATED, EVALUATORS, SHELLS, Wrapper, wrapper};
+pub(super) use tables::is_evaluated;
+use tables::{
+    ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, NAMERS, PLUS_COMMANDS, SHELLS, Wrapper,
+    WrapperOptions, wrapper,
+};
 pub(super) use taint::SUBSTITUTION;
 use taint::Taint;
 
@@ -29,19 +33,35 @@ const WRAPPING_MAX: usize = 32;
 /// How many words are looked at in all. A word is seen again by each command that wraps it.
 const WORDS_MAX: usize = 4_000_000;
 
-/// What a script is given.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Given {
-    /// Values in its own text.
-    Values,
-    /// Values in its standard input, too.
-    ValuesAsInput,
+/// What a script is given besides the values in its text.
+#[derive(Clone, Default)]
+pub(super) struct Given<'a> {
+    /// Values in its standard input.
+    pub(super) input: bool,
+    /// The variables of its environment that have values.
+    pub(super) variables: &'a [String],
+    pub(super) dialect: Dialect,
 }
 
-pub(super) fn check(scanned: &Scanned, given: Given) -> Vec<ShellError> {
-    let taint = Taint::of(scanned, given == Given::ValuesAsInput, &[]);
-    let mut checker = Checker::new(&scanned.value_spans, taint);
-    checker.script(scanned);
+/// The shell that runs a script, as far as the rules differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// `/bin/sh`, whichever shell that is: arithmetic on what a command printed is allowed.
+    #[default]
+    Sh,
+    /// bash, ksh and zsh: arithmetic runs the commands in a variable, so it is confined to numbers.
+    Bash,
+}
+
+pub(super) fn check(scanned: &Scanned, given: &Given<'_>) -> Vec<ShellError> {
+    let taint = Taint::of(scanned, given.input, given.variables);
+    let has_values = !scanned.value_spans.is_empty() || given.input;
+    // Values that the environment alone has get into a command's input only through an expansion, or by being printed.
+    let reads_variables = scanned.names.iter().any(|name| given.variables.contains(name))
+        || scanned.commands.iter().any(prints_environment);
+    let input = if has_values || reads_variables { Input::Anything } else { Input::Literal };
+    let mut checker = Checker { dialect: given.dialect, ..Checker::new(&scanned.value_spans, taint) };
+    checker.script(scanned, input);
     checker.errors
 }
 
@@ -50,8 +70,9 @@ pub(super) fn check_arguments(
     command: &Command,
     value_spans: &[Range<usize>],
     input_has_values: bool,
+    variables: &[String],
 ) -> Vec<ShellError> {
-    let mut checker = Checker::new(value_spans, Taint::default());
+    let mut checker = Checker::new(value_spans, Taint::inherited(variables));
     checker.taint.is_fed = input_has_values;
     checker.reads_given_input_alone(command);
     checker.errors
@@ -60,6 +81,7 @@ pub(super) fn check_arguments(
 struct Checker<'a> {
     value_spans: &'a [Range<usize>],
     taint: Taint,
+    dialect: Dialect,
     nesting: usize,
     /// The commands around the one that is looked at.
     wrapping: usize,
@@ -70,21 +92,25 @@ struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     fn new(value_spans: &'a [Range<usize>], taint: Taint) -> Checker<'a> {
-        Checker { value_spans, taint, nesting: 0, wrapping: 0, seen: 0, errors: Vec::new() }
+        Checker {
+            value_spans,
+            taint,
+            dialect: Dialect::default(),
+            nesting: 0,
+            wrapping: 0,
+            seen: 0,
+            errors: Vec::new(),
+        }
     }
 }
 
 impl Checker<'_> {
-    fn script(&mut self, scanned: &Scanned) {
+    fn script(&mut self, scanned: &Scanned, input: Input) {
         for command in &scanned.commands {
-            self.command(command, Input::Anything);
+            self.command(command, input);
         }
         for computed in &scanned.computed {
-            if let Some(name) = computed.names.iter().find(|name| self.taint.holds(name)) {
-                let message = format!("`{name}` has a value, which arithmetic would read as code");
-                let error = ShellError::new(ShellErrorKind::Arithmetic, computed.span.clone());
-                self.errors.push(error.saying(message));
-            }
+            self.compute(&computed.names, &computed.span);
         }
         if self.taint.names().next().is_some() {
             // `declare -i n=x` computes `x`.
@@ -104,6 +130,43 @@ impl Checker<'_> {
                     word,
                     "a variable that was declared with `-i` or `-n` computes what it is assigned",
                 );
+            }
+        }
+    }
+
+    /// Refuses arithmetic that would read a value as code.
+    fn compute(&mut self, names: &[String], span: &Range<usize>) {
+        let refused = names.iter().find(|name| self.taint.is_computed(name));
+        let unknown = || names.iter().find(|name| !self.taint.is_number(name));
+        let message = match (refused, self.dialect) {
+            (Some(name), Dialect::Sh | Dialect::Bash) => {
+                format!("`{name}` has a value, which arithmetic would read as code")
+            }
+            (None, Dialect::Sh) => return,
+            (None, Dialect::Bash) => match unknown() {
+                Some(name) => format!("`{name}` may be no number, and arithmetic would read it as code"),
+                None => return,
+            },
+        };
+        let help =
+            "compute in the template (`{{ n + 1 }}`), or with variables that are assigned numbers alone";
+        let error = ShellError::new(ShellErrorKind::Arithmetic, span.clone());
+        self.errors.push(error.saying(message).helping(help));
+    }
+
+    /// Operands that name variables: `read a[x]` computes `x`.
+    fn names(&mut self, words: &[Word]) {
+        for word in words {
+            if let Some((_, subscript)) = word.text.split_once('[') {
+                let subscript = &subscript[..subscript.rfind(']').unwrap_or(subscript.len())];
+                if matches!(subscript, "@" | "*") {
+                    continue;
+                }
+                let mut names = identifiers(subscript);
+                if subscript.contains(UNKNOWN) {
+                    names.extend_from_slice(&word.names);
+                }
+                self.compute(&names, &word.span);
             }
         }
     }
@@ -173,9 +236,24 @@ impl Checker<'_> {
     fn command(&mut self, command: &Command, input: Input) {
         for word in command.assignments.iter().chain(&command.words) {
             if let Some((name, _)) = word.text.split_once('=')
-                && EVALUATED.contains(&name)
+                && is_evaluated(name)
             {
                 self.refuse_word(word, &format!("programs read the value of `{name}` as code"));
+            }
+        }
+        // `a[ x ]=1` is an assignment with blanks in its subscript.
+        if let Some((_, subscript)) = command.words.first().and_then(Word::subscripted)
+            && !command.words[0].text.contains(']')
+        {
+            let mut names = identifiers(subscript);
+            for word in &command.words {
+                names.extend(identifiers(&word.text));
+                names.extend_from_slice(&word.names);
+                self.refuse_tainted(word, ShellErrorKind::Arithmetic, "a subscript is read as code", None);
+            }
+            let span = command.words[0].span.clone();
+            if names.iter().any(|name| self.taint.is_computed(name)) {
+                self.compute(&names, &span);
             }
         }
         self.run(&command.words, input);
@@ -220,7 +298,7 @@ impl Checker<'_> {
             return self.shell(name, arguments, input);
         };
         if let Some(wrapper) = wrapper(program) {
-            return self.wrapped(program, wrapper, arguments, input);
+            return self.wrapped(name, wrapper, arguments, input);
         }
         if SHELLS.contains(&program) {
             return self.shell(name, arguments, input);
@@ -240,7 +318,37 @@ impl Checker<'_> {
         if let Some(interpreter) = interpreter(program) {
             self.interpreter(name, interpreter, arguments, input);
         }
+        if COMMAND_READERS.contains(&program) && !arguments.iter().any(only_tells) {
+            self.refuse_input(name, program, input);
+        }
+        if PLUS_COMMANDS.contains(&program) {
+            for word in arguments.iter().filter(|word| word.text.starts_with(['+', UNKNOWN])) {
+                self.refuse_code(word, program, Some("write `--` and a directory before it: `-- ./{{ … }}`"));
+            }
+        }
+        if NAMERS.contains(&program) {
+            self.names(arguments);
+        }
+        if CODE_OPTIONS.iter().any(|(known, _)| *known == program) || matches!(program, "find" | "git") {
+            // Several words may come of it, and one of them may be such an option.
+            let ends_options = arguments.iter().position(|word| word.text == "--").unwrap_or(arguments.len());
+            for word in arguments[..ends_options].iter().filter(|word| word.may_vanish) {
+                if self.begins_tainted(word) {
+                    let message =
+                        format!("`{program}` could take parts of this for options that start programs");
+                    self.refuse_tainted(
+                        word,
+                        ShellErrorKind::Program,
+                        &message,
+                        Some("write `--` before it"),
+                    );
+                }
+            }
+        }
         match program {
+            "capsh" => self.capsh(name, arguments, input),
+            "su" => self.su(name, arguments, input),
+            "tar" => self.tar(arguments),
             "printf" => self.printf(arguments),
             "[" | "test" => self.test(arguments),
             "find" => self.find(arguments, input),
@@ -262,61 +370,161 @@ impl Checker<'_> {
     }
 
     /// `env`, `sudo`, `xargs` and the like: the command begins behind their own options and operands.
-    fn wrapped(&mut self, program: &str, wrapper: &Wrapper, arguments: &[Word], input: Input) {
+    fn wrapped(&mut self, name: &Word, wrapper: &Wrapper, arguments: &[Word], input: Input) {
+        let program = wrapper.name;
         if program == "command"
             && arguments.first().is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V"))
         {
             return;
         }
         self.script_option(program, wrapper.code, arguments, input);
-        let mut operands = wrapper.operands;
-        let mut at = 0;
-        while let Some(word) = arguments.get(at) {
-            if word.text == "--" {
-                at += 1;
-                continue;
-            }
-            if is_option(word) {
-                let takes = wrapper.takes.contains(&word.text.as_str());
-                if !takes && word.text.starts_with(UNKNOWN) {
-                    break;
-                }
-                at += if takes { 2 } else { 1 };
-                continue;
-            }
-            if word.assigned().is_some() && wrapper.assigns {
-                at += 1;
-                continue;
-            }
-            if operands > 0 {
-                operands -= 1;
-                at += 1;
-                continue;
-            }
-            break;
+        if program == "gdb" && !arguments.iter().any(|word| word.text.trim_start_matches('-') == "batch") {
+            self.refuse_input(name, program, input);
         }
-        let rest = arguments.get(at..).unwrap_or_default();
+        let behind = match arguments.iter().position(|word| wrapper.subcommands.contains(&word.text.as_str()))
+        {
+            Some(at) => at + 1,
+            None if wrapper.subcommands.is_empty() && program != "gdb" => 0,
+            None => return self.contained(wrapper, arguments, input),
+        };
+        let places = places(wrapper, &arguments[behind..]);
         if program == "xargs" {
-            return self.xargs(&arguments[..at.min(arguments.len())], rest, input);
+            let at = places.first().copied().unwrap_or(arguments.len());
+            return self.xargs(&arguments[..at], &arguments[at..], input);
+        }
+        if places.is_empty() && wrapper.starts_shell && !arguments.iter().any(only_tells) {
+            self.refuse_input(name, program, input);
         }
         if wrapper.is_container {
-            // Which of its words is the command depends on its subcommand: each may be.
-            let is_interactive = arguments.iter().any(|word| {
-                word.text == "--interactive"
-                    || word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('i')
-            });
-            let input = if is_interactive { input } else { Input::Literal };
-            for (index, word) in arguments.iter().enumerate() {
-                let is_program = word.program().is_some_and(|program| {
-                    SHELLS.contains(&program) || interpreter(program).is_some() || wrapper_is_pure(program)
-                });
-                if is_program {
-                    self.run(&arguments[index..], input);
-                }
+            self.contained(wrapper, arguments, input);
+        }
+        let input = if wrapper.is_container && !is_interactive(arguments) { Input::Literal } else { input };
+        let entrypoint = entrypoint(arguments);
+        for place in places {
+            let words = &arguments[behind + place..];
+            self.run(words, input);
+            if let Some(entrypoint) = &entrypoint {
+                let words: Vec<Word> = std::iter::once(entrypoint).chain(words).cloned().collect();
+                self.run(&words, input);
             }
+        }
+    }
+
+    /// A program with many subcommands: which of its words is a command is not known, so each may be.
+    fn contained(&mut self, wrapper: &Wrapper, arguments: &[Word], input: Input) {
+        if !wrapper.is_container {
             return;
         }
-        self.run(rest, input);
+        let input = if is_interactive(arguments) { input } else { Input::Literal };
+        for (index, word) in arguments.iter().enumerate() {
+            let is_program = word.program().is_some_and(|program| {
+                SHELLS.contains(&program) || interpreter(program).is_some() || wrapper_is_pure(program)
+            });
+            if is_program && !wrapper.subcommands.contains(&word.text.as_str()) {
+                self.run(&arguments[index..], input);
+            }
+        }
+    }
+}
+
+/// Where the command of a wrapper may begin. There are several places where an option may or may not have an argument.
+fn places(wrapper: &Wrapper, arguments: &[Word]) -> Vec<usize> {
+    let names_user = |word: &Word| word.text.starts_with("-u") || word.text.starts_with("--user");
+    let (least, most) = match wrapper.name {
+        "runuser" if arguments.iter().any(names_user) => (0, 0),
+        _ => wrapper.operands,
+    };
+    let mut found = Vec::new();
+    // How many operands were there, at least and at most.
+    let (mut low, mut high) = (0, 0);
+    let mut ends_options = false;
+    let mut may_be_argument = false;
+    let mut at = 0;
+    while let Some(word) = arguments.get(at) {
+        at += 1;
+        if word.text == "--" && !ends_options {
+            if wrapper.options == WrapperOptions::EndedByDashes || most == usize::MAX {
+                return vec![at].into_iter().filter(|at| *at < arguments.len()).collect();
+            }
+            ends_options = true;
+            may_be_argument = false;
+            continue;
+        }
+        if is_option(word) && !ends_options {
+            if wrapper.takes.contains(&word.text.as_str()) {
+                at += 1;
+                may_be_argument = false;
+            } else {
+                let is_joined = word.text.contains('=');
+                may_be_argument = wrapper.options != WrapperOptions::Known
+                    && word.text.starts_with("--")
+                    && !is_joined
+                    && !is_flag(word);
+            }
+            continue;
+        }
+        if word.assigned().is_some() && wrapper.assigns {
+            continue;
+        }
+        if low <= most && high >= least {
+            found.push(at - 1);
+        }
+        if !may_be_argument {
+            low += 1;
+        }
+        high += 1;
+        may_be_argument = false;
+        if low > most {
+            break;
+        }
+        // Behind its operands a wrapper has no more options.
+        let is_settled = least == most && low == most && high == most;
+        if is_settled && wrapper.options != WrapperOptions::EndedByDashes && at < arguments.len() {
+            found.extend(
+                Some(at + usize::from(arguments[at].text == "--")).filter(|at| *at < arguments.len()),
+            );
+            break;
+        }
+    }
+    found
+}
+
+/// Options that have no argument in any wrapper.
+fn is_flag(word: &Word) -> bool {
+    matches!(
+        word.text.as_str(),
+        "--rm"
+            | "--init"
+            | "--detach"
+            | "--interactive"
+            | "--tty"
+            | "--privileged"
+            | "--read-only"
+            | "--yes"
+            | "--quiet"
+            | "--scope"
+            | "--pipe"
+            | "--pty"
+            | "--no-install"
+            | "--frozen"
+            | "--locked"
+    )
+}
+
+fn is_interactive(arguments: &[Word]) -> bool {
+    arguments.iter().any(|word| {
+        word.text == "--interactive"
+            || word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('i')
+    })
+}
+
+/// The program that `--entrypoint` puts before the words behind an image.
+fn entrypoint(arguments: &[Word]) -> Option<Word> {
+    let at = arguments.iter().position(|word| word.text.starts_with("--entrypoint"))?;
+    let word = arguments.get(at)?;
+    match word.text.split_once('=') {
+        Some((_, program)) => Some(Word { text: program.to_owned(), ..word.clone() }),
+        None => arguments.get(at + 1).cloned(),
     }
 }
 
@@ -340,21 +548,13 @@ fn within(words: &[Word]) -> Option<&[Word]> {
     if wrapper.is_container {
         return None;
     }
-    let mut operands = wrapper.operands;
-    let mut at = 0;
-    while let Some(word) = arguments.get(at) {
-        if is_option(word) {
-            at += if wrapper.takes.contains(&word.text.as_str()) { 2 } else { 1 };
-        } else if word.assigned().is_some() && wrapper.assigns {
-            at += 1;
-        } else if operands > 0 {
-            operands -= 1;
-            at += 1;
-        } else {
-            return Some(&arguments[at..]);
-        }
-    }
-    None
+    // A chain of wrappers without subcommands is followed in linear time.
+    let behind = match wrapper.subcommands {
+        [] => 0,
+        known => arguments.iter().position(|word| known.contains(&word.text.as_str()))? + 1,
+    };
+    let arguments = &arguments[behind..];
+    places(wrapper, arguments).first().map(|at| &arguments[*at..])
 }
 
 /// What a command may find on its standard input.
@@ -380,6 +580,18 @@ fn gives_attributes(command: &Command) -> bool {
             .any(|word| word.text.starts_with('-') && word.text.contains(['i', 'n', 'A', 'a']))
 }
 
+/// Whether the command prints variables without an expansion.
+fn prints_environment(command: &Command) -> bool {
+    let program = command.words.first().and_then(Word::program).unwrap_or_default();
+    match program {
+        "printenv" => true,
+        "env" | "set" | "export" | "declare" | "typeset" => {
+            command.words.len() == 1 || command.words[1].text == "-p"
+        }
+        _ => false,
+    }
+}
+
 fn wrapper_is_pure(program: &str) -> bool {
     wrapper(program).is_some_and(|wrapper| !wrapper.is_container)
 }
@@ -395,10 +607,15 @@ fn is_option(word: &Word) -> bool {
 
 /// Whether a file name stands for the standard input, or for another open file.
 fn is_input(word: &Word) -> bool {
-    word.text == "-"
-        || word.text.starts_with("/dev/") && word.text != "/dev/null"
-        || word.text.starts_with("/proc/")
+    is_input_name(&word.text)
 }
+
+fn is_input_name(name: &str) -> bool {
+    name == "-" || name.starts_with("/dev/") && name != "/dev/null" || name.starts_with("/proc/")
+}
+
+/// Names of files that stand for the standard input, or for another open file.
+const INPUT_NAMES: &[&str] = &["/dev/fd/", "/dev/stdin", "/proc/"];
 
 /// Whether a word is known only when the script runs, as in `$SHELL -c …`.
 fn is_unknown(word: &Word) -> bool {

@@ -10,9 +10,10 @@ mod quoting;
 use std::ops::Range;
 
 use super::error::{ShellError, ShellErrorKind};
+use super::rules::SUBSTITUTION;
 use super::split::Piece;
 use super::variable;
-use super::word::{Command, Computed, Flow, is_name};
+use super::word::{Command, Computed, Flow, UNKNOWN, Word, is_name};
 
 /// How deeply `$(…)`, `${…}` and subshells may nest.
 const DEPTH_MAX: usize = 40;
@@ -196,10 +197,30 @@ impl Scanner {
 
     /// Some shell computes the text since a position. Variables need no `$` there.
     fn computes(&mut self, start: usize, names_before: usize) {
-        let mut names = identifiers(&self.text_since(start));
+        let text = self.text_since(start);
+        self.computes_text(&text, start, names_before);
+    }
+
+    /// The same for a part of the text since a position.
+    fn computes_text(&mut self, text: &str, start: usize, names_before: usize) {
+        let text = without_lengths(text);
+        let mut names = identifiers(&text);
         names.extend_from_slice(&self.found.names[names_before..]);
         let from = self.symbols.get(start).map_or(0, |(_, offset)| *offset);
-        self.found.computed.push(Computed { span: from..self.offset().max(from), names });
+        let assigns = arithmetic_assignments(&text);
+        self.found.computed.push(Computed { span: from..self.offset().max(from), names, assigns });
+    }
+
+    /// Some shell computes these parts of a word.
+    fn computes_word(&mut self, text: &str, word: &Word) {
+        let mut names = identifiers(text);
+        if text.contains(UNKNOWN) {
+            names.extend_from_slice(&word.names);
+            if word.substitutes {
+                names.push(SUBSTITUTION.to_owned());
+            }
+        }
+        self.found.computed.push(Computed { span: word.span.clone(), names, assigns: Vec::new() });
     }
 
     /// Refuses a value directly after a `\` or a `$`.
@@ -235,8 +256,50 @@ impl Scanner {
     }
 }
 
+/// The text without `${#…}`, which is always a number.
+fn without_lengths(text: &str) -> String {
+    let mut parts = text.split("${#");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (length, rest) = part.split_once('}').unwrap_or((part, ""));
+        let name = length.trim_end_matches("[@]").trim_end_matches("[*]");
+        if !is_name(name) && !matches!(name, "@" | "*") {
+            kept.push_str(length);
+        }
+        kept.push(' ');
+        kept.push_str(rest);
+    }
+    kept
+}
+
+/// The variables that an arithmetic expression assigns: `i = 1`, `i += 2`, `i++`, `--i`.
+fn arithmetic_assignments(text: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    let mut rest = text;
+    let mut before = String::new();
+    while let Some(begin) = rest.find(is_part) {
+        before.push_str(&rest[..begin]);
+        let length = rest[begin..].find(|c| !is_part(c)).unwrap_or(rest.len() - begin);
+        let (name, after) = rest[begin..].split_at(length);
+        let operator = after.trim_start();
+        let bare = operator.trim_start_matches(['+', '-', '*', '/', '%', '&', '|', '^', '<', '>']);
+        let is_comparison =
+            operator.starts_with("<=") || operator.starts_with(">=") || bare.starts_with("==");
+        let assigns = bare.starts_with('=') && !is_comparison;
+        let steps = operator.starts_with("++") || operator.starts_with("--");
+        let stepped = before.trim_end().ends_with("++") || before.trim_end().ends_with("--");
+        if is_name(name) && (assigns || steps || stepped) {
+            found.push(name.to_owned());
+        }
+        before.clear();
+        rest = after;
+    }
+    found
+}
+
 /// Everything in a text that may be the name of a variable.
-fn identifiers(text: &str) -> Vec<String> {
+pub(super) fn identifiers(text: &str) -> Vec<String> {
     let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     parts.filter(|part| is_name(part)).map(str::to_owned).collect()
 }

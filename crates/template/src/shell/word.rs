@@ -24,6 +24,8 @@ pub(super) struct Word {
     /// The length of the unquoted prefix of the text.
     pub(super) bare: usize,
     pub(super) quoted: bool,
+    /// It contains an expansion other than `$name`, `${name}`, `${#name}` and `$((…))`.
+    pub(super) transforms: bool,
 }
 
 impl Word {
@@ -44,11 +46,37 @@ impl Word {
         !self.quoted && self.bare == self.text.len()
     }
 
-    /// The name in `NAME=…`, which must be unquoted.
+    /// The name in `NAME=…` and `NAME[…]=…`, which must be unquoted.
     pub(super) fn assigned(&self) -> Option<&str> {
+        if let Some((name, subscript)) = self.subscripted() {
+            let rest = self.text[name.len() + subscript.len() + 1..].strip_prefix(']').unwrap_or_default();
+            return (rest.starts_with('=') || rest.starts_with("+=")).then_some(name);
+        }
         let name = self.text[..self.bare].split_once('=').map(|(name, _)| name)?;
         let name = name.strip_suffix('+').unwrap_or(name);
         is_name(name).then_some(name)
+    }
+
+    /// The name and the subscript of `NAME[…`. The subscript ends at the last `]` before a `=`, or with the word.
+    pub(super) fn subscripted(&self) -> Option<(&str, &str)> {
+        let (name, rest) = self.text.split_once('[')?;
+        if !is_name(name) || name.len() >= self.bare {
+            return None;
+        }
+        let end =
+            rest.find("]=").or_else(|| rest.find("]+=")).or_else(|| rest.rfind(']')).unwrap_or(rest.len());
+        Some((name, &rest[..end]))
+    }
+
+    /// What is assigned in `NAME=value` or `NAME[…]=value`.
+    pub(super) fn assigned_text(&self) -> &str {
+        match self.subscripted() {
+            Some((name, subscript)) => {
+                let rest = &self.text[name.len() + subscript.len() + 1..];
+                rest.split_once('=').map_or("", |(_, value)| value)
+            }
+            None => self.text.split_once('=').map_or("", |(_, value)| value),
+        }
     }
 
     /// The name of a program without its directory; `None` when it is known only at run time.
@@ -62,11 +90,6 @@ impl Word {
     /// The literal text before the first value or expansion.
     pub(super) fn literal_prefix(&self) -> &str {
         self.text.split(UNKNOWN).next().unwrap_or_default()
-    }
-
-    /// Whether the word begins with a value.
-    pub(super) fn begins_with_value(&self) -> bool {
-        self.values.first().is_some_and(|(_, at)| *at == 0)
     }
 }
 
@@ -92,6 +115,8 @@ pub(super) struct Flow {
     pub(super) to: String,
     pub(super) has_value: bool,
     pub(super) from: Vec<String>,
+    /// What is assigned, as a word; `None` when it is not one word.
+    pub(super) text: Option<Word>,
 }
 
 /// Text that some shell computes: variables in it are code.
@@ -99,6 +124,8 @@ pub(super) struct Flow {
 pub(super) struct Computed {
     pub(super) span: Range<usize>,
     pub(super) names: Vec<String>,
+    /// The variables that it assigns a number to.
+    pub(super) assigns: Vec<String>,
 }
 
 impl Command {

@@ -2,10 +2,14 @@
 
 use super::interpreters::{Interpreter, Operands, interpreter};
 use super::tables::{
-    EVALUATORS, GIT_CODE_OPTIONS, GIT_SUBCOMMAND_CODE_OPTIONS, GIT_TAKES, INPUT_EVALUATORS, SHELLS, wrapper,
+    EVALUATORS, GIT_CODE_OPTIONS, GIT_SUBCOMMAND_CODE_OPTIONS, GIT_TAKES, INPUT_EVALUATORS, PYTHON_RUNNERS,
+    SHELLS, is_harmless_setting, wrapper,
 };
-use super::taint::Taint;
-use super::{Checker, Input, NESTING_MAX, is_input, is_option, is_unknown, only_tells, selects};
+use super::taint::{GIVEN, Taint};
+use super::{
+    Checker, Dialect, INPUT_NAMES, Input, NESTING_MAX, is_input, is_input_name, is_option, is_unknown,
+    only_tells, selects,
+};
 use crate::shell::error::{ShellError, ShellErrorKind};
 use crate::shell::scan::scan_text;
 use crate::shell::word::{UNKNOWN, Word};
@@ -51,7 +55,7 @@ impl Checker<'_> {
         match operand {
             Some((index, code)) if from_option => {
                 self.refuse_code(code, program, Some(INSTEAD));
-                self.literal_script(code, &arguments[index + 1..], input);
+                self.literal_script(program, code, &arguments[index + 1..], input);
             }
             // `-s -- ARGUMENT…`
             Some(_) if is_known && from_input && ends_options => self.refuse_input(name, program, input),
@@ -91,7 +95,7 @@ impl Checker<'_> {
     }
 
     /// Literal code of a shell. Values may be in its parameters, its variables and its input.
-    pub(super) fn literal_script(&mut self, code: &Word, arguments: &[Word], input: Input) {
+    pub(super) fn literal_script(&mut self, shell: &str, code: &Word, arguments: &[Word], input: Input) {
         let has_parameters = arguments.iter().any(|word| self.is_tainted(word));
         if code.text.contains(UNKNOWN) {
             if has_parameters {
@@ -118,13 +122,14 @@ impl Checker<'_> {
         let taint = Taint::of(&scanned, is_fed, &inherited);
         let mut inner = Checker {
             nesting: self.nesting + 1,
+            dialect: dialect_of(shell, self.dialect),
             wrapping: self.wrapping,
             seen: self.seen,
             errors: scanned.errors.clone(),
             ..Checker::new(&[], taint)
         };
         if input == Input::Anything {
-            inner.script(&scanned);
+            inner.script(&scanned, input);
         } else {
             for command in &scanned.commands {
                 inner.command(command, input);
@@ -161,13 +166,13 @@ impl Checker<'_> {
                         let text: Vec<&str> = remote.iter().map(|word| word.text.as_str()).collect();
                         let joined =
                             Word { text: text.join(" "), span: name.span.clone(), ..Word::default() };
-                        self.literal_script(&joined, &[], input);
+                        self.literal_script("sh", &joined, &[], input);
                     }
                 }
             }
             "trap" => {
                 if let Some(action) = operands.first() {
-                    self.literal_script(action, &[], input);
+                    self.literal_script("", action, &[], input);
                 }
             }
             _ if INPUT_EVALUATORS.contains(&program) => {
@@ -177,7 +182,10 @@ impl Checker<'_> {
                 }
             }
             _ => {
-                if operands.iter().any(|word| is_input(word)) {
+                let reads = |word: &Word| {
+                    is_input(word) || is_option(word) && joined_file(word).is_some_and(is_input_name)
+                };
+                if arguments.iter().any(reads) {
                     self.refuse_input(name, program, input);
                 }
             }
@@ -195,7 +203,7 @@ impl Checker<'_> {
         self.option(program, options, arguments, None);
         for pair in arguments.windows(2) {
             if options.iter().any(|option| selects(&pair[0].text, option)) {
-                self.literal_script(&pair[1], &[], input);
+                self.literal_script("sh", &pair[1], &[], input);
             }
         }
     }
@@ -250,6 +258,34 @@ impl Checker<'_> {
                 ends_options = true;
                 continue;
             }
+            if operands.is_empty() && interpreter.subcommands.contains(&word.text.as_str()) {
+                continue;
+            }
+            if interpreter.interactive.iter().any(|option| selects(&word.text, option)) {
+                self.refuse_input(name, program, input);
+            }
+            if let Some(option) = interpreter.loads.iter().find(|option| is_given(&word.text, option)) {
+                self.refuse_code(word, program, None);
+                if word.text == *option {
+                    if let Some(module) = arguments.get(index) {
+                        self.refuse_code(module, program, None);
+                    }
+                    index += 1;
+                }
+                continue;
+            }
+            // `-vname={{ … }}`
+            let is_argument = |(option, _): &(&str, usize)| {
+                option.len() == 2 && !matches!(*option, "-f" | "-m") && word.text.starts_with(option)
+            };
+            if word.text.len() > 2 && interpreter.takes.iter().any(is_argument) {
+                continue;
+            }
+            if word.text == "-init"
+                && let Some(file) = arguments.get(index)
+            {
+                self.program_file(name, program, file, input);
+            }
             if interpreter.code.iter().any(|option| selects(&word.text, option)) {
                 has_code = true;
                 self.refuse_code(word, program, instead);
@@ -265,15 +301,46 @@ impl Checker<'_> {
             if let Some((option, count)) = interpreter.takes.iter().find(|(option, _)| word.text == *option) {
                 if matches!(*option, "-f" | "--file" | "--from-file" | "-m") {
                     has_code = true;
-                    let file = arguments.get(index);
-                    if file.is_some_and(is_input) {
-                        self.refuse_input(name, program, input);
+                    if let Some(file) = arguments.get(index) {
+                        self.program_file(name, program, file, input);
+                        let runs_code = PYTHON_RUNNERS.contains(&file.text.as_str()) || is_unknown(file);
+                        if *option == "-m" && runs_code {
+                            arguments[index..]
+                                .iter()
+                                .for_each(|word| self.refuse_code(word, program, instead));
+                        }
                     }
                 }
                 index += count;
                 continue;
             }
             if is_option(word) && !word.text.starts_with(UNKNOWN) {
+                if let Some(file) = joined_file(word) {
+                    let is_file = interpreter.takes.iter().any(|(option, _)| {
+                        matches!(*option, "-f" | "--file" | "--from-file") && word.text.starts_with(option)
+                    });
+                    if is_file {
+                        has_code = true;
+                        let file = Word { text: file.to_owned(), ..word.clone() };
+                        self.program_file(name, program, &file, input);
+                    }
+                }
+                if word.text.starts_with("-m")
+                    && PYTHON_RUNNERS.contains(&&word.text[2..])
+                    && interpreter.takes.iter().any(|(option, _)| *option == "-m")
+                {
+                    arguments[index..].iter().for_each(|word| self.refuse_code(word, program, instead));
+                }
+                // A value that is joined to short options may be one with code: `-{{ … }}`.
+                let is_short = !word.text.starts_with("--");
+                let is_argument = interpreter
+                    .takes
+                    .iter()
+                    .any(|(option, _)| option.len() == 2 && word.literal_prefix().starts_with(option));
+                let is_name = word.literal_prefix().trim_start_matches('-').is_empty();
+                if is_short && !is_argument || is_name {
+                    self.refuse_code(word, program, instead);
+                }
                 continue;
             }
             // A word that begins with a value may be an option with code in it.
@@ -307,6 +374,9 @@ impl Checker<'_> {
             Operands::DatabaseThenCode => {
                 for code in operands.iter().skip(1) {
                     self.refuse_code(code, program, instead);
+                    if INPUT_NAMES.iter().any(|name| code.text.contains(name)) {
+                        self.refuse_input(name, program, input);
+                    }
                 }
                 if !has_code && operands.len() < 2 {
                     self.refuse_input(name, program, input);
@@ -326,6 +396,9 @@ impl Checker<'_> {
         let format = arguments.iter().find(|word| !is_option(word) || self.begins_tainted(word));
         if let Some(word) = format.cloned() {
             let help = Some("write `printf '%s\\n' {{ … }}`");
+            if word.values.is_empty() && self.begins_tainted(&word) {
+                self.refuse_word(&word, "`printf` could take this for an option with code");
+            }
             for (value, _) in &word.values {
                 let message = "the first argument of `printf` is a pattern".to_owned();
                 self.refuse(self.value_spans[*value].clone(), ShellErrorKind::Program, Some(message), help);
@@ -335,11 +408,20 @@ impl Checker<'_> {
 
     /// In some shells an index in the name of `-v name` is arithmetic.
     pub(super) fn test(&mut self, arguments: &[Word]) {
+        for word in arguments.iter().filter(|word| word.may_vanish && word.values.is_empty()) {
+            if self.begins_tainted(word) {
+                self.refuse_word(
+                    word,
+                    "`test` could take parts of this for operators: write it within quotes",
+                );
+            }
+        }
         for pair in arguments.windows(2) {
             let [operator, operand] = pair else { continue };
             if matches!(operator.text.as_str(), "-v" | "-R") {
                 self.refuse_word(operand, "`-v` reads its operand as code");
-            } else if operator.begins_with_value() {
+                self.names(std::slice::from_ref(operand));
+            } else if self.begins_tainted(operator) {
                 self.refuse_word(operand, "`test` would take the first of these values for an operator");
             }
         }
@@ -389,6 +471,12 @@ impl Checker<'_> {
             }
         }
         let Some((subcommand, rest)) = arguments.get(at..).and_then(<[Word]>::split_first) else { return };
+        if self.begins_tainted(subcommand) {
+            self.refuse_word(subcommand, "`git` could take the value for an option or an alias with code");
+        }
+        if subcommand.text == "config" {
+            self.git_config(rest);
+        }
         if runs_alias {
             // The alias is a script, and these are its parameters.
             rest.iter().for_each(|word| self.refuse_code(word, "git", INSTEAD));
@@ -404,6 +492,63 @@ impl Checker<'_> {
                 rest[foreach + 1..].iter().for_each(|word| self.refuse_code(word, "git", None));
             }
             (_, _) => {}
+        }
+    }
+
+    /// `git config KEY VALUE`: many settings name a program.
+    fn git_config(&mut self, arguments: &[Word]) {
+        const READS: &[&str] =
+            &["--get", "--get-all", "--get-regexp", "--list", "--unset", "-l", "get", "list", "unset"];
+        if arguments.iter().any(|word| READS.contains(&word.text.as_str())) {
+            return;
+        }
+        let operand = arguments.iter().find(|word| !is_option(word) && word.text != "set");
+        if operand.is_some_and(|key| is_harmless_setting(&key.text)) {
+            return;
+        }
+        for word in arguments {
+            self.refuse_code(word, "git config", Some("settings such as `user.name` may have a value"));
+        }
+    }
+
+    /// The file from which an interpreter reads its code.
+    fn program_file(&mut self, name: &Word, program: &str, file: &Word, input: Input) {
+        if is_input_name(&file.text) {
+            self.refuse_input(name, program, input);
+        }
+        if file.substitutes {
+            self.refuse_code(file, program, None);
+        }
+    }
+
+    /// `capsh -- ARGUMENT…` starts a shell with these arguments.
+    pub(super) fn capsh(&mut self, name: &Word, arguments: &[Word], input: Input) {
+        for word in arguments.iter().filter(|word| word.text.starts_with("--shell")) {
+            self.refuse_code(word, "capsh", None);
+        }
+        if let Some(at) =
+            arguments.iter().position(|word| matches!(word.text.as_str(), "--" | "==" | "-+" | "=+"))
+        {
+            let shell = Word { text: "bash".to_owned(), span: name.span.clone(), ..Word::default() };
+            self.shell(&shell, &arguments[at + 1..], input);
+        }
+    }
+
+    /// `su USER ARGUMENT…` starts a shell with these arguments.
+    pub(super) fn su(&mut self, name: &Word, arguments: &[Word], input: Input) {
+        let has_code =
+            arguments.iter().any(|word| selects(&word.text, "-c") || word.text.starts_with("--command"));
+        if !has_code && !arguments.iter().any(only_tells) {
+            self.refuse_input(name, "su", input);
+        }
+        let operands = arguments.iter().filter(|word| !is_option(word)).skip(1);
+        operands.for_each(|word| self.refuse_code(word, "su", None));
+    }
+
+    /// The first word of `tar` is a cluster of options, with or without a dash.
+    pub(super) fn tar(&mut self, arguments: &[Word]) {
+        if arguments.first().is_some_and(|word| !is_option(word) && word.text.contains(['I', 'F'])) {
+            arguments.iter().for_each(|word| self.refuse_code(word, "tar", None));
         }
     }
 
@@ -429,16 +574,44 @@ impl Checker<'_> {
             || wrapper(program).is_some()
             || is_unknown(name)
             || is_replaced(name);
+        let mut is_refused = false;
         if takes_code && input == Input::Anything {
             // The literal words must settle what is run before any input follows.
             let literal: Vec<Word> = command.iter().filter(|word| !is_replaced(word)).cloned().collect();
             let has_replaced_code = command.len() != literal.len();
             let settled = self.settles_code(&literal);
-            if has_replaced_code || !settled {
+            is_refused = has_replaced_code || !settled;
+            if is_refused {
                 self.refuse_input(name, "xargs", input);
             }
         }
-        self.run(command, Input::Literal);
+        if input == Input::Literal || is_refused {
+            return self.run(command, Input::Literal);
+        }
+        // The rules of the program hold as if a value stood where the input is put.
+        let mut words: Vec<Word> = command.to_vec();
+        let mut is_put = false;
+        for word in &mut words {
+            if let Some(mark) =
+                replaced.as_ref().filter(|mark| !mark.is_empty() && word.text.contains(mark.as_str()))
+            {
+                word.text = word.text.replace(mark.as_str(), &UNKNOWN.to_string());
+                word.names.push(GIVEN.to_owned());
+                is_put = true;
+            }
+        }
+        if !is_put {
+            let span = name.span.clone();
+            let text = UNKNOWN.to_string();
+            words.push(Word {
+                text,
+                span,
+                names: vec![GIVEN.to_owned()],
+                may_vanish: true,
+                ..Word::default()
+            });
+        }
+        self.run(&words, Input::Literal);
     }
 
     /// Whether these words name a program and all the code that it runs.
@@ -461,4 +634,29 @@ impl Checker<'_> {
         }
         !EVALUATORS.contains(&program)
     }
+}
+
+/// The dialect of a shell by its name; without a name, that of the script around it.
+fn dialect_of(shell: &str, outer: Dialect) -> Dialect {
+    match shell {
+        "" => outer,
+        "bash" | "ksh" | "mksh" | "pdksh" | "rbash" | "yash" | "zsh" => Dialect::Bash,
+        _ => Dialect::Sh,
+    }
+}
+
+/// Whether a word is the option, alone or with its argument joined to it.
+fn is_given(text: &str, option: &str) -> bool {
+    match text.strip_prefix(option) {
+        Some(rest) => rest.is_empty() || rest.starts_with('=') || !option.starts_with("--"),
+        None => false,
+    }
+}
+
+/// The file in `-fFILE` and `--file=FILE`.
+fn joined_file(word: &Word) -> Option<&str> {
+    if word.text.starts_with("--") {
+        return word.text.split_once('=').map(|(_, file)| file);
+    }
+    word.text.strip_prefix("-f")
 }

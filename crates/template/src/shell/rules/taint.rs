@@ -3,14 +3,17 @@
 //! The answer is too large rather than too small: assignments count in any order, whether or not they are executed, and
 //! `read` counts as reading a value wherever it is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::tables::ASSIGNERS;
-use crate::shell::scan::Scanned;
-use crate::shell::word::{Command, Word};
+use super::tables::{ASSIGNERS, NUMBERS};
+use crate::shell::scan::{Scanned, identifiers};
+use crate::shell::word::{Command, UNKNOWN, Word};
 
 /// Stands for the output of a `$(…)`, which may repeat what the command finds on its input.
 pub(in crate::shell) const SUBSTITUTION: &str = "$(…)";
+
+/// Stands for what `xargs` puts into the arguments of a command.
+pub(super) const GIVEN: &str = "xargs";
 
 /// How often all assignments are looked at. After that every variable that is assigned counts as having a value, so that
 /// a long chain of variables in reverse order takes no quadratic time.
@@ -19,6 +22,10 @@ const PASSES_MAX: usize = 50;
 #[derive(Default)]
 pub(super) struct Taint {
     names: BTreeSet<String>,
+    /// The variables from which arithmetic gets at a value: it computes a variable that holds the name of another.
+    indirect: BTreeSet<String>,
+    /// The variables that are assigned numbers alone.
+    numbers: BTreeSet<String>,
     /// Commands of the script may read input that has values.
     pub(super) is_fed: bool,
 }
@@ -27,7 +34,8 @@ impl Taint {
     /// `inherited` are variables that have values from outside; `@` stands for the parameters.
     pub(super) fn of(scanned: &Scanned, is_fed: bool, inherited: &[String]) -> Taint {
         let is_fed = is_fed || scanned.feeds;
-        let mut taint = Taint { names: inherited.iter().cloned().collect(), is_fed };
+        let names = inherited.iter().cloned().collect();
+        let mut taint = Taint { names, is_fed, ..Taint::default() };
         for command in &scanned.commands {
             taint.names.extend(read_by(command));
         }
@@ -43,6 +51,8 @@ impl Taint {
                 taint.assigned_by(command, &functions);
             }
             if taint.names.len() == before {
+                taint.follow_names(scanned, &functions);
+                taint.find_numbers(scanned);
                 return taint;
             }
         }
@@ -51,7 +61,99 @@ impl Taint {
             taint.names.extend(command.assignments.iter().chain(&command.words).filter_map(assigned));
         }
         taint.names.insert("@".to_owned());
+        taint.indirect.clone_from(&taint.names);
         taint
+    }
+
+    /// Whether arithmetic that computes a variable may read a value as code.
+    pub(super) fn is_computed(&self, name: &str) -> bool {
+        self.holds(name) || self.indirect.contains(name) || is_parameter(name) && self.indirect.contains("@")
+    }
+
+    /// Whether a variable has a number at all times.
+    pub(super) fn is_number(&self, name: &str) -> bool {
+        self.numbers.contains(name) || matches!(name, "#" | "?" | "!" | "$")
+    }
+
+    /// Follows `x={{ … }}; y=x; echo $((y))`.
+    fn follow_names(&mut self, scanned: &Scanned, functions: &BTreeSet<&str>) {
+        self.indirect.clone_from(&self.names);
+        for _ in 0..PASSES_MAX {
+            let before = self.indirect.len();
+            for (name, word, text) in assignments(scanned) {
+                let mentions = |indirect: &BTreeSet<String>| {
+                    let literal = identifiers(text);
+                    literal.iter().chain(&word.names).any(|name| indirect.contains(name))
+                };
+                if !self.indirect.contains(name) && mentions(&self.indirect) {
+                    self.indirect.insert(name.to_owned());
+                }
+            }
+            for command in &scanned.commands {
+                let program = command.words.first().and_then(Word::program).unwrap_or_default();
+                let mentions =
+                    |word: &Word| identifiers(&word.text).iter().any(|name| self.indirect.contains(name));
+                if !command.words.iter().skip(1).any(mentions) {
+                    continue;
+                }
+                if program == "set" || functions.contains(program) {
+                    self.indirect.insert("@".to_owned());
+                }
+                if program == "printf" {
+                    let after = command.words.iter().skip_while(|word| word.text != "-v").nth(1);
+                    self.indirect.extend(after.map(|word| word.text.clone()));
+                }
+            }
+            if self.indirect.len() == before {
+                return;
+            }
+        }
+        self.indirect.extend(assignments(scanned).map(|(name, _, _)| name.to_owned()));
+    }
+
+    /// Variables that are assigned literal numbers, other such variables, or the result of arithmetic, and nothing else.
+    fn find_numbers(&mut self, scanned: &Scanned) {
+        let mut refused: BTreeSet<String> = self.names.clone();
+        refused.extend(scanned.flows.iter().filter(|flow| flow.text.is_none()).map(|flow| flow.to.clone()));
+        for command in &scanned.commands {
+            let names_a_variable =
+                command.words.windows(2).filter(|pair| matches!(pair[0].text.as_str(), "-v" | "-p"));
+            refused.extend(names_a_variable.map(|pair| pair[1].text.clone()));
+        }
+        let mut assigned: BTreeMap<&str, Vec<(&Word, &str)>> = BTreeMap::new();
+        for (name, word, text) in assignments(scanned) {
+            assigned.entry(name).or_default().push((word, text));
+        }
+        for name in scanned.computed.iter().flat_map(|computed| &computed.assigns) {
+            assigned.entry(name).or_default();
+        }
+        for name in NUMBERS {
+            assigned.entry(name).or_default();
+        }
+        for _ in 0..PASSES_MAX {
+            let before = self.numbers.len();
+            for (name, words) in &assigned {
+                let is_number = !refused.contains(*name)
+                    && words.iter().all(|(word, text)| {
+                        let digits = text.strip_prefix('-').unwrap_or(text);
+                        !word.transforms
+                            && word.all_values.is_empty()
+                            && digits.chars().all(|c| c.is_ascii_digit() || c == UNKNOWN)
+                            && word.names.iter().all(|name| self.is_number(name))
+                    });
+                if is_number {
+                    self.numbers.insert((*name).to_owned());
+                }
+            }
+            if self.numbers.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// The taint of a program that is started without a shell.
+    pub(super) fn inherited(variables: &[String]) -> Taint {
+        Taint { names: variables.iter().cloned().collect(), ..Taint::default() }
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -60,11 +162,10 @@ impl Taint {
 
     /// Whether a variable may have a value. All parameters count as one.
     pub(super) fn holds(&self, name: &str) -> bool {
-        let is_parameter =
-            matches!(name, "@" | "*" | "_" | "OPTARG") || name.chars().all(|c| c.is_ascii_digit());
-        (name == SUBSTITUTION && self.is_fed)
+        name == GIVEN
+            || (name == SUBSTITUTION && self.is_fed)
             || self.names.contains(name)
-            || (is_parameter && self.names.contains("@"))
+            || (is_parameter(name) && self.names.contains("@"))
     }
 
     /// Whether an expansion in the word may have a value.
@@ -98,6 +199,26 @@ impl Taint {
     }
 }
 
+fn is_parameter(name: &str) -> bool {
+    matches!(name, "@" | "*" | "_" | "OPTARG") || name.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Every assignment of a word: the variable, the word, and the part of its text that is assigned.
+fn assignments(scanned: &Scanned) -> impl Iterator<Item = (&str, &Word, &str)> {
+    let by_commands = scanned.commands.iter().flat_map(|command| {
+        let program = command.words.first().and_then(Word::program).unwrap_or_default();
+        let assigns = ASSIGNERS.contains(&program) || matches!(program, "declare" | "typeset" | "env");
+        command.assignments.iter().chain(command.words.iter().skip(1).filter(move |_| assigns))
+    });
+    let by_commands =
+        by_commands.filter_map(|word| word.assigned().map(|name| (name, word, word.assigned_text())));
+    let by_flows = scanned
+        .flows
+        .iter()
+        .filter_map(|flow| flow.text.as_ref().map(|word| (flow.to.as_str(), word, word.text.as_str())));
+    by_commands.chain(by_flows)
+}
+
 fn assigned(word: &Word) -> Option<String> {
     word.assigned().map(str::to_owned)
 }
@@ -108,7 +229,8 @@ fn read_by(command: &Command) -> Vec<String> {
     if !matches!(program, "read" | "mapfile" | "readarray" | "getopts") {
         return Vec::new();
     }
+    let name_of = |word: &Word| word.text.split('[').next().unwrap_or_default().to_owned();
     let defaults = ["REPLY", "MAPFILE", "OPTARG"].map(str::to_owned);
-    let names = command.words.iter().skip(1).map(|word| word.text.clone());
+    let names = command.words.iter().skip(1).map(name_of);
     names.filter(|name| !name.starts_with('-')).chain(defaults).collect()
 }

@@ -4,7 +4,7 @@
 use super::{End, Heredoc, Scanner, Symbol};
 use crate::shell::error::{ShellError, ShellErrorKind};
 use crate::shell::rules::SUBSTITUTION;
-use crate::shell::word::{Command, Flow, UNKNOWN, Word};
+use crate::shell::word::{Command, Flow, UNKNOWN, Word, is_name};
 
 /// The role of the next word of a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,8 @@ struct CommandList {
     is_fed: bool,
     /// The variable of the `for` that is being read.
     loop_name: String,
+    /// The word before the first of the command: `time` or `coproc`.
+    prefix: Option<Word>,
 }
 
 impl Scanner {
@@ -45,6 +47,7 @@ impl Scanner {
             cases: Vec::new(),
             is_fed: false,
             loop_name: String::new(),
+            prefix: None,
         };
         while let Some(symbol) = self.peek() {
             match symbol {
@@ -119,6 +122,7 @@ impl Scanner {
             self.found.commands.push(command);
         }
         list.expect = Expect::Command;
+        list.prefix = None;
     }
 
     fn operator(&mut self, list: &mut CommandList) {
@@ -261,19 +265,24 @@ impl Scanner {
                 } else {
                     // Without `in`, the loop is over the parameters.
                     let from = vec!["@".to_owned()];
-                    self.found.flows.push(Flow { to: word.text.clone(), has_value: false, from });
+                    self.found.flows.push(Flow { to: word.text.clone(), has_value: false, from, text: None });
                     list.loop_name.clone_from(&word.text);
                 }
                 list.expect = if list.expect == Expect::LoopName { Expect::LoopIn } else { Expect::Command };
             }
             Expect::LoopIn if word.is_bare() && word.text == "do" => list.expect = Expect::Command,
+            Expect::LoopIn if word.is_bare() && word.text == "in" => {
+                self.found.flows.pop();
+                list.expect = Expect::LoopWord;
+            }
             Expect::LoopIn | Expect::LoopWord => {
                 let has_value = !word.all_values.is_empty();
                 let mut from = word.names.clone();
                 if word.substitutes {
                     from.push(SUBSTITUTION.to_owned());
                 }
-                self.found.flows.push(Flow { to: list.loop_name.clone(), has_value, from });
+                let to = list.loop_name.clone();
+                self.found.flows.push(Flow { to, has_value, from, text: Some(word) });
                 list.expect = Expect::LoopWord;
             }
             Expect::CaseSubject => list.expect = Expect::CaseIn,
@@ -285,9 +294,36 @@ impl Scanner {
     }
 
     fn first_word(&mut self, list: &mut CommandList, word: Word, start: usize) {
+        if let Some(prefix) = list.prefix.take() {
+            match prefix.text.as_str() {
+                // An option of the keyword, or of the program of that name.
+                "time" if matches!(word.text.as_str(), "-p" | "--") => {
+                    list.prefix = Some(prefix);
+                    return;
+                }
+                "time" if word.text.starts_with('-') => {
+                    list.command.words.extend([prefix, word]);
+                    list.expect = Expect::Argument;
+                    return;
+                }
+                // `coproc NAME { …; }`
+                "coproc" if word.is_bare() && is_name(&word.text) && self.begins_compound() => return,
+                _ => {}
+            }
+        }
         if word.is_bare() && list.command.is_empty() {
             match word.text.as_str() {
-                "then" | "elif" | "else" | "do" | "!" | "time" => return,
+                "then" | "elif" | "else" | "do" | "!" => return,
+                "time" => {
+                    list.prefix = Some(word);
+                    return;
+                }
+                "coproc" => {
+                    // Its input is what the script writes to it.
+                    self.found.feeds = true;
+                    list.prefix = Some(word);
+                    return;
+                }
                 "if" | "while" | "until" | "{" => {
                     self.found.feeds |= list.is_fed;
                     return;
@@ -295,6 +331,10 @@ impl Scanner {
                 "for" | "select" => {
                     // `select` assigns what it reads.
                     self.found.feeds |= list.is_fed || word.text == "select";
+                    if word.text == "select" {
+                        let to = "REPLY".to_owned();
+                        self.found.flows.push(Flow { to, has_value: true, from: Vec::new(), text: None });
+                    }
                     list.expect = Expect::LoopName;
                     return;
                 }
@@ -320,6 +360,9 @@ impl Scanner {
                 _ => {}
             }
         }
+        if let Some((_, subscript)) = word.subscripted() {
+            self.subscript(&word, subscript);
+        }
         if word.assigned().is_some() {
             if word.bare == word.text.len() && word.text.ends_with('=') && self.char_at(0) == Some('(') {
                 let before = self.found.names.len();
@@ -327,7 +370,7 @@ impl Scanner {
                 let from = self.found.names[before..].to_vec();
                 let to = word.assigned().unwrap_or_default().to_owned();
                 // A substitution within it may print anything.
-                self.found.flows.push(Flow { to, has_value: false, from });
+                self.found.flows.push(Flow { to, has_value: false, from, text: None });
                 return;
             }
             list.command.assignments.push(word);
@@ -339,9 +382,8 @@ impl Scanner {
 
     /// `[[ … ]]`, a keyword in some shells and a command name in others.
     fn brackets(&mut self, start: usize) {
-        const COMPUTES: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"];
-        let (from, names_before) = (self.at, self.found.names.len());
-        let mut computes = false;
+        const COMPARES: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+        let mut words = Vec::new();
         self.forbidden.push(ShellErrorKind::Brackets);
         loop {
             match self.peek() {
@@ -357,14 +399,60 @@ impl Scanner {
                     if word.is_bare() && word.text == "]]" {
                         break;
                     }
-                    computes |= COMPUTES.contains(&word.text.as_str());
+                    words.push(word);
                 }
             }
         }
         self.forbidden.pop();
-        if computes {
-            self.computes(from, names_before);
+        for (index, word) in words.iter().enumerate() {
+            if COMPARES.contains(&word.text.as_str()) {
+                let left = index.checked_sub(1).and_then(|left| words.get(left));
+                for operand in left.into_iter().chain(words.get(index + 1)) {
+                    self.computes_word(&operand.text, operand);
+                }
+            } else if let Some(operand) = words.get(index + 1)
+                && matches!(word.text.as_str(), "-v" | "-R")
+            {
+                self.computes_name(operand);
+            }
         }
+    }
+
+    /// The subscript of an assignment is computed. No value can stand in it.
+    fn subscript(&mut self, word: &Word, subscript: &str) {
+        let begin = word.text.find('[').unwrap_or_default();
+        let within = begin..=begin + subscript.len();
+        let is_unknown = subscript.contains(UNKNOWN) && word.substitutes;
+        for value in &word.all_values {
+            let at = word.values.iter().find(|(number, _)| number == value).map(|(_, at)| at);
+            if at.map_or(is_unknown, |at| within.contains(at)) {
+                self.refuse(ShellErrorKind::Arithmetic, *value);
+            }
+        }
+        self.computes_word(subscript, word);
+    }
+
+    /// A word that names a variable: its subscript is computed, and all of it where it is not known.
+    fn computes_name(&mut self, word: &Word) {
+        let text = match word.subscripted() {
+            Some((_, subscript)) => subscript.to_owned(),
+            None => {
+                word.text.split_once('[').map_or(UNKNOWN.to_string(), |(_, subscript)| subscript.to_owned())
+            }
+        };
+        self.computes_word(&text, word);
+    }
+
+    /// Whether a compound command follows, behind blanks.
+    fn begins_compound(&self) -> bool {
+        const KEYWORDS: &[&str] = &["case ", "for ", "if ", "select ", "until ", "while ", "[[ ", "{", "("];
+        let mut ahead = 0;
+        while matches!(self.char_at(ahead), Some(' ' | '\t')) {
+            ahead += 1;
+        }
+        let follows =
+            |keyword: &str| keyword.chars().enumerate().all(|(at, c)| self.char_at(ahead + at) == Some(c));
+        KEYWORDS.iter().any(|keyword| follows(keyword))
     }
 
     fn array(&mut self) {
@@ -386,7 +474,11 @@ impl Scanner {
                 }
                 Some(Symbol::Char('#')) => self.comment(),
                 Some(_) => {
-                    self.word();
+                    let word = self.word();
+                    if let Some(element) = word.text.strip_prefix('[') {
+                        let end = element.find("]=").unwrap_or(element.len());
+                        self.computes_word(&element[..end], &word);
+                    }
                 }
             }
         }

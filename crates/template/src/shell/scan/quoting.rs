@@ -1,8 +1,8 @@
 //! Words: quotes, expansions, and the form of a reference in each of them.
 
-use super::{DEPTH_MAX, Quoting, Scanned, Scanner, Symbol, identifiers, scan_text};
+use super::{DEPTH_MAX, Quoting, Scanned, Scanner, Symbol, scan_text};
 use crate::shell::error::ShellErrorKind;
-use crate::shell::word::{Computed, Flow, UNKNOWN, Word};
+use crate::shell::word::{Computed, Flow, UNKNOWN, Word, is_name};
 
 impl Scanner {
     pub(super) fn word(&mut self) -> Word {
@@ -20,6 +20,7 @@ impl Scanner {
                     self.parenthesis();
                     word.push(UNKNOWN);
                     word.substitutes = true;
+                    word.transforms = true;
                 }
                 Symbol::Char(' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>') => break,
                 Symbol::Char('\\') => {
@@ -117,15 +118,23 @@ impl Scanner {
         }
         word.may_vanish |= quoting == Quoting::Bare;
         if self.sees("((") {
+            let names_before = self.found.names.len();
             self.within(ShellErrorKind::Arithmetic, |scanner| scanner.balanced(offset));
+            // The result is a number, whatever it was computed from.
+            self.found.names.truncate(names_before);
         } else if self.sees("(") {
             word.substitutes = true;
+            word.transforms = true;
             self.parenthesis();
         } else if self.sees("{") {
+            let start = self.at + 1;
             self.within(ShellErrorKind::Parameter, |scanner| {
                 scanner.deeper(|scanner| scanner.parameter(offset, quoting));
             });
             word.may_vanish |= self.found.names.last().is_some_and(|name| name == "@");
+            let content = self.text_since(start);
+            let name = content.trim_end_matches('}').trim_start_matches('#');
+            word.transforms |= !is_name(name) && !name.chars().all(|c| c.is_ascii_digit());
         } else if self.char_at(0).is_some_and(|c| c.is_ascii_digit()) {
             let digit = self.take().unwrap_or('0');
             self.found.names.push(digit.to_string());
@@ -140,6 +149,7 @@ impl Scanner {
             // Arithmetic in some shells, text in others.
             self.error_at(ShellErrorKind::Ambiguous, offset);
         } else if self.sees("'") && quoting == Quoting::Bare {
+            word.transforms = true;
             self.within(ShellErrorKind::AnsiQuotes, |scanner| scanner.ansi_quotes(offset));
         } else if matches!(self.char_at(0), Some('$' | '!' | '?' | '#' | '*' | '@' | '-')) {
             // A parameter of one character: `$$` is not the beginning of another `$`, nor `$#` a comment.
@@ -219,23 +229,31 @@ impl Scanner {
         let name = if name.is_empty() { operand.chars().take(1).collect() } else { name.to_owned() };
         if rest.starts_with(":=") || rest.starts_with('=') {
             let from = self.found.names[names_before..].to_vec();
-            self.found.flows.push(Flow { to: name.clone(), has_value: false, from });
+            let text = Word { text: rest.trim_start_matches([':', '=']).to_owned(), ..Word::default() };
+            self.found.flows.push(Flow { to: name.clone(), has_value: false, from, text: Some(text) });
         }
+        let (subscript, rest) =
+            match rest.strip_prefix('[').and_then(|rest| rest.split_at_checked(closing(rest))) {
+                Some((subscript, rest)) => (subscript, rest.trim_start_matches(']')),
+                None => ("", rest),
+            };
+        let is_whole = matches!(subscript, "@" | "*");
         let is_slice = rest.strip_prefix(':').is_some_and(|rest| !rest.starts_with(['-', '=', '?', '+']));
-        if content.starts_with('!') || rest.starts_with('@') {
+        let lists_keys = content.starts_with('!') && is_whole && rest.is_empty();
+        if content.starts_with('!') && !lists_keys || rest.starts_with("@P") {
             self.computes(start, names_before);
             // The name of a parameter is not an identifier.
             if let Some(computed) = self.found.computed.last_mut() {
                 computed.names.push(name.clone());
             }
-        } else if is_slice || rest.contains('[') {
+        } else if is_slice || !subscript.is_empty() && !is_whole {
             // An offset or an index is arithmetic.
-            let mut names = identifiers(rest);
-            names.extend_from_slice(&self.found.names[names_before..]);
-            let from = self.symbols.get(start).map_or(0, |(_, offset)| *offset);
-            self.found.computed.push(Computed { span: from..self.offset().max(from), names });
+            let text = format!("{subscript} {}", if is_slice { rest } else { "" });
+            self.computes_text(&text, start, names_before);
         }
-        self.found.names.push(name);
+        // A length is a number, whatever the variable has.
+        let is_length = content.len() > 1 && content.starts_with('#') && rest.is_empty();
+        self.found.names.push(if is_length { "#".to_owned() } else { name });
     }
 
     /// `` `…` ``, which ends at the first backtick without a backslash.
@@ -244,6 +262,7 @@ impl Scanner {
         self.take();
         word.push(UNKNOWN);
         word.substitutes = true;
+        word.transforms = true;
         word.may_vanish = true;
         let start = self.at;
         self.forbidden.push(ShellErrorKind::Backticks);
@@ -307,9 +326,9 @@ impl Scanner {
         self.found.flows.extend(inner.flows);
         self.found.functions.extend(inner.functions);
         self.found.feeds |= inner.feeds;
-        self.found.computed.extend(
-            inner.computed.into_iter().map(|computed| Computed { span: span.clone(), names: computed.names }),
-        );
+        self.found
+            .computed
+            .extend(inner.computed.into_iter().map(|computed| Computed { span: span.clone(), ..computed }));
     }
 
     /// `((…))`. Two parentheses that do not close together are a subshell in a subshell, which shells
@@ -359,4 +378,18 @@ impl Scanner {
             }
         }
     }
+}
+
+/// Where the `]` of a subscript is.
+fn closing(text: &str) -> usize {
+    let mut open = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' => open += 1,
+            ']' if open == 0 => return at,
+            ']' => open -= 1,
+            _ => {}
+        }
+    }
+    text.len()
 }

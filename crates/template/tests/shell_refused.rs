@@ -1,0 +1,411 @@
+//! Places where a red team made a value act, and their siblings: each is refused. Beside each group stand the forms that
+//! are safe, which stay accepted.
+
+use escrow_template::{Dialect, ShellScript, check_arguments, check_fed_script, check_script};
+
+/// `@` is a value.
+fn written(source: &str) -> String {
+    source.replace('@', "{{ inputs.x }}")
+}
+
+#[track_caller]
+fn check(refused: &[&str], accepted: &[&str]) {
+    let is_accepted = |source: &&&str| ShellScript::parse(&written(source)).is_ok();
+    let passed: Vec<_> = refused.iter().filter(is_accepted).collect();
+    let stopped: Vec<_> = accepted
+        .iter()
+        .filter_map(|source| Some((source, ShellScript::parse(&written(source)).err()?.remove(0).message)))
+        .collect();
+    assert!(passed.is_empty() && stopped.is_empty(), "accepted: {passed:#?}\nrefused: {stopped:#?}");
+}
+
+#[test]
+fn a_value_in_arithmetic_or_in_a_subscript_is_refused_however_it_gets_there() {
+    check(
+        &[
+            "x=@; a[x]=1",
+            "x=@; a[$x]=1",
+            "x=@; a[ x ]=1",
+            "a[ @ ]=1",
+            "x=@; a[x]+=1",
+            "x=@; a=([$x]=1)",
+            "x=@; a=([x]=1)",
+            "f() { a=([$1]=1); }; f @",
+            "for x in @; do a[x]=1; done",
+            "while read -r x; do a[x]=1; done <<< @",
+            "x=@; read a[x] <<< 1",
+            "x=@; read 'a[x]' <<< 1",
+            "x=@; test -v a[x]",
+            "x=@; [ -v a[x] ]",
+            "x=@; [[ -v a[x] ]]",
+            "x=@; y=x; echo $((y))",
+            "x=@; y=x; z=$y; echo $((z))",
+            "x=@; for y in x; do echo $((y)); done",
+            "x=@; set -- x; echo $(($1))",
+            "x=@; f() { echo $(($1)); }; f x",
+            "x=@; y=x; [[ y -lt 3 ]]",
+            "x=@; [[ x -lt 3 ]]",
+            "x=@; y=x; echo ${a:y}",
+            "x=@; y=x; echo ${a[y]}",
+            "wait -p @ $!",
+            "x=@; wait -p \"$x\" $!",
+            "printf -v @ a",
+            "x=@; printf -v a[x] 1",
+            "x=@; printf \"$x\" 1",
+            "unset @",
+            "x=@; unset a[x]",
+            "declare @",
+            "local @",
+            "export @",
+            "readonly @",
+            "x=@; declare a[x]=1",
+            "mapfile -C @ a",
+            "x=@; mapfile -C \"$x\" a",
+            "let @",
+            "x=@; let y=x",
+            "declare -i n=@",
+            "x=@; declare -i n=x",
+            "x=@; (( x ))",
+            "x=@; for ((i = x; i < 3; i++)); do :; done",
+            "echo @; select x in a b; do echo $((REPLY)); done",
+            "x=@; [ $x ]",
+            "x=@; y=@; test \"$x\" \"$y\"",
+            "a[0]=1 @",
+        ],
+        &[
+            "a=1; b=$a; echo $((a + b)) @",
+            "n=$(wc -l < f); echo $((n + 1)) @",
+            "a[0]=@; echo \"${a[0]}\"",
+            "a=(1 2); echo ${a[0]} ${#a[*]} @",
+            "x=@; echo ${#x} $(( ${#x} + 1 ))",
+            "x=@; [ \"$x\" = a ] && [ -n \"$x\" ]",
+            "for ((i = 0; i < 3; i++)); do echo $i @; done",
+        ],
+    );
+}
+
+#[test]
+fn arithmetic_of_bash_is_confined_to_numbers() {
+    let refused = [
+        "x=$(cat f); echo $((x)) @",
+        "echo $((count)) @",
+        "echo $(($1)) @",
+        "x=$(cat f); a[x]=1; echo @",
+        "x=$(cat f); echo ${s:x} @",
+        "x=$(cat f); [[ $x -lt 3 ]]; echo @",
+        "y=$(echo x); x=@; echo $((y))",
+        "i=a; echo $((i)) @",
+        "i=1; read i; echo $((i)) @",
+        "x=${y:-1}; echo $((x)) @",
+        "i=0; i=$j; echo $((i)) @",
+        "echo ${!x} @",
+        "for i in $(cat f); do echo $((i)); done; echo @",
+    ];
+    let accepted = [
+        "i=0; i=$((i + 1)); echo $i @",
+        "i=0; while (( i < 3 )); do i=$(($i + 1)); done; echo @",
+        "for i in 1 2 3; do echo $((i * 2)) @; done",
+        "for ((i = 0; i < 3; i++)); do echo ${a[i]} @; done",
+        "echo $((RANDOM % 6)) $(( $# + 1 )) $(($? + ${#x})) @",
+        "a=(x y); echo ${a[0]} ${#a[*]} ${a[*]} ${!a[*]} @",
+        "n=-5; m=$n; echo $((m - n)) ${s:1:3} ${s: -2} @",
+        "local n=3; echo $((n)) @",
+        "[[ -n $x && $s == foo* ]] && echo @",
+        "[[ 3 -lt $# ]] && echo @",
+        "echo ${x//[a-z]/_} ${x%%[0-9]*} ${x:-a} @",
+    ];
+    let errors = |source: &str| check_script(&written(source), Dialect::Bash, &[]);
+    let passed: Vec<_> = refused.iter().filter(|source| errors(source).is_empty()).collect();
+    let stopped: Vec<_> = accepted
+        .iter()
+        .filter_map(|source| Some((source, errors(source).first()?.message.clone())))
+        .collect();
+    assert!(passed.is_empty() && stopped.is_empty(), "accepted: {passed:#?}\nrefused: {stopped:#?}");
+    // Without values there is nothing to confine.
+    assert!(check_script("x=$(cat f); echo $((x))", Dialect::Bash, &[]).is_empty());
+}
+
+#[test]
+fn a_value_behind_a_program_that_runs_others_is_not_a_command() {
+    check(
+        &[
+            "time -p @",
+            "time -p -- @",
+            "time -f %e @",
+            "coproc { @; }",
+            "coproc @",
+            "x=@; coproc N { $x; }",
+            "coproc N { eval @; }",
+            "coproc N { sh; }; echo @ >&\"${N[1]}\"",
+            "jobs -x @",
+            "runuser -u me @",
+            "runuser -u me -- @",
+            "runuser me -c @",
+            "setpriv --reuid 1 @",
+            "setpriv --no-new-privs @",
+            "taskset 1 @",
+            "taskset -c 0 @",
+            "unshare -r @",
+            "prlimit --nofile=10 @",
+            "nsenter -t 1 -m @",
+            "chrt 1 @",
+            "chrt -f 1 @",
+            "numactl -N 0 @",
+            "systemd-run --user @",
+            "systemd-run -p A=1 @",
+            "fakeroot @",
+            "fakeroot -- @",
+            "bwrap --ro-bind / / @",
+            "bwrap --ro-bind / / -- @",
+            "pkexec @",
+            "setarch x86_64 @",
+            "setarch -R @",
+            "linux64 @",
+            "catchsegv @",
+            "proot -r . @",
+            "firejail --quiet @",
+            "dbus-run-session -- @",
+            "xvfb-run -a @",
+            "kubectl exec pod -- @",
+            "kubectl exec -it pod -c main -- sh -c @",
+            "docker run --rm img @",
+            "docker exec -it box @",
+            "docker run --new-option x img @",
+            "docker run --entrypoint sh img -c @",
+            "docker run --entrypoint=sh img -c @",
+            "podman run img @",
+            "podman exec box @",
+            "uv run @",
+            "uv run --with x @",
+            "poetry run @",
+            "pipenv run @",
+            "bundle exec @",
+            "npx @",
+            "npx -c @",
+            "sshpass -p x @",
+            "tmux new -d @",
+            "screen -dm @",
+            "expect -c @",
+            "capsh -- -c @",
+            "sem @",
+            "parallel @",
+        ],
+        &[
+            "time -p ls @",
+            "taskset -c 0 ls @",
+            "chrt -f 1 ls @",
+            "runuser -u me -- ls @",
+            "kubectl exec @ -- ls @",
+            "docker run --rm -e NAME=@ @ ./run --name @",
+            "docker exec box ls @",
+            "uv run pytest -k @",
+            "poetry run pytest @",
+            "npx eslint @",
+            "bundle exec rake build @",
+            "xvfb-run -a ./test @",
+            "systemd-run -p A=1 ls @",
+            "bwrap --ro-bind / / -- ls @",
+            "unshare -r ls @",
+            "setpriv --reuid 1 ls @",
+        ],
+    );
+}
+
+#[test]
+fn options_and_variables_with_code_are_known_in_every_spelling() {
+    check(
+        &[
+            "perl -M@ -e 1",
+            "perl -m@ f",
+            "perl -@ f",
+            "node --import=@ f",
+            "node --import @ f",
+            "node --experimental-loader=@ f",
+            "node -r@ f",
+            "node -r @ f",
+            "node --require=@ f",
+            "node --@ f",
+            "python3 -@",
+            "python3 -I@",
+            "python3 -m timeit @",
+            "python3 -mtimeit @",
+            "python3 -m cProfile @",
+            "python3 -m pdb -c @ f",
+            "python3 -m @ a",
+            "pypy3 -c @",
+            "MAKEFLAGS=@ make",
+            "GNUMAKEFLAGS=@ make",
+            "TAR_OPTIONS=@ tar cf a b",
+            "BASH_ENV=@ bash f",
+            "ENV=@ sh f",
+            "NODE_OPTIONS=@ node f",
+            "PERL5OPT=@ perl f",
+            "PYTHONSTARTUP=@ python3 f",
+            "RUBYOPT=@ ruby f",
+            "LD_PRELOAD=@ ls",
+            "GIT_SSH_COMMAND=@ git fetch",
+            "export PAGER=@",
+            "x=@; export EDITOR=\"$x\"",
+            "env GIT_CONFIG_VALUE_0=@ git log",
+            "psql --output=@ -f q.sql",
+            "psql -o@ -f q.sql",
+            "psql -o @ -f q.sql",
+            "mongo --eval @",
+            "mongo --eval=@",
+            "mongosh --eval @",
+            "deno run @",
+            "deno eval @",
+            "deno repl --eval=@",
+            "bun -e @",
+            "bun run @",
+            "ruby -r@ f",
+            "php -d@ f",
+        ],
+        &[
+            "perl -I@ f",
+            "perl -MPOSIX -e 'print 1' -- @",
+            "node --import ./hook.js f @",
+            "node --test --test-name-pattern=@",
+            "python3 -m json.tool @",
+            "python3 -W@ f",
+            "awk -vname=@ '{print name}' f",
+            "awk -F@ '{print $1}' f",
+            "deno run main.ts @",
+            "GIT_AUTHOR_NAME=@ git commit",
+            "psql -vname=@ -f q.sql",
+        ],
+    );
+}
+
+#[test]
+fn no_program_reads_code_from_input_in_a_script_that_holds_values() {
+    check(
+        &[
+            "echo @ | make -f-",
+            "echo @ | make -f -",
+            "echo @ | make -f /dev/stdin",
+            "echo @ | make --file=-",
+            "echo @ | sed -f/dev/stdin f",
+            "echo @ | sed --file=- f",
+            "echo @ | sed -f - f",
+            "echo @ | awk -f- f",
+            "echo @ | awk -f/dev/stdin f",
+            "echo @ | sqlite3 db '.read /dev/stdin'",
+            "echo @ | sqlite3 -init /dev/stdin db 'select 1'",
+            "sed -f <(echo @) f",
+            "awk -f <(echo @) f",
+            "echo @ | xargs timeout 5",
+            "echo @ | xargs sh -c '\"$1\"' x",
+            "echo @ | xargs find .",
+            "echo @ | xargs tar cf a.tar",
+            "echo @ | xargs python3",
+            "echo @ | xargs -I{} awk {} f",
+            "echo @ | ed",
+            "echo @ | ex f",
+            "echo @ | vim -es f",
+            "echo @ | su",
+            "echo @ | unshare -r",
+            "echo @ | chroot /",
+            "echo @ | sudo -s",
+            "echo @ | runuser",
+            "echo @ | nsenter -t 1 -m",
+            "echo @ | python3 -i f",
+        ],
+        &[
+            "echo @ | xargs -n1 echo",
+            "echo @ | xargs rm --",
+            "echo @ | xargs -I{} cp {} out/",
+            "echo @ | xargs git add --",
+            "echo @ | sudo tee f",
+            "echo @ | sed -f script.sed",
+            "make -f build.mk all; echo @",
+        ],
+    );
+}
+
+#[test]
+fn standard_input_with_values_is_read_by_no_shell_or_interpreter() {
+    let refused: &[&[&str]] = &[
+        &["python3", "-i", "file"],
+        &["su"],
+        &["unshare", "-r"],
+        &["chroot", "/"],
+        &["make", "-f-"],
+        &["xargs", "timeout", "5"],
+        &["xargs", "find", "."],
+        &["sudo", "-s"],
+        &["runuser"],
+        &["nsenter", "-t", "1"],
+        &["ed", "file"],
+    ];
+    for words in refused {
+        assert!(!check_arguments(words, true).is_empty(), "{words:?}");
+        assert!(check_arguments(words, false).is_empty(), "{words:?}");
+        assert!(!check_fed_script(&words.join(" ")).is_empty(), "{words:?}");
+    }
+    for words in [&["sudo", "tee", "f"][..], &["unshare", "-r", "cat"], &["xargs", "echo"]] {
+        assert!(check_arguments(words, true).is_empty(), "{words:?}");
+    }
+    assert!(!check_arguments(&["python3", "-{{ x }}"], false).is_empty());
+}
+
+#[test]
+fn programs_that_start_others_are_known_with_their_options() {
+    check(
+        &[
+            "tar -I @ -cf a b",
+            "tar -I@ -cf a b",
+            "tar cIf @ a b",
+            "tar --use-compress-program=@ -cf a b",
+            "scp -o ProxyCommand=@ a b:",
+            "sftp -o ProxyCommand=@ b",
+            "sftp -oProxyCommand=@ b",
+            "vim +@ f",
+            "vim -es +@ f",
+            "gdb -eval-command=@ p",
+            "gdb --eval-command @ p",
+            "strace -o @ ls",
+            "zip -TT @ a b",
+            "git grep -O@ x",
+            "emacs -eval @",
+            "emacs --batch --eval=@",
+            "wget --use-askpass=@ url",
+            "rsync --rsync-path=@ a b:",
+            "go test -exec @ ./...",
+            "go test -exec=@ ./...",
+            "man -P @ ls",
+            "less +@ f",
+            "git config core.pager @",
+            "git config alias.x @",
+            "git config --global core.sshCommand @",
+            "git config @ x",
+            "git config @ @",
+            "x=@; git \"$x\" y",
+        ],
+        &[
+            "git config user.name @",
+            "git config --global user.email @",
+            "git config --get @",
+            "tar -czf @.tgz dir",
+            "tar xf @",
+            "scp @ host:",
+            "wget -q https://example.org/@",
+            "rsync -a @ b/",
+            "go test ./... -run @",
+            "zip -r out.zip @",
+        ],
+    );
+}
+
+#[test]
+fn a_variable_of_the_environment_that_has_a_value_is_followed() {
+    let variables = ["CMD".to_owned()];
+    let errors = |source: &str| check_script(source, Dialect::Sh, &variables);
+    for source in ["$CMD", "\"$CMD\" a", "eval \"$CMD\"", "sh -c \"$CMD\"", "x=$CMD; $x", "echo $((CMD))"] {
+        assert!(!errors(source).is_empty(), "{source}");
+    }
+    for source in ["echo \"$CMD\"", "git commit -m \"$CMD\"", "sh -c 'echo \"$1\"' sh \"$CMD\"", "echo 'a"] {
+        let errors = errors(source);
+        assert!(source == "echo 'a" || errors.is_empty(), "{source}: {errors:?}");
+    }
+}
