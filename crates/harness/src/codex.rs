@@ -286,6 +286,9 @@ impl Parser {
         if let (Some(input), Some(output)) = (self.usage.input_tokens, self.usage.output_tokens) {
             progress.push(Progress::Tokens { input, output });
         }
+        if matches!(self.terminal, Terminal::Failed(_)) {
+            return;
+        }
         self.terminal = match (self.is_answered, total) {
             (true, _) => Terminal::Clean,
             (false, 0) => Terminal::Failed(ending::error(

@@ -266,11 +266,7 @@ impl Parser {
             "text" => self.text(part, progress),
             "tool_use" => self.tool(part, progress),
             "step_finish" => self.step_finish(part, progress),
-            "error" => {
-                if let Some(error) = line.get("error") {
-                    self.error = Some(failure(error));
-                }
-            }
+            "error" => self.error = Some(failure(line.get("error").unwrap_or(&Value::Null))),
             _ => {}
         }
     }

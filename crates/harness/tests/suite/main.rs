@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read recordings and may panic")]
 
 mod commands;
+mod documentation;
 mod hooks;
 mod hostile;
 mod recordings;

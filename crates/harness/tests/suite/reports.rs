@@ -195,4 +195,16 @@ fn a_stopped_or_limited_run_is_not_complete() {
         r#"{"type":"turn.completed","usage":{"input_tokens":2400,"output_tokens":68}}"#,
     ];
     check("codex", &resumed_and_blocked, 0, Some(ErrorKind::Empty));
+    let failed_and_completed = [
+        r#"{"type":"item.completed","item":{"id":"0","type":"agent_message","text":"Done."}}"#,
+        r#"{"type":"turn.failed","error":{"message":"stream disconnected"}}"#,
+        r#"{"type":"turn.completed","usage":{"input_tokens":2400,"output_tokens":68}}"#,
+    ];
+    check("codex", &failed_and_completed, 0, Some(ErrorKind::Api));
+    let answered_after_an_error = [
+        r#"{"type":"error","sessionID":"s"}"#,
+        r#"{"type":"text","sessionID":"s","part":{"text":"Done."}}"#,
+        r#"{"type":"step_finish","sessionID":"s","part":{"reason":"stop"}}"#,
+    ];
+    check("opencode", &answered_after_an_error, 0, Some(ErrorKind::Other));
 }
