@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use escrow_model::{
-    Answer, Criticality, EffectState, Ending, Entry, Event, Message, Plan, ProviderName, Reason, RunId,
-    ScopePath, ScopedCheck, WaitKind,
+    Answer, Criticality, EffectInQuestion, EffectState, Ending, Entry, Event, Message, Plan, ProviderName,
+    Reason, RunId, ScopePath, ScopedCheck, WaitKind,
 };
 use escrow_store::MessageId;
 use serde_json::json;
@@ -290,13 +290,7 @@ impl State {
                 self.asked.insert((run.clone(), ScopedCheck::new(check, scope)), key.clone());
             }
             Event::Reconciled { check, scope, finding: Some(finding), effect: Some(asked), .. } => {
-                let place = ScopedCheck::new(check, scope);
-                if let Some(effect) = self.effects.get_mut(&asked.key)
-                    && asked.attempts_elsewhere.map_or(effect.is_of(run, &place), |at| at == effect.attempts)
-                    && (effect.state != EffectState::Confirmed || asked.confirmed)
-                {
-                    effect.state = (*finding).into();
-                }
+                self.answers(run, &ScopedCheck::new(check, scope), asked, (*finding).into());
             }
             Event::MessageDelivered {
                 message: Message::Assume { check, scope, assumption, .. },
@@ -305,9 +299,8 @@ impl State {
                 ..
             } => {
                 let place = ScopedCheck::new(check, scope);
-                let is_confirmed = effect.as_ref().is_some_and(|effect| effect.confirmed);
-                if self.standing(run, &place) != Some(EffectState::Confirmed) || is_confirmed {
-                    self.settles(run, &place, (*assumption).into());
+                if let Some(asked) = effect {
+                    self.answers(run, &place, asked, (*assumption).into());
                 }
                 let place = (run.clone(), place);
                 if let Some(effect) = self.in_question.remove(&place) {
@@ -364,6 +357,16 @@ impl State {
     fn settles(&mut self, run: &RunId, place: &ScopedCheck, state: EffectState) {
         let Some(key) = self.keys.get(&(run.clone(), place.clone())) else { return };
         if let Some(effect) = self.effects.get_mut(key).filter(|effect| effect.is_of(run, place)) {
+            effect.state = state;
+        }
+    }
+
+    /// What `reconcile` or a person found out about an effect, unless it was attempted or confirmed since it was asked.
+    fn answers(&mut self, run: &RunId, place: &ScopedCheck, asked: &EffectInQuestion, state: EffectState) {
+        if let Some(effect) = self.effects.get_mut(&asked.key)
+            && asked.attempts_elsewhere.map_or(effect.is_of(run, place), |at| at == effect.attempts)
+            && (effect.state != EffectState::Confirmed || asked.confirmed)
+        {
             effect.state = state;
         }
     }

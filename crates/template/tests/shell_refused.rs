@@ -254,6 +254,7 @@ fn options_and_variables_with_code_are_known_in_every_spelling() {
             "mongo --eval=@",
             "mongosh --eval @",
             "deno run @",
+            "deno run data:text/javascript,@",
             "deno eval @",
             "deno repl --eval=@",
             "bun -e @",
@@ -321,6 +322,15 @@ fn no_program_reads_code_from_input_in_a_script_that_holds_values() {
             "make -f build.mk all; echo @",
         ],
     );
+}
+
+/// `"$@"` cannot stand in the tables above, where `@` is a value.
+#[test]
+fn what_xargs_hands_to_all_parameters_is_no_command() {
+    assert!(ShellScript::parse("echo {{ x }} | xargs sh -c '\"$@\"' x").is_err());
+    assert!(ShellScript::parse("echo {{ x }} | xargs sh -c 'echo \"$@\"' x").is_ok());
+    let errors = check_script("echo ${x@P} {{ x }}", Dialect::Bash, &[]);
+    assert!(!errors.is_empty());
 }
 
 #[test]

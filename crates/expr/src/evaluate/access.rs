@@ -116,9 +116,10 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A member that a value lacks is undefined; of text that looks like JSON and is not, reading it is an error.
+    /// A member that a value lacks is undefined; of given text that looks like JSON and is not, reading it is an error.
+    /// Text that the evaluation has built, such as `[object Object]`, was never meant to be JSON.
     fn missing_member(&mut self, value: &Value<'a>, name: &str) -> EvalResult<'a> {
-        if let Value::Text(text) = value
+        if let Value::Text(Text::Borrowed(text)) = value
             && number::index(name).is_none()
         {
             self.walk(text.len())?;

@@ -366,7 +366,8 @@ impl Checker<'_> {
                 _ if has_code => {}
                 None => self.refuse_input(name, program, input),
                 Some(file) if is_input(file) || file.may_vanish => self.refuse_input(name, program, input),
-                Some(file) if file.substitutes && self.is_tainted(file) => {
+                // `data:text/javascript,…` is code, too.
+                Some(file) if file.substitutes || file.text.starts_with("data:") => {
                     self.refuse_code(file, program, instead)
                 }
                 Some(_) => {}
