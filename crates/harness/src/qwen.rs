@@ -1,0 +1,244 @@
+//! Qwen Code.
+
+use escrow_protocol::vocabulary::LifecycleEventKind as Event;
+use serde_json::{Value, json};
+
+use crate::command_line::{hook_settings, prompt_argument, session_id, utf8};
+use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
+use crate::observed::{Observed, Terminal, Usage};
+use crate::stream::{count, object, text};
+use crate::{
+    Auth, CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError,
+    HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
+    messages, service_variables,
+};
+
+pub(crate) struct Qwen;
+
+impl Harness for Qwen {
+    fn name(&self) -> &'static str {
+        "qwen"
+    }
+
+    fn program(&self) -> &'static str {
+        "qwen"
+    }
+
+    fn package(&self) -> &'static str {
+        "@qwen-code/qwen-code"
+    }
+
+    fn tested_versions(&self) -> &'static [&'static str] {
+        &["0.15.10"]
+    }
+
+    fn key_variables(&self) -> &'static [&'static str] {
+        &["OPENAI_API_KEY"]
+    }
+
+    fn service_variables(&self) -> &'static [&'static str] {
+        service_variables!["OPENAI_BASE_URL"]
+    }
+
+    fn base_url_variable(&self) -> &'static str {
+        "OPENAI_BASE_URL"
+    }
+
+    fn figures(&self) -> Figures {
+        Figures {
+            turns: Known::AtEnd,
+            input_tokens: Known::AtEnd,
+            output_tokens: Known::AtEnd,
+            cost: Known::Never,
+            denials: Known::AtEnd,
+            tool_calls: Known::Streamed,
+            model: Known::Streamed,
+            session: Known::Streamed,
+        }
+    }
+
+    fn usage_is_cumulative(&self) -> bool {
+        true
+    }
+
+    fn takes_session_id(&self) -> bool {
+        false
+    }
+
+    fn login(&self) -> Option<LoginFile> {
+        Some(LoginFile { source: ".qwen/oauth_creds.json", target: "qwen/oauth_creds.json" })
+    }
+
+    fn command(&self, order: &Order<'_>) -> Result<CommandLine, Unsupported> {
+        if order.schema.is_some() {
+            return Err(Unsupported::Schema { harness: self.name() });
+        }
+        let config = order.home.join("qwen");
+        let mut line = CommandLine::default();
+        line.arguments(&[&prompt_argument(self.name(), order.prompt)?]);
+        line.arguments(&["--output-format", "stream-json"]);
+        let auth = match order.auth {
+            Auth::Key => "openai",
+            Auth::Login => "qwen-oauth",
+        };
+        line.arguments(&["--auth-type", auth]);
+        line.option("--openai-base-url", order.base_url);
+        line.option("-m", order.model);
+        line.arguments(&["--approval-mode", approval_mode(order)]);
+        line.arguments(&["--include-directories", utf8(order.artifacts)?]);
+        if let Conversation::Resumed { id } = order.conversation {
+            line.arguments(&["--resume", session_id(id)?]);
+        }
+        line.env("QWEN_HOME", utf8(&config)?).env("QWEN_CODE_NO_RELAUNCH", "1");
+        let mut settings = json!({
+            "general": {"disableAutoUpdate": true},
+            "privacy": {"usageStatisticsEnabled": false},
+            "telemetry": {"enabled": false},
+        });
+        if let Some(turns) = order.turns {
+            settings["model"] = json!({"maxSessionTurns": turns});
+        }
+        if let Some(hooks) = hook_settings(order, self.hooks()) {
+            settings["hooks"] = hooks;
+        }
+        line.json_file(config.join("settings.json"), &settings);
+        Ok(line)
+    }
+
+    fn parser(&self) -> Box<dyn StreamParser> {
+        Box::new(Parser::default())
+    }
+
+    fn hooks(&self) -> &'static HookDialect {
+        &HOOKS
+    }
+}
+
+/// `default` denies edits and the shell, `auto-edit` the shell.
+fn approval_mode(order: &Order<'_>) -> &'static str {
+    match (order.permission, order.confinement) {
+        (Permission::Read, Confinement::Program) => "default",
+        (Permission::Read, Confinement::Kernel) | (Permission::Edit | Permission::Full, _) => "yolo",
+    }
+}
+
+static HOOKS: HookDialect = HookDialect {
+    harness: "qwen",
+    fields: CLAUDE_FIELDS,
+    events: &[
+        // Says that the program has credentials; no other hook tells that a session starts or ends.
+        HookEvent::silent("Notification", &[]),
+        // Comes again, with an empty prompt, after every tool result.
+        HookEvent::meaning("UserPromptSubmit", Event::FrameOpening, &[AnswerForm::Context])
+            .when(Condition::WithPrompt),
+        // The context of `PreToolUse` is not delivered.
+        HookEvent::silent("PreToolUse", &[AnswerForm::ToolPermissionDeny]),
+        HookEvent::silent("PostToolUse", &[AnswerForm::Context]),
+        HookEvent::meaning("Stop", Event::FrameEnding, &[AnswerForm::StopDecisionBlock]),
+    ],
+};
+
+const USAGE_MARKERS: &[&str] = &["Unknown argument", "Invalid values"];
+
+/// Qwen Code reports a failed request as the answer of a successful run.
+const API_ERROR: &str = "[API Error:";
+
+#[derive(Debug)]
+struct Parser {
+    observed: Observed,
+    terminal: Terminal,
+    usage: Usage,
+    has_denials: bool,
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Self {
+            observed: Observed::default(),
+            terminal: Terminal::Missing,
+            usage: Usage::default(),
+            has_denials: false,
+        }
+    }
+}
+
+impl StreamParser for Parser {
+    fn line(&mut self, line: &str) -> Vec<Progress> {
+        let mut progress = Vec::new();
+        if let Some(value) = object(line) {
+            self.read(&value, &mut progress);
+        }
+        progress
+    }
+
+    fn finish(&mut self, exit: Exit, stderr: &str) -> Report {
+        let terminal = std::mem::replace(&mut self.terminal, Terminal::Missing);
+        let anything = self.observed.anything;
+        let denials = self.has_denials.then(|| std::mem::take(&mut self.observed.denials));
+        let truncated = || match exit {
+            Exit::Code(53) => ending::error(ErrorKind::TurnLimit, "reached the limit of turns"),
+            Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
+                ending::without_terminal_line(exit, stderr, anything, USAGE_MARKERS)
+            }
+        };
+        self.observed.report(terminal, exit, truncated, self.usage, denials)
+    }
+}
+
+impl Parser {
+    fn read(&mut self, line: &Value, progress: &mut Vec<Progress>) {
+        let Some(kind) = text(line, "type") else { return };
+        if let Some(id) = text(line, "session_id") {
+            self.observed.anything = true;
+            self.observed.session(id, progress);
+        }
+        match kind {
+            "system" if text(line, "subtype") == Some("init") => {
+                if let Some(model) = text(line, "model") {
+                    self.observed.model(model, progress);
+                }
+            }
+            "assistant" => messages::assistant(&mut self.observed, line, None, progress),
+            "user" => messages::user(&mut self.observed, line, progress),
+            "result" => self.result(line, progress),
+            _ => {}
+        }
+    }
+
+    fn result(&mut self, line: &Value, progress: &mut Vec<Progress>) {
+        self.usage.turns = count(line, "num_turns");
+        if let Some(usage) = line.get("usage") {
+            self.usage.input_tokens = count(usage, "input_tokens");
+            self.usage.output_tokens = count(usage, "output_tokens");
+        }
+        if let (Some(input), Some(output)) = (self.usage.input_tokens, self.usage.output_tokens) {
+            progress.push(Progress::Tokens { input, output });
+        }
+        self.has_denials = messages::denials(&mut self.observed, line, progress);
+        if let Some(result) = text(line, "result") {
+            self.observed.final_text.set(result);
+        }
+        self.terminal =
+            failure(line, self.observed.final_text.as_str()).map_or(Terminal::Clean, Terminal::Failed);
+    }
+}
+
+/// The error of a result line, by its flag, by its subtype, or by an answer that ends in an API error.
+fn failure(line: &Value, answer: &str) -> Option<HarnessError> {
+    let subtype = text(line, "subtype").unwrap_or("missing");
+    let is_flagged = line.get("is_error").and_then(Value::as_bool).unwrap_or(true);
+    let last = answer.rfind(API_ERROR).map(|start| &answer[start..]);
+    let api_error = last.filter(|last| last.trim_end().ends_with(']'));
+    if let Some(message) = api_error {
+        let kind = ending::status_after(message, API_ERROR).map_or(ErrorKind::Api, ending::kind_of_status);
+        return Some(ending::error(kind, message));
+    }
+    let message = line.pointer("/error/message").and_then(Value::as_str).unwrap_or(answer);
+    match (is_flagged, subtype, count(line, "num_turns")) {
+        (false, "success", Some(0)) => {
+            Some(ending::error(ErrorKind::Blocked, "the prompt was not answered by a model"))
+        }
+        (false, "success", Some(_) | None) => None,
+        (true, _, _) | (false, _, _) => Some(ending::error(ErrorKind::Other, message)),
+    }
+}

@@ -1,0 +1,10 @@
+//! The harnesses against recordings of the real programs.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read recordings and may panic")]
+
+mod commands;
+mod documentation;
+mod hooks;
+mod hostile;
+mod recordings;
+mod reports;
