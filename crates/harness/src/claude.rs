@@ -8,62 +8,40 @@ use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
 use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{amount, count, object, text};
 use crate::{
-    CommandLine, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HookDialect, Known,
-    LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending, messages,
+    CommandLine, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec, HookDialect,
+    Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending, messages,
     service_variables,
 };
 
 pub(crate) struct Claude;
 
+static SPEC: HarnessSpec = HarnessSpec {
+    name: "claude",
+    package: "@anthropic-ai/claude-code",
+    tested_versions: &["2.1.197"],
+    key_variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+    service_variables: service_variables!["ANTHROPIC_BASE_URL"],
+    base_url_variable: "ANTHROPIC_BASE_URL",
+    figures: Figures {
+        turns: Known::Streamed,
+        // The usage on assistant lines is that of the first chunk and not final.
+        input_tokens: Known::AtEnd,
+        output_tokens: Known::AtEnd,
+        cost: Known::AtEnd,
+        denials: Known::AtEnd,
+        tool_calls: Known::Streamed,
+        model: Known::Streamed,
+        session: Known::Streamed,
+    },
+    usage_is_cumulative: false,
+    takes_session_id: true,
+    login: Some(LoginFile { source: ".claude/.credentials.json", target: "claude/.credentials.json" }),
+    hooks: &HOOKS,
+};
+
 impl Harness for Claude {
-    fn name(&self) -> &'static str {
-        "claude"
-    }
-
-    fn program(&self) -> &'static str {
-        "claude"
-    }
-
-    fn package(&self) -> &'static str {
-        "@anthropic-ai/claude-code"
-    }
-
-    fn tested_versions(&self) -> &'static [&'static str] {
-        &["2.1.197"]
-    }
-
-    fn key_variables(&self) -> &'static [&'static str] {
-        &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"]
-    }
-
-    fn service_variables(&self) -> &'static [&'static str] {
-        service_variables!["ANTHROPIC_BASE_URL"]
-    }
-
-    fn base_url_variable(&self) -> &'static str {
-        "ANTHROPIC_BASE_URL"
-    }
-
-    fn figures(&self) -> Figures {
-        Figures {
-            turns: Known::Streamed,
-            // The usage on assistant lines is that of the first chunk and not final.
-            input_tokens: Known::AtEnd,
-            output_tokens: Known::AtEnd,
-            cost: Known::AtEnd,
-            denials: Known::AtEnd,
-            tool_calls: Known::Streamed,
-            model: Known::Streamed,
-            session: Known::Streamed,
-        }
-    }
-
-    fn takes_session_id(&self) -> bool {
-        true
-    }
-
-    fn login(&self) -> Option<LoginFile> {
-        Some(LoginFile { source: ".claude/.credentials.json", target: "claude/.credentials.json" })
+    fn spec(&self) -> &'static HarnessSpec {
+        &SPEC
     }
 
     fn command(&self, order: &Order<'_>) -> Result<CommandLine, Unsupported> {
@@ -109,17 +87,13 @@ impl Harness for Claude {
         if let Some(url) = order.base_url {
             line.env("ANTHROPIC_BASE_URL", url);
         }
-        let hooks = hook_settings(order, self.hooks());
+        let hooks = hook_settings(order, SPEC.hooks);
         line.json_file(settings, &hooks.map_or_else(|| json!({}), |hooks| json!({"hooks": hooks})));
         Ok(line)
     }
 
     fn parser(&self) -> Box<dyn StreamParser> {
         Box::new(Parser::default())
-    }
-
-    fn hooks(&self) -> &'static HookDialect {
-        &HOOKS
     }
 }
 

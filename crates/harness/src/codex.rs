@@ -8,66 +8,40 @@ use crate::hooks::{AnswerForm, CLAUDE_FIELDS, Condition, HookEvent};
 use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
 use crate::{
-    CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HookDialect,
-    Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
+    CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec,
+    HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
     service_variables,
 };
 
 pub(crate) struct Codex;
 
+static SPEC: HarnessSpec = HarnessSpec {
+    name: "codex",
+    package: "@openai/codex",
+    tested_versions: &["0.166.0"],
+    key_variables: &["OPENAI_API_KEY", "CODEX_API_KEY"],
+    service_variables: service_variables!["OPENAI_BASE_URL"],
+    base_url_variable: "OPENAI_BASE_URL",
+    figures: Figures {
+        // One turn is one prompt, whatever the number of model calls.
+        turns: Known::AtEnd,
+        input_tokens: Known::AtEnd,
+        output_tokens: Known::AtEnd,
+        cost: Known::Never,
+        denials: Known::Never,
+        tool_calls: Known::Streamed,
+        model: Known::Never,
+        session: Known::Streamed,
+    },
+    usage_is_cumulative: true,
+    takes_session_id: false,
+    login: Some(LoginFile { source: ".codex/auth.json", target: "codex/auth.json" }),
+    hooks: &HOOKS,
+};
+
 impl Harness for Codex {
-    fn name(&self) -> &'static str {
-        "codex"
-    }
-
-    fn program(&self) -> &'static str {
-        "codex"
-    }
-
-    fn package(&self) -> &'static str {
-        "@openai/codex"
-    }
-
-    fn tested_versions(&self) -> &'static [&'static str] {
-        &["0.166.0"]
-    }
-
-    fn key_variables(&self) -> &'static [&'static str] {
-        &["OPENAI_API_KEY", "CODEX_API_KEY"]
-    }
-
-    fn service_variables(&self) -> &'static [&'static str] {
-        service_variables!["OPENAI_BASE_URL"]
-    }
-
-    fn base_url_variable(&self) -> &'static str {
-        "OPENAI_BASE_URL"
-    }
-
-    fn figures(&self) -> Figures {
-        Figures {
-            // One turn is one prompt, whatever the number of model calls.
-            turns: Known::AtEnd,
-            input_tokens: Known::AtEnd,
-            output_tokens: Known::AtEnd,
-            cost: Known::Never,
-            denials: Known::Never,
-            tool_calls: Known::Streamed,
-            model: Known::Never,
-            session: Known::Streamed,
-        }
-    }
-
-    fn usage_is_cumulative(&self) -> bool {
-        true
-    }
-
-    fn takes_session_id(&self) -> bool {
-        false
-    }
-
-    fn login(&self) -> Option<LoginFile> {
-        Some(LoginFile { source: ".codex/auth.json", target: "codex/auth.json" })
+    fn spec(&self) -> &'static HarnessSpec {
+        &SPEC
     }
 
     fn command(&self, order: &Order<'_>) -> Result<CommandLine, Unsupported> {
@@ -108,7 +82,7 @@ impl Harness for Codex {
             // Without the flag no hook runs, and nothing says so. All hooks are our own: the user's configuration is
             // ignored.
             line.arguments(&["--dangerously-bypass-hook-trust"]);
-            for event in self.hooks().installed() {
+            for event in SPEC.hooks.installed() {
                 let command = json!(hook_command(hook, event.name));
                 let setting =
                     format!("hooks.{}=[{{hooks=[{{type=\"command\",command={command}}}]}}]", event.name);
@@ -124,10 +98,6 @@ impl Harness for Codex {
 
     fn parser(&self) -> Box<dyn StreamParser> {
         Box::new(Parser::default())
-    }
-
-    fn hooks(&self) -> &'static HookDialect {
-        &HOOKS
     }
 }
 

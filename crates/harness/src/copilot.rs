@@ -9,79 +9,61 @@ use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
 use crate::{
     Auth, CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError,
-    HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
+    HarnessSpec, HookDialect, Known, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
     service_variables,
 };
 
 pub(crate) struct Copilot;
 
+static SPEC: HarnessSpec = HarnessSpec {
+    name: "copilot",
+    package: "@github/copilot",
+    tested_versions: &["1.0.102"],
+    key_variables: &[
+        "COPILOT_PROVIDER_API_KEY",
+        "COPILOT_PROVIDER_BEARER_TOKEN",
+        "COPILOT_GITHUB_TOKEN",
+        "GH_TOKEN",
+        "GITHUB_TOKEN",
+    ],
+    service_variables: service_variables![
+        "COPILOT_PROVIDER_BASE_URL",
+        "COPILOT_PROVIDER_TYPE",
+        "COPILOT_PROVIDER_WIRE_API"
+    ],
+    base_url_variable: "COPILOT_PROVIDER_BASE_URL",
+    figures: Figures {
+        turns: Known::Streamed,
+        input_tokens: Known::Never,
+        output_tokens: Known::Never,
+        cost: Known::Never,
+        denials: Known::Streamed,
+        tool_calls: Known::Streamed,
+        model: Known::Streamed,
+        session: Known::AtEnd,
+    },
+    usage_is_cumulative: false,
+    takes_session_id: true,
+    // The login is in the key store of the system.
+    login: None,
+    hooks: &HOOKS,
+};
+
 impl Harness for Copilot {
-    fn name(&self) -> &'static str {
-        "copilot"
-    }
-
-    fn program(&self) -> &'static str {
-        "copilot"
-    }
-
-    fn package(&self) -> &'static str {
-        "@github/copilot"
-    }
-
-    fn tested_versions(&self) -> &'static [&'static str] {
-        &["1.0.102"]
-    }
-
-    fn key_variables(&self) -> &'static [&'static str] {
-        &[
-            "COPILOT_PROVIDER_API_KEY",
-            "COPILOT_PROVIDER_BEARER_TOKEN",
-            "COPILOT_GITHUB_TOKEN",
-            "GH_TOKEN",
-            "GITHUB_TOKEN",
-        ]
-    }
-
-    fn service_variables(&self) -> &'static [&'static str] {
-        service_variables!["COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_TYPE", "COPILOT_PROVIDER_WIRE_API"]
-    }
-
-    fn base_url_variable(&self) -> &'static str {
-        "COPILOT_PROVIDER_BASE_URL"
-    }
-
-    fn figures(&self) -> Figures {
-        Figures {
-            turns: Known::Streamed,
-            input_tokens: Known::Never,
-            output_tokens: Known::Never,
-            cost: Known::Never,
-            denials: Known::Streamed,
-            tool_calls: Known::Streamed,
-            model: Known::Streamed,
-            session: Known::AtEnd,
-        }
-    }
-
-    fn takes_session_id(&self) -> bool {
-        true
-    }
-
-    /// The login is in the system's key store.
-    fn login(&self) -> Option<LoginFile> {
-        None
+    fn spec(&self) -> &'static HarnessSpec {
+        &SPEC
     }
 
     fn command(&self, order: &Order<'_>) -> Result<CommandLine, Unsupported> {
         if order.schema.is_some() {
-            return Err(Unsupported::Schema { harness: self.name() });
+            return Err(Unsupported::Schema { harness: SPEC.name });
         }
         if order.auth == Auth::Login {
-            return Err(Unsupported::Login { harness: self.name() });
+            return Err(Unsupported::Login { harness: SPEC.name });
         }
         let config = order.home.join("copilot");
         let mut line = CommandLine::default();
-        line.arguments(&["-p", &prompt_argument(self.name(), order.prompt)?]);
+        line.arguments(&["-p", &prompt_argument(SPEC.name, order.prompt)?]);
         line.arguments(&["--output-format", "json", "--no-color", "--log-level", "none", "--no-auto-update"]);
         line.arguments(&["--no-ask-user", "--allow-all-tools"]);
         match (order.permission, order.confinement) {
@@ -112,7 +94,7 @@ impl Harness for Copilot {
         }
         if let Some(hook) = order.hook {
             let mut events = Map::new();
-            for event in self.hooks().installed() {
+            for event in SPEC.hooks.installed() {
                 let command = json!([{"type": "command", "bash": hook_command(hook, event.name)}]);
                 events.insert(event.name.to_owned(), command);
             }
@@ -123,10 +105,6 @@ impl Harness for Copilot {
 
     fn parser(&self) -> Box<dyn StreamParser> {
         Box::new(Parser::default())
-    }
-
-    fn hooks(&self) -> &'static HookDialect {
-        &HOOKS
     }
 }
 

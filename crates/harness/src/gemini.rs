@@ -9,65 +9,43 @@ use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
 use crate::{
     Auth, CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError,
-    HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
-    service_variables,
+    HarnessSpec, HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser,
+    Unsupported, ending, service_variables,
 };
 
 pub(crate) struct Gemini;
 
+static SPEC: HarnessSpec = HarnessSpec {
+    name: "gemini",
+    package: "@google/gemini-cli",
+    tested_versions: &["0.61.0"],
+    key_variables: &["GEMINI_API_KEY"],
+    service_variables: service_variables!["GOOGLE_GEMINI_BASE_URL"],
+    base_url_variable: "GOOGLE_GEMINI_BASE_URL",
+    figures: Figures {
+        turns: Known::Streamed,
+        input_tokens: Known::AtEnd,
+        output_tokens: Known::AtEnd,
+        cost: Known::Never,
+        denials: Known::Streamed,
+        tool_calls: Known::Streamed,
+        model: Known::Streamed,
+        session: Known::Streamed,
+    },
+    usage_is_cumulative: false,
+    takes_session_id: true,
+    login: Some(LoginFile { source: ".gemini/oauth_creds.json", target: "gemini/.gemini/oauth_creds.json" }),
+    hooks: &HOOKS,
+};
+
 impl Harness for Gemini {
-    fn name(&self) -> &'static str {
-        "gemini"
-    }
-
-    fn program(&self) -> &'static str {
-        "gemini"
-    }
-
-    fn package(&self) -> &'static str {
-        "@google/gemini-cli"
-    }
-
-    fn tested_versions(&self) -> &'static [&'static str] {
-        &["0.61.0"]
-    }
-
-    fn key_variables(&self) -> &'static [&'static str] {
-        &["GEMINI_API_KEY"]
-    }
-
-    fn service_variables(&self) -> &'static [&'static str] {
-        service_variables!["GOOGLE_GEMINI_BASE_URL"]
-    }
-
-    fn base_url_variable(&self) -> &'static str {
-        "GOOGLE_GEMINI_BASE_URL"
-    }
-
-    fn figures(&self) -> Figures {
-        Figures {
-            turns: Known::Streamed,
-            input_tokens: Known::AtEnd,
-            output_tokens: Known::AtEnd,
-            cost: Known::Never,
-            denials: Known::Streamed,
-            tool_calls: Known::Streamed,
-            model: Known::Streamed,
-            session: Known::Streamed,
-        }
-    }
-
-    fn takes_session_id(&self) -> bool {
-        true
-    }
-
-    fn login(&self) -> Option<LoginFile> {
-        Some(LoginFile { source: ".gemini/oauth_creds.json", target: "gemini/.gemini/oauth_creds.json" })
+    fn spec(&self) -> &'static HarnessSpec {
+        &SPEC
     }
 
     fn command(&self, order: &Order<'_>) -> Result<CommandLine, Unsupported> {
         if order.schema.is_some() {
-            return Err(Unsupported::Schema { harness: self.name() });
+            return Err(Unsupported::Schema { harness: SPEC.name });
         }
         let config = order.home.join("gemini");
         let mut line = CommandLine { stdin: Some(order.prompt.to_owned()), ..CommandLine::default() };
@@ -98,7 +76,7 @@ impl Harness for Gemini {
         if let Some(turns) = order.turns {
             settings["model"] = json!({"maxSessionTurns": turns});
         }
-        if let Some(hooks) = hook_settings(order, self.hooks()) {
+        if let Some(hooks) = hook_settings(order, SPEC.hooks) {
             settings["hooks"] = hooks;
         }
         line.json_file(config.join(".gemini/settings.json"), &settings);
@@ -107,10 +85,6 @@ impl Harness for Gemini {
 
     fn parser(&self) -> Box<dyn StreamParser> {
         Box::new(Parser::default())
-    }
-
-    fn hooks(&self) -> &'static HookDialect {
-        &HOOKS
     }
 }
 

@@ -8,8 +8,8 @@ use crate::hooks::{AnswerForm, Condition, Fields, HookEvent};
 use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{amount, count, object, text};
 use crate::{
-    CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HookDialect,
-    Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
+    CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec,
+    HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
     service_variables,
 };
 
@@ -17,59 +17,43 @@ pub(crate) struct OpenCode;
 
 const VERSION: &str = "1.18.33";
 
+static SPEC: HarnessSpec = HarnessSpec {
+    name: "opencode",
+    package: "opencode-ai",
+    tested_versions: &[VERSION],
+    key_variables: &[
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+        "OPENROUTER_API_KEY",
+        "OPENCODE_API_KEY",
+    ],
+    service_variables: service_variables!["OPENAI_BASE_URL"],
+    base_url_variable: "OPENAI_BASE_URL",
+    figures: Figures {
+        turns: Known::Streamed,
+        input_tokens: Known::Streamed,
+        output_tokens: Known::Streamed,
+        cost: Known::Streamed,
+        denials: Known::Streamed,
+        tool_calls: Known::Streamed,
+        model: Known::Never,
+        session: Known::Streamed,
+    },
+    usage_is_cumulative: false,
+    takes_session_id: false,
+    login: Some(LoginFile { source: ".local/share/opencode/auth.json", target: "data/opencode/auth.json" }),
+    hooks: &HOOKS,
+};
+
 impl Harness for OpenCode {
-    fn name(&self) -> &'static str {
-        "opencode"
-    }
-
-    fn program(&self) -> &'static str {
-        "opencode"
-    }
-
-    fn package(&self) -> &'static str {
-        "opencode-ai"
-    }
-
-    fn tested_versions(&self) -> &'static [&'static str] {
-        &[VERSION]
-    }
-
-    fn key_variables(&self) -> &'static [&'static str] {
-        &["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"]
-    }
-
-    fn service_variables(&self) -> &'static [&'static str] {
-        service_variables!["OPENAI_BASE_URL"]
-    }
-
-    fn base_url_variable(&self) -> &'static str {
-        "OPENAI_BASE_URL"
-    }
-
-    fn figures(&self) -> Figures {
-        Figures {
-            turns: Known::Streamed,
-            input_tokens: Known::Streamed,
-            output_tokens: Known::Streamed,
-            cost: Known::Streamed,
-            denials: Known::Streamed,
-            tool_calls: Known::Streamed,
-            model: Known::Never,
-            session: Known::Streamed,
-        }
-    }
-
-    fn takes_session_id(&self) -> bool {
-        false
-    }
-
-    fn login(&self) -> Option<LoginFile> {
-        Some(LoginFile { source: ".local/share/opencode/auth.json", target: "data/opencode/auth.json" })
+    fn spec(&self) -> &'static HarnessSpec {
+        &SPEC
     }
 
     fn command(&self, order: &Order<'_>) -> Result<CommandLine, Unsupported> {
         if order.schema.is_some() {
-            return Err(Unsupported::Schema { harness: self.name() });
+            return Err(Unsupported::Schema { harness: SPEC.name });
         }
         // An argument with spaces would reach the model in quotation marks.
         let mut line = CommandLine { stdin: Some(order.prompt.to_owned()), ..CommandLine::default() };
@@ -89,8 +73,8 @@ impl Harness for OpenCode {
                 line.arguments(&["-m", &model]);
             }
             (Some(_), None) => {
-                let variable = self.base_url_variable();
-                return Err(Unsupported::ModelRequired { harness: self.name(), variable });
+                let variable = SPEC.base_url_variable;
+                return Err(Unsupported::ModelRequired { harness: SPEC.name, variable });
             }
             (None, model) => {
                 line.option("-m", model);
@@ -121,7 +105,7 @@ impl Harness for OpenCode {
         if let Some(hook) = order.hook {
             let plugin = order.home.join("escrow-hooks.js");
             config["plugin"] = json!([format!("file://{}", utf8(&plugin)?)]);
-            let events: Vec<&str> = self.hooks().installed().map(|event| event.name).collect();
+            let events: Vec<&str> = SPEC.hooks.installed().map(|event| event.name).collect();
             let source = include_str!("opencode_plugin.js")
                 .replace("\"EVENTS\"", &json!(events).to_string())
                 .replace("\"HOOK\"", &json!(hook).to_string());
@@ -133,10 +117,6 @@ impl Harness for OpenCode {
 
     fn parser(&self) -> Box<dyn StreamParser> {
         Box::new(Parser::default())
-    }
-
-    fn hooks(&self) -> &'static HookDialect {
-        &HOOKS
     }
 }
 

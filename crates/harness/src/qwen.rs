@@ -9,73 +9,47 @@ use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
 use crate::{
     Auth, CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError,
-    HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
-    messages, service_variables,
+    HarnessSpec, HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser,
+    Unsupported, ending, messages, service_variables,
 };
 
 pub(crate) struct Qwen;
 
+static SPEC: HarnessSpec = HarnessSpec {
+    name: "qwen",
+    package: "@qwen-code/qwen-code",
+    tested_versions: &["0.15.10"],
+    key_variables: &["OPENAI_API_KEY"],
+    service_variables: service_variables!["OPENAI_BASE_URL"],
+    base_url_variable: "OPENAI_BASE_URL",
+    figures: Figures {
+        turns: Known::AtEnd,
+        input_tokens: Known::AtEnd,
+        output_tokens: Known::AtEnd,
+        cost: Known::Never,
+        denials: Known::AtEnd,
+        tool_calls: Known::Streamed,
+        model: Known::Streamed,
+        session: Known::Streamed,
+    },
+    usage_is_cumulative: true,
+    takes_session_id: false,
+    login: Some(LoginFile { source: ".qwen/oauth_creds.json", target: "qwen/oauth_creds.json" }),
+    hooks: &HOOKS,
+};
+
 impl Harness for Qwen {
-    fn name(&self) -> &'static str {
-        "qwen"
-    }
-
-    fn program(&self) -> &'static str {
-        "qwen"
-    }
-
-    fn package(&self) -> &'static str {
-        "@qwen-code/qwen-code"
-    }
-
-    fn tested_versions(&self) -> &'static [&'static str] {
-        &["0.15.10"]
-    }
-
-    fn key_variables(&self) -> &'static [&'static str] {
-        &["OPENAI_API_KEY"]
-    }
-
-    fn service_variables(&self) -> &'static [&'static str] {
-        service_variables!["OPENAI_BASE_URL"]
-    }
-
-    fn base_url_variable(&self) -> &'static str {
-        "OPENAI_BASE_URL"
-    }
-
-    fn figures(&self) -> Figures {
-        Figures {
-            turns: Known::AtEnd,
-            input_tokens: Known::AtEnd,
-            output_tokens: Known::AtEnd,
-            cost: Known::Never,
-            denials: Known::AtEnd,
-            tool_calls: Known::Streamed,
-            model: Known::Streamed,
-            session: Known::Streamed,
-        }
-    }
-
-    fn usage_is_cumulative(&self) -> bool {
-        true
-    }
-
-    fn takes_session_id(&self) -> bool {
-        false
-    }
-
-    fn login(&self) -> Option<LoginFile> {
-        Some(LoginFile { source: ".qwen/oauth_creds.json", target: "qwen/oauth_creds.json" })
+    fn spec(&self) -> &'static HarnessSpec {
+        &SPEC
     }
 
     fn command(&self, order: &Order<'_>) -> Result<CommandLine, Unsupported> {
         if order.schema.is_some() {
-            return Err(Unsupported::Schema { harness: self.name() });
+            return Err(Unsupported::Schema { harness: SPEC.name });
         }
         let config = order.home.join("qwen");
         let mut line = CommandLine::default();
-        line.arguments(&[&prompt_argument(self.name(), order.prompt)?]);
+        line.arguments(&[&prompt_argument(SPEC.name, order.prompt)?]);
         line.arguments(&["--output-format", "stream-json"]);
         let auth = match order.auth {
             Auth::Key => "openai",
@@ -98,7 +72,7 @@ impl Harness for Qwen {
         if let Some(turns) = order.turns {
             settings["model"] = json!({"maxSessionTurns": turns});
         }
-        if let Some(hooks) = hook_settings(order, self.hooks()) {
+        if let Some(hooks) = hook_settings(order, SPEC.hooks) {
             settings["hooks"] = hooks;
         }
         line.json_file(config.join("settings.json"), &settings);
@@ -107,10 +81,6 @@ impl Harness for Qwen {
 
     fn parser(&self) -> Box<dyn StreamParser> {
         Box::new(Parser::default())
-    }
-
-    fn hooks(&self) -> &'static HookDialect {
-        &HOOKS
     }
 }
 

@@ -47,7 +47,7 @@ fn orders<'a>() -> Vec<Order<'a>> {
 
 /// Everything at once, as far as the harness supports it.
 fn full(harness: &dyn Harness) -> CommandLine {
-    let hook = ["/opt/escrow bin/escrow", "hook", "--host", harness.name()].map(str::to_owned);
+    let hook = ["/opt/escrow bin/escrow", "hook", "--host", harness.spec().name].map(str::to_owned);
     let schema = json!({"type": "object"});
     let base = Order {
         permission: Permission::Full,
@@ -100,7 +100,7 @@ fn command_lines_are_the_ones_that_were_reviewed() {
         insta::with_settings!({
             snapshot_path => "../expected", prepend_module_to_snapshot => false, omit_expression => true,
         }, {
-            insta::assert_snapshot!(format!("commands-{}", harness.name()), text);
+            insta::assert_snapshot!(format!("commands-{}", harness.spec().name), text);
         });
     }
 }
@@ -128,11 +128,11 @@ fn environment_and_files_stay_below_the_private_home() {
                 for text in found {
                     let path = text.strip_prefix("file://").unwrap_or(&text);
                     let is_inside = Path::new(path).starts_with(HOME);
-                    assert!(is_inside || !path.starts_with('/'), "{}: {name}={value}", harness.name());
+                    assert!(is_inside || !path.starts_with('/'), "{}: {name}={value}", harness.spec().name);
                 }
             }
             for file in &line.files {
-                assert!(file.path.starts_with(HOME), "{}: {}", harness.name(), file.path.display());
+                assert!(file.path.starts_with(HOME), "{}: {}", harness.spec().name, file.path.display());
             }
         }
     }
@@ -143,13 +143,17 @@ fn keys_are_left_to_the_environment() {
     for harness in HARNESSES {
         let line = full(*harness);
         for (name, _) in &line.env {
-            assert!(!harness.key_variables().contains(&name.as_str()), "{} sets {name}", harness.name());
+            assert!(
+                !harness.spec().key_variables.contains(&name.as_str()),
+                "{} sets {name}",
+                harness.spec().name
+            );
         }
         for argument in &line.arguments {
             let flag = argument.to_lowercase();
-            assert!(!flag.starts_with('-') || !flag.contains("key"), "{}: {argument}", harness.name());
+            assert!(!flag.starts_with('-') || !flag.contains("key"), "{}: {argument}", harness.spec().name);
         }
-        assert!(!harness.key_variables().is_empty());
+        assert!(!harness.spec().key_variables.is_empty());
     }
 }
 
@@ -182,7 +186,7 @@ fn what_a_harness_cannot_do_is_refused() {
     for harness in HARNESSES {
         let conversation = Conversation::Resumed { id: "--dangerously-bypass-hook-trust" };
         let flag = Order { conversation, ..order() };
-        check(harness.name(), &flag, "`--dangerously-bypass-hook-trust` is not a session id");
+        check(harness.spec().name, &flag, "`--dangerously-bypass-hook-trust` is not a session id");
     }
     check("copilot", &Order { auth: Auth::Login, ..order() }, "`copilot` keeps its login in no file");
     check(
@@ -195,13 +199,13 @@ fn what_a_harness_cannot_do_is_refused() {
 #[test]
 fn a_login_file_goes_where_the_program_looks_for_it() {
     for harness in HARNESSES {
-        let Some(login) = harness.login() else { continue };
+        let Some(login) = harness.spec().login else { continue };
         let line = harness.command(&Order { auth: Auth::Login, ..order() }).unwrap();
         let target = Path::new(HOME).join(login.target);
         let is_configured = line
             .env
             .iter()
             .any(|(_, value)| Path::new(value) != Path::new(HOME) && target.starts_with(value));
-        assert!(is_configured, "{}: {}", harness.name(), target.display());
+        assert!(is_configured, "{}: {}", harness.spec().name, target.display());
     }
 }

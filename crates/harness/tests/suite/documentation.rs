@@ -24,7 +24,7 @@ fn figures_are_documented_as_they_are() {
     let check = |label: &str, figure: fn(&Figures) -> Known| {
         let expected: Vec<&str> = HARNESSES
             .iter()
-            .map(|harness| match figure(&harness.figures()) {
+            .map(|harness| match figure(&harness.spec().figures) {
                 Known::Streamed => "streamed",
                 Known::AtEnd => "at the end",
                 Known::Never => "never",
@@ -46,16 +46,16 @@ fn figures_are_documented_as_they_are() {
 fn versions_and_variables_are_documented() {
     let page = page();
     for harness in HARNESSES {
-        let name = format!("`{}`", harness.name());
+        let name = format!("`{}`", harness.spec().name);
         let program = row(&page, &name);
-        assert_eq!(program[0], format!("`{}`", harness.program()));
-        assert_eq!(program[1], format!("`{}`", harness.package()));
-        assert_eq!(program[2], harness.tested_versions().join(", "));
-        for variable in harness.key_variables().iter().chain(harness.service_variables()) {
+        assert_eq!(program[0], format!("`{}`", harness.spec().name));
+        assert_eq!(program[1], format!("`{}`", harness.spec().package));
+        assert_eq!(program[2], harness.spec().tested_versions.join(", "));
+        for variable in harness.spec().key_variables.iter().chain(harness.spec().service_variables) {
             let is_proxy = ["http_proxy", "https_proxy", "no_proxy"].contains(variable);
             assert!(is_proxy || page.contains(&format!("`{variable}`")), "{name}: {variable}");
         }
-        if let Some(login) = harness.login() {
+        if let Some(login) = harness.spec().login {
             assert!(page.contains(&format!("`~/{}`", login.source)), "{name}");
         }
     }
@@ -72,7 +72,8 @@ fn events_and_answers_of_hooks_are_documented() {
     for (index, harness) in HARNESSES.iter().enumerate() {
         for (label, kind) in answers {
             let mut able: Vec<&str> = harness
-                .hooks()
+                .spec()
+                .hooks
                 .events
                 .iter()
                 .filter(|event| event.can(kind))
@@ -82,14 +83,14 @@ fn events_and_answers_of_hooks_are_documented() {
                 row(&page, label)[index].split(", ").filter(|name| *name != "–").collect();
             able.sort_unstable();
             documented.sort_unstable();
-            assert_eq!(documented, able, "{}: {label}", harness.name());
+            assert_eq!(documented, able, "{}: {label}", harness.spec().name);
         }
-        for event in harness.hooks().installed() {
+        for event in harness.spec().hooks.installed() {
             let lifecycle = event.lifecycle().expect("installed for its meaning");
             let name = event.name.trim_start_matches("event:");
             let rows: Vec<&str> =
                 page.lines().filter(|line| line.starts_with(&format!("| `{lifecycle}`"))).collect();
-            assert!(rows.iter().any(|row| row.contains(name)), "{}: {lifecycle} {name}", harness.name());
+            assert!(rows.iter().any(|row| row.contains(name)), "{}: {lifecycle} {name}", harness.spec().name);
         }
     }
 }

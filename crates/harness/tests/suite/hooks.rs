@@ -20,12 +20,12 @@ fn folded(words: &[String]) -> String {
 #[test]
 fn every_recorded_hook_is_read_and_its_lifecycle_is_known() {
     for harness in HARNESSES {
-        let dialect = harness.hooks();
+        let dialect = harness.spec().hooks;
         let mut text = String::new();
         for recording in recordings::of(*harness) {
             let mut events = Vec::new();
             for (event, input) in &recording.hooks {
-                let case = format!("{} {} {event}", harness.name(), recording.case);
+                let case = format!("{} {} {event}", harness.spec().name, recording.case);
                 let read = dialect.read(Some(event), &input.to_string());
                 let read = read.unwrap_or_else(|error| panic!("{case}: {error}"));
                 let is_about_tool = event.to_lowercase().contains("tooluse")
@@ -47,7 +47,7 @@ fn every_recorded_hook_is_read_and_its_lifecycle_is_known() {
         insta::with_settings!({
             snapshot_path => "../expected", prepend_module_to_snapshot => false, omit_expression => true,
         }, {
-            insta::assert_snapshot!(format!("lifecycle-{}", harness.name()), text);
+            insta::assert_snapshot!(format!("lifecycle-{}", harness.spec().name), text);
         });
     }
 }
@@ -57,7 +57,7 @@ fn events_of_a_dialect_fire_and_others_are_ignored_on_purpose() {
     let mut unseen = Vec::new();
     let mut ignored = BTreeSet::new();
     for harness in HARNESSES {
-        let dialect = harness.hooks();
+        let dialect = harness.spec().hooks;
         let all = recordings::of(*harness);
         let fired: BTreeSet<&str> = all
             .iter()
@@ -65,7 +65,7 @@ fn events_of_a_dialect_fire_and_others_are_ignored_on_purpose() {
             .collect();
         for event in dialect.events {
             if !fired.contains(event.name) {
-                unseen.push(format!("{} {}", harness.name(), event.name));
+                unseen.push(format!("{} {}", harness.spec().name, event.name));
             }
         }
         let others = fired.into_iter().filter(|event| dialect.event(event).is_none());
@@ -81,18 +81,18 @@ fn events_of_a_dialect_fire_and_others_are_ignored_on_purpose() {
 fn answers_are_written_in_the_dialect_of_each_harness() {
     let mut text = String::new();
     for harness in HARNESSES {
-        let dialect = harness.hooks();
+        let dialect = harness.spec().hooks;
         for event in dialect.events {
             for (kind, answer) in answers() {
                 match dialect.write(event.name, answer) {
                     Ok(reply) => {
                         assert!(event.can(kind));
                         assert_eq!(reply.exit_code, 0);
-                        writeln!(text, "{} {}: {}", harness.name(), event.name, reply.stdout).unwrap();
+                        writeln!(text, "{} {}: {}", harness.spec().name, event.name, reply.stdout).unwrap();
                     }
                     Err(error) => {
                         assert!(!event.can(kind));
-                        assert_eq!((error.harness, error.answer), (harness.name(), kind));
+                        assert_eq!((error.harness, error.answer), (harness.spec().name, kind));
                     }
                 }
             }
@@ -116,7 +116,7 @@ fn answers<'a>() -> [(AnswerKind, Answer<'a>); 3] {
 }
 
 fn dialect(name: &str) -> &'static HookDialect {
-    find(name).unwrap().hooks()
+    find(name).unwrap().spec().hooks
 }
 
 #[test]

@@ -74,7 +74,7 @@ static TOOL_RUNS: LazyLock<BTreeMap<&str, Vec<String>>> = LazyLock::new(|| {
         let all = recordings::of(harness);
         all.into_iter().find(|recording| recording.case == "tool").expect("a tool case").lines
     };
-    HARNESSES.iter().map(|harness| (harness.name(), run(*harness))).collect()
+    HARNESSES.iter().map(|harness| (harness.spec().name, run(*harness))).collect()
 });
 
 fn word() -> impl Strategy<Value = String> {
@@ -126,7 +126,7 @@ proptest! {
             prop_assert_eq!(report.completed, !report.is_error);
             prop_assert!(report.cost_usd.is_none_or(|cost| cost >= 0.0));
             for line in &lines {
-                let _ = harness.hooks().read(Some("Stop"), line);
+                let _ = harness.spec().hooks.read(Some("Stop"), line);
             }
         }
     }
@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn recorded_lines_in_any_order_never_panic(seed in any::<u64>()) {
         for harness in HARNESSES {
-            let mut lines = TOOL_RUNS[harness.name()].clone();
+            let mut lines = TOOL_RUNS[harness.spec().name].clone();
             let length = lines.len().max(1);
             for index in 0..lines.len() {
                 let other = usize::try_from(seed.wrapping_mul(index as u64 + 7) % length as u64).unwrap();
@@ -155,7 +155,7 @@ fn a_line_that_is_too_long_or_cut_does_not_end_the_reading() {
         lines.insert(1, long[..long.len() - 2].to_owned());
         lines.insert(1, long);
         let report = recordings::report(*harness, &lines, Exit::Code(0), "");
-        assert_eq!(report, text.report(*harness), "{}", harness.name());
+        assert_eq!(report, text.report(*harness), "{}", harness.spec().name);
     }
 }
 

@@ -31,13 +31,13 @@ pub(crate) fn report(harness: &dyn Harness, lines: &[String], exit: Exit, stderr
 
 /// Every recording of a harness, by name.
 pub(crate) fn of(harness: &dyn Harness) -> Vec<Recording> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings").join(harness.name());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings").join(harness.spec().name);
     let mut cases: Vec<PathBuf> = fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.unwrap().path())
         .collect();
     cases.sort();
-    assert!(cases.len() >= 15, "{} has recordings", harness.name());
+    assert!(cases.len() >= 15, "{} has recordings", harness.spec().name);
     cases.iter().map(|case| read(case)).collect()
 }
 

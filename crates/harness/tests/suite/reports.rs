@@ -49,7 +49,7 @@ fn every_recording_is_understood() {
         insta::with_settings!({
             snapshot_path => "../expected", prepend_module_to_snapshot => false, omit_expression => true,
         }, {
-            insta::assert_snapshot!(format!("reports-{}", harness.name()), lines);
+            insta::assert_snapshot!(format!("reports-{}", harness.spec().name), lines);
         });
     }
 }
@@ -84,10 +84,10 @@ fn nothing_that_failed_is_complete() {
     let exceptions = [("claude", "err_cut"), ("copilot", "prompt_exit2")];
     for harness in HARNESSES {
         for recording in recordings::of(*harness) {
-            let is_exception = exceptions.contains(&(harness.name(), recording.case.as_str()));
+            let is_exception = exceptions.contains(&(harness.spec().name, recording.case.as_str()));
             if failed(&recording.case) && !is_exception {
                 let report = recording.report(*harness);
-                assert!(!report.completed && report.is_error, "{} {}", harness.name(), recording.case);
+                assert!(!report.completed && report.is_error, "{} {}", harness.spec().name, recording.case);
             }
         }
     }
@@ -109,10 +109,10 @@ fn a_stream_that_is_cut_before_its_terminal_line_is_never_complete() {
     for harness in HARNESSES {
         for recording in recordings::of(*harness) {
             let lines = &recording.lines;
-            let terminal = lines.iter().position(|line| is_terminal(harness.name(), line));
+            let terminal = lines.iter().position(|line| is_terminal(harness.spec().name, line));
             for end in 0..=terminal.unwrap_or(lines.len()) {
                 let report = recordings::report(*harness, &lines[..end], Exit::Code(0), "");
-                assert!(!report.completed, "{} {} cut after line {end}", harness.name(), recording.case);
+                assert!(!report.completed, "{} {} cut after line {end}", harness.spec().name, recording.case);
                 assert!(report.is_error);
             }
         }
@@ -139,10 +139,10 @@ fn a_clean_answer_does_not_excuse_a_bad_exit() {
 #[test]
 fn figures_that_are_never_known_are_never_reported() {
     for harness in HARNESSES {
-        let figures = harness.figures();
+        let figures = harness.spec().figures;
         for recording in recordings::of(*harness) {
             let report = recording.report(*harness);
-            let case = format!("{} {}", harness.name(), recording.case);
+            let case = format!("{} {}", harness.spec().name, recording.case);
             let check = |known: Known, is_reported: bool| match known {
                 Known::Never => assert!(!is_reported, "{case}"),
                 Known::Streamed | Known::AtEnd => assert!(is_reported || !report.completed, "{case}"),
