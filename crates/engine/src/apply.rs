@@ -235,7 +235,8 @@ impl Run {
                 cell.asked_elsewhere = elsewhere;
                 Ok(())
             }
-            Event::Reconciled { check, scope, attempt, finding, output, .. } => {
+            Event::Reconciled { check, scope, attempt, finding, output, effect, .. } => {
+                self.note_confirmation(*finding, effect.as_ref());
                 let check = self.index(check)?;
                 self.expect_last_attempt(check, scope, *attempt)?;
                 self.expect_phase(check, scope, &[PhaseName::Reconciling])?;

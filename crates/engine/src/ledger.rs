@@ -4,11 +4,11 @@
 //!   LedgerAsked ──▶ Consult ──▶ LedgerAnswered ──▶ free · takes over · reuses · reconcile · waits
 //! ```
 //!
-//! **Invariant:** an answer counts until the next intent of its key. An intent that was decided on an older answer is
-//! refused by the transaction that would commit it.
+//! **Invariant:** an answer counts until the next intent of its key, and until this run learns that the effect happened. An
+//! intent that was decided on an older answer is refused by the transaction that would commit it.
 
 use escrow_model::{
-    CheckIndex, EffectInQuestion, EffectIntent, EffectState, Event, FaultClass, Issue, IssueCode,
+    Assumption, CheckIndex, EffectInQuestion, EffectIntent, EffectState, Event, FaultClass, Issue, IssueCode,
     LedgerEffect, Millis, ScopePath, WaitKind,
 };
 
@@ -28,6 +28,8 @@ pub(crate) struct LedgerAnswer {
     pub(crate) effect: Option<LedgerEffect>,
     /// How many intents of the key this run had by then.
     intents: u32,
+    /// How often this run had learned by then that the effect happened.
+    confirmations: u32,
 }
 
 /// The effect of another check or run, as it was when `reconcile` or a person was asked about it.
@@ -131,14 +133,15 @@ impl Deciding<'_> {
     /// Asks the ledger, for the first time or again.
     pub(crate) fn issue_consultation(&mut self, location: &Location) {
         let Location { check, scope } = location.clone();
-        let Some(Phase::Consulting { key, digest }) = self.cell(check, &scope).map(|cell| cell.phase.clone())
-        else {
+        let phase = self.cell(check, &scope).map(|cell| cell.phase.clone());
+        let Some(Phase::Consulting { key, digest, .. }) = phase else {
             return;
         };
         self.ask_for(Effect::Consult { check, scope, key, digest });
     }
 
-    /// The ledger's answer. A late or repeated one changes nothing.
+    /// The ledger's answer. A late or repeated one changes nothing. One that was read before this run learned that the
+    /// effect happened is asked for again.
     pub(crate) fn take_ledger_answer(
         &mut self,
         check: CheckIndex,
@@ -146,8 +149,16 @@ impl Deciding<'_> {
         key: String,
         effect: Option<Box<LedgerEffect>>,
     ) {
-        if self.is_consulting(check, scope, &key) {
-            self.keep_ledger_answer(check, scope, key, effect);
+        let phase = self.cell(check, scope).map(|cell| cell.phase.clone());
+        match phase {
+            Some(Phase::Consulting { key: asked, digest, confirmations }) if asked == key => {
+                if confirmations == self.confirmations_of(&key) {
+                    self.keep_ledger_answer(check, scope, key, effect);
+                } else {
+                    self.ask_ledger(&Location::new(check, scope.clone()), &key, &digest);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -326,6 +337,7 @@ impl Run {
         let answer = self.cell(*check, scope)?.ledger.as_ref()?;
         let is_current = answer.key == key
             && answer.intents == self.intents_of(key)
+            && answer.confirmations == self.confirmations_of(key)
             && !answer.effect.as_ref().is_some_and(|effect| self.has_settled(effect, key));
         is_current.then(|| answer.effect.clone())
     }
@@ -352,6 +364,17 @@ impl Run {
         self.state.intents.get(key).copied().unwrap_or(0)
     }
 
+    fn confirmations_of(&self, key: &str) -> u32 {
+        self.state.confirmations.get(key).copied().unwrap_or(0)
+    }
+
+    /// Counts the word of `reconcile` or of a person that an effect happened.
+    pub(crate) fn note_confirmation(&mut self, word: Option<Assumption>, effect: Option<&EffectInQuestion>) {
+        if let (Some(Assumption::Done), Some(effect)) = (word, effect) {
+            *self.state.confirmations.entry(effect.key.clone()).or_default() += 1;
+        }
+    }
+
     /// Applies `LedgerAsked`.
     pub(crate) fn ledger_asked(
         &mut self,
@@ -359,12 +382,16 @@ impl Run {
         scope: &ScopePath,
         (key, digest): (&str, &str),
     ) -> Result<(), ApplyError> {
-        self.expect_phase(check, scope, &[PhaseName::Pending, PhaseName::Due, PhaseName::Waiting])?;
-        let asked = match &self.expect_cell(check, scope)?.phase {
+        let phases = [PhaseName::Pending, PhaseName::Due, PhaseName::Waiting, PhaseName::Consulting];
+        self.expect_phase(check, scope, &phases)?;
+        let cell = self.expect_cell(check, scope)?;
+        let asked = match &cell.phase {
             Phase::Waiting { id, .. } => Some(id.clone()),
+            Phase::Consulting { .. } => cell.question.clone(),
             _ => None,
         };
-        let phase = Phase::Consulting { key: key.to_owned(), digest: digest.to_owned() };
+        let confirmations = self.confirmations_of(key);
+        let phase = Phase::Consulting { key: key.to_owned(), digest: digest.to_owned(), confirmations };
         self.set_phase(check, scope, phase)?;
         let cell = self.expect_cell_mut(check, scope)?;
         cell.ledger = None;
@@ -382,11 +409,15 @@ impl Run {
         key: &str,
         effect: Option<&LedgerEffect>,
     ) -> Result<(), ApplyError> {
-        let intents = self.intents_of(key);
+        let (intents, confirmations) = (self.intents_of(key), self.confirmations_of(key));
         let is_asked = self.is_consulting(check, scope, key);
         if let Some(cell) = self.cell_mut(check, scope) {
-            cell.ledger =
-                Some(Box::new(LedgerAnswer { key: key.to_owned(), effect: effect.cloned(), intents }));
+            cell.ledger = Some(Box::new(LedgerAnswer {
+                key: key.to_owned(),
+                effect: effect.cloned(),
+                intents,
+                confirmations,
+            }));
         }
         if is_asked { self.make_due(check, scope) } else { Ok(()) }
     }

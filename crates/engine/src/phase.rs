@@ -33,6 +33,8 @@ pub(crate) enum Phase {
     Consulting {
         key: String,
         digest: String,
+        /// How often this run had learned that the effect happened, when the ledger was asked.
+        confirmations: u32,
     },
     /// Answered; the artifact directory is being inspected. `delivery` is the result.
     Inspecting {

@@ -382,6 +382,7 @@ impl Run {
             overridden: None,
             agenda: Derived(agenda),
             intents: BTreeMap::new(),
+            confirmations: BTreeMap::new(),
         };
         let left_out = left_out(plan, options);
         Run { graph, state, surroundings: Arc::new(surroundings), left_out }

@@ -101,6 +101,8 @@ pub(crate) struct State {
     pub(crate) agenda: Derived<Agenda>,
     /// How many intents this run had, by `effect_key`.
     pub(crate) intents: BTreeMap<String, u32>,
+    /// How often `reconcile` or a person said that an effect happened, by `effect_key`.
+    pub(crate) confirmations: BTreeMap<String, u32>,
 }
 
 /// A part of the state that never changes; comparing two states compares it only when it is not the same one.

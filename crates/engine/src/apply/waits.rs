@@ -126,7 +126,8 @@ impl Run {
         message: &Message,
         effect: Option<&EffectInQuestion>,
     ) -> Result<(), ApplyError> {
-        let Message::Assume { check, scope, .. } = message else { return Ok(()) };
+        let Message::Assume { check, scope, assumption, .. } = message else { return Ok(()) };
+        self.note_confirmation(Some(*assumption), effect);
         let Some(EffectInQuestion { key, attempts_elsewhere: Some(_), .. }) = effect else { return Ok(()) };
         let check = self.index(check)?;
         self.expect_cell_mut(check, scope)?.last_key = Some(key.clone());
