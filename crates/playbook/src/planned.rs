@@ -9,7 +9,6 @@ use escrow_model::ProviderSpec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Ai,
-    Http,
     Github,
     Chain,
 }
@@ -26,11 +25,6 @@ const PLANNED: &[Planned] = &[
         part: Part::Ai,
         name: "ai",
         instead: "this version has no `ai` provider; start the program with `type: command`, or give an agent profile a `command` and write `type: agent`",
-    },
-    Planned {
-        part: Part::Http,
-        name: "http",
-        instead: "this version has no `http` provider; call `curl` with `type: command`",
     },
     Planned {
         part: Part::Github,
