@@ -78,10 +78,7 @@ enum Place {
 
 impl Place {
     fn after(url: &str) -> Place {
-        let rest = match url.split_once("://") {
-            Some((_, rest)) => rest,
-            None => return Place::Authority,
-        };
+        let Some((_, rest)) = url.split_once("://") else { return Place::Authority };
         match rest.find(['/', '?', '#']) {
             None => Place::Authority,
             Some(_) if rest.contains(['?', '#']) => Place::Query,
