@@ -151,8 +151,8 @@ fn enter(confinement: &Confinement) -> Result<(), String> {
     if sandbox.network == Some(SandboxNetwork::Loopback) {
         loopback::bring_up()?;
     }
-    if protects_state {
-        state::make_read_only(&confinement.state, &confinement.writable)?;
+    if let Some(files) = files.as_ref().filter(|files| files.covers_state) {
+        state::make_read_only(&confinement.state, &files.above_state, &confinement.writable)?;
     }
     limits::set(sandbox.limits)?;
     match &files {

@@ -49,6 +49,9 @@ pub(super) struct Files {
     write: Vec<PathBuf>,
     /// A writable path includes the state of Escrow.
     pub(super) covers_state: bool,
+    /// The directories between a writable path and the state in it, outermost first. Renaming one would take the state
+    /// away from its path.
+    pub(super) above_state: Vec<PathBuf>,
 }
 
 pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -> Result<Files, String> {
@@ -71,8 +74,13 @@ pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -
             ));
         }
         covers_state |= state.starts_with(&full);
+        refuse_link_to_state(path, &full, &confinement.state)?;
         write.push(full);
     }
+    let is_above = |above: &&Path| write.iter().any(|path| above.starts_with(path) && *above != path);
+    let mut above_state: Vec<PathBuf> =
+        state.ancestors().skip(1).filter(is_above).map(Path::to_owned).collect();
+    above_state.reverse();
     write.extend(own);
     let read = match &declared.read {
         None => None,
@@ -82,7 +90,26 @@ pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -
             Some(read)
         }
     };
-    Ok(Files { read, write, covers_state })
+    Ok(Files { read, write, covers_state, above_state })
+}
+
+/// A link on the way to the state could be replaced by one that leads to another.
+fn refuse_link_to_state(written: &str, writable: &Path, state: &Path) -> Result<(), String> {
+    let is_replaceable = |part: &&Path| {
+        part.is_symlink()
+            && part
+                .parent()
+                .and_then(|above| above.canonicalize().ok())
+                .is_some_and(|above| above.starts_with(writable))
+    };
+    match state.ancestors().find(is_replaceable) {
+        Some(link) => Err(format!(
+            "`sandbox.filesystem.write` names `{written}`, which has the link `{}` to Escrow's state; name the state \
+             without links (`--state`), or fewer paths",
+            link.display()
+        )),
+        None => Ok(()),
+    }
 }
 
 /// `~/` is the home directory; what is relative is relative to the directory of the run.

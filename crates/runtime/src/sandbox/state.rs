@@ -2,7 +2,8 @@
 //!
 //! Landlock has no exceptions: a directory that can be written includes everything in it. So the state is mounted over
 //! itself, read-only, in a mount namespace of the program's own, and the paths in it that belong to the program are
-//! mounted over that again. Landlock then keeps the program from changing mounts.
+//! mounted over that again. The directories between a writable path and the state are mounted over themselves as well:
+//! what is mounted on can be neither renamed nor removed. Landlock then keeps the program from changing mounts.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -11,7 +12,8 @@ use std::path::{Path, PathBuf};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
-pub(super) fn make_read_only(state: &Path, writable: &[PathBuf]) -> Result<(), String> {
+/// `above` are the directories to keep in their place, outermost first.
+pub(super) fn make_read_only(state: &Path, above: &[PathBuf], writable: &[PathBuf]) -> Result<(), String> {
     let failed = |what: &Path, why: &dyn std::fmt::Display| {
         format!("`sandbox.filesystem` cannot be set up: `{}` cannot be protected: {why}", what.display())
     };
@@ -23,6 +25,11 @@ pub(super) fn make_read_only(state: &Path, writable: &[PathBuf]) -> Result<(), S
         .filter(|path| path.starts_with(state))
         .map(|path| File::open(path).map(|file| (path, file)).map_err(|error| failed(path, &error)))
         .collect::<Result<_, _>>()?;
+    let current = std::env::current_dir().map_err(|error| failed(Path::new("."), &error))?;
+    for directory in above {
+        mount(Some(directory.as_path()), directory.as_path(), none, MsFlags::MS_BIND | MsFlags::MS_REC, none)
+            .map_err(|error| failed(directory, &error))?;
+    }
     mount(Some(state), state, none, MsFlags::MS_BIND | MsFlags::MS_REC, none)
         .map_err(|error| failed(state, &error))?;
     let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | kept_flags(state)?;
@@ -32,7 +39,8 @@ pub(super) fn make_read_only(state: &Path, writable: &[PathBuf]) -> Result<(), S
         mount(Some(source.as_str()), path.as_path(), none, MsFlags::MS_BIND, none)
             .map_err(|error| failed(path, &error))?;
     }
-    Ok(())
+    // The directory that this process is in lies below the new mounts, where the state is not protected.
+    std::env::set_current_dir(&current).map_err(|error| failed(&current, &error))
 }
 
 /// A user namespace may add restrictions to a mount, and must keep those that it has.
