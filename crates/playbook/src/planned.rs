@@ -9,7 +9,6 @@ use escrow_model::ProviderSpec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Ai,
-    Github,
     Chain,
 }
 
@@ -25,11 +24,6 @@ const PLANNED: &[Planned] = &[
         part: Part::Ai,
         name: "ai",
         instead: "this version has no `ai` provider; start the program with `type: command`, or give an agent profile a `command` and write `type: agent`",
-    },
-    Planned {
-        part: Part::Github,
-        name: "github",
-        instead: "this version has no `github` provider; call `gh` with `type: command` and `criticality: external`",
     },
     Planned {
         part: Part::Chain,
