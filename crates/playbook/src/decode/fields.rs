@@ -43,6 +43,7 @@ impl Decoder<'_> {
             KeyKind::Texts => Some(Field::Texts(self.field_texts(name, node))),
             KeyKind::Tree | KeyKind::Inputs => Some(Field::Tree(self.tree(name, node)?)),
             KeyKind::OutputOf => {
+                self.target(name, node)?;
                 let template = format!("{{{{ outputs[{:?}] }}}}", node.scalar_text()?);
                 let output = self.sources.template_text(name, node, &template)?;
                 Some(Field::Tree(Tree::Text(output)))

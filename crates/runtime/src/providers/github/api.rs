@@ -83,7 +83,10 @@ impl<'a> Api<'a> {
         let mut items = Vec::new();
         for page in 1..=PAGES_MAX {
             let mut listed = self.get(&format!("{path}{joint}per_page={PER_PAGE}&page={page}")).await?;
-            let listed = member.map_or(listed.take(), |member| listed[member].take());
+            let listed = match member {
+                Some(member) => listed[member].take(),
+                None => listed,
+            };
             let Value::Array(found) = listed else { return Err(not_as_expected(path)) };
             let is_last = found.len() < PER_PAGE;
             items.extend(found);
