@@ -37,6 +37,8 @@ pub enum FaultCode {
     /// Escrow was ended while the attempt was under way.
     Lost,
     Denied,
+    /// It spent what it was given.
+    BudgetExhausted,
     /// A nested run ended for this reason.
     Nested(ReasonCode),
     /// A code of the provider's own.
@@ -69,7 +71,7 @@ impl FaultClass {
 }
 
 /// Codes that every provider may give. `as_str` names them, and `parse` reads them back.
-const COMMON: [FaultCode; 8] = [
+const COMMON: [FaultCode; 9] = [
     FaultCode::ExitNonzero,
     FaultCode::Signal,
     FaultCode::Timeout,
@@ -78,6 +80,7 @@ const COMMON: [FaultCode; 8] = [
     FaultCode::Cancelled,
     FaultCode::Lost,
     FaultCode::Denied,
+    FaultCode::BudgetExhausted,
 ];
 
 impl FaultCode {
@@ -100,6 +103,7 @@ impl FaultCode {
             FaultCode::Cancelled => "cancelled",
             FaultCode::Lost => "lost",
             FaultCode::Denied => "denied",
+            FaultCode::BudgetExhausted => "budget_exhausted",
             FaultCode::Nested(reason) => reason.as_str(),
             FaultCode::Own(code) => code,
         }
