@@ -23,6 +23,7 @@ mod opencode;
 mod order;
 mod qwen;
 mod report;
+pub mod scripted;
 mod spec;
 mod stream;
 

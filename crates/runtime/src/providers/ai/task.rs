@@ -92,7 +92,9 @@ impl<'r> Task<'r> {
         ] {
             if is_limited && known == Known::Never {
                 let name = facts.name;
-                return Err(malformed(&format!("`budget.{key}` cannot be kept: `{name}` does not tell it")));
+                return Err(unsupported(&format!(
+                    "`budget.{key}` cannot be kept: `{name}` does not tell it"
+                )));
             }
         }
         Ok(())
@@ -115,8 +117,12 @@ impl<'r> Task<'r> {
             Err(Unsupported::Schema { .. }) => self.harness.command(&Order { schema: None, ..*order }),
             other => other,
         };
-        line.map_err(|error| malformed(&error.to_string()))
+        line.map_err(|error| unsupported(&error.to_string()))
     }
+}
+
+fn unsupported(message: &str) -> ProviderFault {
+    ProviderFault::logical(FaultCode::own("unsupported"), message)
 }
 
 fn malformed(message: &str) -> ProviderFault {
