@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::messages::outsider;
 use crate::person_text::{NAME_LENGTH_MAX, WHY_LENGTH_MAX, one_line, text};
-use crate::runs::{HELD, Purpose, drive_around, driver_of, is_driven, take_over};
+use crate::runs::{HELD, Purpose, TakenOver, drive_around, driver_of, is_driven, take_over};
 
 /// Which effects are asked for; all when empty.
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ pub async fn resolve(app: &App, word: &Resolve) -> Result<Resolved, Error> {
 /// One more entry in the journal of a run that has ended.
 async fn after_end(app: &App, row: &RunRow, effect: &EffectRow, word: &Resolve) -> Result<(), Error> {
     let journal = app.journal()?;
-    let (lease, mut run) = take_over(app, row).await?;
+    let TakenOver { lease, mut run, .. } = take_over(app, row).await?;
     let secrets = Secrets::at_hand(run.plan_of(), Path::new(&run.options().directory));
     let (mut by, mut why) = (word.by.trim().to_owned(), word.why.trim().to_owned());
     secrets.redactor().text(&mut by);

@@ -22,7 +22,7 @@ pub use resume::{resume, retry_failed};
 pub use start::{EventSource, GivenInputs, Order, start, unheard_event};
 pub use wait::wait;
 
-pub(crate) use resume::{HELD, Purpose, drive_around, driver_of, not_resumable, take_over};
+pub(crate) use resume::{HELD, Purpose, TakenOver, drive_around, driver_of, not_resumable, take_over};
 
 use crate::app::App;
 use crate::documents;
@@ -41,7 +41,11 @@ pub async fn entries(queries: &dyn Queries, row: &RunRow) -> Result<Vec<Entry>, 
 
 /// The state of a run, rebuilt from its journal.
 pub async fn replay(queries: &dyn Queries, row: &RunRow) -> Result<Run, Error> {
-    Run::replay(&entries(queries, row).await?).map_err(|error| {
+    rebuilt(row, &entries(queries, row).await?)
+}
+
+fn rebuilt(row: &RunRow, entries: &[Entry]) -> Result<Run, Error> {
+    Run::replay(entries).map_err(|error| {
         Error::world("journal", format!("the journal of `{}` cannot be replayed: {error}", row.id))
     })
 }

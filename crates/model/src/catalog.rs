@@ -103,6 +103,20 @@ pub enum KeyKind {
     Check,
     /// `true`, or the name of a check.
     CheckOrTrue,
+    /// A URL template, whose values are encoded for their places.
+    Url,
+    /// Any value that is sent to others; its strings are templates, and may name granted secrets as `$NAME`.
+    Message,
+    /// The same, and it must be a map, or a template of one.
+    MessageMap,
+    /// A list of HTTP statuses.
+    Statuses,
+    /// Whether redirects are followed, or how many.
+    Redirects,
+    /// `10s`, or a number of milliseconds.
+    Duration,
+    /// `16M`, or a number of bytes.
+    Size,
 }
 
 /// Whether a check of this provider changes the world outside.

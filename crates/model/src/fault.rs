@@ -15,6 +15,9 @@ pub struct ProviderFault {
     pub class: FaultClass,
     /// No definite answer came back, so an effect may have happened.
     pub effect_unknown: bool,
+    /// How long the other side asked to wait before the next attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
 }
 
 /// Whether trying again may help.
@@ -47,11 +50,21 @@ pub enum FaultCode {
 
 impl ProviderFault {
     pub fn transient(code: FaultCode, message: impl Into<String>) -> ProviderFault {
-        ProviderFault { code, message: message.into(), class: FaultClass::Transient, effect_unknown: false }
+        ProviderFault::new(code, message.into(), FaultClass::Transient)
     }
 
     pub fn logical(code: FaultCode, message: impl Into<String>) -> ProviderFault {
-        ProviderFault { code, message: message.into(), class: FaultClass::Logical, effect_unknown: false }
+        ProviderFault::new(code, message.into(), FaultClass::Logical)
+    }
+
+    fn new(code: FaultCode, message: String, class: FaultClass) -> ProviderFault {
+        ProviderFault { code, message, class, effect_unknown: false, retry_after_ms: None }
+    }
+
+    /// The same fault, after which the other side asks for a pause.
+    pub fn with_retry_after(mut self, pause_ms: Option<u64>) -> ProviderFault {
+        self.retry_after_ms = pause_ms;
+        self
     }
 
     /// The same fault, with an effect that may have happened.

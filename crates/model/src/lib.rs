@@ -30,6 +30,7 @@ mod routing;
 mod rule;
 mod sandbox;
 mod secret;
+pub mod secret_reference;
 mod source;
 mod status;
 mod time;

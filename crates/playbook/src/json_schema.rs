@@ -334,9 +334,9 @@ const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 fn provider_key_schema(kind: KeyKind) -> Value {
     let text = json!({"type": ["string", "number", "boolean"]});
     match kind {
-        KeyKind::Text | KeyKind::Plain => text,
-        KeyKind::Tree => json!({}),
-        KeyKind::Inputs => json!({"type": ["object", "string", "null"]}),
+        KeyKind::Text | KeyKind::Plain | KeyKind::Url => text,
+        KeyKind::Tree | KeyKind::Message => json!({}),
+        KeyKind::Inputs | KeyKind::MessageMap => json!({"type": ["object", "string", "null"]}),
         KeyKind::Exec | KeyKind::Texts => either([
             ("a shell script", text.clone()),
             ("a program and its arguments", json!({"type": "array", "items": text, "minItems": 1})),
@@ -362,6 +362,16 @@ fn provider_key_schema(kind: KeyKind) -> Value {
             "items": {"type": "integer", "minimum": 0, "maximum": 255},
             "minItems": 1,
         }),
+        KeyKind::Statuses => json!({
+            "type": "array",
+            "items": {"type": "integer", "minimum": 200, "maximum": 599},
+            "minItems": 1,
+        }),
+        KeyKind::Redirects => either([
+            ("whether redirects are followed", json!({"type": "boolean"})),
+            ("how many", json!({"type": "integer", "minimum": 0, "maximum": 10})),
+        ]),
+        KeyKind::Duration | KeyKind::Size => json!({"type": ["string", "integer"]}),
     }
 }
 

@@ -8,7 +8,6 @@ use escrow_model::ProviderSpec;
 /// A part of Escrow that helps lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    Http,
     Github,
     Chain,
 }
@@ -21,11 +20,6 @@ struct Planned {
 }
 
 const PLANNED: &[Planned] = &[
-    Planned {
-        part: Part::Http,
-        name: "http",
-        instead: "this version has no `http` provider; call `curl` with `type: command`",
-    },
     Planned {
         part: Part::Github,
         name: "github",

@@ -37,7 +37,7 @@ pub(crate) fn decode(run: &str, seq: u64, bytes: &[u8]) -> Result<Entry, StoreEr
             StoreErrorKind::NewerVersion { found: u32::try_from(found).unwrap_or(u32::MAX), known: FORMAT },
             format!("entry {seq} of `{run}`: {error}"),
         ),
-        RecordError::Json(_) | RecordError::Restore(_) => StoreError::new(
+        RecordError::Text(_) | RecordError::Json(_) | RecordError::Restore(_) => StoreError::new(
             StoreErrorKind::Corrupt,
             format!("entry {seq} of `{run}` cannot be read: {error}"),
         ),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use escrow_engine::Run;
-use escrow_model::{RunId, Safety};
+use escrow_model::{Entry, RunId, Safety};
 use escrow_runtime::process::GRACE;
 use escrow_runtime::providers::Environment;
 use escrow_runtime::telemetry::Settings;
@@ -30,6 +30,8 @@ pub(crate) struct HeldRun {
     pub(crate) lease: Lease,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) secrets: Secrets,
+    /// The journal until now; of a new run, nothing.
+    pub(crate) before: Vec<Entry>,
     pub(crate) beginning: Beginning,
 }
 
@@ -39,13 +41,13 @@ impl HeldRun {
         Box::pin(self.drive_viewed(app))
     }
 
-    async fn drive_viewed(self, app: &App) -> Result<Run, Error> {
+    async fn drive_viewed(mut self, app: &App) -> Result<Run, Error> {
         let mut view = app.view(&self.run);
-        if !matches!(self.beginning, Beginning::New(_)) {
-            let before = self.journal.entries(&self.run.options().run, 0).await?;
-            view.remember(&before.into_iter().map(|(_, entry)| entry).collect::<Vec<_>>());
-        }
-        let outcome = match self.telemetry(&mut *view).await {
+        let before = std::mem::take(&mut self.before);
+        view.remember(&before);
+        let telemetry = self.telemetry(&mut *view, &before);
+        drop(before);
+        let outcome = match telemetry {
             None => self.drive(app, &mut *view).await,
             Some(telemetry) => {
                 let mut measured = Measured { observer: &mut *view, telemetry };
@@ -63,7 +65,7 @@ impl HeldRun {
     }
 
     /// Nothing, unless the environment names a collector.
-    async fn telemetry(&self, view: &mut dyn RunView) -> Option<Telemetry> {
+    fn telemetry(&self, view: &mut dyn RunView, before: &[Entry]) -> Option<Telemetry> {
         let settings = match Settings::read(&|name| std::env::var(name).ok()) {
             Ok(settings) => settings?,
             Err(why) => {
@@ -72,10 +74,7 @@ impl HeldRun {
             }
         };
         let mut telemetry = Telemetry::new(settings, &self.run, Arc::clone(self.secrets.redactor()));
-        if !matches!(self.beginning, Beginning::New(_)) {
-            let before = self.journal.entries(&self.run.options().run, 0).await.unwrap_or_default();
-            telemetry.remember(before.iter().map(|(_, entry)| entry));
-        }
+        telemetry.remember(before);
         Some(telemetry)
     }
 

@@ -7,7 +7,7 @@ use escrow_model::{RunId, RunStatus};
 use escrow_runtime::{Secrets, now_ms};
 use escrow_store::{Commit, Committed, Durability, Journal, Lease};
 
-use super::resume::take_over;
+use super::resume::{TakenOver, take_over};
 use crate::app::App;
 use crate::error::Error;
 use crate::messages::outsider;
@@ -34,7 +34,7 @@ pub async fn override_status(app: &App, word: &StatusOverride) -> Result<Run, Er
     }
     let journal = app.journal()?;
     // Only the holder writes the journal of a run: the status that is compared is the status that is replaced.
-    let (lease, run) = take_over(app, &row).await?;
+    let TakenOver { lease, run, .. } = take_over(app, &row).await?;
     let overridden = commit(word, run, &*journal, &lease).await;
     journal.release(&lease).await?;
     overridden

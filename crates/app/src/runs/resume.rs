@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use escrow_engine::Run;
-use escrow_model::RunStatus;
+use escrow_model::{Entry, RunStatus};
 use escrow_runtime::{Beginning, Secrets, liveness, now_ms, this_process};
 use escrow_store::{Contested, Holder, Lease, LeaseError, RunRow};
 
 use super::drive::HeldRun;
-use super::replay;
+use super::{entries, rebuilt, replay};
 use crate::app::App;
 use crate::conflicts::{Arbitration, CONFLICT, Means, Settled, artifacts_in_use, refused_error};
 use crate::error::Error;
@@ -41,13 +41,13 @@ pub async fn retry_failed(app: &App, run: &str) -> Result<Run, Error> {
 
 async fn reopen(app: &App, row: &RunRow) -> Result<Run, Error> {
     let journal = app.journal()?;
-    let (lease, mut run) = take_over(app, row).await?;
+    let TakenOver { lease, mut run, before } = take_over(app, row).await?;
     let secrets = secrets_of(app, &run, &lease, Purpose::Continue).await?;
     let by = app.actor();
     match run.retry_failed(now_ms(), by.clone()) {
         Ok(turn) => {
             let beginning = Beginning::Reopened { turn, by };
-            HeldRun { run, lease, journal, secrets, beginning }.drive_to_rest(app).await
+            HeldRun { run, lease, journal, secrets, before, beginning }.drive_to_rest(app).await
         }
         Err(why) => {
             journal.release(&lease).await?;
@@ -108,13 +108,14 @@ pub(crate) fn not_resumable(row: &RunRow) -> Error {
 /// Takes over a run and drives it until it ends or waits.
 pub(super) async fn drive(app: &App, row: &RunRow, purpose: Purpose) -> Result<Run, Error> {
     let journal = app.journal()?;
-    let (lease, run) = take_over(app, row).await?;
+    let TakenOver { lease, run, before } = take_over(app, row).await?;
     let secrets = secrets_of(app, &run, &lease, purpose).await?;
     let by = match purpose {
         Purpose::Resume => app.actor().into_iter().collect(),
         Purpose::Continue | Purpose::End => Vec::new(),
     };
-    HeldRun { run, lease, journal, secrets, beginning: Beginning::Resumed { by } }.drive_to_rest(app).await
+    let beginning = Beginning::Resumed { by };
+    HeldRun { run, lease, journal, secrets, before, beginning }.drive_to_rest(app).await
 }
 
 /// Drives a run; a nested one by driving the outermost run around it, which resumes those inside it. So the status of
@@ -176,8 +177,15 @@ async fn secrets_of(app: &App, run: &Run, lease: &Lease, purpose: Purpose) -> Re
     secrets
 }
 
+/// A run whose lease is ours, and the journal that it was rebuilt from.
+pub(crate) struct TakenOver {
+    pub(crate) lease: Lease,
+    pub(crate) run: Run,
+    pub(crate) before: Vec<Entry>,
+}
+
 /// Acquires the lease of a run and rebuilds the run. One that cannot be rebuilt is released.
-pub(crate) async fn take_over(app: &App, row: &RunRow) -> Result<(Lease, Run), Error> {
+pub(crate) async fn take_over(app: &App, row: &RunRow) -> Result<TakenOver, Error> {
     let journal = app.journal()?;
     let acquired = journal.acquire(&row.id, &this_process(), liveness).await;
     let lease = acquired.map_err(|error| match error {
@@ -185,8 +193,9 @@ pub(crate) async fn take_over(app: &App, row: &RunRow) -> Result<(Lease, Run), E
         LeaseError::Held { .. } | LeaseError::NoSuchRun(_) => Error::person(HELD, error.to_string())
             .help("it continues there; `escrow runs show` shows its status"),
     })?;
-    match replay(&*app.queries()?, row).await {
-        Ok(run) => Ok((lease, run)),
+    let before = entries(&*app.queries()?, row).await;
+    match before.and_then(|before| Ok((rebuilt(row, &before)?, before))) {
+        Ok((run, before)) => Ok(TakenOver { lease, run, before }),
         Err(error) => {
             journal.release(&lease).await?;
             Err(error)

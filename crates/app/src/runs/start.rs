@@ -164,7 +164,7 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
     let start = StartRequest { plan, options, secrets, parent: None };
     let begun = begin::begin(start, &*journal, &*app.world(), &app.stopping(), app).await;
     let begin::Begun { run, lease, secrets, first_turn } = begun.map_err(begin_error)?;
-    Ok(HeldRun { run, lease, journal, secrets, beginning: Beginning::New(first_turn) })
+    Ok(HeldRun { run, lease, journal, secrets, before: Vec::new(), beginning: Beginning::New(first_turn) })
 }
 
 fn begin_error(error: BeginError) -> Error {

@@ -21,10 +21,14 @@ impl Run {
         check: CheckIndex,
         scope: &ScopePath,
     ) -> Result<&mut Cell, ApplyError> {
-        if self.cell(check, scope).is_none() {
-            return Err(self.wrong_phase(check, scope));
+        let at = || ScopedCheck::new(&self.state.plan.check(check).name, scope);
+        match self.state.checks[check.place()].nodes.get_mut(scope) {
+            Some(Node::Leaf(cell)) => Ok(cell),
+            None => Err(ApplyError::UnknownScope(at())),
+            Some(Node::Unexpanded(_) | Node::Group(_) | Node::SkippedGroup(_)) => {
+                Err(ApplyError::WrongPhase { at: at(), phase: PhaseName::Group })
+            }
         }
-        Ok(self.cell_mut(check, scope).expect("it was just found"))
     }
 
     pub(crate) fn expect_phase(

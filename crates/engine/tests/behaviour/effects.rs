@@ -1,6 +1,9 @@
 //! Effects: their keys and generations, and what is asked before one is attempted again.
 
-use escrow_model::{EffectIntent, Event, RunId};
+use std::sync::Arc;
+
+use escrow_engine::{Effect, Input, Run, Turn};
+use escrow_model::{Answer, EffectIntent, EffectState, Event, LedgerEffect, RunId, ScopePath};
 use escrow_testkit::{Options, Played, check, plan, play, tells};
 use serde_json::json;
 
@@ -403,6 +406,53 @@ fn a_check_that_waits_for_another_check_of_the_same_run_asks_the_ledger_when_tha
 #[test]
 fn of_two_checks_that_find_a_key_free_at_once_only_one_starts() {
     only_one_of_two_starts("ledger publish-1 failed");
+}
+
+/// `reconcile` tells `a` that it may be tried again and `b` that it happened; the ledger was read between the two.
+#[test]
+fn of_two_opposite_findings_about_a_key_the_one_that_it_happened_counts() {
+    let text = r#"a external {effect_key: "publish-1", reconcile: ./look}; b external {effect_key: "publish-1", reconcile: ./look}"#;
+    let options = Options::default();
+    let (mut run, mut turn) = Run::start(plan(text), Arc::new(options.run), Arc::new(options.facts), 1_000);
+    let consulted = consultations(&turn);
+    assert_eq!(consulted.len(), 2, "{:?}", turn.effects);
+    let mut inspections = Vec::new();
+    for asked in &consulted {
+        turn = run.handle(1_000, ledger_answer(asked, EffectState::Unknown));
+        inspections.extend(turn.effects.iter().filter_map(|effect| match effect {
+            Effect::Reconcile { attempt, .. } => Some(attempt.clone()),
+            _ => None,
+        }));
+    }
+    let [a, b] = &inspections[..] else { panic!("both are reconciled: {inspections:?}") };
+
+    turn = run.handle(1_001, Input::Reconciled { attempt: a.clone(), answer: Answer::done(json!("retry")) });
+    let asked_again = consultations(&turn);
+    turn = run.handle(1_002, Input::Reconciled { attempt: b.clone(), answer: Answer::done(json!("done")) });
+    for asked in &asked_again {
+        turn = run.handle(1_003, ledger_answer(asked, EffectState::Failed));
+        assert_eq!(consultations(&turn).len(), 1, "the answer is older than the finding: {:?}", turn.effects);
+    }
+    let performed = turn.effects.iter().any(|effect| matches!(effect, Effect::Perform { .. }));
+    assert!(!performed && !asked_again.is_empty(), "{:?}", turn.effects);
+}
+
+fn consultations(turn: &Turn) -> Vec<Effect> {
+    turn.effects.iter().filter(|effect| matches!(effect, Effect::Consult { .. })).cloned().collect()
+}
+
+fn ledger_answer(asked: &Effect, state: EffectState) -> Input {
+    let Effect::Consult { check, scope, key, digest } = asked.clone() else { panic!("{asked:?}") };
+    let effect = LedgerEffect {
+        run: RunId::from_stored("r_elsewhere"),
+        check: "publish".into(),
+        scope: ScopePath::default(),
+        attempts: 1,
+        state,
+        digest,
+        output: None,
+    };
+    Input::LedgerAnswered { check, scope, key, effect: Some(Box::new(effect)) }
 }
 
 #[test]

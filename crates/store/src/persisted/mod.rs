@@ -44,6 +44,8 @@ pub(crate) enum RecordError {
     #[error("format {found} is not one that this Escrow reads ({FORMAT_OLDEST} to {FORMAT})")]
     Format { found: u64 },
     #[error(transparent)]
+    Text(#[from] std::str::Utf8Error),
+    #[error(transparent)]
     Json(#[from] serde_json::Error),
     #[error(transparent)]
     Restore(#[from] RestoreError),
@@ -120,12 +122,14 @@ struct EntryRecord {
 
 /// The entry that stored bytes stand for, whatever format they have.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Entry, RecordError> {
+    // Checked once as a whole, which is cheaper than string by string.
+    let text = std::str::from_utf8(bytes)?;
     // Almost every entry has the newest format, so that is tried first; the version decides what an error means.
-    match serde_json::from_slice::<EntryRecord>(bytes) {
+    match serde_json::from_str::<EntryRecord>(text) {
         Ok(record) if record.v == FORMAT => restore(record),
         Ok(record) => Err(RecordError::Format { found: record.v.into() }),
         Err(error) => {
-            let Ok(value) = serde_json::from_slice::<Value>(bytes) else { return Err(error.into()) };
+            let Ok(value) = serde_json::from_str::<Value>(text) else { return Err(error.into()) };
             let found = value["v"].as_u64().unwrap_or_default();
             if found == u64::from(FORMAT) {
                 return Err(error.into());

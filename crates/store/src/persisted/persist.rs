@@ -155,26 +155,28 @@ impl<T: Persist> Persist for IndexMap<String, T> {
 }
 
 impl<T: Persist> Persist for Box<T> {
-    type Record = T::Record;
+    /// Boxed like the value, so that an entry is as small to move while it is read as it is afterwards.
+    type Record = Box<T::Record>;
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         T::write(self, serializer)
     }
 
     fn restore(record: Self::Record) -> Result<Self, RestoreError> {
-        T::restore(record).map(Box::new)
+        T::restore(*record).map(Box::new)
     }
 }
 
 impl<T: Persist> Persist for Arc<T> {
-    type Record = T::Record;
+    /// Boxed like the value, so that an entry is as small to move while it is read as it is afterwards.
+    type Record = Box<T::Record>;
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         T::write(self, serializer)
     }
 
     fn restore(record: Self::Record) -> Result<Self, RestoreError> {
-        T::restore(record).map(Arc::new)
+        T::restore(*record).map(Arc::new)
     }
 }
 
@@ -237,7 +239,6 @@ macro_rules! record_enum {
     }) => {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "snake_case", deny_unknown_fields)]
-        #[allow(clippy::large_enum_variant, reason = "a record exists only while one entry is read")]
         pub(crate) enum $record {
             $($variant { $($(#[serde($default)])? $field: <$type as Persist>::Record,)* },)+
         }
