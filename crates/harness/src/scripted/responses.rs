@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Asked, INPUT_TOKENS, OUTPUT_TOKENS, Turn, event};
 
 pub(super) fn document(asked: &Asked<'_>, turn: &Turn) -> Value {
-    response(asked, turn, "completed", items(turn))
+    response(asked, turn, "completed", &items(turn))
 }
 
 pub(super) fn events(asked: &Asked<'_>, turn: &Turn) -> Vec<String> {
@@ -14,7 +14,7 @@ pub(super) fn events(asked: &Asked<'_>, turn: &Turn) -> Vec<String> {
         data["type"] = name.into();
         events.push(event(name, &data));
     };
-    push("response.created", json!({"response": response(asked, turn, "in_progress", Vec::new())}));
+    push("response.created", json!({"response": response(asked, turn, "in_progress", &[])}));
     for (index, item) in items(turn).into_iter().enumerate() {
         let mut added = item.clone();
         added["status"] = "in_progress".into();
@@ -34,7 +34,7 @@ pub(super) fn events(asked: &Asked<'_>, turn: &Turn) -> Vec<String> {
     events
 }
 
-fn response(asked: &Asked<'_>, turn: &Turn, status: &str, output: Vec<Value>) -> Value {
+fn response(asked: &Asked<'_>, turn: &Turn, status: &str, output: &[Value]) -> Value {
     json!({
         "id": format!("resp_{}", turn.id), "object": "response", "created_at": 0, "model": asked.model,
         "status": status, "output": output,
