@@ -1,10 +1,12 @@
 //! Providers: each performs the requests of one type of check. `PROVIDERS` lists them.
 
+pub mod ai;
 pub mod command;
 mod context;
 mod environment;
 pub mod github;
 pub mod http;
+mod places;
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -24,7 +26,7 @@ pub use context::{ContextFile, Contexts};
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
 
 /// Every provider that the effect runner calls, in the order in which help lists them.
-pub const PROVIDERS: &[&dyn Provider] = &[&command::Command, &http::Http, &github::Github];
+pub const PROVIDERS: &[&dyn Provider] = &[&command::Command, &ai::Ai, &http::Http, &github::Github];
 
 /// Performs requests. A failure is part of the answer: `perform` does not panic, and it ends within the request's
 /// `timeout_ms` and the attempt's grace.
