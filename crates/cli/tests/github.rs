@@ -242,8 +242,11 @@ fn issue(document: &Value) -> &str {
     document["checks"]["call"]["issues"][0]["rule_id"].as_str().unwrap_or_default()
 }
 
+/// A check, and how many of its effects the server has.
+type Change = (&'static str, fn(&Repository) -> usize);
+
 /// Every operation that changes something, and how many of it the server has.
-const CHANGES: [(&str, fn(&Repository) -> usize); 8] = [
+const CHANGES: [Change; 8] = [
     ("op: comment.create\nbody: hello", |repository| repository.comments.len()),
     ("op: labels.add\nvalues: [reviewed]", |repository| repository.labels.len()),
     ("op: labels.remove\nvalues: [never there]", |repository| 1 - repository.labels.len()),

@@ -317,13 +317,14 @@ fn needed_by_operation<'k>(provider: &ProviderSpec, member: &Entry) -> impl Iter
     let needed: &[&str] = match operation {
         Some("get" | "increment" | "delete") if provider.name == "memory" => &["key"],
         Some("set" | "append") if provider.name == "memory" => &["key", "value"],
-        _ => match member.value.get("op").and_then(|node| node.string()) {
+        _ if provider.name == "github" => match member.value.get("op").and_then(|node| node.string()) {
             Some("comment.create") => &["body"],
             Some("labels.add" | "labels.remove") => &["values"],
             Some("status.set") => &["state"],
             Some("issue.create") => &["title"],
             _ => &[],
         },
+        _ => &[],
     };
     needed.iter().copied().filter(|key| member.value.entry(key).is_none())
 }

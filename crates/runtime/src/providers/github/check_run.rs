@@ -4,7 +4,7 @@ use escrow_model::ProviderFault;
 use serde_json::{Value, json};
 
 use super::api::Api;
-use super::finding::Verdict;
+use super::finding::ReviewVerdict;
 use super::target::Target;
 use super::{Found, unusable};
 use crate::http_client::Method;
@@ -87,7 +87,8 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     fn of(target: &Target<'a>) -> Result<Wanted<'a>, ProviderFault> {
         let verdict = target.verdict().map(|value| {
-            Verdict::read(value).ok_or_else(|| unusable("the output that `verdict` names has no `verdict`"))
+            ReviewVerdict::read(value)
+                .ok_or_else(|| unusable("the output that `verdict` names has no `verdict`"))
         });
         let verdict = verdict.transpose()?;
         let conclusion = match (target.text("state"), &verdict) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-pub(super) struct Verdict<'v> {
+pub(super) struct ReviewVerdict<'v> {
     pub(super) decision: String,
     pub(super) summary: Option<&'v str>,
     pub(super) findings: Vec<Finding<'v>>,
@@ -15,12 +15,12 @@ pub(super) struct Finding<'v> {
     pub(super) text: String,
 }
 
-impl<'v> Verdict<'v> {
+impl<'v> ReviewVerdict<'v> {
     /// What the output of a check says, whether it was stored as an outcome or not.
-    pub(super) fn read(value: &'v Value) -> Option<Verdict<'v>> {
+    pub(super) fn read(value: &'v Value) -> Option<ReviewVerdict<'v>> {
         let decision = value["verdict"].as_str()?.to_ascii_uppercase().replace(['-', ' '], "_");
         let findings = value["findings"].as_array().map_or(&[][..], Vec::as_slice);
-        Some(Verdict {
+        Some(ReviewVerdict {
             decision,
             summary: value["summary"].as_str(),
             findings: findings.iter().map(Finding::read).collect(),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::api::Api;
 use super::comment::contains;
 use super::diff_lines::DiffLines;
-use super::finding::{Finding, Verdict};
+use super::finding::{Finding, ReviewVerdict};
 use super::target::Target;
 use super::{Found, marker, read, unusable};
 use crate::http_client::Method;
@@ -14,7 +14,7 @@ use crate::http_client::Method;
 pub(super) async fn create(api: &Api<'_>, target: &Target<'_>) -> Result<Value, ProviderFault> {
     let verdict = match target.verdict() {
         Some(value) => Some(
-            Verdict::read(value)
+            ReviewVerdict::read(value)
                 .ok_or_else(|| unusable("the output that `verdict` names has no `verdict`"))?,
         ),
         None => None,
@@ -66,7 +66,7 @@ pub(super) async fn look(api: &Api<'_>, target: &Target<'_>) -> Result<Found, Pr
 }
 
 /// `state`, or what the verdict means.
-fn event(target: &Target<'_>, verdict: Option<&Verdict<'_>>) -> Result<&'static str, ProviderFault> {
+fn event(target: &Target<'_>, verdict: Option<&ReviewVerdict<'_>>) -> Result<&'static str, ProviderFault> {
     match (target.text("state"), verdict) {
         (Some("approve"), _) => Ok("APPROVE"),
         (Some("request_changes"), _) => Ok("REQUEST_CHANGES"),
