@@ -5,6 +5,7 @@
 //! **Invariant:** no clock, no I/O, no async. Same inputs, same turns: that is what makes replay exact.
 
 mod accounting;
+mod ai;
 mod apply;
 mod apply_error;
 mod approval;
@@ -16,6 +17,7 @@ mod concurrency;
 mod confirmed_effects;
 mod cut_output;
 mod decide;
+mod demands;
 mod effect;
 mod explain;
 mod filter;

@@ -48,12 +48,25 @@ impl Decoder<'_> {
                 Some(Field::Plain(words.map(Value::from).collect()))
             }
             KeyKind::Shell => Some(Field::Plain(Value::String(node.scalar_text()?.to_owned()))),
-            KeyKind::Bool | KeyKind::Number | KeyKind::ExitCodes | KeyKind::Statuses | KeyKind::Redirects => {
-                Some(Field::Plain(node.json()))
-            }
+            KeyKind::Check => self.named_check(name, node),
+            KeyKind::CheckOrTrue if node.bool().is_some() => Some(Field::Plain(node.json())),
+            KeyKind::CheckOrTrue => self.named_check(name, node),
+            KeyKind::Bool
+            | KeyKind::Number
+            | KeyKind::ExitCodes
+            | KeyKind::Statuses
+            | KeyKind::Redirects
+            | KeyKind::Count
+            | KeyKind::Budget => Some(Field::Plain(node.json())),
             KeyKind::Duration => Some(Field::Plain(duration::milliseconds(node).ok()?.into())),
             KeyKind::Size => Some(Field::Plain(size::bytes(node).ok()?.into())),
         }
+    }
+
+    fn named_check(&mut self, key: &str, node: &Rc<Node>) -> Option<Field> {
+        let name = node.string()?;
+        self.names.find(name, key, node.span.clone(), self.sources.found)?;
+        Some(Field::Plain(name.into()))
     }
 
     fn field_texts(&mut self, name: &str, node: &Rc<Node>) -> Vec<Text> {

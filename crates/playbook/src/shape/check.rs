@@ -167,6 +167,14 @@ impl ShapeValidator<'_> {
             KeyKind::Redirects => self.value(entry, &Shape::Count { min: 0, max: REDIRECTS_MAX }),
             KeyKind::Duration => self.value(entry, &Shape::Duration),
             KeyKind::Size => self.value(entry, &Shape::Size),
+            KeyKind::Count => self.value(entry, &Shape::Count { min: 0, max: 1000 }),
+            KeyKind::Budget => self.map(node, &keys::BUDGET, entry.key_span.clone()),
+            KeyKind::Check => self.value(entry, &Shape::Target),
+            KeyKind::CheckOrTrue if node.bool() == Some(true) => {}
+            KeyKind::CheckOrTrue if node.bool() == Some(false) || node.string().is_none() => {
+                self.wrong(entry, "`true` or the name of a check");
+            }
+            KeyKind::CheckOrTrue => self.value(entry, &Shape::Target),
         }
     }
 
@@ -349,7 +357,7 @@ pub(crate) const FOREIGN_PROVIDERS: &[(&str, Option<Part>, &str)] = &[
     ("http_client", None, "write `type: http`"),
     ("http_input", Some(Part::Chain), "fire the playbook from a chain, which listens to webhooks"),
     ("webhook", None, "write `type: http`"),
-    ("claude-code", Some(Part::Ai), "write `type: ai` with `harness: claude`"),
+    ("claude-code", None, "write `type: ai` with `harness: claude`"),
     ("mcp", None, "call the server with a program and `type: command`"),
     ("git-checkout", None, "write `type: command` with `git clone` or `git worktree add` in `exec`"),
     ("javascript", None, "write `type: script`"),
