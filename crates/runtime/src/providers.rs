@@ -6,6 +6,7 @@ mod context;
 mod environment;
 pub mod http;
 mod places;
+mod progress;
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -23,6 +24,7 @@ use crate::redaction::Redactor;
 
 pub use context::{ContextFile, Contexts};
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
+pub use progress::{HarnessProgress, ProgressSink};
 
 /// Every provider that the effect runner calls, in the order in which help lists them.
 pub const PROVIDERS: &[&dyn Provider] = &[&command::Command, &ai::Ai, &http::Http];
@@ -74,6 +76,8 @@ pub struct Attempt {
     pub cancellation: Cancellation,
     /// Sees output as it comes. Must not block.
     pub live: Option<LiveOutput>,
+    /// Sees the figures of a harness as they come. Must not block.
+    pub progress: Option<ProgressSink>,
     /// How long processes may take to end after they were asked to.
     pub grace: Duration,
 }
