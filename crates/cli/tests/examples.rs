@@ -305,7 +305,9 @@ fn every_other_example_does_its_work() {
     assert!(kills > 90, "{kills} kills");
     for (folder, name) in playbooks() {
         let folder = folder.file_name().expect("a name").to_string_lossy().into_owned();
-        let run = folder == "guide" || folder == "review" || WORK.iter().any(|case| case.folder == folder);
+        // The agents have tests of their own, with stand-ins for their programs.
+        let run = ["guide", "review", "agents"].contains(&folder.as_str())
+            || WORK.iter().any(|case| case.folder == folder);
         assert!(run, "`{folder}/{name}` is not run");
     }
 }
