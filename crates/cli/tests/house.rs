@@ -17,13 +17,22 @@ const WALLS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("harness", &["protocol", "model"]),
     ("store", &["model", "protocol"]),
-    ("runtime", &["expr", "template", "model", "contract", "playbook", "engine", "protocol", "store"]),
-    ("app", &["expr", "template", "model", "contract", "playbook", "engine", "protocol", "store", "runtime"]),
+    (
+        "runtime",
+        &["expr", "template", "model", "contract", "playbook", "engine", "protocol", "harness", "store"],
+    ),
+    (
+        "app",
+        &[
+            "expr", "template", "model", "contract", "playbook", "engine", "protocol", "harness", "store",
+            "runtime",
+        ],
+    ),
     (
         "cli",
         &[
-            "expr", "template", "model", "contract", "playbook", "engine", "protocol", "store", "runtime",
-            "app",
+            "expr", "template", "model", "contract", "playbook", "engine", "protocol", "harness", "store",
+            "runtime", "app",
         ],
     ),
     ("testkit", &["expr", "template", "model", "contract", "playbook", "engine", "store"]),

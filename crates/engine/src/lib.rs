@@ -5,6 +5,7 @@
 //! **Invariant:** no clock, no I/O, no async. Same inputs, same turns: that is what makes replay exact.
 
 mod accounting;
+mod ai;
 mod apply;
 mod apply_error;
 mod approval;
@@ -14,7 +15,9 @@ mod attempt;
 mod by_scope;
 mod concurrency;
 mod confirmed_effects;
+mod cut_output;
 mod decide;
+mod demands;
 mod effect;
 mod explain;
 mod filter;
@@ -56,6 +59,7 @@ mod view;
 mod wait;
 mod withheld;
 
+pub use ai::HarnessTotals;
 pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use approval::Refusal;
 pub use effect::EffectResolution;

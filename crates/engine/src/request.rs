@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{CheckIndex, EffectIntent, Field, Request, ScopePath, Tree, hex, secret_reference};
+use escrow_model::{
+    CheckIndex, EffectIntent, Field, ProviderName, Request, ScopePath, Tree, hex, secret_reference,
+};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -25,6 +27,9 @@ impl Run {
             let value = render_field(field, &view, &spec.secrets)
                 .map_err(|fault| format!("`{name}`: {}", self.surroundings.in_words(&fault)))?;
             fields.insert(name.clone(), value);
+        }
+        if spec.provider == ProviderName::AI {
+            self.complete_ai_request(check, scope, &mut fields);
         }
         let key = if self.has_effect(check) { Some(self.effect_key(check, scope, &view)?) } else { None };
         let request = Request {
@@ -65,7 +70,7 @@ impl Run {
 
     /// For a check without an effect: the same for every retry of one decision.
     fn idempotency_key(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> String {
-        let repeats = self.cell(check, scope).map_or(0, |cell| cell.retries + cell.repeats);
+        let repeats = self.cell(check, scope).map_or(0, |cell| cell.retries + cell.repairs + cell.repeats);
         let decision = attempt.saturating_sub(repeats);
         let name = &self.state.plan.check(check).name;
         let text = format!("{}\0{name}\0{scope}\0{decision}", self.state.options.run);

@@ -1,7 +1,8 @@
 //! Retries: whether a failed attempt is tried again, and when.
 
 use escrow_model::{
-    BackoffMode, CheckIndex, Ending, Event, FaultClass, Millis, Recovery, Retry, ScopePath, Verdict,
+    BackoffMode, CheckIndex, Ending, Event, FaultClass, Millis, Recovery, Retry, RetryKind, ScopePath,
+    Verdict,
 };
 use sha2::{Digest, Sha256};
 
@@ -56,7 +57,8 @@ impl Deciding<'_> {
             Event::RecoveryStarted { check: check.clone(), scope: scope.clone(), by: Recovery::Retry };
         self.record(started);
         let at = self.at.saturating_add(delay);
-        self.record(Event::RetryScheduled { check, scope, retry: number, at });
+        let kind = RetryKind::Retry;
+        self.record(Event::RetryScheduled { check, scope, retry: number, at, kind });
     }
 }
 

@@ -11,6 +11,7 @@ use escrow_model::{
 };
 use serde_json::{Map, Value};
 
+use crate::ai::{HarnessTotals, Spent};
 use crate::artifact_view::ArtifactFile;
 use crate::by_scope::ByScope;
 use crate::effect::EffectRecord;
@@ -64,6 +65,8 @@ pub(crate) struct State {
     pub(crate) in_flight: BTreeMap<Location, u32>,
     /// Retries that are waited for, by time.
     pub(crate) retries: BTreeSet<(Millis, Location)>,
+    /// What its harnesses have spent.
+    pub(crate) totals: HarnessTotals,
     pub(crate) waits: BTreeMap<String, Wait>,
 
     pub(crate) routes: BTreeMap<Location, Route>,
@@ -207,6 +210,8 @@ pub(crate) struct CheckState {
     pub(crate) attempts: ByScope<u32>,
     /// Answers per scope, and for every scope above it.
     pub(crate) histories: ByScope<AnswerHistory>,
+    /// An output was longer than what is kept.
+    pub(crate) has_cut_output: bool,
     /// Scopes with a broken contract and no later success.
     pub(crate) violations: BTreeSet<ScopePath>,
     /// What each scope has verified of its artifacts when it last succeeded.
@@ -313,6 +318,14 @@ pub(crate) struct Cell {
     pub(crate) answer: Option<Arc<Answer>>,
     /// Retries since it was last decided.
     pub(crate) retries: u32,
+    /// Repairs since it was last decided.
+    pub(crate) repairs: u32,
+    /// The next attempt is a repair.
+    pub(crate) is_repairing: bool,
+    /// What its attempts have spent since it was last decided.
+    pub(crate) spent: Spent,
+    /// The last conversation with its harness, as the harness can resume it.
+    pub(crate) conversation: Option<Value>,
     /// Repeats of an effect that `reconcile` asked for, since it was last decided.
     pub(crate) repeats: u32,
     /// The next attempt is a retry that is counted already.

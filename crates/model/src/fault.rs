@@ -40,6 +40,8 @@ pub enum FaultCode {
     /// Escrow was ended while the attempt was under way.
     Lost,
     Denied,
+    /// It spent what it was given.
+    BudgetExhausted,
     /// A nested run ended for this reason.
     Nested(ReasonCode),
     /// A code of the provider's own.
@@ -82,7 +84,7 @@ impl FaultClass {
 }
 
 /// Codes that every provider may give. `as_str` names them, and `parse` reads them back.
-const COMMON: [FaultCode; 8] = [
+const COMMON: [FaultCode; 9] = [
     FaultCode::ExitNonzero,
     FaultCode::Signal,
     FaultCode::Timeout,
@@ -91,6 +93,7 @@ const COMMON: [FaultCode; 8] = [
     FaultCode::Cancelled,
     FaultCode::Lost,
     FaultCode::Denied,
+    FaultCode::BudgetExhausted,
 ];
 
 impl FaultCode {
@@ -113,6 +116,7 @@ impl FaultCode {
             FaultCode::Cancelled => "cancelled",
             FaultCode::Lost => "lost",
             FaultCode::Denied => "denied",
+            FaultCode::BudgetExhausted => "budget_exhausted",
             FaultCode::Nested(reason) => reason.as_str(),
             FaultCode::Own(code) => code,
         }

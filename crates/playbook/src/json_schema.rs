@@ -240,6 +240,7 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
     match shape {
         Shape::Text | Shape::Template => text(),
         Shape::Bool => json!({"type": "boolean"}),
+        Shape::Amount => json!({"type": "number", "exclusiveMinimum": 0}),
         Shape::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
         Shape::Duration => either([
             (
@@ -333,7 +334,7 @@ const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 fn provider_key_schema(kind: KeyKind) -> Value {
     let text = json!({"type": ["string", "number", "boolean"]});
     match kind {
-        KeyKind::Text | KeyKind::Plain | KeyKind::Url => text,
+        KeyKind::Text | KeyKind::TextOr(_) | KeyKind::OutputOf | KeyKind::Plain | KeyKind::Url => text,
         KeyKind::Tree | KeyKind::Message => json!({}),
         KeyKind::Inputs | KeyKind::MessageMap => json!({"type": ["object", "string", "null"]}),
         KeyKind::Exec | KeyKind::Texts => either([
@@ -352,6 +353,10 @@ fn provider_key_schema(kind: KeyKind) -> Value {
                 json!({"type": "array", "items": text, "minItems": 1}),
             ),
         ]),
+        KeyKind::Count => json!({"type": "integer", "minimum": 0}),
+        KeyKind::Budget => table_schema(&keys::BUDGET, &[]),
+        KeyKind::Check => json!({"type": "string"}),
+        KeyKind::CheckOrTrue => json!({"type": ["boolean", "string"]}),
         KeyKind::ExitCodes => json!({
             "type": "array",
             "items": {"type": "integer", "minimum": 0, "maximum": 255},

@@ -1,9 +1,13 @@
 //! Providers: each performs the requests of one type of check. `PROVIDERS` lists them.
 
+pub mod ai;
 pub mod command;
 mod context;
 mod environment;
+pub mod github;
 pub mod http;
+mod places;
+mod progress;
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -21,9 +25,10 @@ use crate::redaction::Redactor;
 
 pub use context::{ContextFile, Contexts};
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
+pub use progress::{HarnessProgress, ProgressSink};
 
 /// Every provider that the effect runner calls, in the order in which help lists them.
-pub const PROVIDERS: &[&dyn Provider] = &[&command::Command, &http::Http];
+pub const PROVIDERS: &[&dyn Provider] = &[&command::Command, &ai::Ai, &http::Http, &github::Github];
 
 /// Performs requests. A failure is part of the answer: `perform` does not panic, and it ends within the request's
 /// `timeout_ms` and the attempt's grace.
@@ -31,6 +36,12 @@ pub trait Provider: Sync {
     fn spec(&self) -> &'static ProviderSpec;
 
     fn perform<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a>;
+
+    /// Looks whether the effect of the request has happened, and changes nothing. The command of a `reconcile` is a request
+    /// of its own; a provider that looks for its effects itself answers `{"finding", "detail", "output"}`.
+    fn reconcile<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a> {
+        self.perform(request, attempt)
+    }
 }
 
 /// Work under way. It stays on the thread that began it.
@@ -72,6 +83,8 @@ pub struct Attempt {
     pub cancellation: Cancellation,
     /// Sees output as it comes. Must not block.
     pub live: Option<LiveOutput>,
+    /// Sees the figures of a harness as they come. Must not block.
+    pub progress: Option<ProgressSink>,
     /// How long processes may take to end after they were asked to.
     pub grace: Duration,
 }

@@ -1,6 +1,6 @@
 //! Items as lines of text, without width and colour.
 
-use escrow_model::{Issue, Request, SkipReason, Verdict};
+use escrow_model::{Issue, Request, RetryKind, SkipReason, Verdict};
 
 use super::item::{Item, Judged, What};
 use crate::request_words::command_words;
@@ -105,10 +105,15 @@ impl Item<'_> {
             What::DeadlinePassed => remark("the run's time is up".into()),
             What::IssueRaised { of, issue } => remark(format!("{of} {}", printable(&issue.message))),
             What::NestedStarted { playbook, run } => remark(format!("runs {} as {run}", printable(playbook))),
+            What::AttemptStarted { of, prompt: Some(prompt), .. } => {
+                let head = Line::remark(format!("{of} reads only, with this prompt:"));
+                let lines = prompt.lines().map(|line| Line::remark(format!("  {}", printable(line))));
+                std::iter::once(head).chain(lines).collect()
+            }
             What::RunStarted { .. }
             | What::ArtifactsVerified { .. }
             | What::RunEnded { .. }
-            | What::AttemptStarted { .. }
+            | What::AttemptStarted { prompt: None, .. }
             | What::AttemptAnswered { .. }
             | What::WaitResolved { .. }
             | What::CancelRequested => Vec::new(),
@@ -137,7 +142,10 @@ impl Judged<'_> {
 
 impl super::Retry {
     fn words(self) -> String {
-        format!("retry {} in {}", self.number, duration_words(self.delay_ms))
+        match self.kind {
+            RetryKind::Retry => format!("retry {} in {}", self.number, duration_words(self.delay_ms)),
+            RetryKind::Repair => format!("repair {}", self.number),
+        }
     }
 }
 

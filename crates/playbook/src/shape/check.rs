@@ -148,7 +148,9 @@ impl ShapeValidator<'_> {
             KeyKind::Tree | KeyKind::Message => {}
             KeyKind::Inputs => self.inputs(entry, "a map of inputs"),
             KeyKind::MessageMap => self.inputs(entry, "a map"),
-            KeyKind::Text | KeyKind::Plain | KeyKind::Url => self.value(entry, &Shape::Text),
+            KeyKind::Text | KeyKind::TextOr(_) | KeyKind::OutputOf | KeyKind::Plain | KeyKind::Url => {
+                self.value(entry, &Shape::Text)
+            }
             KeyKind::Block => self.value(entry, &Shape::Block),
             KeyKind::Bool => self.bool(entry),
             KeyKind::Number => {
@@ -167,6 +169,14 @@ impl ShapeValidator<'_> {
             KeyKind::Redirects => self.value(entry, &Shape::Count { min: 0, max: REDIRECTS_MAX }),
             KeyKind::Duration => self.value(entry, &Shape::Duration),
             KeyKind::Size => self.value(entry, &Shape::Size),
+            KeyKind::Count => self.value(entry, &Shape::Count { min: 0, max: 1000 }),
+            KeyKind::Budget => self.map(node, &keys::BUDGET, entry.key_span.clone()),
+            KeyKind::Check => self.value(entry, &Shape::Target),
+            KeyKind::CheckOrTrue if node.bool() == Some(true) => {}
+            KeyKind::CheckOrTrue if node.bool() == Some(false) || node.string().is_none() => {
+                self.wrong(entry, "`true` or the name of a check");
+            }
+            KeyKind::CheckOrTrue => self.value(entry, &Shape::Target),
         }
     }
 
@@ -301,12 +311,19 @@ impl ShapeValidator<'_> {
     }
 }
 
-/// The keys that the given `operation` requires in addition to those of its provider.
+/// The keys that the given `operation` or `op` requires in addition to those of its provider.
 fn needed_by_operation<'k>(provider: &ProviderSpec, member: &Entry) -> impl Iterator<Item = &'k str> {
     let operation = member.value.get("operation").and_then(|node| node.string());
     let needed: &[&str] = match operation {
         Some("get" | "increment" | "delete") if provider.name == "memory" => &["key"],
         Some("set" | "append") if provider.name == "memory" => &["key", "value"],
+        _ if provider.name == "github" => match member.value.get("op").and_then(|node| node.string()) {
+            Some("comment.create") => &["body"],
+            Some("labels.add" | "labels.remove") => &["values"],
+            Some("status.set") => &["state"],
+            Some("issue.create") => &["title"],
+            _ => &[],
+        },
         _ => &[],
     };
     needed.iter().copied().filter(|key| member.value.entry(key).is_none())
@@ -349,7 +366,7 @@ pub(crate) const FOREIGN_PROVIDERS: &[(&str, Option<Part>, &str)] = &[
     ("http_client", None, "write `type: http`"),
     ("http_input", Some(Part::Chain), "fire the playbook from a chain, which listens to webhooks"),
     ("webhook", None, "write `type: http`"),
-    ("claude-code", Some(Part::Ai), "write `type: ai` with `harness: claude`"),
+    ("claude-code", None, "write `type: ai` with `harness: claude`"),
     ("mcp", None, "call the server with a program and `type: command`"),
     ("git-checkout", None, "write `type: command` with `git clone` or `git worktree add` in `exec`"),
     ("javascript", None, "write `type: script`"),

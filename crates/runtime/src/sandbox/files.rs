@@ -1,5 +1,6 @@
 //! Which files a confined program can read and write, enforced by Landlock.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use escrow_model::SandboxFilesystem;
@@ -47,11 +48,11 @@ pub(super) struct Files {
     /// `None`: everything.
     read: Option<Vec<PathBuf>>,
     write: Vec<PathBuf>,
-    /// A writable path includes the state of Escrow.
-    pub(super) covers_state: bool,
-    /// The directories between a writable path and the state in it, outermost first. Renaming one would take the state
-    /// away from its path.
-    pub(super) above_state: Vec<PathBuf>,
+    /// The directories inside of writable paths that must stay as they are: the state of Escrow, and what is protected.
+    pub(super) covered: Vec<PathBuf>,
+    /// The directories between a writable path and what it covers, outermost first. Renaming one would take the covered
+    /// directory away from its path.
+    pub(super) above_covered: Vec<PathBuf>,
 }
 
 pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -> Result<Files, String> {
@@ -63,7 +64,6 @@ pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -
         })
     };
     let mut write = Vec::new();
-    let mut covers_state = false;
     let state = confinement.state.canonicalize().unwrap_or_else(|_| confinement.state.clone());
     let own: Vec<PathBuf> = confinement.writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
     for path in &declared.write {
@@ -73,14 +73,18 @@ pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -
                 "`sandbox.filesystem.write` names `{path}`, which is part of Escrow's own state"
             ));
         }
-        covers_state |= state.starts_with(&full);
         refuse_link_to_state(path, &full, &confinement.state)?;
         write.push(full);
     }
+    let protected = confinement.protected.iter().filter_map(|path| path.canonicalize().ok());
+    let outside = protected.filter(|path| !path.starts_with(&state));
+    let mut covered: Vec<PathBuf> = std::iter::once(state.clone()).chain(outside).collect();
+    covered.retain(|path| write.iter().any(|writable| path.starts_with(writable)));
     let is_above = |above: &&Path| write.iter().any(|path| above.starts_with(path) && *above != path);
-    let mut above_state: Vec<PathBuf> =
-        state.ancestors().skip(1).filter(is_above).map(Path::to_owned).collect();
-    above_state.reverse();
+    let above = covered.iter().flat_map(|path| path.ancestors().skip(1).filter(is_above));
+    let above: BTreeSet<PathBuf> = above.map(Path::to_owned).filter(|path| !covered.contains(path)).collect();
+    // A directory sorts before what is in it.
+    let above_covered = above.into_iter().collect();
     write.extend(own);
     let read = match &declared.read {
         None => None,
@@ -90,7 +94,7 @@ pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -
             Some(read)
         }
     };
-    Ok(Files { read, write, covers_state, above_state })
+    Ok(Files { read, write, covered, above_covered })
 }
 
 /// A link on the way to the state could be replaced by one that leads to another.

@@ -13,34 +13,45 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
 /// `above` are the directories to keep in their place, outermost first.
-pub(super) fn make_read_only(state: &Path, above: &[PathBuf], writable: &[PathBuf]) -> Result<(), String> {
-    let failed = |what: &Path, why: &dyn std::fmt::Display| {
-        format!("`sandbox.filesystem` cannot be set up: `{}` cannot be protected: {why}", what.display())
-    };
+pub(super) fn make_read_only(
+    directories: &[PathBuf],
+    above: &[PathBuf],
+    writable: &[PathBuf],
+) -> Result<(), String> {
     let none = None::<&Path>;
     mount(none, Path::new("/"), none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)
         .map_err(|error| failed(Path::new("/"), &error))?;
-    let inside: Vec<(&PathBuf, File)> = writable
-        .iter()
-        .filter(|path| path.starts_with(state))
-        .map(|path| File::open(path).map(|file| (path, file)).map_err(|error| failed(path, &error)))
-        .collect::<Result<_, _>>()?;
     let current = std::env::current_dir().map_err(|error| failed(Path::new("."), &error))?;
     for directory in above {
         mount(Some(directory.as_path()), directory.as_path(), none, MsFlags::MS_BIND | MsFlags::MS_REC, none)
             .map_err(|error| failed(directory, &error))?;
     }
-    mount(Some(state), state, none, MsFlags::MS_BIND | MsFlags::MS_REC, none)
-        .map_err(|error| failed(state, &error))?;
-    let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | kept_flags(state)?;
-    mount(none, state, none, flags, none).map_err(|error| failed(state, &error))?;
+    directories.iter().try_for_each(|directory| make_one_read_only(directory, writable))?;
+    // The directory that this process is in lies below the new mounts, where nothing is protected.
+    std::env::set_current_dir(&current).map_err(|error| failed(&current, &error))
+}
+
+fn make_one_read_only(directory: &Path, writable: &[PathBuf]) -> Result<(), String> {
+    let none = None::<&Path>;
+    let inside: Vec<(&PathBuf, File)> = writable
+        .iter()
+        .filter(|path| path.starts_with(directory))
+        .map(|path| File::open(path).map(|file| (path, file)).map_err(|error| failed(path, &error)))
+        .collect::<Result<_, _>>()?;
+    mount(Some(directory), directory, none, MsFlags::MS_BIND | MsFlags::MS_REC, none)
+        .map_err(|error| failed(directory, &error))?;
+    let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | kept_flags(directory)?;
+    mount(none, directory, none, flags, none).map_err(|error| failed(directory, &error))?;
     for (path, file) in inside {
         let source = format!("/proc/self/fd/{}", file.as_raw_fd());
         mount(Some(source.as_str()), path.as_path(), none, MsFlags::MS_BIND, none)
             .map_err(|error| failed(path, &error))?;
     }
-    // The directory that this process is in lies below the new mounts, where the state is not protected.
-    std::env::set_current_dir(&current).map_err(|error| failed(&current, &error))
+    Ok(())
+}
+
+fn failed(what: &Path, why: &dyn std::fmt::Display) -> String {
+    format!("`sandbox.filesystem` cannot be set up: `{}` cannot be protected: {why}", what.display())
 }
 
 /// A user namespace may add restrictions to a mount, and must keep those that it has.
