@@ -120,10 +120,11 @@ fn the_directories_above_the_state_stay_in_their_place() {
     }
     let script = "\
       set +e
-      mv ci gone; mv ci/deep gone; rm -rf ci; rmdir ci/deep
+      mv ci gone; test -e gone && echo BROKEN
+      rm -rf ci; rmdir ci/deep; mv ci/deep copied
       mkdir -p ci/deep/.escrow; echo planted > ci/deep/.escrow/planted
       cd ci/deep && echo forged > .escrow/escrow.db
-      cd ../.. && mv .escrow gone
+      cd ../..
       echo new > ci/deep/new && mv ci/deep/new ci/newer && echo new > newest";
     let playbook = format!(
         "version: '1.0'\nchecks:\n  it:\n    type: command\n    sandbox: {{filesystem: {{write: ['.']}}}}\n    exec: |\n{}\n",
@@ -135,6 +136,7 @@ fn the_directories_above_the_state_stay_in_their_place() {
     assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
     assert_eq!(desk.read("ci/newer"), "new\n");
     assert_eq!(desk.read("newest"), "new\n");
+    assert!(!done.stdout.contains("BROKEN"), "{}", done.stdout);
     for absent in ["gone", "ci/deep/.escrow/planted"] {
         assert!(!desk.path().join(absent).exists(), "{absent}");
     }

@@ -208,7 +208,7 @@ fn a_definition_of_another_user_in_an_own_state_is_not_read() {
         std::os::unix::fs::chown(path, Some(4242), None).unwrap();
     }
     let done = desk.escrow_given(&["rules", "check", "own"], "{\"b\": 1}");
-    assert_eq!(done.code, Some(2));
+    assert_eq!(done.code, Some(3));
     assert!(done.stderr.contains("belongs to another user (uid 4242)"), "{}", done.stderr);
     assert_eq!(desk.escrow(&["check", "outer.yaml"]).code, Some(2));
     desk.write("agent.yaml", "version: '1.0'\nchecks:\n  it: {type: agent, agent: bot, prompt: hello}\n");
