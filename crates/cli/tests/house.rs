@@ -17,13 +17,22 @@ const WALLS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("harness", &["protocol", "model"]),
     ("store", &["model", "protocol"]),
-    ("runtime", &["expr", "template", "model", "contract", "playbook", "engine", "protocol", "store"]),
-    ("app", &["expr", "template", "model", "contract", "playbook", "engine", "protocol", "store", "runtime"]),
+    (
+        "runtime",
+        &["expr", "template", "model", "contract", "playbook", "engine", "protocol", "harness", "store"],
+    ),
+    (
+        "app",
+        &[
+            "expr", "template", "model", "contract", "playbook", "engine", "protocol", "harness", "store",
+            "runtime",
+        ],
+    ),
     (
         "cli",
         &[
-            "expr", "template", "model", "contract", "playbook", "engine", "protocol", "store", "runtime",
-            "app",
+            "expr", "template", "model", "contract", "playbook", "engine", "protocol", "harness", "store",
+            "runtime", "app",
         ],
     ),
     ("testkit", &["expr", "template", "model", "contract", "playbook", "engine", "store"]),
@@ -35,6 +44,7 @@ const SPECIALISTS: &[(&str, &[&str])] = &[
     ("tokio", &["runtime", "store", "app", "studio", "cli", "simulator"]),
     ("rusqlite", &["store"]),
     ("granit-parser", &["playbook"]),
+    ("toml", &["harness"]),
     ("jsonschema", &["contract"]),
     ("minijinja", &["template"]),
     ("regex", &["expr", "contract"]),
