@@ -15,7 +15,7 @@ mod toml_block;
 
 use crate::{HookDialect, HookEvent};
 
-pub use json::{Place, Problem};
+pub use json::{LineColumn, Problem};
 
 /// Where a host keeps its hooks.
 #[derive(Debug)]

@@ -38,7 +38,12 @@ pub(super) fn install(
         let elements = elements_of(text, array)?;
         match elements.iter().find_map(|node| ours(file, form, node, event.name).map(|found| (node, found))) {
             Some((_, found)) if found == program => {}
-            Some((node, _)) => edits.replace(node.start, node.end, entry.to_string()),
+            // The command alone: the host may have written the entry anew.
+            Some((node, _)) => {
+                let command = command_of(form, node).expect("an entry of ours has a command");
+                let text = json!(file.command(program, event.name)).to_string();
+                edits.replace(command.start, command.end, text);
+            }
             None => match elements.last() {
                 Some(last) => edits.insert(last.end, format!(",{}{entry}", break_at(&indent, 3))),
                 None => edits.insert(array.start + 1, entry.to_string()),
@@ -189,15 +194,18 @@ fn entry(file: &HookFile, form: EntryForm, program: &str, event: &HookEvent) -> 
 
 /// The program that an element calls, if the element is one of ours and has nothing else in it.
 fn ours(file: &HookFile, form: EntryForm, element: &Node, event: &str) -> Option<String> {
-    let command = match form {
+    file.program_in(command_of(form, element)?.text()?, event)
+}
+
+fn command_of(form: EntryForm, element: &Node) -> Option<&Node> {
+    match form {
         EntryForm::Matcher => {
             let [hook] = element.member("hooks")?.elements()? else { return None };
-            hook.member("command")?
+            hook.member("command")
         }
-        EntryForm::Bash => element.member("bash")?,
-        EntryForm::Command => element.member("command")?,
-    };
-    file.program_in(command.text()?, event)
+        EntryForm::Bash => element.member("bash"),
+        EntryForm::Command => element.member("command"),
+    }
 }
 
 /// Whether a container was created by us: white space follows its bracket.

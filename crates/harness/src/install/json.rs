@@ -8,36 +8,36 @@ const DEPTH_MAX: usize = 128;
 /// Why a file is not touched, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    pub place: Option<Place>,
+    pub place: Option<LineColumn>,
     pub message: String,
     pub help: &'static str,
 }
 
 /// A place in a text, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct LineColumn {
     pub line: usize,
     pub column: usize,
 }
 
-impl Place {
-    pub(super) fn of(text: &str, at: usize) -> Place {
+impl LineColumn {
+    pub(super) fn of(text: &str, at: usize) -> LineColumn {
         let before = &text.as_bytes()[..at.min(text.len())];
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |found| found + 1);
         let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
-        Place { line: before.iter().filter(|byte| **byte == b'\n').count() + 1, column }
+        LineColumn { line: before.iter().filter(|byte| **byte == b'\n').count() + 1, column }
     }
 }
 
 impl Problem {
     pub(super) fn at(text: &str, at: usize, message: impl Into<String>, help: &'static str) -> Problem {
-        Problem { place: Some(Place::of(text, at)), message: message.into(), help }
+        Problem { place: Some(LineColumn::of(text, at)), message: message.into(), help }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Place { line, column }) = self.place {
+        if let Some(LineColumn { line, column }) = self.place {
             write!(formatter, "{line}:{column}: ")?;
         }
         formatter.write_str(&self.message)

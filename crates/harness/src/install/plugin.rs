@@ -1,6 +1,6 @@
 //! The plugin file of OpenCode: all of it is ours.
 
-use super::json::{Place, Problem};
+use super::json::{LineColumn, Problem};
 use super::{HookFile, Installed, Uninstalled, words};
 use crate::opencode;
 
@@ -37,7 +37,7 @@ fn refuse_foreign(text: &str) -> Result<(), Problem> {
     if text.lines().next() == opencode::PLUGIN.lines().next() {
         return Ok(());
     }
-    let place = Some(Place { line: 1, column: 1 });
+    let place = Some(LineColumn { line: 1, column: 1 });
     Err(Problem {
         place,
         message: "the file does not begin as Escrow's plugin does".to_owned(),

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::json::{Place, Problem};
+use super::json::{LineColumn, Problem};
 use super::{HookFile, Installed, Uninstalled};
 
 const BEGIN: &str = "# Escrow's hooks begin here";
@@ -107,7 +107,7 @@ fn check(text: &str) -> Result<(), Problem> {
     match toml::from_str::<toml::Table>(text) {
         Ok(_) => Ok(()),
         Err(error) => Err(Problem {
-            place: error.span().map(|span| Place::of(text, span.start)),
+            place: error.span().map(|span| LineColumn::of(text, span.start)),
             message: error.message().to_owned(),
             help: REPAIR,
         }),
