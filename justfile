@@ -8,6 +8,10 @@ check:
 test:
     cargo test --workspace --quiet
 
+# Drive the real AI programs, offline: `just test-harnesses claude codex`; all six without names (needs npm)
+test-harnesses *names:
+    bash .ci/test-harnesses {{names}}
+
 # Drive engine, supervisor and store through simulated trouble: `just simulate --seed 1 --runs 100000`
 simulate *arguments:
     cargo run --profile simulation --quiet -p escrow-simulator -- {{arguments}}

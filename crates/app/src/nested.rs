@@ -510,6 +510,7 @@ fn outcome_of(run: &Run, inputs: Inputs) -> NestOutcome {
             message: reason.summary,
             class,
             effect_unknown: run.has_unknown_effects(),
+            retry_after_ms: None,
         });
     }
     NestOutcome::Answered(Box::new(answer))
@@ -522,6 +523,7 @@ fn conflicting(run: &Run, reason: Reason) -> NestOutcome {
         message: reason.summary,
         class: FaultClass::Transient,
         effect_unknown: run.has_unknown_effects(),
+        retry_after_ms: None,
     };
     let mut answer = Answer::fault(fault);
     describe(run, &mut answer);

@@ -75,7 +75,6 @@ fn an_agent_that_cannot_be_run_is_told_clearly() {
         ("reveiwer", &["unknown agent `reveiwer`", "did you mean `reviewer`?"][..]),
         ("zzz", &["the agents are `broken`, `reviewer`, `thinker`"]),
         ("../reviewer", &["unknown agent"]),
-        ("thinker", &["cannot be run by this version", "cannot start the harness `claude`"]),
         ("broken", &["broken.md:2:1", "did you mean `command`?", "broken.md:3:", "needs `path` or `glob`"]),
     ] {
         let done = desk.escrow(&["agent", name, "x"]);

@@ -110,6 +110,11 @@ fn what_the_page_about_artifacts_shows_is_what_is_printed() {
 }
 
 #[test]
+fn what_the_page_about_ai_checks_shows_is_what_is_printed() {
+    check(include_str!("../../../docs/ai.md"), 1);
+}
+
+#[test]
 fn what_the_page_about_agents_shows_is_what_is_printed() {
     check(include_str!("../../../docs/agents.md"), 5);
 }

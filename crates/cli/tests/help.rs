@@ -74,10 +74,8 @@ fn no_help_names_a_provider_or_a_key_that_does_not_load() {
 fn a_provider_that_is_planned_says_so_and_what_serves_instead() {
     let desk = Desk::new();
     for (check, instead) in [
-        ("{type: ai, prompt: hi}", "this version has no `ai` provider"),
-        ("{type: http, url: 'https://a'}", "call `curl` with `type: command`"),
         ("{type: github, op: labels.add}", "call `gh` with `type: command`"),
-        ("{type: http_client, url: 'https://a'}", "this version has no `http` provider"),
+        ("{type: http_client, url: 'https://a'}", "write `type: http`"),
     ] {
         desk.write("p.yaml", &format!("checks: {{a: {check}}}\n"));
         let done = desk.escrow(&["check", "p.yaml"]);

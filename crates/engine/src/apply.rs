@@ -13,11 +13,12 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalStatus, Assumption, CheckIndex, Ending, Entry, Event, FaultCode, Issue, IssueCode,
-    Millis, Plan, Reason, ReasonCode, RoutedBy, RoutingBlock, RunStatus, ScopePath, SkipReason, Verdict,
-    WaitKind,
+    Millis, Plan, Reason, ReasonCode, RetryKind, RoutedBy, RoutingBlock, RunStatus, ScopePath, SkipReason,
+    Verdict, WaitKind,
 };
 use serde_json::Value;
 
+use crate::ai::repairs_of;
 use crate::apply_error::{ApplyError, PhaseName};
 use crate::effect::EffectStanding;
 use crate::location::Location;
@@ -55,6 +56,7 @@ impl Run {
                 self.set_phase(check, scope, Phase::Running { request: Arc::clone(request) })?;
                 let cell = self.expect_cell_mut(check, scope)?;
                 cell.last_result.runs += 1;
+                cell.is_repairing = false;
                 cell.changed = None;
                 cell.certainty = Certainty::Known;
                 Ok(())
@@ -109,7 +111,17 @@ impl Run {
                 self.expect_phase(check, scope, &open)?;
                 self.settle(check, scope)
             }
-            Event::RetryScheduled { check, scope, at, .. } => {
+            Event::RetryScheduled { check, scope, at, kind: RetryKind::Repair, .. } => {
+                let check = self.index(check)?;
+                self.expect_phase(check, scope, &[PhaseName::Judged])?;
+                self.set_phase(check, scope, Phase::RetryWait { due: *at })?;
+                let cell = self.expect_cell_mut(check, scope)?;
+                cell.repairs += 1;
+                cell.is_repairing = true;
+                self.forget_route(check, scope);
+                Ok(())
+            }
+            Event::RetryScheduled { check, scope, at, kind: RetryKind::Retry, .. } => {
                 let check = self.index(check)?;
                 // Without a verdict, the effect is unknown: `reconcile` looks for it before the retry.
                 self.expect_phase(check, scope, &[PhaseName::Judged, PhaseName::Answered])?;
@@ -432,6 +444,10 @@ impl Run {
         cell.last_result.missing.clear();
         cell.delivered = None;
         cell.answer = Some(Arc::clone(answer));
+        cell.spent.add(answer);
+        if let Some(conversation) = answer.record.get("conversation") {
+            cell.conversation = Some(conversation.clone());
+        }
         cell.pass_from = entry;
         self.forget_outputs(check, scope);
         if let Ending::Fault(fault) = &answer.ending
@@ -493,7 +509,9 @@ impl Run {
         let spec = plan.check(check);
         let block = match verdict {
             Verdict::Succeeded if !spec.on_success.is_empty() => Some(RoutingBlock::Success),
-            Verdict::Failed if !spec.on_fail.is_empty() || spec.retry.is_some() => Some(RoutingBlock::Fail),
+            Verdict::Failed if !spec.on_fail.is_empty() || spec.retry.is_some() || repairs_of(spec) > 0 => {
+                Some(RoutingBlock::Fail)
+            }
             Verdict::Succeeded | Verdict::Failed if !spec.on_finish.is_empty() => Some(RoutingBlock::Finish),
             Verdict::Succeeded | Verdict::Failed => None,
         };

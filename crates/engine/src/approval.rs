@@ -257,7 +257,13 @@ fn values_in(spec: &Check, request: &Request) -> Vec<ApprovedValue> {
                 }));
             }
             // They are shown whole, each under its own name.
-            Field::Text(_) | Field::Texts(_) | Field::Tree(_) | Field::Block(_) | Field::Plain(_) => {}
+            Field::Text(_)
+            | Field::Texts(_)
+            | Field::Tree(_)
+            | Field::Block(_)
+            | Field::Plain(_)
+            | Field::Url(_)
+            | Field::Message(_) => {}
         }
     }
     all
@@ -272,8 +278,10 @@ pub(crate) fn source_of(exec: &Field) -> String {
     match exec {
         Field::Shell(shell) => shell.source().to_owned(),
         Field::Argv(words) => json!(words.iter().map(|word| word.source()).collect::<Vec<_>>()).to_string(),
-        Field::Text(text) => text.source().to_owned(),
-        Field::Texts(_) | Field::Tree(_) | Field::Block(_) | Field::Plain(_) => String::new(),
+        Field::Text(text) | Field::Url(text) => text.source().to_owned(),
+        Field::Texts(_) | Field::Tree(_) | Field::Block(_) | Field::Plain(_) | Field::Message(_) => {
+            String::new()
+        }
     }
 }
 

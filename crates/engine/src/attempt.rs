@@ -7,6 +7,7 @@ use escrow_model::{
     Request, RoutingBlock, ScopePath, SkipReason, Verdict,
 };
 
+use crate::ai::repairs_of;
 use crate::approval::digest_of_subject;
 use crate::location::{AttemptKey, Location};
 use crate::phase::{Certainty, Phase};
@@ -222,7 +223,8 @@ impl Deciding<'_> {
             let code = issue.code.clone();
             self.record(Event::FaultDetected { check: spec.name.clone(), scope: scope.clone(), class, code });
         }
-        let settled = self.state.stopping.is_some() || !self.stays_open(*check, scope, verdict, fault);
+        let settled =
+            self.state.stopping.is_some() || !self.stays_open(*check, scope, verdict, fault, &issues);
         self.record(Event::CheckJudged {
             check: spec.name.clone(),
             scope: scope.clone(),
@@ -237,7 +239,7 @@ impl Deciding<'_> {
         match verdict {
             Verdict::Succeeded => self.recovered(location),
             Verdict::Failed => {
-                if settled && spec.on_fail.is_empty() {
+                if settled && spec.on_fail.is_empty() && repairs_of(spec) == 0 {
                     self.give_up_recovery(location);
                 }
                 self.isolate(location);
@@ -297,13 +299,15 @@ impl Run {
         scope: &ScopePath,
         verdict: Verdict,
         fault: Option<FaultClass>,
+        issues: &[Issue],
     ) -> bool {
         let spec = self.state.plan.check(check);
         let block = match verdict {
             Verdict::Succeeded => RoutingBlock::Success,
             Verdict::Failed => RoutingBlock::Fail,
         };
-        let retries = verdict == Verdict::Failed && self.may_retry(check, scope, fault);
+        let retries = verdict == Verdict::Failed
+            && (self.may_retry(check, scope, fault) || self.may_repair(check, scope, issues));
         let finish = !spec.for_each && self.graph.may_loop(check, RoutingBlock::Finish);
         retries || self.graph.may_loop(check, block) || finish
     }

@@ -9,7 +9,7 @@ use crate::approval::denial_in_words;
 use crate::location::Location;
 use crate::phase::Phase;
 use crate::run::{Effect, Inspection, Run};
-use crate::state::{Denial, Node, Stopping};
+use crate::state::{CheckFailure, Denial, Node, Stopping};
 use crate::turn::Deciding;
 
 impl Deciding<'_> {
@@ -298,6 +298,15 @@ impl Run {
             // No check has started, so none is to blame.
             return Reason { code: failure.code, summary: problem.clone(), evidence: Vec::new() };
         }
+        let of_budget = |(_, failure): &(CheckIndex, &CheckFailure)| failure.code == ReasonCode::FailedBudget;
+        if let Some((check, failure)) = self.decisive_failures().filter(of_budget).min_by_key(entry_of) {
+            let name = &self.state.plan.check(check).name;
+            return Reason {
+                code: failure.code,
+                summary: format!("`{name}` failed: {}", failure.message),
+                evidence: self.failed_checks(),
+            };
+        }
         if let Some(failure) = &self.state.first_failure {
             let name = &self.state.plan.check(failure.check).name;
             return Reason {
@@ -391,15 +400,14 @@ impl Run {
         missing.map(|artifact| Evidence::expected_artifact(&artifact.id, &artifact.path)).collect()
     }
 
-    fn first_decisive_failure(&self) -> Option<(CheckIndex, &crate::state::CheckFailure)> {
-        self.state
-            .plan
-            .indices()
-            .filter(|index| !self.is_tolerated(*index))
-            .flat_map(|index| {
-                self.state.checks[index.place()].failures.values().map(move |failure| (index, failure))
-            })
-            .min_by_key(|(_, failure)| failure.entry)
+    fn first_decisive_failure(&self) -> Option<(CheckIndex, &CheckFailure)> {
+        self.decisive_failures().min_by_key(entry_of)
+    }
+
+    fn decisive_failures(&self) -> impl Iterator<Item = (CheckIndex, &CheckFailure)> {
+        self.state.plan.indices().filter(|index| !self.is_tolerated(*index)).flat_map(|index| {
+            self.state.checks[index.place()].failures.values().map(move |failure| (index, failure))
+        })
     }
 
     fn failed_checks(&self) -> Vec<Evidence> {
@@ -415,6 +423,11 @@ impl Run {
         failed.sort_by_key(|(entry, _)| *entry);
         failed.into_iter().map(|(_, evidence)| evidence).collect()
     }
+}
+
+/// The entry at which a failure was judged.
+fn entry_of((_, failure): &(CheckIndex, &CheckFailure)) -> u64 {
+    failure.entry
 }
 
 /// Which wait a person should see first: the lowest.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use escrow_model::{CheckIndex, ScopePath};
 
+use crate::ai::Spent;
 use crate::apply_error::ApplyError;
 use crate::graph::shared_depth;
 use crate::location::Location;
@@ -101,6 +102,9 @@ impl Run {
             None => activation,
         };
         cell.retries = 0;
+        cell.repairs = 0;
+        cell.is_repairing = false;
+        cell.spent = Spent::default();
         cell.repeats = 0;
         cell.retry_counted = false;
         cell.cleared = false;

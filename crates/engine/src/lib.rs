@@ -5,6 +5,7 @@
 //! **Invariant:** no clock, no I/O, no async. Same inputs, same turns: that is what makes replay exact.
 
 mod accounting;
+mod ai;
 mod apply;
 mod apply_error;
 mod approval;
@@ -15,6 +16,7 @@ mod by_scope;
 mod concurrency;
 mod confirmed_effects;
 mod decide;
+mod demands;
 mod effect;
 mod explain;
 mod filter;

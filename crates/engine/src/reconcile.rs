@@ -138,7 +138,7 @@ impl Run {
         reconcile: &Reconcile,
     ) -> Result<Request, String> {
         let view = View::during(self, check, scope, None);
-        let exec = crate::request::render_field(&reconcile.exec, &view)
+        let exec = crate::request::render_field(&reconcile.exec, &view, &[])
             .map_err(|fault| format!("`reconcile`: {}", self.surroundings.in_words(&fault)))?;
         let mut fields = Map::from_iter([("exec".to_owned(), exec)]);
         if let Some(Field::Plain(sandbox)) = self.state.plan.check(check).fields.get(Sandbox::FIELD) {

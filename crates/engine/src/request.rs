@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use escrow_model::{CheckIndex, EffectIntent, Field, Request, ScopePath, Tree, hex};
+use escrow_model::{
+    CheckIndex, EffectIntent, Field, ProviderName, Request, ScopePath, Tree, hex, secret_reference,
+};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -22,9 +24,12 @@ impl Run {
         let view = View::before(self, check, scope);
         let mut fields = Map::new();
         for (name, field) in &spec.fields {
-            let value = render_field(field, &view)
+            let value = render_field(field, &view, &spec.secrets)
                 .map_err(|fault| format!("`{name}`: {}", self.surroundings.in_words(&fault)))?;
             fields.insert(name.clone(), value);
+        }
+        if spec.provider == ProviderName::AI {
+            self.complete_ai_request(check, scope, &mut fields);
         }
         let key = if self.has_effect(check) { Some(self.effect_key(check, scope, &view)?) } else { None };
         let request = Request {
@@ -65,7 +70,7 @@ impl Run {
 
     /// For a check without an effect: the same for every retry of one decision.
     fn idempotency_key(&self, check: CheckIndex, scope: &ScopePath, attempt: u32) -> String {
-        let repeats = self.cell(check, scope).map_or(0, |cell| cell.retries + cell.repeats);
+        let repeats = self.cell(check, scope).map_or(0, |cell| cell.retries + cell.repairs + cell.repeats);
         let decision = attempt.saturating_sub(repeats);
         let name = &self.state.plan.check(check).name;
         let text = format!("{}\0{name}\0{scope}\0{decision}", self.state.options.run);
@@ -79,7 +84,8 @@ pub(crate) fn digest_of(request: &Request) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-pub(crate) fn render_field(field: &Field, view: &View<'_>) -> Result<Value, String> {
+/// The value of a field. `granted` are the secrets that a message may name.
+pub(crate) fn render_field(field: &Field, view: &View<'_>, granted: &[String]) -> Result<Value, String> {
     let text = |text: &escrow_model::Text| text.render(view).map_err(|fault| fault.to_string());
     Ok(match field {
         Field::Text(template) => Value::String(text(template)?),
@@ -100,6 +106,37 @@ pub(crate) fn render_field(field: &Field, view: &View<'_>) -> Result<Value, Stri
         }
         Field::Block(block) => Value::String(block.source().to_owned()),
         Field::Plain(value) => value.clone(),
+        Field::Url(template) => {
+            let parts = template.url(view).map_err(|fault| fault.to_string())?;
+            Value::String(secret_reference::written(&parts, granted))
+        }
+        Field::Message(tree) => render_message(tree, view, granted)?,
+    })
+}
+
+/// The same as a tree, but a `$NAME` in a value is escaped: only the author names secrets.
+fn render_message(tree: &Tree, view: &View<'_>, granted: &[String]) -> Result<Value, String> {
+    Ok(match tree {
+        Tree::Leaf(value) => value.clone(),
+        Tree::Text(template) if template.is_expression() => {
+            let mut value = template.value(view).map_err(|fault| fault.to_string())?;
+            secret_reference::escape_value(&mut value, granted);
+            value
+        }
+        Tree::Text(template) => {
+            let parts = template.parts(view).map_err(|fault| fault.to_string())?;
+            Value::String(secret_reference::written(&parts, granted))
+        }
+        Tree::List(items) => Value::Array(
+            items.iter().map(|item| render_message(item, view, granted)).collect::<Result<_, _>>()?,
+        ),
+        Tree::Map(members) => {
+            let mut object = Map::new();
+            for (name, member) in members {
+                object.insert(name.clone(), render_message(member, view, granted)?);
+            }
+            Value::Object(object)
+        }
     })
 }
 

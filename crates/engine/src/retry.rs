@@ -1,6 +1,9 @@
 //! Retries: whether a failed attempt is tried again, and when.
 
-use escrow_model::{BackoffMode, CheckIndex, Event, FaultClass, Millis, Recovery, Retry, ScopePath, Verdict};
+use escrow_model::{
+    BackoffMode, CheckIndex, Ending, Event, FaultClass, Millis, Recovery, Retry, RetryKind, ScopePath,
+    Verdict,
+};
 use sha2::{Digest, Sha256};
 
 use crate::location::Location;
@@ -48,13 +51,14 @@ impl Deciding<'_> {
         let plan = self.plan();
         let spec = plan.check(*check);
         let number = self.cell(*check, scope).map_or(0, |cell| cell.retries) + 1;
-        let delay = self.backoff_ms(retry, *check, scope, number);
+        let delay = self.backoff_ms(retry, *check, scope, number).max(self.pause_asked_for_ms(*check, scope));
         let (check, scope) = (spec.name.clone(), scope.clone());
         let started =
             Event::RecoveryStarted { check: check.clone(), scope: scope.clone(), by: Recovery::Retry };
         self.record(started);
         let at = self.at.saturating_add(delay);
-        self.record(Event::RetryScheduled { check, scope, retry: number, at });
+        let kind = RetryKind::Retry;
+        self.record(Event::RetryScheduled { check, scope, retry: number, at, kind });
     }
 }
 
@@ -69,6 +73,15 @@ impl Run {
             None => false,
         };
         wanted && used < retry.max
+    }
+
+    /// How long the other side asked to wait after the last attempt, within the limit of every backoff.
+    fn pause_asked_for_ms(&self, check: CheckIndex, scope: &ScopePath) -> Millis {
+        let answer = self.cell(check, scope).and_then(|cell| cell.answer.as_ref());
+        match answer.map(|answer| &answer.ending) {
+            Some(Ending::Fault(fault)) => fault.retry_after_ms.unwrap_or(0).min(BACKOFF_MS_MAX),
+            Some(Ending::Done) | None => 0,
+        }
     }
 
     // Jitter comes from the run id, not a random source, so a replayed run waits the same time.

@@ -51,6 +51,9 @@ impl Deciding<'_> {
         let plan = self.plan();
         let spec = plan.check(*check);
         let routing = route.block.of(spec);
+        if route.block == RoutingBlock::Fail && !route.ran && self.schedule_repair(location) {
+            return;
+        }
         if !route.ran && !routing.run.is_empty() {
             let targets = routing.run.iter().map(|check| Target {
                 check: *check,

@@ -11,6 +11,7 @@ use escrow_model::{
 };
 use serde_json::{Map, Value};
 
+use crate::ai::Spent;
 use crate::artifact_view::ArtifactFile;
 use crate::by_scope::ByScope;
 use crate::effect::EffectRecord;
@@ -313,6 +314,14 @@ pub(crate) struct Cell {
     pub(crate) answer: Option<Arc<Answer>>,
     /// Retries since it was last decided.
     pub(crate) retries: u32,
+    /// Repairs since it was last decided.
+    pub(crate) repairs: u32,
+    /// The next attempt is a repair.
+    pub(crate) is_repairing: bool,
+    /// What its attempts have spent since it was last decided.
+    pub(crate) spent: Spent,
+    /// The last conversation with its harness, as the harness can resume it.
+    pub(crate) conversation: Option<Value>,
     /// Repeats of an effect that `reconcile` asked for, since it was last decided.
     pub(crate) repeats: u32,
     /// The next attempt is a retry that is counted already.

@@ -446,6 +446,7 @@ fn fault_reason(fault: &FaultCode) -> ReasonCode {
     match fault {
         FaultCode::ExitNonzero => ReasonCode::FailedExit,
         FaultCode::Spawn | FaultCode::Exception => ReasonCode::FailedException,
+        FaultCode::BudgetExhausted => ReasonCode::FailedBudget,
         // A reason travels unchanged from a nested run to the one around it.
         FaultCode::Nested(reason)
             if matches!(reason.status(), RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled) =>

@@ -9,7 +9,7 @@ use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{amount, count, object, text};
 use crate::{
     CommandLine, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec, HookDialect,
-    Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending, messages,
+    Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn, Unsupported, ending, messages,
     service_variables,
 };
 
@@ -33,6 +33,7 @@ static SPEC: HarnessSpec = HarnessSpec {
         model: Known::Streamed,
         session: Known::Streamed,
     },
+    turn: Turn::Answer,
     usage_is_cumulative: false,
     takes_session_id: true,
     login: Some(LoginFile { source: ".claude/.credentials.json", target: "claude/.credentials.json" }),

@@ -9,8 +9,8 @@ use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
 use crate::{
     CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec,
-    HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
-    service_variables,
+    HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn, Unsupported,
+    ending, service_variables,
 };
 
 pub(crate) struct Codex;
@@ -33,6 +33,7 @@ static SPEC: HarnessSpec = HarnessSpec {
         model: Known::Never,
         session: Known::Streamed,
     },
+    turn: Turn::Prompt,
     usage_is_cumulative: true,
     takes_session_id: false,
     login: Some(LoginFile { source: ".codex/auth.json", target: "codex/auth.json" }),

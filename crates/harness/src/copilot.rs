@@ -9,8 +9,8 @@ use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
 use crate::{
     Auth, CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError,
-    HarnessSpec, HookDialect, Known, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
-    service_variables,
+    HarnessSpec, HookDialect, Known, Order, Permission, Progress, Report, StreamParser, Turn, Unsupported,
+    ending, service_variables,
 };
 
 pub(crate) struct Copilot;
@@ -42,6 +42,7 @@ static SPEC: HarnessSpec = HarnessSpec {
         model: Known::Streamed,
         session: Known::AtEnd,
     },
+    turn: Turn::Answer,
     usage_is_cumulative: false,
     takes_session_id: true,
     // The login is in the key store of the system.

@@ -1,15 +1,6 @@
 //! When each figure of a report is known.
 
-/// The moment at which a figure becomes known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Known {
-    /// While the program runs: a limit can end it.
-    Streamed,
-    /// With the terminal line: a limit fails the attempt afterwards.
-    AtEnd,
-    /// Not at all: a limit cannot be kept.
-    Never,
-}
+use escrow_model::Known;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {

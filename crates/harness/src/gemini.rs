@@ -9,7 +9,7 @@ use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
 use crate::{
     Auth, CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError,
-    HarnessSpec, HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser,
+    HarnessSpec, HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn,
     Unsupported, ending, service_variables,
 };
 
@@ -32,6 +32,7 @@ static SPEC: HarnessSpec = HarnessSpec {
         model: Known::Streamed,
         session: Known::Streamed,
     },
+    turn: Turn::Answer,
     usage_is_cumulative: false,
     takes_session_id: true,
     login: Some(LoginFile { source: ".gemini/oauth_creds.json", target: "gemini/.gemini/oauth_creds.json" }),

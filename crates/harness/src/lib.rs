@@ -27,17 +27,19 @@ mod opencode;
 mod order;
 mod qwen;
 mod report;
+pub mod scripted;
 mod spec;
 mod stream;
 
 pub use command_line::{CommandLine, PrivateFile, Unsupported};
-pub use figures::{Figures, Known};
+pub use escrow_model::Known;
+pub use figures::Figures;
 pub use hooks::{
     Answer, AnswerKind, CannotAnswer, HookDialect, HookEvent, HookInput, HookReply, UnreadableHook,
 };
 pub use order::{Auth, Confinement, Conversation, Order, Permission};
 pub use report::{Denial, ErrorKind, HarnessError, Report};
-pub use spec::{HarnessSpec, LoginFile};
+pub use spec::{HarnessSpec, LoginFile, Turn};
 pub use stream::{Exit, FINAL_TEXT_BYTES_MAX, LINE_BYTES_MAX, Progress, StreamParser};
 
 /// An AI program that Escrow can start, read and hook into.

@@ -9,8 +9,8 @@ use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{amount, count, object, text};
 use crate::{
     CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError, HarnessSpec,
-    HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Unsupported, ending,
-    service_variables,
+    HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn, Unsupported,
+    ending, service_variables,
 };
 
 pub(crate) struct OpenCode;
@@ -40,6 +40,7 @@ static SPEC: HarnessSpec = HarnessSpec {
         model: Known::Never,
         session: Known::Streamed,
     },
+    turn: Turn::Answer,
     usage_is_cumulative: false,
     takes_session_id: false,
     login: Some(LoginFile { source: ".local/share/opencode/auth.json", target: "data/opencode/auth.json" }),

@@ -9,7 +9,7 @@ use crate::observed::{Observed, Terminal, Usage};
 use crate::stream::{count, object, text};
 use crate::{
     Auth, CommandLine, Confinement, Conversation, ErrorKind, Exit, Figures, Harness, HarnessError,
-    HarnessSpec, HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser,
+    HarnessSpec, HookDialect, Known, LoginFile, Order, Permission, Progress, Report, StreamParser, Turn,
     Unsupported, ending, messages, service_variables,
 };
 
@@ -32,6 +32,7 @@ static SPEC: HarnessSpec = HarnessSpec {
         model: Known::Streamed,
         session: Known::Streamed,
     },
+    turn: Turn::Answer,
     usage_is_cumulative: true,
     takes_session_id: false,
     login: Some(LoginFile { source: ".qwen/oauth_creds.json", target: "qwen/oauth_creds.json" }),

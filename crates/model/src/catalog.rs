@@ -13,6 +13,8 @@ pub struct ProviderName(Cow<'static, str>);
 impl ProviderName {
     /// Runs a program. The commands of `reconcile` and of agent profiles are performed by it.
     pub const COMMAND: ProviderName = ProviderName::from_static("command");
+    /// Starts a harness. The engine completes its requests with what the contract demands.
+    pub const AI: ProviderName = ProviderName::from_static("ai");
     /// Its attempts are runs with a journal of their own, so the engine treats them apart.
     pub const NESTED: ProviderName = ProviderName::from_static("playbook");
 
@@ -93,6 +95,28 @@ pub enum KeyKind {
     Shell,
     /// A list of exit codes.
     ExitCodes,
+    /// A whole number, at least 0.
+    Count,
+    /// Limits of what a harness may spend.
+    Budget,
+    /// The name of another check.
+    Check,
+    /// `true`, or the name of a check.
+    CheckOrTrue,
+    /// A URL template, whose values are encoded for their places.
+    Url,
+    /// Any value that is sent to others; its strings are templates, and may name granted secrets as `$NAME`.
+    Message,
+    /// The same, and it must be a map, or a template of one.
+    MessageMap,
+    /// A list of HTTP statuses.
+    Statuses,
+    /// Whether redirects are followed, or how many.
+    Redirects,
+    /// `10s`, or a number of milliseconds.
+    Duration,
+    /// `16M`, or a number of bytes.
+    Size,
 }
 
 /// Whether a check of this provider changes the world outside.

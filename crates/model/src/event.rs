@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::{
     Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectInQuestion, EffectIntent,
     EffectState, Facts, FaultClass, Issue, IssueCode, LedgerEffect, Message, Millis, Plan, Reason,
-    ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath,
-    ScopedCheck, SkipReason, Verdict, Warning,
+    ReasonCode, RecordedOutcome, Recovery, Request, RetryKind, RoutedBy, RoutingBlock, RunId, RunOptions,
+    ScopePath, ScopedCheck, SkipReason, Verdict, Warning,
 };
 
 /// An event with its time, as the journal holds it.
@@ -126,8 +126,10 @@ pub enum Event {
     RetryScheduled {
         check: String,
         scope: ScopePath,
+        /// Its number among those of its kind.
         retry: u32,
         at: Millis,
+        kind: RetryKind,
     },
     RetryDue {
         check: String,

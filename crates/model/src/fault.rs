@@ -15,6 +15,9 @@ pub struct ProviderFault {
     pub class: FaultClass,
     /// No definite answer came back, so an effect may have happened.
     pub effect_unknown: bool,
+    /// How long the other side asked to wait before the next attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
 }
 
 /// Whether trying again may help.
@@ -37,6 +40,8 @@ pub enum FaultCode {
     /// Escrow was ended while the attempt was under way.
     Lost,
     Denied,
+    /// It spent what it was given.
+    BudgetExhausted,
     /// A nested run ended for this reason.
     Nested(ReasonCode),
     /// A code of the provider's own.
@@ -45,11 +50,21 @@ pub enum FaultCode {
 
 impl ProviderFault {
     pub fn transient(code: FaultCode, message: impl Into<String>) -> ProviderFault {
-        ProviderFault { code, message: message.into(), class: FaultClass::Transient, effect_unknown: false }
+        ProviderFault::new(code, message.into(), FaultClass::Transient)
     }
 
     pub fn logical(code: FaultCode, message: impl Into<String>) -> ProviderFault {
-        ProviderFault { code, message: message.into(), class: FaultClass::Logical, effect_unknown: false }
+        ProviderFault::new(code, message.into(), FaultClass::Logical)
+    }
+
+    fn new(code: FaultCode, message: String, class: FaultClass) -> ProviderFault {
+        ProviderFault { code, message, class, effect_unknown: false, retry_after_ms: None }
+    }
+
+    /// The same fault, after which the other side asks for a pause.
+    pub fn with_retry_after(mut self, pause_ms: Option<u64>) -> ProviderFault {
+        self.retry_after_ms = pause_ms;
+        self
     }
 
     /// The same fault, with an effect that may have happened.
@@ -69,7 +84,7 @@ impl FaultClass {
 }
 
 /// Codes that every provider may give. `as_str` names them, and `parse` reads them back.
-const COMMON: [FaultCode; 8] = [
+const COMMON: [FaultCode; 9] = [
     FaultCode::ExitNonzero,
     FaultCode::Signal,
     FaultCode::Timeout,
@@ -78,6 +93,7 @@ const COMMON: [FaultCode; 8] = [
     FaultCode::Cancelled,
     FaultCode::Lost,
     FaultCode::Denied,
+    FaultCode::BudgetExhausted,
 ];
 
 impl FaultCode {
@@ -100,6 +116,7 @@ impl FaultCode {
             FaultCode::Cancelled => "cancelled",
             FaultCode::Lost => "lost",
             FaultCode::Denied => "denied",
+            FaultCode::BudgetExhausted => "budget_exhausted",
             FaultCode::Nested(reason) => reason.as_str(),
             FaultCode::Own(code) => code,
         }

@@ -14,6 +14,7 @@ mod facts;
 mod fault;
 mod handed_env;
 mod harmless;
+mod harness;
 mod hex;
 mod ids;
 mod issue;
@@ -29,6 +30,7 @@ mod routing;
 mod rule;
 mod sandbox;
 mod secret;
+pub mod secret_reference;
 mod source;
 mod status;
 mod time;
@@ -52,6 +54,7 @@ pub use facts::{Facts, GitFacts, RunOptions, event_object};
 pub use fault::{FaultClass, FaultCode, ProviderFault};
 pub use handed_env::{STEERING_NAMES, SteeringNames, steered_by};
 pub use harmless::{is_harmless, turns_the_order};
+pub use harness::{Budget, HarnessFacts, Known};
 pub use hex::hex;
 pub use ids::{InvocationId, OutcomeId, RunId, ScopePath, ScopeStep, ScopedCheck};
 pub use issue::{Issue, Severity, Warning};
@@ -66,7 +69,9 @@ pub use plan::{
 pub use reads::PlanReads;
 pub use reason::{ApprovalCode, Evidence, InvocationCode, Reason, ReasonCode};
 pub use request::Request;
-pub use routing::{Backoff, BackoffMode, Recovery, Retry, RoutedBy, Routing, RoutingBlock, Transition};
+pub use routing::{
+    Backoff, BackoffMode, Recovery, Retry, RetryKind, RoutedBy, Routing, RoutingBlock, Transition,
+};
 pub use rule::{BrokenRule, Rule, RuleCheck};
 pub use sandbox::{Sandbox, SandboxFilesystem, SandboxLimits, SandboxNetwork};
 pub use secret::{Secret, SecretSource};

@@ -265,6 +265,10 @@ pub enum Field {
     Argv(Vec<Text>),
     Block(Block),
     Plain(Value),
+    /// A URL, whose values are encoded for their places. What the author wrote may name granted secrets as `$NAME`.
+    Url(Text),
+    /// What is sent to others. What the author wrote may name granted secrets as `$NAME`; values may not.
+    Message(Tree),
 }
 
 /// A value whose strings are templates.

@@ -89,7 +89,13 @@ impl PlanReads {
             match field {
                 Field::Shell(shell) => reads.shell_variables(shell.source()),
                 Field::Argv(texts) => texts.iter().for_each(|text| reads.shell_variables(text.source())),
-                Field::Text(_) | Field::Texts(_) | Field::Tree(_) | Field::Block(_) | Field::Plain(_) => {}
+                Field::Text(_)
+                | Field::Texts(_)
+                | Field::Tree(_)
+                | Field::Block(_)
+                | Field::Plain(_)
+                | Field::Url(_)
+                | Field::Message(_) => {}
             }
         }
         reads.env
@@ -120,11 +126,11 @@ impl PlanReads {
 
     fn field(&mut self, field: &Field) {
         match field {
-            Field::Text(text) => self.template(text.reads()),
+            Field::Text(text) | Field::Url(text) => self.template(text.reads()),
             Field::Texts(texts) | Field::Argv(texts) => {
                 texts.iter().for_each(|text| self.template(text.reads()));
             }
-            Field::Tree(tree) => self.tree(tree),
+            Field::Tree(tree) | Field::Message(tree) => self.tree(tree),
             Field::Shell(shell) => self.template(shell.reads()),
             Field::Block(block) => self.program(block),
             Field::Plain(_) => {}

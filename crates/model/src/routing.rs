@@ -99,11 +99,32 @@ impl fmt::Display for RoutedBy {
     }
 }
 
+/// Why an attempt follows another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryKind {
+    /// `on_fail.retry`: the same is tried again.
+    #[default]
+    Retry,
+    /// `repair`: the conversation continues with what is missing.
+    Repair,
+}
+
+impl RetryKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RetryKind::Retry => "retry",
+            RetryKind::Repair => "repair",
+        }
+    }
+}
+
 /// How a run recovers from a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recovery {
     Retry,
+    Repair,
     Route { by: RoutedBy, to: String },
 }
 
@@ -111,6 +132,7 @@ impl fmt::Display for Recovery {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Recovery::Retry => formatter.write_str("retry"),
+            Recovery::Repair => formatter.write_str("repair"),
             Recovery::Route { by, to } => write!(formatter, "{by} {to}"),
         }
     }

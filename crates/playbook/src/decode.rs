@@ -5,6 +5,7 @@
 //! **Invariant:** `shape` has already reported every malformed value, so the decoder skips them silently.
 
 mod agents;
+pub(crate) mod ai;
 mod approval;
 pub(crate) mod artifacts;
 mod check;
@@ -33,7 +34,8 @@ use crate::diagnostic::Diagnostics;
 use crate::source::{Sources, Use};
 use crate::yaml::{Entry, Node};
 
-pub use agents::{AGENT_PROVIDER, suggest_agent};
+pub use agents::suggest_agent;
+pub use ai::{AGENT_PROVIDER, AI_PROVIDER, HARNESS_NAMES};
 pub(crate) use file::decode;
 pub(crate) use kinds::is_layout;
 pub(crate) use secrets::declared_secrets;

@@ -240,6 +240,7 @@ fn shape_schema(shape: &Shape, catalog: &[ProviderSpec]) -> Value {
     match shape {
         Shape::Text | Shape::Template => text(),
         Shape::Bool => json!({"type": "boolean"}),
+        Shape::Amount => json!({"type": "number", "exclusiveMinimum": 0}),
         Shape::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
         Shape::Duration => either([
             (
@@ -333,9 +334,9 @@ const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 fn provider_key_schema(kind: KeyKind) -> Value {
     let text = json!({"type": ["string", "number", "boolean"]});
     match kind {
-        KeyKind::Text | KeyKind::Plain => text,
-        KeyKind::Tree => json!({}),
-        KeyKind::Inputs => json!({"type": ["object", "string", "null"]}),
+        KeyKind::Text | KeyKind::Plain | KeyKind::Url => text,
+        KeyKind::Tree | KeyKind::Message => json!({}),
+        KeyKind::Inputs | KeyKind::MessageMap => json!({"type": ["object", "string", "null"]}),
         KeyKind::Exec | KeyKind::Texts => either([
             ("a shell script", text.clone()),
             ("a program and its arguments", json!({"type": "array", "items": text, "minItems": 1})),
@@ -352,11 +353,25 @@ fn provider_key_schema(kind: KeyKind) -> Value {
                 json!({"type": "array", "items": text, "minItems": 1}),
             ),
         ]),
+        KeyKind::Count => json!({"type": "integer", "minimum": 0}),
+        KeyKind::Budget => table_schema(&keys::BUDGET, &[]),
+        KeyKind::Check => json!({"type": "string"}),
+        KeyKind::CheckOrTrue => json!({"type": ["boolean", "string"]}),
         KeyKind::ExitCodes => json!({
             "type": "array",
             "items": {"type": "integer", "minimum": 0, "maximum": 255},
             "minItems": 1,
         }),
+        KeyKind::Statuses => json!({
+            "type": "array",
+            "items": {"type": "integer", "minimum": 200, "maximum": 599},
+            "minItems": 1,
+        }),
+        KeyKind::Redirects => either([
+            ("whether redirects are followed", json!({"type": "boolean"})),
+            ("how many", json!({"type": "integer", "minimum": 0, "maximum": 10})),
+        ]),
+        KeyKind::Duration | KeyKind::Size => json!({"type": ["string", "integer"]}),
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod profile;
 
-pub(crate) use profile::PROFILE;
+pub(crate) use profile::{BUDGET, PROFILE};
 
 /// The keys that one kind of map may have.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub(crate) enum Shape {
         min: u64,
         max: u64,
     },
+    /// A number above 0.
+    Amount,
     /// `10m`, `1h30m`, `500ms`, or a number of milliseconds.
     Duration,
     /// `512M`, `2G`, or a number of bytes.
@@ -489,7 +491,7 @@ const TABLES: &[&KeyTable] = &[
     &ARTIFACT,
     &ARTIFACT_COUNT,
     &PROFILE,
-    &profile::BUDGET,
+    &BUDGET,
     &RULES,
     &RULE,
     &CHECK,

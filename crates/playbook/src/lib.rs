@@ -32,7 +32,7 @@ mod world_commands;
 mod yaml;
 
 // Playbooks: `read`, `read_bytes` and `read_agent` are below.
-pub use decode::{AGENT_PROVIDER, suggest_agent};
+pub use decode::{AGENT_PROVIDER, AI_PROVIDER, HARNESS_NAMES, suggest_agent};
 pub use references::{AgentLookup, NestedError, NoReferences, ReferenceResolver, RulesFile};
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use yaml::TEXT_BYTES_MAX;

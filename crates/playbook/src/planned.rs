@@ -8,8 +8,6 @@ use escrow_model::ProviderSpec;
 /// A part of Escrow that helps lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    Ai,
-    Http,
     Github,
     Chain,
 }
@@ -22,16 +20,6 @@ struct Planned {
 }
 
 const PLANNED: &[Planned] = &[
-    Planned {
-        part: Part::Ai,
-        name: "ai",
-        instead: "this version has no `ai` provider; start the program with `type: command`, or give an agent profile a `command` and write `type: agent`",
-    },
-    Planned {
-        part: Part::Http,
-        name: "http",
-        instead: "this version has no `http` provider; call `curl` with `type: command`",
-    },
     Planned {
         part: Part::Github,
         name: "github",

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use escrow_model::{ArtifactContract, EnvTemplates, Field, Source};
 use serde_json::Value;
 
-use crate::decode::artifacts;
+use crate::decode::{HARNESS_NAMES, artifacts};
 use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
 use crate::source::Sources;
 use crate::yaml::{Node, span_within};
@@ -114,8 +114,11 @@ fn profile(text: &str, name: &str, found: &mut Diagnostics) -> Option<AgentProfi
     let word = |key: &str| root.get(key).and_then(|node| node.scalar_text()).map(str::to_owned);
     let (harness, model) = match word("model") {
         Some(model) => match model.split_once('/') {
-            Some((harness, model)) => (Some(harness.to_owned()), Some(model.to_owned())),
-            None => (None, Some(model)),
+            // Models of some harnesses have a slash themselves.
+            Some((harness, model)) if HARNESS_NAMES.contains(&harness) => {
+                (Some(harness.to_owned()), Some(model.to_owned()))
+            }
+            Some(_) | None => (None, Some(model)),
         },
         None => (None, None),
     };

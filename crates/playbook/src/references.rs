@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** this crate reads no files. The caller implements [`ReferenceResolver`], and every answer is data.
 
-use escrow_model::{ExpectedArtifact, Inputs};
+use escrow_model::{ExpectedArtifact, HarnessFacts, Inputs};
 use serde_json::Value;
 
 use crate::Diagnostic;
@@ -45,6 +45,16 @@ pub trait ReferenceResolver {
     /// The names of all custom outcome kinds, for suggestions.
     fn outcome_kind_names(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The harness of this name.
+    fn harness(&self, _name: &str) -> Option<HarnessFacts> {
+        None
+    }
+
+    /// The harness of checks that name none, if there is one here.
+    fn default_harness(&self) -> Option<String> {
+        None
     }
 
     /// The rules file that a name refers to.

@@ -5,6 +5,7 @@
 //! **Invariant:** a plan without errors needs no further checks: its dependencies have no cycle, every fan is a
 //! single chain, and every default is filled in.
 
+mod ai;
 mod artifact_reads;
 mod artifacts;
 mod criticality;
@@ -48,6 +49,7 @@ pub(crate) fn resolve(
     safety::check(&drafts, plan.safety, found);
     nested::check(&drafts, references, plan.safety == Safety::Strict, found);
     artifacts::resolve(&mut plan.artifacts, &mut drafts, references, found);
+    ai::resolve(&plan.artifacts, &mut drafts, &graph, references, found);
     artifact_reads::check(&mut plan.artifacts, &drafts, &graph, &uses, text, found);
     plan.checks = drafts.into_iter().map(|draft| draft.check).collect();
     plan

@@ -171,6 +171,7 @@ impl ShapeValidator<'_> {
             }
             Shape::Bool => self.bool(entry),
             Shape::Count { min, max } => self.count(entry, *min, *max),
+            Shape::Amount => self.amount(entry),
             Shape::Duration => {
                 if let Err(why) = duration::milliseconds(node) {
                     self.found.push(
@@ -353,6 +354,17 @@ impl ShapeValidator<'_> {
             .label(format!("this is {}", entry.value.describe()))
             .maybe_help(meant.map(|word| format!("write `{}: {word}`", entry.key))),
         );
+    }
+
+    fn amount(&mut self, entry: &Entry) {
+        match entry.value.number().map(|number| number.as_f64()) {
+            None => self.wrong(entry, "a number"),
+            Some(Some(amount)) if amount.is_finite() && amount > 0.0 => {}
+            Some(_) => self.found.push(
+                Problem::new("E0122", entry.value.span.clone(), format!("`{}` is out of range", entry.key))
+                    .label("expected a number above 0"),
+            ),
+        }
     }
 
     fn count(&mut self, entry: &Entry, min: u64, max: u64) {

@@ -19,6 +19,7 @@ mod catalog;
 mod entropy;
 mod holder;
 mod host;
+mod http_client;
 mod nested_loader;
 mod provider_world;
 mod redaction;

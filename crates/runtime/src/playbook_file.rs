@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use escrow_model::{ExpectedArtifact, Inputs};
+use escrow_model::{ExpectedArtifact, HarnessFacts, Inputs};
 use escrow_playbook::{
     AgentLookup, Diagnostic, NestedError, Reading, ReferenceResolver, RulesFile, Severity, TEXT_BYTES_MAX,
     read_agent,
@@ -18,6 +18,7 @@ use crate::catalog::catalog;
 use crate::nested_loader::NestedLoader;
 use crate::outcome_kinds;
 use crate::project;
+use crate::providers::ai::program::first_installed;
 
 /// Where the references of playbooks are looked up, beside the folder of the file that has them.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +119,16 @@ impl ReferenceResolver for FileReferences<'_> {
 
     fn outcome_kind_names(&self) -> Vec<String> {
         outcome_kinds::names(&self.projects())
+    }
+
+    fn harness(&self, name: &str) -> Option<HarnessFacts> {
+        escrow_harness::find(name).map(|harness| harness.spec().facts())
+    }
+
+    fn default_harness(&self) -> Option<String> {
+        let path = std::env::var_os("PATH");
+        let first = first_installed(path.as_deref(), self.directory)?;
+        Some(first.spec().name.to_owned())
     }
 
     fn rules_file(&self, name: &str) -> Option<RulesFile> {

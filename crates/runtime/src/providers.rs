@@ -1,8 +1,11 @@
 //! Providers: each performs the requests of one type of check. `PROVIDERS` lists them.
 
+pub mod ai;
 pub mod command;
 mod context;
 mod environment;
+pub mod http;
+mod places;
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -22,7 +25,7 @@ pub use context::{ContextFile, Contexts};
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
 
 /// Every provider that the effect runner calls, in the order in which help lists them.
-pub const PROVIDERS: &[&dyn Provider] = &[&command::Command];
+pub const PROVIDERS: &[&dyn Provider] = &[&command::Command, &ai::Ai, &http::Http];
 
 /// Performs requests. A failure is part of the answer: `perform` does not panic, and it ends within the request's
 /// `timeout_ms` and the attempt's grace.

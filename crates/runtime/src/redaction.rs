@@ -38,6 +38,7 @@ pub struct Redactor {
     plain: Automaton,
     wrapped: Automaton,
     hex: Automaton,
+    patterns: Patterns,
     is_empty: bool,
 }
 
@@ -50,7 +51,15 @@ impl fmt::Debug for Redactor {
 impl Redactor {
     /// Values shorter than `SHORTEST` are not looked for.
     pub fn of<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Redactor {
-        let mut patterns = Patterns::default();
+        Redactor::looking_for(Patterns::default(), values)
+    }
+
+    /// This one, with more values to look for.
+    pub fn with<'a>(&self, values: impl IntoIterator<Item = &'a [u8]>) -> Redactor {
+        Redactor::looking_for(self.patterns.clone(), values)
+    }
+
+    fn looking_for<'a>(mut patterns: Patterns, values: impl IntoIterator<Item = &'a [u8]>) -> Redactor {
         for value in values {
             patterns.add(value);
         }
@@ -59,6 +68,7 @@ impl Redactor {
             plain: Automaton::of(&patterns.plain),
             wrapped: Automaton::of(&patterns.wrapped),
             hex: Automaton::of(&patterns.hex),
+            patterns,
         }
     }
 

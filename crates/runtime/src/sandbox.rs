@@ -55,6 +55,9 @@ pub struct Confinement {
     pub readable: Vec<PathBuf>,
     /// The state of Escrow, which no confined program may write.
     pub state: PathBuf,
+    /// Directories that it may not write either, wherever they are.
+    #[serde(default)]
+    pub protected: Vec<PathBuf>,
     /// Where a launcher that fails says why.
     pub report: PathBuf,
 }
@@ -144,15 +147,15 @@ fn enter(confinement: &Confinement) -> Result<(), String> {
     };
     let files =
         sandbox.filesystem.as_ref().map(|declared| files::resolve(declared, confinement)).transpose()?;
-    let protects_state = files.as_ref().is_some_and(|files| files.covers_state);
-    if own_network || protects_state {
-        namespaces::enter(own_network, protects_state)?;
+    let covered = files.as_ref().map(|files| files.covered.as_slice()).unwrap_or_default();
+    if own_network || !covered.is_empty() {
+        namespaces::enter(own_network, !covered.is_empty())?;
     }
     if sandbox.network == Some(SandboxNetwork::Loopback) {
         loopback::bring_up()?;
     }
-    if protects_state {
-        state::make_read_only(&confinement.state, &confinement.writable)?;
+    if !covered.is_empty() {
+        state::make_read_only(covered, &confinement.writable)?;
     }
     limits::set(sandbox.limits)?;
     match &files {

@@ -17,13 +17,24 @@ pub(crate) const BUDGET_NAME: &str = "escrow budget";
 #[derive(Debug)]
 pub(crate) struct Budget {
     left: AtomicU64,
+    /// The values of the text are set between `parts::BEGIN` and `parts::END`.
+    marks_values: bool,
 }
 
 impl Object for Budget {}
 
 impl Budget {
     pub(crate) fn full() -> Arc<Budget> {
-        Arc::new(Budget { left: AtomicU64::new(WORK_UNITS_MAX) })
+        Arc::new(Budget { left: AtomicU64::new(WORK_UNITS_MAX), marks_values: false })
+    }
+
+    /// The budget of a rendering whose values can be told apart from what the author wrote.
+    pub(crate) fn marking_values() -> Arc<Budget> {
+        Arc::new(Budget { left: AtomicU64::new(WORK_UNITS_MAX), marks_values: true })
+    }
+
+    pub(crate) fn marks_values(&self) -> bool {
+        self.marks_values
     }
 
     pub(crate) fn of(state: &State) -> Result<Arc<Budget>, Error> {

@@ -11,6 +11,7 @@ use crate::convert::resolve;
 use crate::error::RenderError;
 use crate::filters;
 use crate::limits::{INSTRUCTIONS_MAX, OUTPUT_BYTES_MAX, RECURSION_MAX};
+use crate::parts;
 use crate::reads::TemplateRead;
 use crate::rewrite::Rewritten;
 use crate::text::{text_of, undefined};
@@ -30,6 +31,10 @@ pub(crate) static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
             return Err(undefined(value));
         }
         let budget = Budget::of(state)?;
+        if budget.marks_values() && !value.is_safe() {
+            let text = text_of(value, &budget)?;
+            return Ok(out.write_str(&parts::marked(&text))?);
+        }
         match value.as_str() {
             Some(text) => {
                 budget.charge_bytes(text.len())?;

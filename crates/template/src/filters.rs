@@ -16,6 +16,10 @@ use crate::text::undefined;
 /// The prefix of names in rewritten sources. A template that uses it is refused.
 pub(crate) const PRIVATE_PREFIX: &str = "escrow_";
 
+/// The filter of the template's own text. Its result is a safe string, which no other filter makes: that is how a rendering
+/// tells the text from the values in it.
+pub(crate) const WRITTEN: &str = "escrow_written";
+
 /// Functions that can be called by name.
 pub(crate) const FUNCTIONS: &[&str] = &["dict", "namespace", "range"];
 
@@ -160,6 +164,7 @@ const PRIVATE: &[(&str, Run)] = &[
     ("escrow_indexed", operators::indexed),
     ("escrow_looped", operators::looped),
     ("escrow_multiply", operators::multiply),
+    (WRITTEN, operators::written),
 ];
 
 const TESTS: &[(&str, Make)] = &[

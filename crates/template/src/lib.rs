@@ -3,6 +3,7 @@
 //!   source ──parse──▶ Template ──render(scope)──▶ text
 //!                              ──value(scope)───▶ JSON, when it is one `{{ }}`
 //!   source ──parse──▶ Condition ──holds(scope)──▶ true or false
+//!                              ──parts(scope)───▶ the same text, its values told apart ──▶ a safe URL
 //!   exec   ──parse──▶ ShellScript ──script()────▶ constant shell text
 //!                                 ──render(scope)▶ variables for its environment
 //!
@@ -17,15 +18,18 @@ mod error;
 mod filters;
 pub mod limits;
 mod parse;
+mod parts;
 mod reads;
 mod rewrite;
 mod shell;
 mod syntax;
 mod template;
 mod text;
+mod url;
 
 pub use condition::Condition;
 pub use error::{RenderError, TemplateError};
+pub use parts::Part;
 pub use reads::{PathStep, TemplateRead};
 pub use shell::{
     Dialect, ShellError, ShellErrorKind, ShellScript, Survey, SurveyedCommand, SurveyedWrite,
@@ -33,3 +37,4 @@ pub use shell::{
     is_read_as_code, survey_arguments, survey_script, without_comments,
 };
 pub use template::Template;
+pub use url::percent_encoded;

@@ -10,8 +10,9 @@ use crate::budget::Budget;
 use crate::engine::{Compiled, ENGINE, context};
 use crate::error::{RenderError, TemplateError};
 use crate::parse::{self, Parsed};
+use crate::parts::{self, Part};
 use crate::reads::TemplateRead;
-use crate::{convert, limits, rewrite, text};
+use crate::{convert, limits, rewrite, text, url};
 
 /// A template that was read and compiled once.
 pub struct Template {
@@ -90,6 +91,25 @@ impl Template {
             }
             Kind::Constant(_) | Kind::Text(_) => self.render(scope).map(serde_json::Value::from),
         }
+    }
+
+    /// The text in parts: what the author wrote, and what values have put between.
+    pub fn parts(&self, scope: &dyn Scope) -> Result<Vec<Part>, RenderError> {
+        match &self.kind {
+            Kind::Constant(text) => Ok(vec![Part::Written(text.clone())]),
+            Kind::Expression(_) => Ok(vec![Part::Value(self.render(scope)?)]),
+            Kind::Text(env) => Ok(parts::split(&self.render_text(env, scope, &Budget::marking_values())?)),
+        }
+    }
+
+    /// The text as a URL, in parts. Each value is encoded for its place.
+    pub fn url(&self, scope: &dyn Scope) -> Result<Vec<Part>, RenderError> {
+        url::encoded(&self.parts(scope)?).map_err(|error| RenderError::Failed { message: error.to_string() })
+    }
+
+    /// Whether the template is a single `{{ }}`, whose value keeps its type.
+    pub fn is_expression(&self) -> bool {
+        matches!(self.kind, Kind::Expression(_))
     }
 
     /// The text as one argument of a command, which cannot hold a NUL character.

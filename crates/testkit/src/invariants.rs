@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use escrow_engine::Run;
 use escrow_model::{
-    Assumption, CheckIndex, CheckStatus, Criticality, Ending, Entry, Event, Message, Plan, ScopePath,
-    ScopedCheck, SkipReason, Verdict, WaitKind,
+    Assumption, CheckIndex, CheckStatus, Criticality, Ending, Entry, Event, Message, Plan, RetryKind,
+    ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
 };
 
 /// Reads a journal from its beginning and panics at the first broken invariant.
@@ -107,7 +107,10 @@ impl Invariants {
                 reason: SkipReason::Assume | SkipReason::DependencyFailed | SkipReason::ContractBlocked,
                 ..
             } if !scope.is_root() => drop(self.holes.insert(ScopedCheck::new(check, scope))),
-            Event::RetryScheduled { check, scope, retry, .. } => {
+            Event::RetryScheduled { check, scope, kind: RetryKind::Repair, .. } => {
+                *self.retried.entry(ScopedCheck::new(check, scope)).or_default() += 1;
+            }
+            Event::RetryScheduled { check, scope, retry, kind: RetryKind::Retry, .. } => {
                 let location = ScopedCheck::new(check, scope);
                 let spec = plan.check(plan.find(check).expect("it is in the plan"));
                 let max = spec.retry.expect("what is retried says so").max;

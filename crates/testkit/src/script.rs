@@ -7,6 +7,7 @@
 //!   a: exit 3 | exit 3 {"n": 1}    a fault, with an output beside it when one is given
 //!   a: timeout | signal | lost     faults after which the effect is unknown
 //!   a: http 503                    a definite answer of a server: transient from 500, 408, 425 and 429
+//!   a: http 429 pause 30s          the same, and the server asks to wait that long
 //!   a: broken                      a logical fault of the provider itself
 //!   a: never                       answers only when it is stopped
 //!   a: 1 after 5s                  takes its time
@@ -189,13 +190,15 @@ fn reply(text: &str) -> Reply {
             Some(Answer::fault(fault.with_unknown_effect()))
         }
         "http" => {
-            let status: u16 = rest.parse().expect("`http` has a status");
+            let (status, pause) =
+                rest.split_once(" pause ").map_or((rest, None), |(status, pause)| (status, Some(pause)));
+            let status: u16 = status.parse().expect("`http` has a status");
             let fault = if status >= 500 || [408, 425, 429].contains(&status) {
                 ProviderFault::transient(FaultCode::own("status"), format!("status {status}"))
             } else {
                 ProviderFault::logical(FaultCode::own("status"), format!("status {status}"))
             };
-            Some(Answer::fault(fault))
+            Some(Answer::fault(fault.with_retry_after(pause.map(duration_ms))))
         }
         "broken" => Some(Answer::fault(ProviderFault::logical(FaultCode::Exception, "the provider broke"))),
         "env" => {

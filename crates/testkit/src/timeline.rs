@@ -46,7 +46,9 @@ fn line(event: &Event) -> Option<String> {
             Verdict::Failed => format!("failed {check}{scope} {}", rules(issues)),
         },
         Event::CheckSettled { check, scope } => format!("settled {check}{scope}"),
-        Event::RetryScheduled { check, scope, retry, .. } => format!("retry {check}{scope} #{retry}"),
+        Event::RetryScheduled { check, scope, retry, kind, .. } => {
+            format!("{} {check}{scope} #{retry}", kind.as_str())
+        }
         Event::RetryDue { check, scope } => format!("due {check}{scope}"),
         Event::Routed { check, scope, block, by, to, to_scope, goto_event, .. } => {
             let event = goto_event.as_ref().map(|event| format!(" as {event}")).unwrap_or_default();

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use escrow_model::{
-    Answer, Assumption, Delivery, Issue, Millis, Plan, Reason, Request, RoutingBlock, RunId, RunOptions,
-    ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
+    Answer, Assumption, Delivery, Issue, Millis, Plan, Reason, Request, RetryKind, RoutingBlock, RunId,
+    RunOptions, ScopePath, ScopedCheck, SkipReason, Verdict, WaitKind,
 };
 
 use super::fan::FanProgress;
@@ -145,6 +145,7 @@ pub struct Judged<'e> {
 pub struct Retry {
     pub number: u32,
     pub delay_ms: u64,
+    pub kind: RetryKind,
 }
 
 /// How a wait ended.

@@ -1,6 +1,6 @@
 //! Items as lines of text, without width and colour.
 
-use escrow_model::{Issue, Request, SkipReason, Verdict};
+use escrow_model::{Issue, Request, RetryKind, SkipReason, Verdict};
 
 use super::item::{Item, Judged, What};
 use crate::request_words::command_words;
@@ -137,7 +137,10 @@ impl Judged<'_> {
 
 impl super::Retry {
     fn words(self) -> String {
-        format!("retry {} in {}", self.number, duration_words(self.delay_ms))
+        match self.kind {
+            RetryKind::Retry => format!("retry {} in {}", self.number, duration_words(self.delay_ms)),
+            RetryKind::Repair => format!("repair {}", self.number),
+        }
     }
 }
 

@@ -95,13 +95,13 @@ impl Timeline {
                 }
                 return;
             }
-            Event::RetryScheduled { check, scope, retry, at: due } => {
+            Event::RetryScheduled { check, scope, retry, at: due, kind } => {
                 let of = CheckScope { check, scope };
                 if !scope.is_root() {
                     self.fans.entry(check.clone()).or_default().retry(scope);
                 }
                 *self.retried.entry(of.scoped_check()).or_default() += 1;
-                let retry = Retry { number: *retry, delay_ms: due.saturating_sub(at) };
+                let retry = Retry { number: *retry, delay_ms: due.saturating_sub(at), kind: *kind };
                 match verdict_in(items, of) {
                     Some(judged) => {
                         judged.retry = Some(retry);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use escrow_model::{CheckIndex, Event, Message, RoutedBy, ScopePath, Verdict, rfc3339};
+use escrow_model::{CheckIndex, Event, Message, RetryKind, RoutedBy, ScopePath, Verdict, rfc3339};
 
 use super::cause::evaluate;
 use super::{Evaluation, JournalReader, Moment, decisive};
@@ -119,7 +119,10 @@ fn tell(event: &Event, at: u64) -> Option<String> {
             format!("stored as {}: {}", outcome.outcome.kind, outcome.outcome.summary)
         }
         Event::CheckSkipped { reason, .. } => format!("skipped: {}", reason.as_str()),
-        Event::RetryScheduled { retry, at: due, .. } => {
+        Event::RetryScheduled { retry, kind: RetryKind::Repair, .. } => {
+            format!("repair {retry}: the conversation continues with what is missing")
+        }
+        Event::RetryScheduled { retry, at: due, kind: RetryKind::Retry, .. } => {
             format!("retry {retry} in {} ms", due.saturating_sub(at))
         }
         Event::Routed { block, by, to, to_scope, .. } => {

@@ -151,6 +151,15 @@ fn exponential_backoff_doubles() {
 }
 
 #[test]
+fn a_retry_waits_as_long_as_the_other_side_asks_but_not_for_ever() {
+    let text = "a {on_fail: {retry: {max: 3, backoff: {mode: fixed, delay_ms: 1000}}}}";
+    let answers = ["a: http 429 pause 30s then http 503 pause 10ms then http 503 pause 48h"];
+    let delays = delays_ms(&play(text, &answers, &Options::default()));
+    assert_eq!((delays[0], delays[2]), (30_000, 60 * 60 * 1000), "{delays:?}");
+    assert!((900..=1100).contains(&delays[1]), "a shorter pause does not shorten the backoff: {delays:?}");
+}
+
+#[test]
 fn fixed_backoff_stays() {
     let text = "a {on_fail: {retry: {max: 3, backoff: {mode: fixed, delay_ms: 500}}}}";
     let delays = delays_ms(&play(text, &["a: exit 1"], &Options::default()));

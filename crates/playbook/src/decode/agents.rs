@@ -4,31 +4,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_model::{
-    Check, Field, Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec, Sandbox, Text,
-};
+use escrow_model::{Check, Field, ProviderName, Sandbox, Text};
 use escrow_template::Template;
 
 use super::Decoder;
+use super::ai::{self, AGENT_PROVIDER};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::profile::AgentProfile;
 use crate::references::{AgentLookup, ReferenceResolver};
 use crate::suggest::did_you_mean;
 use crate::yaml::{Entry, Node};
-
-/// `type: agent`. No provider implements it: the profile turns the check into a `command` check.
-pub const AGENT_PROVIDER: ProviderSpec = ProviderSpec {
-    name: "agent",
-    summary: "gives a task to an agent, as defined by its profile",
-    keys: &[
-        KeySpec { name: "agent", kind: KeyKind::Plain, required: false },
-        KeySpec { name: "prompt", kind: KeyKind::Text, required: true },
-        KeySpec { name: "sandbox", kind: KeyKind::Sandbox, required: false },
-    ],
-    mutates: Mutates::Never,
-    home: Home::Runtime,
-    timeout_ms: 30 * 60 * 1000,
-};
 
 /// Looks up agent profiles, each at most once.
 pub(super) struct Agents<'t> {
@@ -98,7 +83,7 @@ pub fn suggest_agent(name: &str, known: &[String]) -> String {
 }
 
 impl Decoder<'_> {
-    /// Turns a check of `type: agent` into a check of its profile's command. Returns the profile when the check names
+    /// Turns a check of `type: agent` into a check of its profile's command or harness. Returns the profile when the check names
     /// the agent itself; its artifacts then belong to the check, not to the run.
     pub(super) fn apply_profile(&mut self, entry: &Entry, check: &mut Check) -> Option<Rc<AgentProfile>> {
         let own = entry.value.entry("agent");
@@ -116,20 +101,23 @@ impl Decoder<'_> {
                 }
             },
         };
-        let Some(command) = profile.command.clone() else {
-            self.found().push(cannot_run(&profile, span.clone()));
-            return None;
-        };
-        check.provider = ProviderName::COMMAND;
         let prompt = match check.fields.get("prompt") {
             Some(Field::Text(prompt)) => prompt.source().to_owned(),
             _ => return None,
         };
-        let stdin = with_instructions(&profile.instructions, &prompt)?;
-        let sandbox =
-            check.fields.swap_remove(Sandbox::FIELD).map(|field| (Sandbox::FIELD.to_owned(), field));
-        check.fields = [("exec".to_owned(), command), ("stdin".to_owned(), Field::Text(stdin))].into();
-        check.fields.extend(sandbox);
+        let prompt = with_instructions(&profile.instructions, &prompt)?;
+        match profile.command.clone() {
+            Some(command) => {
+                self.harness_keys_without_effect(entry);
+                check.provider = ProviderName::COMMAND;
+                let sandbox =
+                    check.fields.swap_remove(Sandbox::FIELD).map(|field| (Sandbox::FIELD.to_owned(), field));
+                check.fields =
+                    [("exec".to_owned(), command), ("stdin".to_owned(), Field::Text(prompt))].into();
+                check.fields.extend(sandbox);
+            }
+            None => ai::compile(check, &profile, prompt),
+        }
         let mut env = profile.env.clone();
         env.extend(std::mem::take(&mut check.env));
         check.env = env;
@@ -150,6 +138,15 @@ impl Decoder<'_> {
         }
     }
 
+    fn harness_keys_without_effect(&mut self, entry: &Entry) {
+        let entries = entry.value.map().unwrap_or_default();
+        for one in entries.iter().filter(|one| ai::is_harness_key(&one.key)) {
+            let problem = Problem::new("W0211", one.key_span.clone(), format!("`{}` has no effect", one.key))
+                .label("the agent runs its own command");
+            self.found().push(problem);
+        }
+    }
+
     fn report_missing_agent(&mut self, entry: &Entry) {
         // An invalid `agent` of the file was already reported.
         if self.run_names_agent {
@@ -160,18 +157,6 @@ impl Decoder<'_> {
                 .label("`agent` is missing")
                 .help("add `agent` here, or at the top level of the file"),
         );
-    }
-}
-
-fn cannot_run(profile: &AgentProfile, span: Range<usize>) -> Problem {
-    let name = &profile.name;
-    let problem = Problem::new("E0163", span, format!("agent `{name}` cannot be run by this version"))
-        .label("its profile has no `command`");
-    match &profile.harness {
-        Some(harness) => problem.help(format!(
-            "this version cannot start the harness `{harness}`; add a `command` that starts it and reads the prompt from standard input"
-        )),
-        None => problem.help("add `command` to the profile: a program that reads the prompt from standard input"),
     }
 }
 

@@ -7,7 +7,7 @@ use escrow_model::{
 };
 use serde_json::Value;
 
-use super::agents::AGENT_PROVIDER;
+use super::ai::AGENT_PROVIDER;
 use super::schema::check_schema;
 use super::{Decoder, Draft, Fanout, count, fields, items, routing, sandbox, texts};
 use crate::diagnostic::Problem;

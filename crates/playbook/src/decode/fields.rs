@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{Decoder, sandbox};
 use crate::source::Stage;
 use crate::yaml::{Content, Node};
+use crate::{duration, size};
 
 pub(super) fn decode(
     decoder: &mut Decoder<'_>,
@@ -31,6 +32,8 @@ impl Decoder<'_> {
             KeyKind::Text => self.sources.template(name, node).map(Field::Text),
             KeyKind::Texts => Some(Field::Texts(self.field_texts(name, node))),
             KeyKind::Tree | KeyKind::Inputs => Some(Field::Tree(self.tree(name, node)?)),
+            KeyKind::Url => self.sources.template(name, node).map(Field::Url),
+            KeyKind::Message | KeyKind::MessageMap => Some(Field::Message(self.tree(name, node)?)),
             KeyKind::Exec if node.list().is_some() => {
                 Some(Field::Argv(self.sources.argv(name, super::items(node))))
             }
@@ -45,8 +48,25 @@ impl Decoder<'_> {
                 Some(Field::Plain(words.map(Value::from).collect()))
             }
             KeyKind::Shell => Some(Field::Plain(Value::String(node.scalar_text()?.to_owned()))),
-            KeyKind::Bool | KeyKind::Number | KeyKind::ExitCodes => Some(Field::Plain(node.json())),
+            KeyKind::Check => self.named_check(name, node),
+            KeyKind::CheckOrTrue if node.bool().is_some() => Some(Field::Plain(node.json())),
+            KeyKind::CheckOrTrue => self.named_check(name, node),
+            KeyKind::Bool
+            | KeyKind::Number
+            | KeyKind::ExitCodes
+            | KeyKind::Statuses
+            | KeyKind::Redirects
+            | KeyKind::Count
+            | KeyKind::Budget => Some(Field::Plain(node.json())),
+            KeyKind::Duration => Some(Field::Plain(duration::milliseconds(node).ok()?.into())),
+            KeyKind::Size => Some(Field::Plain(size::bytes(node).ok()?.into())),
         }
+    }
+
+    fn named_check(&mut self, key: &str, node: &Rc<Node>) -> Option<Field> {
+        let name = node.string()?;
+        self.names.find(name, key, node.span.clone(), self.sources.found)?;
+        Some(Field::Plain(name.into()))
     }
 
     fn field_texts(&mut self, name: &str, node: &Rc<Node>) -> Vec<Text> {

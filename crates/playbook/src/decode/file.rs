@@ -24,9 +24,7 @@ const CHECKS_MAX: usize = 10_000;
 pub(crate) fn decode(root: &Node, file: File<'_>, found: &mut Diagnostics) -> Option<Decoded> {
     let File { text, name: file, catalog, references } = file;
     let agents = Agents::of(root, references, found);
-    let has_harnesses = catalog.iter().any(|provider| provider.name == "ai");
-    let is_command = agents.run_profile.as_ref().is_some_and(|profile| profile.command.is_some());
-    let prompted = prompt::as_check(root, is_command || !has_harnesses, catalog, found);
+    let prompted = prompt::as_check(root, found);
     let misnamed = foreign_keys::misnamed_checks(root);
     let entries: &[Entry] = match &prompted {
         Some(prompted) => std::slice::from_ref(&prompted.check),

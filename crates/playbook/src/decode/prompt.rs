@@ -3,10 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use escrow_model::ProviderSpec;
-
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::planned::{self, Part};
 use crate::yaml::{Entry, Node};
 
 /// The synthesised check, in the form of an entry under `checks`.
@@ -16,19 +13,14 @@ pub(super) struct PromptCheck {
     pub(super) inputs: Vec<String>,
 }
 
-/// The check of `prompt`: of `type: agent` when the file's agent runs a command, of `type: ai` otherwise.
-pub(super) fn as_check(
-    root: &Node,
-    prefers_agent: bool,
-    catalog: &[ProviderSpec],
-    found: &mut Diagnostics,
-) -> Option<PromptCheck> {
+/// The check of `prompt`: of `type: agent` when the file has an agent, of `type: ai` otherwise.
+pub(super) fn as_check(root: &Node, found: &mut Diagnostics) -> Option<PromptCheck> {
     let Some(prompt) = root.entry("prompt") else {
         if let Some(entry) = root.entry("model") {
             found.push(
                 Problem::new("W0211", entry.key_span.clone(), "`model` has no effect")
                     .label("it applies only to a playbook with `prompt`")
-                    .help(planned::help(Part::Ai, "set it on the `ai` check", catalog)),
+                    .help("set it on the `ai` check"),
             );
         }
         return None;
@@ -38,30 +30,19 @@ pub(super) fn as_check(
             Problem::new("E0130", prompt.key_span.clone(), "`prompt` and `checks` are mutually exclusive")
                 .label("`prompt` is given here")
                 .also(checks.key_span.clone(), "`checks` is given here")
-                .help(planned::help(
-                    Part::Ai,
-                    "turn the prompt into a check: `main: { type: ai, prompt: … }`",
-                    catalog,
-                )),
+                .help("turn the prompt into a check: `main: { type: ai, prompt: … }`"),
         );
         return None;
     }
     let span = prompt.key_span.clone();
-    let is_agent = prefers_agent && root.entry("agent").is_some();
+    let is_agent = root.entry("agent").is_some();
     let mut entries = vec![entry("type", &span, if is_agent { "agent" } else { "ai" }, &span)];
     let mut inputs = Vec::new();
     if let Some(text) = prompt.value.scalar_text() {
         let value = Node::text_at(prompt.value.span.clone(), expand_inputs(text, &mut inputs));
         entries.push(Entry { key: "prompt".to_owned(), key_span: span.clone(), value: Rc::new(value) });
     }
-    if is_agent {
-        if let Some(model) = root.entry("model") {
-            found.push(
-                Problem::new("W0211", model.key_span.clone(), "`model` has no effect")
-                    .label("the agent runs its own command"),
-            );
-        }
-    } else if let Some(model) = root.entry("model")
+    if let Some(model) = root.entry("model")
         && let Some(text) = model.value.scalar_text()
     {
         let at = model.value.span.clone();
@@ -72,9 +53,6 @@ pub(super) fn as_check(
             }
             None => entries.push(entry("model", &model.key_span, text, &at)),
         }
-    }
-    if let Some(agent) = root.entry("agent").filter(|_| !is_agent) {
-        entries.push(agent.clone());
     }
     let body = Node::map_at(prompt.value.span.clone(), entries);
     let check = Entry { key: "main".to_owned(), key_span: span, value: Rc::new(body) };

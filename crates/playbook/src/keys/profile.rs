@@ -1,6 +1,8 @@
 //! The keys of an agent profile's front matter.
 
 use super::{ARTIFACTS, COUNT, KeyTable, Shape, key};
+use crate::decode::HARNESS_NAMES;
+use crate::decode::ai::{AUTHS, PERMISSIONS};
 
 pub(crate) static PROFILE: KeyTable = KeyTable {
     what: "an agent profile",
@@ -12,11 +14,11 @@ pub(crate) static PROFILE: KeyTable = KeyTable {
             Shape::Exec,
             "The program that runs the agent. It reads the prompt from standard input.",
         ),
-        key("harness", Shape::Word(HARNESSES), "The AI program that runs the agent."),
+        key("harness", Shape::Word(HARNESS_NAMES), "The AI program that runs the agent."),
         key("model", Shape::Text, "The model of the harness, or `harness/model`."),
-        key("permission", Shape::Word(&["read", "edit", "full"]), "The permissions of the harness."),
+        key("permission", Shape::Word(PERMISSIONS), "The permissions of the harness."),
         key("budget", Shape::Map(&BUDGET), "The spending limits of the harness."),
-        key("auth", Shape::Word(&["key", "login"]), "How the harness authenticates."),
+        key("auth", Shape::Word(AUTHS), "How the harness authenticates."),
         key("timeout", Shape::Duration, "The time limit of one attempt."),
         key("env", Shape::Environment, "Environment variables. Values are templates."),
         key(
@@ -27,12 +29,10 @@ pub(crate) static PROFILE: KeyTable = KeyTable {
     ],
 };
 
-const HARNESSES: &[&str] = &["claude", "codex", "gemini", "opencode", "copilot", "qwen"];
-
 pub(crate) static BUDGET: KeyTable = KeyTable {
     what: "`budget`",
     keys: &[
-        key("usd", Shape::Any, "US dollars."),
+        key("usd", Shape::Amount, "US dollars."),
         key("turns", COUNT, "The number of turns."),
         key("tokens", COUNT, "Input and output tokens."),
     ],

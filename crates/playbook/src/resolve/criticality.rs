@@ -94,7 +94,13 @@ pub(super) fn world_change(draft: &Draft) -> Option<(String, Range<usize>)> {
             let sources: Vec<&str> = words.iter().map(|word| word.source()).collect();
             survey_arguments(&sources)
         }
-        Field::Text(_) | Field::Texts(_) | Field::Tree(_) | Field::Block(_) | Field::Plain(_) => return None,
+        Field::Text(_)
+        | Field::Texts(_)
+        | Field::Tree(_)
+        | Field::Block(_)
+        | Field::Plain(_)
+        | Field::Url(_)
+        | Field::Message(_) => return None,
     };
     changes_world(&survey)
 }

@@ -48,6 +48,9 @@ impl ShapeValidator<'_> {
                 if provider.keys.iter().any(|key| key.name == "choices") {
                     self.check_default_choice(member);
                 }
+                if provider.keys.iter().any(|key| key.kind == KeyKind::Url) {
+                    self.body_of_message(member);
+                }
                 for key in needed_by_operation(provider, member) {
                     self.missing_from(provider, key, member);
                 }
@@ -138,13 +141,14 @@ impl ShapeValidator<'_> {
 
     fn provider_value(&mut self, entry: &Entry, key: &KeySpec) {
         let node = &entry.value;
-        if node.is_null() && !matches!(key.kind, KeyKind::Tree | KeyKind::Inputs) {
+        if node.is_null() && !matches!(key.kind, KeyKind::Tree | KeyKind::Inputs | KeyKind::Message) {
             return self.value(entry, &Shape::Text);
         }
         match key.kind {
-            KeyKind::Tree => {}
-            KeyKind::Inputs => self.inputs(entry),
-            KeyKind::Text | KeyKind::Plain => self.value(entry, &Shape::Text),
+            KeyKind::Tree | KeyKind::Message => {}
+            KeyKind::Inputs => self.inputs(entry, "a map of inputs"),
+            KeyKind::MessageMap => self.inputs(entry, "a map"),
+            KeyKind::Text | KeyKind::Plain | KeyKind::Url => self.value(entry, &Shape::Text),
             KeyKind::Block => self.value(entry, &Shape::Block),
             KeyKind::Bool => self.bool(entry),
             KeyKind::Number => {
@@ -157,25 +161,42 @@ impl ShapeValidator<'_> {
             KeyKind::Sandbox => self.map(node, &keys::SANDBOX, entry.key_span.clone()),
             KeyKind::Shell if node.list().is_some() => self.exec(entry),
             KeyKind::Shell => self.word(&entry.key, node, SHELLS),
-            KeyKind::ExitCodes => self.exit_codes(entry),
+            KeyKind::ExitCodes => self.numbers(entry, &EXIT_CODES),
+            KeyKind::Statuses => self.numbers(entry, &STATUSES),
+            KeyKind::Redirects if node.bool().is_some() => {}
+            KeyKind::Redirects => self.value(entry, &Shape::Count { min: 0, max: REDIRECTS_MAX }),
+            KeyKind::Duration => self.value(entry, &Shape::Duration),
+            KeyKind::Size => self.value(entry, &Shape::Size),
+            KeyKind::Count => self.value(entry, &Shape::Count { min: 0, max: 1000 }),
+            KeyKind::Budget => self.map(node, &keys::BUDGET, entry.key_span.clone()),
+            KeyKind::Check => self.value(entry, &Shape::Target),
+            KeyKind::CheckOrTrue if node.bool() == Some(true) => {}
+            KeyKind::CheckOrTrue if node.bool() == Some(false) || node.string().is_none() => {
+                self.wrong(entry, "`true` or the name of a check");
+            }
+            KeyKind::CheckOrTrue => self.value(entry, &Shape::Target),
         }
     }
 
-    fn exit_codes(&mut self, entry: &Entry) {
-        let Some(items) = entry.value.list() else { return self.wrong(entry, "a list of exit codes") };
+    /// A list of numbers within bounds.
+    fn numbers(&mut self, entry: &Entry, kind: &NumberKind) {
+        let NumberKind { plural, one, min, max } = kind;
+        let Some(items) = entry.value.list() else {
+            return self.wrong(entry, &format!("a list of {plural}"));
+        };
         if items.is_empty() {
             self.wrong_because(entry, "a list that is not empty", "empty");
         }
-        let is_code = |node: &Node| matches!(node.json().as_u64(), Some(0..=255));
-        for item in items.iter().filter(|item| !is_code(item)) {
+        let is_one = |node: &Node| node.json().as_u64().is_some_and(|number| (*min..=*max).contains(&number));
+        for item in items.iter().filter(|item| !is_one(item)) {
             self.found.push(
                 Problem::new(
                     "E0105",
                     item.span.clone(),
-                    format!("`{}` must be a list of exit codes", entry.key),
+                    format!("`{}` must be a list of {plural}", entry.key),
                 )
                 .label(format!("this is {}", item.describe()))
-                .help("an exit code is a number from 0 to 255"),
+                .help(format!("{one} is a number from {min} to {max}")),
             );
         }
     }
@@ -203,11 +224,11 @@ impl ShapeValidator<'_> {
     }
 
     /// A template can render to a map.
-    fn inputs(&mut self, entry: &Entry) {
+    fn inputs(&mut self, entry: &Entry, expected: &str) {
         let node = &entry.value;
         let rendered = node.string().is_some_and(|text| text.contains("{{"));
         if node.map().is_none() && !node.is_null() && !rendered {
-            self.wrong(entry, "a map of inputs");
+            self.wrong(entry, expected);
         }
     }
 
@@ -231,6 +252,38 @@ impl ShapeValidator<'_> {
                 .also(choices.key_span.clone(), "the choices")
                 .maybe_help(did_you_mean(word, plain)),
         );
+    }
+
+    /// A message has one body, and a method that takes one.
+    fn body_of_message(&mut self, member: &Entry) {
+        let mut bodies = ["body", "json", "form", "file"].iter().filter_map(|key| member.value.entry(key));
+        let Some(first) = bodies.next() else { return };
+        for second in bodies {
+            let message = format!("`{}` and `{}` are mutually exclusive", first.key, second.key);
+            self.found.push(
+                Problem::new("E0130", second.key_span.clone(), message)
+                    .label("second body")
+                    .also(first.key_span.clone(), "first body")
+                    .help("a request has one of `body`, `json`, `form` and `file`"),
+            );
+        }
+        match member.value.entry("method") {
+            None => self.found.push(
+                Problem::new("E0106", member.key_span.clone(), format!("`{}` needs a `method`", first.key))
+                    .label("without `method` the request is a GET, which has no body")
+                    .help("add `method: POST`"),
+            ),
+            Some(method) if matches!(method.value.string(), Some("GET" | "HEAD" | "OPTIONS")) => {
+                let message = format!("`{}` cannot be sent with this method", first.key);
+                self.found.push(
+                    Problem::new("E0130", method.value.span.clone(), message)
+                        .label("a request without a body")
+                        .also(first.key_span.clone(), "the body")
+                        .help("write `method: POST`, or put the values into `query`"),
+                );
+            }
+            Some(_) => {}
+        }
     }
 
     pub(super) fn provider(&mut self, entry: &Entry) {
@@ -277,6 +330,20 @@ fn resembles_check_key(key: &str) -> bool {
     foreign_keys::find(key, Level::Check).is_some() || did_you_mean(key, check_keys(None)).is_some()
 }
 
+/// Numbers that a key lists.
+struct NumberKind {
+    plural: &'static str,
+    one: &'static str,
+    min: u64,
+    max: u64,
+}
+
+const EXIT_CODES: NumberKind = NumberKind { plural: "exit codes", one: "an exit code", min: 0, max: 255 };
+const STATUSES: NumberKind = NumberKind { plural: "statuses", one: "a status", min: 200, max: 599 };
+
+/// More redirects than any server needs.
+const REDIRECTS_MAX: u64 = 10;
+
 /// The shells that have a name.
 const SHELLS: &[&str] = &["sh", "bash"];
 
@@ -287,10 +354,10 @@ pub(crate) const FOREIGN_PROVIDERS: &[(&str, Option<Part>, &str)] = &[
     ("exec", None, "write `type: command`"),
     ("logger", None, "write `type: log`"),
     ("workflow", None, "write `type: playbook`"),
-    ("http_client", Some(Part::Http), "write `type: http`"),
+    ("http_client", None, "write `type: http`"),
     ("http_input", Some(Part::Chain), "fire the playbook from a chain, which listens to webhooks"),
-    ("webhook", Some(Part::Http), "write `type: http`"),
-    ("claude-code", Some(Part::Ai), "write `type: ai` with `harness: claude`"),
+    ("webhook", None, "write `type: http`"),
+    ("claude-code", None, "write `type: ai` with `harness: claude`"),
     ("mcp", None, "call the server with a program and `type: command`"),
     ("git-checkout", None, "write `type: command` with `git clone` or `git worktree add` in `exec`"),
     ("javascript", None, "write `type: script`"),

@@ -197,14 +197,46 @@ fn an_invalid_profile_is_reported_once_with_its_own_lines() {
 }
 
 #[test]
-fn an_agent_without_a_command_is_rejected() {
-    let reading = read_agent("thinker", CATALOG, &Project);
-    assert_eq!(reading.diagnostics[0].code, "E0163");
-    assert!(reading.diagnostics[0].help.as_deref().unwrap_or_default().contains("harness `claude`"));
+fn an_agent_without_a_command_is_an_ai_check() {
+    let plan = plan(
+        "checks: { a: { type: agent, agent: thinker, prompt: 'on {{ event.name }}', permission: full, repair: 2 } }",
+    );
+    let check = &plan.checks[0];
+    assert_eq!((check.provider.as_str(), check.timeout_ms), ("ai", 1_800_000));
+    let Field::Text(prompt) = &check.fields["prompt"] else { panic!("text") };
+    assert_eq!(prompt.source(), "Think.\n\non {{ event.name }}");
+    for (key, value) in [("harness", "claude"), ("model", "opus"), ("permission", "full")] {
+        assert_eq!(check.fields[key], Field::Plain(value.into()));
+    }
+    assert_eq!(check.fields["repair"], Field::Plain(2.into()));
+    let other = self::plan("checks: { a: { type: agent, agent: thinker, prompt: x, harness: codex } }");
+    assert_eq!(other.checks[0].fields["harness"], Field::Plain("codex".into()));
+    assert!(!other.checks[0].fields.contains_key("model"), "a model belongs to its harness");
+    assert_eq!(read_agent("thinker", CATALOG, &Project).diagnostics, []);
     assert_eq!(
         diagnostics("checks: { a: { type: agent, prompt: x } }"),
         ["E0106 x.yaml:1 an `agent` check needs `agent`"]
     );
+}
+
+#[test]
+fn the_keys_of_a_harness_mean_nothing_to_a_command() {
+    assert_eq!(
+        diagnostics("checks: { a: { type: agent, agent: reviewer, prompt: x, repair: 1, model: m } }"),
+        ["W0211 x.yaml:1 `repair` has no effect", "W0211 x.yaml:1 `model` has no effect"]
+    );
+}
+
+#[test]
+fn the_only_check_owes_every_artifact_when_it_can_be_repaired() {
+    let playbook = |repair: u32| {
+        format!(
+            "artifacts: {{ expected: [{{ id: x, path: x }}] }}\n\
+             checks: {{ a: {{ type: ai, prompt: p, repair: {repair} }} }}"
+        )
+    };
+    assert_eq!(plan(&playbook(1)).checks[0].artifacts, ["x"]);
+    assert!(plan(&playbook(0)).checks[0].artifacts.is_empty());
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use escrow_model::{ExpectedArtifact, Home, Inputs, KeyKind, KeySpec, Mutates, ProviderSpec};
+use escrow_model::{
+    ExpectedArtifact, HarnessFacts, Home, Inputs, KeyKind, KeySpec, Known, Mutates, ProviderSpec,
+};
 use escrow_playbook::{
-    AGENT_PROVIDER, AgentLookup, NestedError, NoReferences, ReferenceResolver, read_profile,
+    AGENT_PROVIDER, AI_PROVIDER, AgentLookup, NestedError, NoReferences, ReferenceResolver, read_profile,
 };
 use serde_json::{Value, json};
 
@@ -108,6 +110,7 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         timeout_ms: 24 * 60 * MINUTE_MS,
     },
     AGENT_PROVIDER,
+    AI_PROVIDER,
 ];
 
 /// The files that a playbook can refer to: three agents, one of them invalid, a nested playbook with an artifact, and
@@ -150,6 +153,18 @@ impl ReferenceResolver for Project {
         plan.artifacts.expected
     }
 
+    fn harness(&self, name: &str) -> Option<HarnessFacts> {
+        let facts = |name, usd, turns, tokens, has_login_file| {
+            Some(HarnessFacts { name, usd, turns, tokens, has_login_file })
+        };
+        match name {
+            "claude" => facts("claude", Known::AtEnd, Known::Streamed, Known::AtEnd, true),
+            "codex" => facts("codex", Known::Never, Known::Never, Known::AtEnd, true),
+            "copilot" => facts("copilot", Known::Never, Known::Streamed, Known::Never, false),
+            _ => None,
+        }
+    }
+
     fn agent(&self, name: &str) -> AgentLookup {
         let text = match name {
             "reviewer" => REVIEWER,
@@ -170,21 +185,6 @@ impl ReferenceResolver for Project {
         }
     }
 }
-
-/// The `ai` provider, which is not in every catalog.
-pub(crate) const AI: ProviderSpec = ProviderSpec {
-    name: "ai",
-    summary: "asks an agent",
-    keys: &[
-        needed("prompt", KeyKind::Text),
-        key("harness", KeyKind::Word(&["claude", "codex"])),
-        key("model", KeyKind::Text),
-        key("agent", KeyKind::Plain),
-    ],
-    mutates: Mutates::Never,
-    home: Home::Runtime,
-    timeout_ms: 30 * MINUTE_MS,
-};
 
 /// Compares the output for every `.yaml` file in a directory of `tests` with its `.txt` file.
 /// `BLESS=1 cargo test` updates the `.txt` files.

@@ -4,37 +4,28 @@
 //! the environment under a name that the script refers to.
 
 mod handback;
-mod output;
-mod secret_descriptor;
-mod secret_file;
-mod words;
+pub(super) mod output;
+pub(super) mod words;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use escrow_model::{
     Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request,
-    Sandbox, steered_by,
+    steered_by,
 };
-use rustix::fs::{AtFlags, unlinkat};
 use serde_json::{Map, Value, json};
 
-use crate::private_files::{create_directory, create_file};
-use crate::process::{
-    AROUND_VARIABLE, End, Finished, Process, SpawnError, Spool, find_program, run, runs_around_commands,
-};
-use crate::providers::{Attempt, ContextFile, Performance, Provider};
+use super::places::Places;
+use crate::process::{End, Finished, Process, SpawnError, Spool, find_program, run};
+use crate::providers::{Attempt, Performance, Provider};
 use crate::sandbox::{Confinement, EXIT_NOT_CONFINED};
 use handback::Handback;
 use output::{Parse, Read};
-use secret_descriptor::SecretDescriptor;
-use secret_file::SecretFile;
 
 pub struct Command;
 
@@ -90,8 +81,8 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
         Ok(command) => command,
         Err(error) => return spawn_fault(&error),
     };
-    let has_descriptors = !places.secret_descriptors.is_empty();
-    if let Err(error) = secret_descriptor::hand_over(&places.secret_descriptors, &mut command) {
+    let has_descriptors = places.has_descriptors();
+    if let Err(error) = places.hand_over_descriptors(&mut command) {
         let message = format!("cannot hand over a secret as a descriptor: {error}");
         return Answer::fault(ProviderFault::transient(FaultCode::Spawn, message));
     }
@@ -188,36 +179,8 @@ impl<'a> Exec<'a> {
         if let Some(confinement) = &places.confinement {
             command = confinement.wrap(&command);
         }
-        command.current_dir(&attempt.directory);
-        attempt.environment.apply(&mut command);
-        let is_free = |name: &&String| attempt.environment.value(name).is_none();
-        command.envs(request.handed_env.iter().filter(|(name, _)| is_free(name)));
-        command.envs(&request.env);
-        command.envs(attempt.secrets.iter().map(|(name, value)| {
-            let file = places.secret_files.iter().find(|file| file.is_of(name)).map(SecretFile::path);
-            let descriptors = &places.secret_descriptors;
-            let open = || descriptors.iter().find(|open| open.is_of(name)).map(SecretDescriptor::path);
-            (name, file.or_else(open).map_or(value.as_os_str(), Path::as_os_str))
-        }));
-        command
-            .env("ESCROW_STATE", &places.state)
-            .env("ESCROW_RUN", attempt.run.as_str())
-            .env("ESCROW_CHECK", &attempt.check)
-            .env("ESCROW_ATTEMPT", attempt.number.to_string())
-            .env("ESCROW_IDEMPOTENCY_KEY", &request.idempotency_key)
-            .env("ESCROW_CONTEXT", places.context.path())
-            .env("ESCROW_ARTIFACTS", &places.artifacts)
-            .env("ESCROW_ENV", places.spool.join(&places.handback))
-            .envs(runs_around_commands().map(|around| (AROUND_VARIABLE, around)))
-            .envs(attempt.invocation.iter().map(|invocation| ("ESCROW_INVOCATION", invocation)));
-        if let Some(item) = request.item.as_ref().map(Value::to_string)
-            && item.len() <= ITEM_BYTES_MAX
-        {
-            command.env("ESCROW_ITEM", item);
-        }
-        if let Some(temporary) = &places.temporary {
-            command.env("TMPDIR", temporary);
-        }
+        places.give_to(&mut command, request, attempt, &attempt.environment);
+        command.env("ESCROW_ENV", places.spool.join(&places.handback));
         if let Exec::Shell { values: Some(values), .. } = self {
             command.envs(values.iter().map(|(name, value)| (name, text_of(value))));
         }
@@ -252,100 +215,11 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// The system takes no variable above 128 KiB and would not start the command. A larger item is left out: the
-/// context has it.
-const ITEM_BYTES_MAX: usize = 96 * 1024;
-
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// The paths that a command gets in its environment. Absolute, because it may change its directory.
-struct Places {
-    spool: PathBuf,
-    /// Held until the command has ended.
-    context: Rc<ContextFile>,
-    /// Next to the context file.
-    handback: String,
-    artifacts: PathBuf,
-    state: PathBuf,
-    /// Held until the command has ended.
-    secret_files: Vec<SecretFile>,
-    secret_descriptors: Vec<SecretDescriptor>,
-    confinement: Option<Confinement>,
-    /// The temporary directory of a command whose files are confined.
-    temporary: Option<PathBuf>,
-}
-
-impl Places {
-    fn prepare(attempt: &Attempt, sandbox: Option<Sandbox>) -> io::Result<Places> {
-        let spool = absolute(&attempt.spool)?;
-        let mut places = Places {
-            context: attempt.contexts.file(&attempt.context)?,
-            handback: attempt.contexts.take_name(),
-            artifacts: absolute(&attempt.artifacts)?,
-            state: absolute(&attempt.state)?,
-            secret_files: Vec::new(),
-            secret_descriptors: Vec::new(),
-            confinement: None,
-            temporary: None,
-            spool,
-        };
-        // A crash may have left one here.
-        if !attempt.contexts.is_fresh() {
-            let _ = unlinkat(places.context.place(), &places.handback, AtFlags::empty());
-        }
-        for (name, value) in attempt.secrets.iter().filter(|(name, _)| attempt.secret_files.contains(name)) {
-            places.secret_files.push(SecretFile::create(&places.spool, &attempt.label, name, value)?);
-        }
-        let open = attempt.secrets.iter().filter(|(name, _)| attempt.secret_descriptors.contains(name));
-        for (place, (name, value)) in open.enumerate() {
-            places.secret_descriptors.push(SecretDescriptor::create(place, name, value)?);
-        }
-        if let Some(sandbox) = sandbox {
-            places.confine(sandbox, attempt)?;
-        }
-        Ok(places)
-    }
-
-    fn confine(&mut self, sandbox: Sandbox, attempt: &Attempt) -> io::Result<()> {
-        let mut writable = vec![self.artifacts.clone()];
-        if sandbox.filesystem.is_some() {
-            let temporary = self.spool.join(format!("{}.tmp", attempt.label));
-            create_directory(&temporary)?;
-            // Only a file that exists can be made writable.
-            let handback = self.spool.join(&self.handback);
-            create_file(&handback)?;
-            writable.extend([temporary.clone(), handback]);
-            self.temporary = Some(temporary);
-        }
-        self.confinement = Some(Confinement {
-            sandbox,
-            directory: absolute(&attempt.directory)?,
-            writable,
-            readable: std::iter::once(self.context.path())
-                .chain(self.secret_files.iter().map(SecretFile::path))
-                .map(Path::to_owned)
-                .collect(),
-            state: self.state.clone(),
-            report: self.spool.join(format!("{}.sandbox", attempt.label)),
-        });
-        Ok(())
-    }
-
-    /// Removes what only the command needed.
-    fn tidy(&self) {
-        if let Some(temporary) = &self.temporary {
-            let _ = std::fs::remove_dir_all(temporary);
-        }
-    }
-}
-
-fn absolute(path: &Path) -> io::Result<PathBuf> {
-    if path.is_absolute() { Ok(path.to_owned()) } else { std::path::absolute(path) }
 }
 
 fn answer(
@@ -433,7 +307,7 @@ fn ending(exec: &Exec<'_>, request: &Request, finished: &Finished) -> Ending {
     Ending::Fault(fault)
 }
 
-fn record(finished: &Finished) -> Map<String, Value> {
+pub(super) fn record(finished: &Finished) -> Map<String, Value> {
     let (code, signal) = match finished.end {
         End::Exited(code) => (Some(code), None),
         End::Signalled(signal) => (None, Some(words::signal_name(signal))),

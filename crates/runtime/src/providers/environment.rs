@@ -89,6 +89,29 @@ impl Environment {
         narrowed
     }
 
+    /// The minimum, with these names as they are now: what a harness inherits, whatever the safety of its playbook.
+    pub fn minimal_with<'n>(&self, names: impl Iterator<Item = &'n str>) -> Environment {
+        match self {
+            Environment::Inherit { secrets } => {
+                Environment::Minimal { also: names.map(str::to_owned).collect(), secrets: secrets.clone() }
+            }
+            Environment::Minimal { also, secrets } => Environment::Minimal {
+                also: also.iter().cloned().chain(names.map(str::to_owned)).collect(),
+                secrets: secrets.clone(),
+            },
+            // Keys are read anew, as secrets are.
+            Environment::Captured { variables } => {
+                let mut variables = variables.clone();
+                for name in names {
+                    if let Ok(value) = std::env::var(name) {
+                        variables.insert(name.to_owned(), value);
+                    }
+                }
+                Environment::Captured { variables }
+            }
+        }
+    }
+
     /// The value that a process would inherit.
     pub fn value(&self, name: &str) -> Option<OsString> {
         let passes = match self {

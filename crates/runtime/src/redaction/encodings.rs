@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 pub(crate) const SHORTEST: usize = 4;
 
 /// What to look for.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Patterns {
     /// Found as they stand.
     pub(super) plain: BTreeSet<Vec<u8>>,

@@ -47,8 +47,8 @@ pub(super) struct Files {
     /// `None`: everything.
     read: Option<Vec<PathBuf>>,
     write: Vec<PathBuf>,
-    /// A writable path includes the state of Escrow.
-    pub(super) covers_state: bool,
+    /// The directories inside of writable paths that must stay as they are: the state of Escrow, and what is protected.
+    pub(super) covered: Vec<PathBuf>,
 }
 
 pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -> Result<Files, String> {
@@ -60,7 +60,6 @@ pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -
         })
     };
     let mut write = Vec::new();
-    let mut covers_state = false;
     let state = confinement.state.canonicalize().unwrap_or_else(|_| confinement.state.clone());
     let own: Vec<PathBuf> = confinement.writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
     for path in &declared.write {
@@ -70,9 +69,12 @@ pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -
                 "`sandbox.filesystem.write` names `{path}`, which is part of Escrow's own state"
             ));
         }
-        covers_state |= state.starts_with(&full);
         write.push(full);
     }
+    let protected = confinement.protected.iter().filter_map(|path| path.canonicalize().ok());
+    let outside = protected.filter(|path| !path.starts_with(&state));
+    let mut covered: Vec<PathBuf> = std::iter::once(state.clone()).chain(outside).collect();
+    covered.retain(|path| write.iter().any(|writable| path.starts_with(writable)));
     write.extend(own);
     let read = match &declared.read {
         None => None,
@@ -82,7 +84,7 @@ pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -
             Some(read)
         }
     };
-    Ok(Files { read, write, covers_state })
+    Ok(Files { read, write, covered })
 }
 
 /// `~/` is the home directory; what is relative is relative to the directory of the run.

@@ -11,28 +11,34 @@ use std::path::{Path, PathBuf};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
-pub(super) fn make_read_only(state: &Path, writable: &[PathBuf]) -> Result<(), String> {
-    let failed = |what: &Path, why: &dyn std::fmt::Display| {
-        format!("`sandbox.filesystem` cannot be set up: `{}` cannot be protected: {why}", what.display())
-    };
+pub(super) fn make_read_only(directories: &[PathBuf], writable: &[PathBuf]) -> Result<(), String> {
     let none = None::<&Path>;
     mount(none, Path::new("/"), none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)
         .map_err(|error| failed(Path::new("/"), &error))?;
+    directories.iter().try_for_each(|directory| make_one_read_only(directory, writable))
+}
+
+fn make_one_read_only(directory: &Path, writable: &[PathBuf]) -> Result<(), String> {
+    let none = None::<&Path>;
     let inside: Vec<(&PathBuf, File)> = writable
         .iter()
-        .filter(|path| path.starts_with(state))
+        .filter(|path| path.starts_with(directory))
         .map(|path| File::open(path).map(|file| (path, file)).map_err(|error| failed(path, &error)))
         .collect::<Result<_, _>>()?;
-    mount(Some(state), state, none, MsFlags::MS_BIND | MsFlags::MS_REC, none)
-        .map_err(|error| failed(state, &error))?;
-    let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | kept_flags(state)?;
-    mount(none, state, none, flags, none).map_err(|error| failed(state, &error))?;
+    mount(Some(directory), directory, none, MsFlags::MS_BIND | MsFlags::MS_REC, none)
+        .map_err(|error| failed(directory, &error))?;
+    let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | kept_flags(directory)?;
+    mount(none, directory, none, flags, none).map_err(|error| failed(directory, &error))?;
     for (path, file) in inside {
         let source = format!("/proc/self/fd/{}", file.as_raw_fd());
         mount(Some(source.as_str()), path.as_path(), none, MsFlags::MS_BIND, none)
             .map_err(|error| failed(path, &error))?;
     }
     Ok(())
+}
+
+fn failed(what: &Path, why: &dyn std::fmt::Display) -> String {
+    format!("`sandbox.filesystem` cannot be set up: `{}` cannot be protected: {why}", what.display())
 }
 
 /// A user namespace may add restrictions to a mount, and must keep those that it has.

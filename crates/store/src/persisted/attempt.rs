@@ -35,6 +35,7 @@ record!(ProviderFaultRecord for ProviderFault {
     message: String,
     class: FaultClass,
     effect_unknown: bool,
+    retry_after_ms: Option<u64> = default,
 });
 
 record!(IssueRecord for Issue {

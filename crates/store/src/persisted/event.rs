@@ -5,13 +5,19 @@ use std::sync::Arc;
 use escrow_model::{
     Answer, ApprovalSubject, Assumption, ChangedArtifact, Delivery, EffectInQuestion, EffectIntent,
     EffectState, Event, Facts, FaultClass, FlawKind, Issue, IssueCode, LedgerEffect, Message, Plan, Reason,
-    ReasonCode, RecordedOutcome, Recovery, Request, RoutedBy, RoutingBlock, RunId, RunOptions, ScopePath,
-    ScopeStep, ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
+    ReasonCode, RecordedOutcome, Recovery, Request, RetryKind, RoutedBy, RoutingBlock, RunId, RunOptions,
+    ScopePath, ScopeStep, ScopedCheck, Severity, SkipReason, Verdict, WaitKind, Warning,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::persist::{Persist, RestoreError, Written, persisted_as_is, record, record_enum};
+use super::persist::{Absent, Persist, RestoreError, Written, persisted_as_is, record, record_enum};
+
+impl Absent for RetryKind {
+    fn is_absent(&self) -> bool {
+        *self == RetryKind::default()
+    }
+}
 
 persisted_as_is!(
     Assumption,
@@ -21,6 +27,7 @@ persisted_as_is!(
     IssueCode,
     ReasonCode,
     Recovery,
+    RetryKind,
     RoutedBy,
     RoutingBlock,
     Severity,
@@ -81,7 +88,13 @@ record_enum!(EventRecord for Event {
     },
     OutcomeStored { outcome: Box<RecordedOutcome> },
     CheckSettled { check: String, scope: ScopePath = default },
-    RetryScheduled { check: String, scope: ScopePath = default, retry: u32, at: u64 },
+    RetryScheduled {
+        check: String,
+        scope: ScopePath = default,
+        retry: u32,
+        at: u64,
+        kind: RetryKind = default,
+    },
     RetryDue { check: String, scope: ScopePath = default },
     Routed {
         check: String,

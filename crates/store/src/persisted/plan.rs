@@ -157,6 +157,8 @@ record_choice!(FieldRecord for Field {
     Argv(Vec<Text>),
     Block(Block),
     Plain(Value),
+    Url(Text),
+    Message(Tree),
 });
 
 record_choice!(TreeRecord for Tree {

@@ -9,6 +9,12 @@ use super::{argument, bounded, charge_all, charge_front, failed};
 use crate::budget::Budget;
 use crate::text::text_of;
 
+/// The template's own text, as a string that can be told from a value.
+pub(super) fn written(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let text = args.first().and_then(Value::as_str).unwrap_or_default();
+    Ok(Value::from_safe_string(text.to_owned()))
+}
+
 /// `a ~ b`: both as text.
 pub(super) fn concat(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let budget = Budget::of(state)?;

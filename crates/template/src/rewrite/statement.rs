@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::Rewriter;
 use super::assigned::{parameter_names, targets};
 use crate::error::TemplateError;
+use crate::filters::WRITTEN;
 use crate::limits::LITERAL_BYTES_MAX;
 use crate::syntax::{Expr, Macro, Stmt, range};
 
@@ -30,6 +31,8 @@ impl<'a> Rewriter<'a> {
                     let (chunk, more) = rest.split_at(rest.floor_char_boundary(LITERAL_BYTES_MAX));
                     self.put("{{ ");
                     self.string(chunk);
+                    self.put("|");
+                    self.put(WRITTEN);
                     self.put(" }}");
                     rest = more;
                 }

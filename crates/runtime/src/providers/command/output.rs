@@ -12,7 +12,7 @@ use crate::process::Captured;
 
 /// The `parse` key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Parse {
+pub(in crate::providers) enum Parse {
     /// An object, an array or a plain scalar is JSON; all else is text.
     Auto,
     Text,
@@ -23,9 +23,9 @@ pub(super) enum Parse {
 }
 
 impl Parse {
-    pub(super) const WORDS: &[&str] = &["auto", "text", "json", "lines"];
+    pub(in crate::providers) const WORDS: &[&str] = &["auto", "text", "json", "lines"];
 
-    pub(super) fn of(request: &Request) -> Parse {
+    pub(in crate::providers) fn of(request: &Request) -> Parse {
         match request.fields.get("parse").and_then(Value::as_str) {
             Some("text") => Parse::Text,
             Some("json") => Parse::Json,
@@ -36,15 +36,15 @@ impl Parse {
 }
 
 /// What was read.
-pub(super) struct Read {
-    pub(super) output: Value,
+pub(in crate::providers) struct Read {
+    pub(in crate::providers) output: Value,
     /// The path of a member that the JSON names twice. Parsers differ in which of the two they keep, so the output
     /// is text.
-    pub(super) repeated_key: Option<String>,
-    pub(super) fault: Option<ProviderFault>,
+    pub(in crate::providers) repeated_key: Option<String>,
+    pub(in crate::providers) fault: Option<ProviderFault>,
 }
 
-pub(super) fn read(stdout: Captured, parse: Parse) -> Read {
+pub(in crate::providers) fn read(stdout: Captured, parse: Parse) -> Read {
     let is_truncated = stdout.is_truncated();
     match parse {
         Parse::Text => Read::text(stdout),

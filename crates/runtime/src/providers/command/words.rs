@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub(super) fn exit_message(code: i32, is_shell: bool) -> String {
+pub(in crate::providers) fn exit_message(code: i32, is_shell: bool) -> String {
     let meaning = match code {
         126 if is_shell => Some("a command in it is not executable".to_owned()),
         127 if is_shell => Some("a command in it was not found".to_owned()),
@@ -16,7 +16,7 @@ pub(super) fn exit_message(code: i32, is_shell: bool) -> String {
     }
 }
 
-pub(super) fn signal_name(number: i32) -> String {
+pub(in crate::providers) fn signal_name(number: i32) -> String {
     let name = if cfg!(target_os = "linux") { linux_name(number) } else { shared_name(number) };
     name.map_or_else(|| format!("signal {number}"), str::to_owned)
 }
@@ -64,7 +64,7 @@ fn shared_name(number: i32) -> Option<&'static str> {
 }
 
 /// `250ms`, `1.5s`, `42s`, `10m 0s`, `2h 5m`.
-pub(super) fn duration(duration: Duration) -> String {
+pub(in crate::providers) fn duration(duration: Duration) -> String {
     let (seconds, millis) = (duration.as_secs(), duration.subsec_millis());
     match seconds {
         0 => format!("{millis}ms"),

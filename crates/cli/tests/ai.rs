@@ -1,0 +1,409 @@
+//! `type: ai` with stand-ins for the programs: scripts that print what the real ones print.
+
+mod desk;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use desk::{Desk, Done};
+use serde_json::Value;
+
+/// Reads the prompt and the flags of `claude`, and has a function for its terminal line.
+const CLAUDE: &str = r#"#!/bin/sh
+prompt=$(cat)
+for word in "$@"; do
+  case $last in --session-id) id=$word;; --resume) id=$word; resumed=yes;; esac
+  last=$word
+done
+line() { printf '%s\n' "$1"; }
+say() {
+  line '{"type":"system","subtype":"init","session_id":"'$id'","model":"opus"}'
+  line '{"type":"assistant","session_id":"'$id'","message":{"id":"m1","content":[{"type":"text","text":"'"$1"'"}]}}'
+}
+result() {
+  line '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"'"$1"'","session_id":"'$id'","total_cost_usd":0.25,"modelUsage":{"opus":{"inputTokens":100,"outputTokens":20}},"permission_denials":[]}'
+}
+"#;
+
+struct Agents {
+    desk: Desk,
+    variables: Vec<(String, String)>,
+}
+
+impl Agents {
+    /// With a `claude` that does this.
+    fn claude(body: &str) -> Agents {
+        let agents = Agents { desk: Desk::new(), variables: Vec::new() };
+        agents.with("claude", &format!("{CLAUDE}{body}\n"))
+    }
+
+    fn with(mut self, harness: &str, script: &str) -> Agents {
+        let path = self.desk.write(&format!("bin/{harness}"), script);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can be made executable");
+        let variable = format!("ESCROW_HARNESS_{}", harness.to_uppercase());
+        self.variables.push((variable, path.display().to_string()));
+        self
+    }
+
+    fn variable(mut self, name: &str, value: &str) -> Agents {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn escrow(&self, arguments: &[&str]) -> Done {
+        let mut command = self.desk.command(arguments);
+        for name in ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"] {
+            command.env_remove(name);
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        Done::from(command.output().expect("the binary runs"))
+    }
+
+    fn run(&self, playbook: &str) -> Value {
+        self.run_with(playbook, &[])
+    }
+
+    fn run_with(&self, playbook: &str, more: &[&str]) -> Value {
+        self.desk.write("playbook.yaml", playbook);
+        let mut arguments = vec!["run", "playbook.yaml", "--output", "json"];
+        arguments.extend(more);
+        self.escrow(&arguments).json()
+    }
+
+    /// The prompts that the program was given, in order. A stand-in keeps them with `KEEP`.
+    fn prompts(&self) -> Vec<String> {
+        let kept = fs::read_to_string(self.desk.path().join("kept/prompts")).unwrap_or_default();
+        kept.split("\n=====\n").filter(|one| !one.trim().is_empty()).map(str::to_owned).collect()
+    }
+}
+
+/// Keeps the prompt outside of the confinement: the playbook must have `permission: full`.
+const KEEP: &str = r#"mkdir -p kept; printf '%s\n=====\n' "$prompt" >> kept/prompts"#;
+
+const REVIEW: &str = "
+artifacts: { expected: [{ id: review, path: review.md, description: What was found }] }
+checks:
+  main: { type: ai, harness: claude, prompt: Review the change., repair: 0 }
+";
+
+#[track_caller]
+fn reason(document: &Value) -> &str {
+    document["run"]["reason"]["code"].as_str().unwrap_or_else(|| panic!("no reason: {document}"))
+}
+
+#[track_caller]
+fn issue(document: &Value) -> (&str, &str) {
+    let issue = &document["checks"]["main"]["issues"][0];
+    (issue["rule_id"].as_str().unwrap_or_default(), issue["message"].as_str().unwrap_or_default())
+}
+
+#[test]
+fn an_agent_that_delivers_its_artifact_is_green_and_its_figures_are_known() {
+    let agents = Agents::claude("say hello; echo fine > \"$ESCROW_ARTIFACTS/review.md\"; result Done.");
+    let document = agents.run(REVIEW);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let check = &document["checks"]["main"];
+    assert_eq!(check["output"], "Done.");
+    let harness = &check["result"]["harness"];
+    let id = harness["session_id"].as_str().expect("a session");
+    assert_eq!(
+        *harness,
+        serde_json::json!({
+            "name": "claude", "session_id": id, "model": "opus", "turns": 2, "input_tokens": 100,
+            "output_tokens": 20, "cost_usd": 0.25, "is_error": false, "error": null,
+            "permission_denials": [], "tool_calls": 0, "final_text": "Done.", "completed": true,
+        })
+    );
+}
+
+#[test]
+fn an_agent_that_claims_and_does_not_deliver_has_failed() {
+    let agents = Agents::claude("say hello; result 'review.md is written.'");
+    let document = agents.run(REVIEW);
+    assert_eq!(reason(&document), "run.failed.missing_artifact", "{document:#}");
+    let evidence = &document["run"]["reason"]["evidence"];
+    assert_eq!(evidence[0]["kind"], "expected_artifact", "{evidence}");
+    assert_eq!(evidence[0]["label"], "review.md");
+}
+
+#[test]
+fn a_repair_continues_the_conversation_with_exactly_what_is_missing() {
+    let body = format!(
+        "{KEEP}; say hello; if [ -n \"$resumed\" ]; then echo fine > \"$ESCROW_ARTIFACTS/review.md\"; fi; result Done."
+    );
+    let agents = Agents::claude(&body);
+    let playbook = REVIEW.replace("repair: 0", "repair: 1, permission: full");
+    let document = agents.run(&playbook);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    assert_eq!(document["checks"]["main"]["runs"], 2);
+    let prompts = agents.prompts();
+    assert_eq!(prompts.len(), 2);
+    let path = format!("{}/review.md", artifacts(&agents, &document).display());
+    assert!(prompts[0].starts_with("Review the change.\n\nThis work is under contract."), "{}", prompts[0]);
+    assert!(prompts[0].contains(&format!("- {path} — What was found")), "{}", prompts[0]);
+    assert!(prompts[1].starts_with("The contract is not met yet."), "{}", prompts[1]);
+    assert!(prompts[1].contains(&format!("- {path} is absent — What was found")), "{}", prompts[1]);
+    assert!(!prompts[1].contains("Review the change."), "{}", prompts[1]);
+    let run = document["run"]["id"].as_str().expect("an id");
+    let told = agents.escrow(&["explain", run, "main"]).stdout;
+    assert!(told.contains("repair 1"), "{told}");
+}
+
+#[test]
+fn a_repair_that_does_not_help_leaves_the_run_failed() {
+    let agents = Agents::claude("say hello; result 'It is there.'");
+    let document = agents.run(&REVIEW.replace("repair: 0", "repair: 2"));
+    assert_eq!(reason(&document), "run.failed.missing_artifact", "{document:#}");
+    assert_eq!(document["checks"]["main"]["runs"], 3);
+}
+
+#[test]
+fn an_answer_that_breaks_its_schema_is_repaired_and_validated_again() {
+    let body = "say hello; if [ -n \"$resumed\" ]; then result '{\\\"n\\\": 3}'; else result 'three'; fi";
+    let agents = Agents::claude(body);
+    let playbook = "
+checks:
+  main:
+    type: ai
+    harness: claude
+    prompt: Count.
+    repair: 1
+    schema: { type: object, required: [n], properties: { n: { type: integer } } }
+    guarantee: output.n === 3
+";
+    let document = agents.run(playbook);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    assert_eq!(document["checks"]["main"]["output"], serde_json::json!({"n": 3}));
+    assert_eq!(document["checks"]["main"]["runs"], 2);
+}
+
+#[test]
+fn a_fault_is_not_repaired() {
+    let agents = Agents::claude("say hello; exit 0");
+    let document = agents.run(&REVIEW.replace("repair: 0", "repair: 3"));
+    assert_eq!(document["checks"]["main"]["runs"], 1, "{document:#}");
+    assert_eq!(issue(&document).0, "ai/truncated");
+}
+
+#[test]
+fn an_exit_code_of_0_proves_nothing() {
+    let error = |fields: &str| {
+        format!("line '{{\"type\":\"result\",\"session_id\":\"x\",\"num_turns\":1,{fields}}}'; exit 0")
+    };
+    for (body, code, help) in [
+        ("say hello".to_owned(), "ai/truncated", "no terminal line"),
+        (
+            error(r#""subtype":"success","is_error":true,"api_error_status":500,"result":"overloaded""#),
+            "ai/api",
+            "overloaded",
+        ),
+        (
+            error(r#""subtype":"success","is_error":true,"api_error_status":401,"result":"invalid key""#),
+            "ai/auth",
+            "`ANTHROPIC_API_KEY`",
+        ),
+        (
+            error(r#""subtype":"success","is_error":true,"api_error_status":429,"result":"slow down""#),
+            "ai/rate_limit",
+            "slow down",
+        ),
+        (
+            error(r#""subtype":"success","is_error":true,"result":"Please run /login""#),
+            "ai/login",
+            "`auth: login`",
+        ),
+        ("echo 'error: unknown option --settings' >&2; exit 1".to_owned(), "ai/usage", "npm install"),
+        ("say hello; kill -9 $$".to_owned(), "ai/signal", "signal 9"),
+    ] {
+        let document = Agents::claude(&body).run(REVIEW);
+        let (found, message) = issue(&document);
+        assert_eq!(found, code, "{document:#}");
+        assert!(message.contains(help), "{code}: {message}");
+    }
+}
+
+#[test]
+fn a_program_that_is_missing_is_named_with_the_command_that_installs_it() {
+    let agents = Agents::claude("").variable("ESCROW_HARNESS_CLAUDE", "/nowhere/claude");
+    let document = agents.run(REVIEW);
+    let (code, message) = issue(&document);
+    assert_eq!(code, "ai/spawn", "{document:#}");
+    assert!(message.contains("npm install --global @anthropic-ai/claude-code"), "{message}");
+    assert!(message.contains("ESCROW_HARNESS_CLAUDE"), "{message}");
+}
+
+#[test]
+fn a_hang_is_ended_with_everything_that_it_started() {
+    let agents = Agents::claude(
+        "say hello; (setsid sh -c 'echo $$ > \"$ESCROW_ARTIFACTS/pid\"; exec sleep 1000' &) ; sleep 1000",
+    );
+    let document = agents.run(&REVIEW.replace("repair: 0", "timeout: 2s"));
+    assert_eq!(issue(&document).0, "ai/timeout", "{document:#}");
+    assert_gone(&agents, &document);
+}
+
+#[test]
+fn a_fork_that_outlives_the_program_is_ended() {
+    let agents = Agents::claude(
+        "say hello; setsid sh -c 'echo $$ > \"$ESCROW_ARTIFACTS/pid\"; exec sleep 1000' >/dev/null 2>&1 &
+         while [ ! -s \"$ESCROW_ARTIFACTS/pid\" ]; do sleep 0.01; done
+         echo fine > \"$ESCROW_ARTIFACTS/review.md\"; result Done.",
+    );
+    let document = agents.run(REVIEW);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    assert_gone(&agents, &document);
+}
+
+/// The artifact directory of the run.
+fn artifacts(agents: &Agents, document: &Value) -> PathBuf {
+    let run = document["run"]["id"].as_str().expect("an id");
+    let desk = agents.desk.path().canonicalize().expect("it is there");
+    desk.join(".escrow/artifacts").join(run)
+}
+
+#[track_caller]
+fn assert_gone(agents: &Agents, document: &Value) {
+    let pid = fs::read_to_string(artifacts(agents, document).join("pid")).expect("it has started");
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "{} is still there", pid.trim());
+}
+
+#[test]
+fn the_harness_has_a_home_of_its_own_and_a_minimal_environment() {
+    let agents = Agents::claude("say hello; env | sort > \"$ESCROW_ARTIFACTS/review.md\"; result Done.")
+        .variable("ANTHROPIC_API_KEY", "sk-very-secret-key")
+        .variable("HTTPS_PROXY", "http://proxy.invalid")
+        .variable("UNRELATED", "private");
+    let document = agents.run(REVIEW);
+    let told = fs::read_to_string(artifacts(&agents, &document).join("review.md")).expect("delivered");
+    let value = |name: &str| {
+        let start = format!("{name}=");
+        told.lines().find_map(|line| line.strip_prefix(&start)).map(str::to_owned)
+    };
+    assert_eq!(value("ANTHROPIC_API_KEY").as_deref(), Some("sk-very-secret-key"));
+    assert_eq!(value("HTTPS_PROXY").as_deref(), Some("http://proxy.invalid"));
+    assert_eq!(value("UNRELATED"), None);
+    let spool = agents.desk.path().canonicalize().expect("it is there").join(".escrow");
+    for name in ["HOME", "CLAUDE_CONFIG_DIR", "TMPDIR"] {
+        let path = value(name).unwrap_or_default();
+        assert!(Path::new(&path).starts_with(&spool), "{name}={path}");
+        assert!(!Path::new(&path).exists(), "{path} is left behind");
+    }
+}
+
+#[test]
+fn a_key_that_the_harness_prints_is_redacted() {
+    let agents = Agents::claude("say \"$ANTHROPIC_API_KEY\"; result \"key $ANTHROPIC_API_KEY\"")
+        .variable("ANTHROPIC_API_KEY", "sk-very-secret-key");
+    let document = agents.run("checks: { main: { type: ai, harness: claude, prompt: p } }");
+    assert_eq!(document["checks"]["main"]["output"], "key ***", "{document:#}");
+    let run = document["run"]["id"].as_str().expect("an id");
+    assert!(!agents.escrow(&["logs", run]).stdout.contains("very-secret"));
+}
+
+#[test]
+fn the_kernel_keeps_the_harness_within_its_permission() {
+    let body = "say hello
+        (echo x > inside) 2>/dev/null && line '{\"type\":\"x\",\"wrote\":\"inside\"}'
+        (echo x > .escrow/playbooks) 2>/dev/null && line '{\"type\":\"x\",\"wrote\":\"state\"}'
+        echo x > \"$ESCROW_ARTIFACTS/review.md\"; echo x > \"$HOME/x\"; echo x > \"$TMPDIR/x\"
+        result \"$(ls inside 2>/dev/null)\"";
+    for (permission, written) in [("read", false), ("edit", true)] {
+        let agents = Agents::claude(body);
+        let playbook = REVIEW.replace("repair: 0", &format!("permission: {permission}"));
+        let document = agents.run(&playbook);
+        assert_eq!(reason(&document), "run.completed.ok", "{permission}: {document:#}");
+        assert_eq!(agents.desk.path().join("inside").exists(), written, "{permission}");
+        assert!(!agents.desk.path().join(".escrow/playbooks").exists(), "{permission}");
+    }
+}
+
+#[test]
+fn the_default_permission_is_edit_under_an_artifact_contract_and_read_in_safe_mode() {
+    let agents = Agents::claude("say hello; echo x > \"$ESCROW_ARTIFACTS/review.md\"; result Done.");
+    let permission = |playbook: &str, more: &[&str]| {
+        agents.desk.write("playbook.yaml", playbook);
+        let mut arguments = vec!["run", "playbook.yaml", "--output", "jsonl"];
+        arguments.extend(more);
+        let journal = agents.escrow(&arguments).stdout;
+        ["read", "edit", "full"]
+            .into_iter()
+            .find(|word| journal.contains(&format!("\"permission\":\"{word}\"")))
+            .unwrap_or_else(|| panic!("{journal}"))
+    };
+    assert_eq!(permission(REVIEW, &[]), "edit");
+    let plain = "checks: { main: { type: ai, harness: claude, prompt: p } }";
+    assert_eq!(permission(plain, &[]), "read");
+    let full = REVIEW.replace("repair: 0", "permission: full");
+    assert_eq!(permission(&full, &[]), "full");
+    assert_eq!(permission(&full, &["--safe-mode"]), "read");
+}
+
+#[test]
+fn a_budget_ends_the_program_or_fails_the_attempt_afterwards() {
+    let turns = "i=0; say hello; while [ $i -lt 1000 ]; do i=$((i+1));
+        line '{\"type\":\"assistant\",\"session_id\":\"x\",\"message\":{\"id\":\"m'$i'\",\"content\":[]}}'; sleep 0.1; done; result Done.";
+    for (body, budget, words) in [
+        (turns, "{ turns: 3 }", "4 of 3 turns"),
+        ("say hello; result Done.", "{ usd: 0.1 }", "0.2500 of 0.1000 US dollars"),
+        ("say hello; result Done.", "{ tokens: 100 }", "120 of 100 tokens"),
+    ] {
+        let agents = Agents::claude(body);
+        let document = agents.run(&REVIEW.replace("repair: 0", &format!("repair: 3, budget: {budget}")));
+        assert_eq!(reason(&document), "run.failed.budget_exhausted", "{document:#}");
+        let (code, message) = issue(&document);
+        assert_eq!(code, "ai/budget_exhausted");
+        assert!(message.contains(words), "{message}");
+        assert_eq!(document["checks"]["main"]["runs"], 1);
+    }
+}
+
+#[test]
+fn repairs_share_the_budget() {
+    let agents = Agents::claude("say hello; result Done.");
+    let document = agents.run(&REVIEW.replace("repair: 0", "repair: 5, budget: { usd: 0.5 }"));
+    // Two attempts spend it; no third one starts.
+    assert_eq!(document["checks"]["main"]["runs"], 2, "{document:#}");
+    assert_eq!(reason(&document), "run.failed.missing_artifact");
+}
+
+#[test]
+fn a_line_that_is_too_long_is_skipped() {
+    let agents = Agents::claude(
+        "say hello; head -c 17000000 /dev/zero | tr '\\0' x; echo; echo fine > \"$ESCROW_ARTIFACTS/review.md\"; result Done.",
+    );
+    let document = agents.run(REVIEW);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+}
+
+#[test]
+fn another_check_continues_the_conversation() {
+    let body = "say hello; if [ -n \"$resumed\" ]; then result \"again $id\"; else result \"first $id\"; fi";
+    let agents = Agents::claude(body);
+    let document = agents.run(
+        "
+checks:
+  plan: { type: ai, harness: claude, prompt: Plan. }
+  do: { type: ai, harness: claude, prompt: Do., reuse_session: plan, depends_on: plan }
+",
+    );
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let id = document["checks"]["plan"]["result"]["harness"]["session_id"].as_str().expect("an id");
+    assert_eq!(document["checks"]["do"]["output"], format!("again {id}"));
+}
+
+#[test]
+fn every_harness_is_read() {
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/tests/recordings");
+    for harness in ["claude", "codex", "gemini", "opencode", "copilot", "qwen"] {
+        let stdout = recordings.join(harness).join("text/stdout.jsonl");
+        assert!(stdout.is_file(), "{}", stdout.display());
+        let script = format!("#!/bin/sh\ncat > /dev/null\ncat '{}'\n", stdout.display());
+        let agents = Agents { desk: Desk::new(), variables: Vec::new() }.with(harness, &script);
+        let document = agents
+            .run(&format!("checks: {{ main: {{ type: ai, harness: {harness}, model: m/m, prompt: p }} }}"));
+        assert_eq!(reason(&document), "run.completed.ok", "{harness}: {document:#}");
+        assert_eq!(document["checks"]["main"]["result"]["harness"]["completed"], true);
+        assert!(document["checks"]["main"]["output"].is_string(), "{document:#}");
+    }
+}

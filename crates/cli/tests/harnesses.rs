@@ -1,0 +1,286 @@
+//! The real programs, offline, against a scripted model. `just test-harnesses claude codex` installs and drives them.
+//!
+//! The tests are ignored by `cargo test`, which stays hermetic. A program that is missing fails them.
+
+mod desk;
+mod model_server;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+
+use desk::{Desk, Done};
+use escrow_harness::scripted::{INPUT_TOKENS, OUTPUT_TOKENS, Step};
+use model_server::ModelServer;
+use serde_json::Value;
+
+/// One harness and what it needs to reach the scripted model.
+struct Real {
+    harness: &'static str,
+    model: &'static str,
+    key: &'static str,
+    base_url: (&'static str, &'static str),
+}
+
+const CLAUDE: Real = Real {
+    harness: "claude",
+    model: "claude-sonnet-4-5",
+    key: "ANTHROPIC_API_KEY",
+    base_url: ("ANTHROPIC_BASE_URL", ""),
+};
+
+const CODEX: Real =
+    Real { harness: "codex", model: "gpt-5.5", key: "OPENAI_API_KEY", base_url: ("OPENAI_BASE_URL", "/v1") };
+
+const GEMINI: Real = Real {
+    harness: "gemini",
+    model: "gemini-2.5-pro",
+    key: "GEMINI_API_KEY",
+    base_url: ("GOOGLE_GEMINI_BASE_URL", ""),
+};
+
+const OPENCODE: Real = Real {
+    harness: "opencode",
+    model: "scripted",
+    key: "OPENAI_API_KEY",
+    base_url: ("OPENAI_BASE_URL", "/v1"),
+};
+
+const COPILOT: Real = Real {
+    harness: "copilot",
+    model: "gpt-5.4",
+    key: "COPILOT_PROVIDER_API_KEY",
+    base_url: ("COPILOT_PROVIDER_BASE_URL", "/v1"),
+};
+
+const QWEN: Real =
+    Real { harness: "qwen", model: "scripted", key: "OPENAI_API_KEY", base_url: ("OPENAI_BASE_URL", "/v1") };
+
+/// A desk with a git repository, a real program and a model that follows a script.
+struct Scene {
+    real: &'static Real,
+    desk: Desk,
+    server: ModelServer,
+}
+
+impl Scene {
+    fn new(real: &'static Real, steps: impl FnOnce(&Path) -> Vec<Step>) -> Scene {
+        let desk = Desk::new();
+        let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(desk.path()).status();
+        assert!(git.is_ok_and(|status| status.success()), "git is there");
+        let server = ModelServer::start(steps(&out(&desk)));
+        Scene { real, desk, server }
+    }
+
+    fn command(&self, playbook: &str) -> std::process::Command {
+        self.desk.write("playbook.yaml", playbook);
+        let out = out(&self.desk);
+        let out = out.to_str().expect("UTF-8");
+        let mut command =
+            self.desk.command(&["run", "playbook.yaml", "--output", "json", "--artifacts", out]);
+        let (variable, path) = self.real.base_url;
+        let program = installed(self.real.harness);
+        command
+            .env(format!("ESCROW_HARNESS_{}", self.real.harness.to_uppercase()), program)
+            .env(self.real.key, "sk-scripted-0123456789")
+            .env(variable, format!("{}{path}", self.server.url()));
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs one check with these keys and gives the document of the run.
+    fn run(&self, keys: &str) -> Value {
+        Done::from(self.command(&self.playbook(keys)).output().expect("the binary runs")).json()
+    }
+
+    fn start(&self, keys: &str) -> Child {
+        let mut command = self.command(&self.playbook(keys));
+        command.stdout(std::process::Stdio::piped()).spawn().expect("the binary starts")
+    }
+
+    fn playbook(&self, keys: &str) -> String {
+        let Real { harness, model, .. } = self.real;
+        format!(
+            "artifacts: {{ expected: [{{ id: review, path: review.md }}] }}\n\
+             checks: {{ main: {{ type: ai, harness: {harness}, model: {model}, prompt: Review the change., {keys} }} }}\n"
+        )
+    }
+}
+
+fn out(desk: &Desk) -> PathBuf {
+    let out = desk.path().canonicalize().expect("it is there").join("out");
+    fs::create_dir_all(&out).expect("a directory");
+    out
+}
+
+/// The program, where `just test-harnesses` has installed it.
+fn installed(harness: &str) -> PathBuf {
+    let folder = std::env::var_os("ESCROW_TEST_HARNESSES").map(PathBuf::from).unwrap_or_else(|| {
+        PathBuf::from(std::env::var_os("HOME").expect("a home")).join(".cache/escrow-harnesses")
+    });
+    let program = folder.join("node_modules/.bin").join(harness);
+    assert!(program.exists(), "`{}` is missing; run `just test-harnesses {harness}`", program.display());
+    program
+}
+
+fn write_review(out: &Path) -> Step {
+    let path = out.join("review.md").display().to_string();
+    Step::WriteFile { path, contents: "Fine.\n".into() }
+}
+
+fn say(text: &str) -> Step {
+    Step::Say(text.into())
+}
+
+#[track_caller]
+fn reason(document: &Value) -> &str {
+    document["run"]["reason"]["code"].as_str().unwrap_or_else(|| panic!("no reason: {document}"))
+}
+
+#[track_caller]
+fn issue(document: &Value) -> &str {
+    document["checks"]["main"]["issues"][0]["rule_id"].as_str().unwrap_or_else(|| panic!("{document:#}"))
+}
+
+/// Every process whose environment names the desk, by its command line.
+fn processes_of(desk: &Desk) -> Vec<String> {
+    let place = desk.path().canonicalize().expect("it is there").display().to_string();
+    let processes = fs::read_dir("/proc").expect("Linux").flatten();
+    let of_desk = processes.filter(|entry| {
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environment).contains(&place)
+    });
+    of_desk
+        .map(|entry| fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default().replace('\0', " "))
+        .collect()
+}
+
+fn delivers(real: &'static Real) {
+    let scene = Scene::new(real, |out| vec![write_review(out), say("Done.")]);
+    let document = scene.run("timeout: 2m");
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let harness = &document["checks"]["main"]["result"]["harness"];
+    assert_eq!(document["checks"]["main"]["output"], "Done.");
+    assert_eq!((&harness["completed"], &harness["is_error"]), (&true.into(), &false.into()));
+    if !harness["input_tokens"].is_null() {
+        assert!(harness["input_tokens"].as_u64() >= Some(2 * INPUT_TOKENS), "{harness}");
+        assert!(harness["output_tokens"].as_u64() >= Some(2 * OUTPUT_TOKENS), "{harness}");
+    }
+    assert_eq!(scene.server.played(), 2);
+}
+
+fn claims_and_does_not_deliver(real: &'static Real) {
+    let scene = Scene::new(real, |_| vec![say("review.md is written.")]);
+    let document = scene.run("timeout: 2m");
+    assert_eq!(reason(&document), "run.failed.missing_artifact", "{document:#}");
+}
+
+fn is_repaired_in_the_same_conversation(real: &'static Real) {
+    let scene =
+        Scene::new(real, |out| vec![say("review.md is written."), write_review(out), say("Now it is.")]);
+    let document = scene.run("timeout: 2m, repair: 1");
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let check = &document["checks"]["main"];
+    assert_eq!(check["runs"], 2);
+    let home = check["result"]["conversation"]["home"].as_str().expect("a home");
+    assert!(home.ends_with("-1"), "the home of the first attempt: {home}");
+    let harness = &check["result"]["harness"];
+    // Two requests, whatever the harness adds up.
+    if !harness["input_tokens"].is_null() {
+        assert!(harness["input_tokens"].as_u64() < Some(4 * INPUT_TOKENS), "{harness}");
+    }
+}
+
+fn is_denied_what_it_may_not_do(real: &'static Real) {
+    let scene = Scene::new(real, |out| {
+        vec![Step::Run("echo x > inside.txt".into()), write_review(out), say("Done.")]
+    });
+    let document = scene.run("timeout: 2m, permission: read");
+    assert!(!scene.desk.path().join("inside.txt").exists(), "{document:#}");
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+}
+
+fn fails_with_its_service(real: &'static Real) {
+    for (status, codes) in [(401, ["ai/auth", "ai/login"]), (500, ["ai/api", "ai/failed"])] {
+        let scene = Scene::new(real, |_| vec![Step::Fail(status); 50]);
+        let document = scene.run("timeout: 3m");
+        assert!(codes.contains(&issue(&document)), "{status}: {document:#}");
+    }
+}
+
+fn hangs_and_is_ended(real: &'static Real) {
+    let scene = Scene::new(real, |_| vec![Step::Hang; 50]);
+    let document = scene.run("timeout: 8s");
+    assert_eq!(issue(&document), "ai/timeout", "{document:#}");
+    assert_eq!(processes_of(&scene.desk), [""; 0]);
+}
+
+fn is_killed(real: &'static Real) {
+    let scene = Scene::new(real, |_| vec![Step::Hang; 50]);
+    let running = scene.start("timeout: 2m");
+    scene.desk.until("the model is asked", || scene.server.played() > 0);
+    let killed = std::process::Command::new("pkill")
+        .args(["-9", "-P", &running.id().to_string()])
+        .status()
+        .expect("pkill is there");
+    assert!(killed.success());
+    let document = Done::from(running.wait_with_output().expect("it ends")).json();
+    assert_eq!(issue(&document), "ai/signal", "{document:#}");
+    assert_eq!(processes_of(&scene.desk), [""; 0]);
+}
+
+fn leaves_no_fork_behind(real: &'static Real) {
+    let scene = Scene::new(real, |out| {
+        let pid = out.join("pid").display().to_string();
+        let fork = format!("setsid sh -c 'echo $$ > {pid}; exec sleep 1000' > /dev/null 2>&1 &");
+        vec![Step::Run(fork), write_review(out), say("Done.")]
+    });
+    let document = scene.run("timeout: 2m, permission: full");
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let pid = scene.desk.read("out/pid");
+    assert!(!pid.trim().is_empty(), "it was started");
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} is still there");
+    assert_eq!(processes_of(&scene.desk), [""; 0]);
+}
+
+macro_rules! tests_of {
+    ($($harness:ident: $real:ident),+ $(,)?) => {$(
+        mod $harness {
+            #[test]
+            #[ignore = "needs the real program: just test-harnesses"]
+            fn delivers_a_review() { super::delivers(&super::$real) }
+
+            #[test]
+            #[ignore = "needs the real program: just test-harnesses"]
+            fn that_claims_and_does_not_deliver_has_failed() { super::claims_and_does_not_deliver(&super::$real) }
+
+            #[test]
+            #[ignore = "needs the real program: just test-harnesses"]
+            fn is_repaired_in_the_same_conversation() { super::is_repaired_in_the_same_conversation(&super::$real) }
+
+            #[test]
+            #[ignore = "needs the real program: just test-harnesses"]
+            fn is_denied_what_it_may_not_do() { super::is_denied_what_it_may_not_do(&super::$real) }
+
+            #[test]
+            #[ignore = "needs the real program: just test-harnesses"]
+            fn fails_with_its_service() { super::fails_with_its_service(&super::$real) }
+
+            #[test]
+            #[ignore = "needs the real program: just test-harnesses"]
+            fn that_hangs_is_ended() { super::hangs_and_is_ended(&super::$real) }
+
+            #[test]
+            #[ignore = "needs the real program: just test-harnesses"]
+            fn that_is_killed_has_failed() { super::is_killed(&super::$real) }
+
+            #[test]
+            #[ignore = "needs the real program: just test-harnesses"]
+            fn leaves_no_fork_behind() { super::leaves_no_fork_behind(&super::$real) }
+        }
+    )+};
+}
+
+tests_of! { claude: CLAUDE, codex: CODEX, gemini: GEMINI, opencode: OPENCODE, copilot: COPILOT, qwen: QWEN }

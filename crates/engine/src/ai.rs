@@ -1,0 +1,202 @@
+//! Requests of `ai` checks: permission, budget and conversation are settled before the intent, so that journal, approval
+//! and safe mode show exactly what the agent is told and allowed.
+
+use escrow_model::{
+    Answer, Budget, Check, CheckIndex, Ending, Event, Field, Issue, IssueCode, ProviderName, Recovery,
+    RetryKind, ScopePath, Severity, Verdict,
+};
+use serde_json::{Map, Value, json};
+
+use crate::graph::scope_toward;
+use crate::location::Location;
+use crate::phase::Phase;
+use crate::run::Run;
+use crate::turn::Deciding;
+
+/// What the attempts of one decision have spent, as far as their harness tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spent {
+    usd: f64,
+    turns: u64,
+    tokens: u64,
+}
+
+impl Spent {
+    pub(crate) fn add(&mut self, answer: &Answer) {
+        let Some(harness) = answer.record.get("harness") else { return };
+        let count = |key: &str| harness.get(key).and_then(Value::as_u64).unwrap_or(0);
+        self.usd += harness.get("cost_usd").and_then(Value::as_f64).unwrap_or(0.0);
+        self.turns = self.turns.saturating_add(count("turns"));
+        let tokens = count("input_tokens").saturating_add(count("output_tokens"));
+        self.tokens = self.tokens.saturating_add(tokens);
+    }
+
+    /// What is left of a budget; nothing when a limit is reached.
+    fn left_of(&self, budget: &Budget) -> Option<Budget> {
+        let is_spent = budget.usd.is_some_and(|usd| self.usd >= usd)
+            || budget.turns.is_some_and(|turns| self.turns >= turns)
+            || budget.tokens.is_some_and(|tokens| self.tokens >= tokens);
+        (!is_spent).then(|| Budget {
+            usd: budget.usd.map(|usd| usd - self.usd),
+            turns: budget.turns.map(|turns| turns - self.turns),
+            tokens: budget.tokens.map(|tokens| tokens - self.tokens),
+        })
+    }
+}
+
+/// How often an attempt that broke its contract may be repaired.
+pub(crate) fn repairs_of(spec: &Check) -> u32 {
+    let declared = plain(spec, "repair").and_then(Value::as_u64);
+    declared.and_then(|repairs| u32::try_from(repairs).ok()).unwrap_or(0)
+}
+
+fn plain<'s>(spec: &'s Check, key: &str) -> Option<&'s Value> {
+    match spec.fields.get(key) {
+        Some(Field::Plain(value)) if spec.provider == ProviderName::AI => Some(value),
+        _ => None,
+    }
+}
+
+fn budget_of(spec: &Check) -> Budget {
+    let declared = plain(spec, Budget::FIELD).cloned();
+    declared.and_then(|declared| serde_json::from_value(declared).ok()).unwrap_or_default()
+}
+
+impl Run {
+    /// Completes the fields of an `ai` check with everything that its provider must not decide.
+    pub(crate) fn complete_ai_request(
+        &self,
+        check: CheckIndex,
+        scope: &ScopePath,
+        fields: &mut Map<String, Value>,
+    ) {
+        let spec = self.state.plan.check(check);
+        for key in ["repair", "reuse_session", "not_same_as"] {
+            fields.remove(key);
+        }
+        let prompt = fields.get("prompt").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is_repair = self.cell(check, scope).is_some_and(|cell| cell.is_repairing);
+        let prompt = if is_repair {
+            self.repair_prompt(check, scope)
+        } else {
+            match self.demands(check, scope) {
+                Some(demands) => format!("{}\n\n{demands}", prompt.trim_end()),
+                None => prompt,
+            }
+        };
+        fields.insert("prompt".to_owned(), prompt.into());
+        let permission = match fields.get("permission") {
+            _ if self.state.options.safe_mode => json!("read"),
+            Some(declared) => declared.clone(),
+            None if self.state.plan.artifacts.expected.is_empty() => json!("read"),
+            None => json!("edit"),
+        };
+        fields.insert("permission".to_owned(), permission);
+        if let Some(schema) = spec.schema.as_ref().filter(|schema| schema.is_object()) {
+            fields.insert("schema".to_owned(), schema.clone());
+        }
+        let spent = self.cell(check, scope).map(|cell| cell.spent).unwrap_or_default();
+        if fields.contains_key(Budget::FIELD) {
+            // A budget that is spent starts no attempt that could spend more: every limit is 0.
+            let left = spent.left_of(&budget_of(spec)).unwrap_or_else(|| none_left(&budget_of(spec)));
+            fields.insert(Budget::FIELD.to_owned(), json!(left));
+        }
+        if self.keeps_conversation(spec) {
+            fields.insert("keep_conversation".to_owned(), true.into());
+        }
+        if let Some(conversation) = self.conversation_to_resume(check, scope, is_repair) {
+            fields.insert("conversation".to_owned(), conversation);
+        }
+    }
+
+    /// Whether a later attempt may continue the conversation of this check.
+    fn keeps_conversation(&self, spec: &Check) -> bool {
+        let names_it =
+            |other: &Check| plain(other, "reuse_session").and_then(Value::as_str) == Some(spec.name.as_str());
+        repairs_of(spec) > 0
+            || plain(spec, "reuse_session") == Some(&Value::Bool(true))
+            || self.state.plan.checks.iter().any(names_it)
+    }
+
+    fn conversation_to_resume(&self, check: CheckIndex, scope: &ScopePath, is_repair: bool) -> Option<Value> {
+        let plan = &self.state.plan;
+        let spec = plan.check(check);
+        let own = || self.cell(check, scope).and_then(|cell| cell.conversation.clone());
+        if is_repair {
+            return own();
+        }
+        match plain(spec, "reuse_session")? {
+            Value::String(name) => {
+                let other = plan.find(name)?;
+                let toward = scope_toward(&spec.fan, scope, &plan.check(other).fan);
+                self.cell(other, &toward)?.conversation.clone()
+            }
+            Value::Bool(true) => own(),
+            _ => None,
+        }
+    }
+
+    /// The harness ended well, its contract was not met, and there is a conversation, a repair and a budget left.
+    pub(crate) fn may_repair(&self, check: CheckIndex, scope: &ScopePath, issues: &[Issue]) -> bool {
+        let spec = self.state.plan.check(check);
+        let Some(cell) = self.cell(check, scope) else { return false };
+        let ended_well = cell.answer.as_ref().is_some_and(|answer| answer.ending == Ending::Done);
+        repairs_of(spec) > cell.repairs
+            && ended_well
+            && cell.conversation.is_some()
+            && issues.iter().any(is_repairable)
+            && cell.spent.left_of(&budget_of(spec)).is_some()
+    }
+}
+
+fn none_left(budget: &Budget) -> Budget {
+    Budget { usd: budget.usd.map(|_| 0.0), turns: budget.turns.map(|_| 0), tokens: budget.tokens.map(|_| 0) }
+}
+
+/// A part of the contract that the agent can still deliver. `fail_if` judges what was delivered.
+fn is_repairable(issue: &Issue) -> bool {
+    let is_contract = match issue.code {
+        IssueCode::SchemaValidationFailed
+        | IssueCode::RuleFailed
+        | IssueCode::GuaranteeFailed
+        | IssueCode::OutcomeInvalid
+        | IssueCode::ArtifactMissing => true,
+        IssueCode::FailIf { .. }
+        | IssueCode::Fault { .. }
+        | IssueCode::ExpressionError
+        | IssueCode::TemplateError
+        | IssueCode::AssumeFailed
+        | IssueCode::NoAnswer
+        | IssueCode::NotAnArray
+        | IssueCode::TooManyItems
+        | IssueCode::ApprovalDenied
+        | IssueCode::EffectAssumedFailed
+        | IssueCode::EffectReconciledFailed
+        | IssueCode::EffectKeyConflict
+        | IssueCode::EffectOutputLost
+        | IssueCode::UnknownTarget
+        | IssueCode::RedactedValue
+        | IssueCode::OutputTruncated
+        | IssueCode::LoopBudgetExceeded => false,
+    };
+    is_contract && issue.severity == Severity::Error
+}
+
+impl Deciding<'_> {
+    /// True when a repair was scheduled: an attempt of its own that continues the conversation.
+    pub(crate) fn schedule_repair(&mut self, location: &Location) -> bool {
+        let Location { check, scope } = location;
+        let Some(cell) = self.cell(*check, scope) else { return false };
+        let is_open = matches!(cell.phase, Phase::Judged { .. }) && cell.has_verdict(Verdict::Failed);
+        let number = cell.repairs + 1;
+        if !is_open || !self.may_repair(*check, scope, &cell.last_result.issues) {
+            return false;
+        }
+        let (name, at) = (self.plan().check(*check).name.clone(), self.at);
+        let by = Recovery::Repair;
+        self.record(Event::RecoveryStarted { check: name.clone(), scope: scope.clone(), by });
+        let kind = RetryKind::Repair;
+        self.record(Event::RetryScheduled { check: name, scope: scope.clone(), retry: number, at, kind });
+        true
+    }
+}

@@ -1,0 +1,74 @@
+//! The operator's proxy, from the environment of Escrow.
+
+use std::env;
+
+use ureq::Proxy;
+use ureq::http::Uri;
+
+/// The proxy for a URL, unless `NO_PROXY` names its host.
+pub(super) fn proxy_for(url: &Uri) -> Result<Option<Proxy>, String> {
+    let is_excluded = variable(&["no_proxy", "NO_PROXY"])
+        .is_some_and(|list| is_listed(&list, url.host().unwrap_or_default(), url.port_u16()));
+    if is_excluded {
+        return Ok(None);
+    }
+    // A web server sets `HTTP_PROXY` from the header `Proxy` of whoever asks, so only the small spelling counts.
+    let names: &[&str] = match url.scheme_str() {
+        Some("https") => &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"],
+        Some(_) | None => &["http_proxy", "all_proxy", "ALL_PROXY"],
+    };
+    let Some(proxy) = variable(names) else { return Ok(None) };
+    // The address of a proxy may contain a password.
+    let proxy =
+        Proxy::new(&proxy).map_err(|_| "the proxy of the environment has no valid address".to_owned())?;
+    match proxy.uri().scheme_str() {
+        Some("http" | "https") => Ok(Some(proxy)),
+        Some(_) | None => Err("the proxy of the environment is neither `http` nor `https`".into()),
+    }
+}
+
+fn variable(names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| env::var(name).ok()).filter(|value| !value.is_empty())
+}
+
+/// `*`, `host`, `.suffix`, `*.suffix`, each with or without a port.
+fn is_listed(list: &str, host: &str, port: Option<u16>) -> bool {
+    let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
+    list.split(',').map(|entry| entry.trim().to_ascii_lowercase()).any(|entry| {
+        let (name, wanted) = match entry.rsplit_once(':') {
+            Some((name, digits)) if digits.parse::<u16>().is_ok() && !name.contains(':') => {
+                (name, digits.parse::<u16>().ok())
+            }
+            Some(_) | None => (entry.as_str(), None),
+        };
+        let suffix = name.trim_start_matches('*').trim_start_matches('.');
+        let is_named = name == "*"
+            || (!suffix.is_empty()
+                && (host == suffix || host.strip_suffix(suffix).is_some_and(|before| before.ends_with('.'))));
+        is_named && (wanted.is_none() || wanted == port)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_listed;
+
+    #[test]
+    fn no_proxy_names_hosts_suffixes_and_ports() {
+        for (list, host, expected) in [
+            ("*", "a.example", true),
+            ("a.example", "a.example", true),
+            ("example", "a.example", true),
+            (".example", "a.example", true),
+            ("*.example", "a.example", true),
+            ("b.example, a.example", "A.example", true),
+            ("a.example:81", "a.example", false),
+            ("a.example:80", "a.example", true),
+            ("ample", "a.example", false),
+            ("", "a.example", false),
+            ("::1", "[::1]", true),
+        ] {
+            assert_eq!(is_listed(list, host, Some(80)), expected, "{list} {host}");
+        }
+    }
+}

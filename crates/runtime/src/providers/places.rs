@@ -1,0 +1,164 @@
+//! The paths, variables and secrets that a process of an attempt is given.
+
+mod secret_descriptor;
+mod secret_file;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+
+use escrow_model::{Request, Sandbox};
+use rustix::fs::{AtFlags, unlinkat};
+use serde_json::Value;
+
+use super::{Attempt, ContextFile, Environment};
+use crate::private_files::{create_directory, create_file};
+use crate::process::{AROUND_VARIABLE, runs_around_commands};
+use crate::sandbox::Confinement;
+use secret_descriptor::SecretDescriptor;
+use secret_file::SecretFile;
+
+/// The paths that a command gets in its environment. Absolute, because it may change its directory.
+pub(super) struct Places {
+    pub(super) spool: PathBuf,
+    /// Held until the command has ended.
+    pub(super) context: Rc<ContextFile>,
+    /// Next to the context file.
+    pub(super) handback: String,
+    pub(super) artifacts: PathBuf,
+    pub(super) state: PathBuf,
+    /// Held until the command has ended.
+    secret_files: Vec<SecretFile>,
+    secret_descriptors: Vec<SecretDescriptor>,
+    pub(super) confinement: Option<Confinement>,
+    /// The temporary directory of a process whose files are confined, and of every harness.
+    pub(super) temporary: Option<PathBuf>,
+}
+
+impl Places {
+    pub(super) fn prepare(attempt: &Attempt, sandbox: Option<Sandbox>) -> io::Result<Places> {
+        let spool = absolute(&attempt.spool)?;
+        let mut places = Places {
+            context: attempt.contexts.file(&attempt.context)?,
+            handback: attempt.contexts.take_name(),
+            artifacts: absolute(&attempt.artifacts)?,
+            state: absolute(&attempt.state)?,
+            secret_files: Vec::new(),
+            secret_descriptors: Vec::new(),
+            confinement: None,
+            temporary: None,
+            spool,
+        };
+        // A crash may have left one here.
+        if !attempt.contexts.is_fresh() {
+            let _ = unlinkat(places.context.place(), &places.handback, AtFlags::empty());
+        }
+        for (name, value) in attempt.secrets.iter().filter(|(name, _)| attempt.secret_files.contains(name)) {
+            places.secret_files.push(SecretFile::create(&places.spool, &attempt.label, name, value)?);
+        }
+        let open = attempt.secrets.iter().filter(|(name, _)| attempt.secret_descriptors.contains(name));
+        for (place, (name, value)) in open.enumerate() {
+            places.secret_descriptors.push(SecretDescriptor::create(place, name, value)?);
+        }
+        if let Some(sandbox) = sandbox {
+            places.confine(sandbox, attempt)?;
+        }
+        Ok(places)
+    }
+
+    fn confine(&mut self, sandbox: Sandbox, attempt: &Attempt) -> io::Result<()> {
+        let mut writable = vec![self.artifacts.clone()];
+        if sandbox.filesystem.is_some() {
+            let temporary = self.make_temporary(attempt)?;
+            // Only a file that exists can be made writable.
+            let handback = self.spool.join(&self.handback);
+            create_file(&handback)?;
+            writable.extend([temporary, handback]);
+        }
+        self.confinement = Some(Confinement {
+            sandbox,
+            directory: absolute(&attempt.directory)?,
+            writable,
+            readable: std::iter::once(self.context.path())
+                .chain(self.secret_files.iter().map(SecretFile::path))
+                .map(Path::to_owned)
+                .collect(),
+            state: self.state.clone(),
+            protected: Vec::new(),
+            report: self.spool.join(format!("{}.sandbox", attempt.label)),
+        });
+        Ok(())
+    }
+
+    /// A temporary directory of the attempt's own.
+    pub(super) fn make_temporary(&mut self, attempt: &Attempt) -> io::Result<PathBuf> {
+        let temporary = self.spool.join(format!("{}.tmp", attempt.label));
+        create_directory(&temporary)?;
+        self.temporary = Some(temporary.clone());
+        Ok(temporary)
+    }
+
+    /// Gives a command its directory, its environment and its secrets.
+    pub(super) fn give_to(
+        &self,
+        command: &mut Command,
+        request: &Request,
+        attempt: &Attempt,
+        environment: &Environment,
+    ) {
+        command.current_dir(&attempt.directory);
+        environment.apply(command);
+        let is_free = |name: &&String| environment.value(name).is_none();
+        command.envs(request.handed_env.iter().filter(|(name, _)| is_free(name)));
+        command.envs(&request.env);
+        command.envs(attempt.secrets.iter().map(|(name, value)| {
+            let file = self.secret_files.iter().find(|file| file.is_of(name)).map(SecretFile::path);
+            let descriptors = &self.secret_descriptors;
+            let open = || descriptors.iter().find(|open| open.is_of(name)).map(SecretDescriptor::path);
+            (name, file.or_else(open).map_or(value.as_os_str(), Path::as_os_str))
+        }));
+        command
+            .env("ESCROW_STATE", &self.state)
+            .env("ESCROW_RUN", attempt.run.as_str())
+            .env("ESCROW_CHECK", &attempt.check)
+            .env("ESCROW_ATTEMPT", attempt.number.to_string())
+            .env("ESCROW_IDEMPOTENCY_KEY", &request.idempotency_key)
+            .env("ESCROW_CONTEXT", self.context.path())
+            .env("ESCROW_ARTIFACTS", &self.artifacts)
+            .envs(runs_around_commands().map(|around| (AROUND_VARIABLE, around)))
+            .envs(attempt.invocation.iter().map(|invocation| ("ESCROW_INVOCATION", invocation)));
+        if let Some(item) = request.item.as_ref().map(Value::to_string)
+            && item.len() <= ITEM_BYTES_MAX
+        {
+            command.env("ESCROW_ITEM", item);
+        }
+        if let Some(temporary) = &self.temporary {
+            command.env("TMPDIR", temporary);
+        }
+    }
+
+    pub(super) fn has_descriptors(&self) -> bool {
+        !self.secret_descriptors.is_empty()
+    }
+
+    /// Lets the command inherit the secrets that are handed over as open files.
+    pub(super) fn hand_over_descriptors(&self, command: &mut Command) -> io::Result<()> {
+        secret_descriptor::hand_over(&self.secret_descriptors, command)
+    }
+
+    /// Removes what only the command needed.
+    pub(super) fn tidy(&self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = std::fs::remove_dir_all(temporary);
+        }
+    }
+}
+
+pub(super) fn absolute(path: &Path) -> io::Result<PathBuf> {
+    if path.is_absolute() { Ok(path.to_owned()) } else { std::path::absolute(path) }
+}
+
+/// The system takes no variable above 128 KiB and would not start the command. A larger item is left out: the
+/// context has it.
+const ITEM_BYTES_MAX: usize = 96 * 1024;
