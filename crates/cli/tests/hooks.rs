@@ -1,5 +1,7 @@
 //! `escrow hook` and `escrow harness` from the outside: receipts, answers, silence towards the host, exact removal.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 mod desk;
 
 use std::fs;

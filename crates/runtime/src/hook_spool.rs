@@ -156,17 +156,19 @@ impl HookSpool {
         files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
         files.sort();
         for file in files.iter().take(RECEIPTS_MAX) {
-            let receipt =
-                match read_text(file, RECEIPT_BYTES_MAX).map_err(|error| error.to_string()).and_then(read) {
-                    Ok(receipt) => {
-                        collected.recorded += 1;
-                        receipt
-                    }
-                    Err(why) => {
-                        collected.unreadable += 1;
-                        unreadable(&why)
-                    }
-                };
+            let receipt = match read_text(file, RECEIPT_BYTES_MAX)
+                .map_err(|error| error.to_string())
+                .and_then(|text| read(&text))
+            {
+                Ok(receipt) => {
+                    collected.recorded += 1;
+                    receipt
+                }
+                Err(why) => {
+                    collected.unreadable += 1;
+                    unreadable(&why)
+                }
+            };
             record(
                 LifecycleReceipt {
                     harness_run_id: run.map(str::to_owned).or(receipt.harness_run_id),
@@ -177,6 +179,11 @@ impl HookSpool {
             let _ = fs::remove_file(file);
         }
         Ok(collected)
+    }
+
+    /// Whether no receipt is there.
+    pub fn is_empty(&self) -> bool {
+        fs::read_dir(self.0.join("receipts")).map_or(true, |mut entries| entries.next().is_none())
     }
 
     fn write(&self, name: &str, contents: &[u8]) -> io::Result<()> {
@@ -203,8 +210,8 @@ pub fn record(mut receipt: LifecycleReceipt, ledger: &mut dyn Ledger) -> Result<
 }
 
 /// A receipt as a hook writes it: what only a ledger may decide is taken out.
-fn read(text: String) -> Result<LifecycleReceipt, String> {
-    let receipt = LifecycleReceipt::read(&text).map_err(|error| error.to_string())?;
+fn read(text: &str) -> Result<LifecycleReceipt, String> {
+    let receipt = LifecycleReceipt::read(text).map_err(|error| error.to_string())?;
     receipt.validate().map_err(|error| error.to_string())?;
     if escrow_harness::dialect(&receipt.adapter_id).is_none() {
         return Err("the receipt is of no known host".to_owned());
