@@ -483,7 +483,11 @@ fn outcome_of(run: &Run, inputs: Inputs) -> NestOutcome {
     }
     let outputs: Map<String, Value> = run
         .check_reports()
-        .map(|check| (check.name.to_owned(), run.output_of(check.index).cloned().unwrap_or_default()))
+        .map(|check| {
+            // The end of an output is not the whole: its members are not to be read as absent.
+            let whole = run.output_of(check.index).filter(|_| !run.has_cut_output(check.index));
+            (check.name.to_owned(), whole.cloned().unwrap_or_default())
+        })
         .collect();
     let outcomes = documents::run_outcomes(run);
     let output = json!({ "status": status, "reason": reason, "outputs": outputs, "outcomes": outcomes });

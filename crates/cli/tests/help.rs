@@ -71,11 +71,12 @@ fn no_help_names_a_provider_or_a_key_that_does_not_load() {
 }
 
 #[test]
-fn a_provider_that_is_planned_says_so_and_what_serves_instead() {
+fn a_provider_of_another_engine_leads_to_the_one_that_does_its_work() {
     let desk = Desk::new();
     for (check, instead) in [
-        ("{type: github, op: labels.add}", "call `gh` with `type: command`"),
         ("{type: http_client, url: 'https://a'}", "write `type: http`"),
+        ("{type: webhook, url: 'https://a'}", "write `type: http`"),
+        ("{type: command, exec: 'true', op: labels.add}", "`op` is a key of `type: github`"),
     ] {
         desk.write("p.yaml", &format!("checks: {{a: {check}}}\n"));
         let done = desk.escrow(&["check", "p.yaml"]);

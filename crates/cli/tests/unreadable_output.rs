@@ -108,6 +108,45 @@ fn a_contract_over_output_that_was_cut_is_broken() {
 }
 
 #[test]
+fn later_checks_cannot_read_output_that_was_cut() {
+    let long = r"echo BAD; head -c 17000000 /dev/zero | tr '\0' x";
+    for reading in [
+        "guarantee: \"!outputs.a.includes('BAD')\"",
+        "assume: \"!outputs.a.includes('BAD')\"",
+        "guarantee: \"!JSON.stringify(outputs).includes('BAD')\"",
+        "guarantee: \"!outputs_history.a.some(one => one.includes('BAD'))\"",
+        "stdin: \"{{ outputs.a }}\"",
+    ] {
+        let playbook = format!(
+            "checks:\n  a:\n    type: command\n    exec: {long}\n  ship:\n    type: command\n    exec: 'true'\n    depends_on: a\n    {reading}\n"
+        );
+        let (code, document) = check(&playbook);
+        let did_not_run = document["checks"]["ship"]["runs"] == 0;
+        assert!(code != Some(0) || did_not_run, "{reading}");
+        let text = document.to_string();
+        assert!(
+            text.contains("too long to be kept whole (the limit is 16 MiB)"),
+            "{reading}: {}",
+            document["run"]
+        );
+    }
+}
+
+#[test]
+fn members_of_null_cannot_be_read() {
+    for contract in ["fail_if: output.failed > 0", "guarantee: \"!output.failed\""] {
+        let (code, document) =
+            check(&format!("checks:\n  a: {{type: command, exec: echo null, {contract}}}\n"));
+        assert_eq!(code, Some(1), "{contract}");
+        let message = document["checks"]["a"]["issues"][0]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("Cannot read properties of null (reading 'failed')"), "{message}");
+    }
+    let (code, _) =
+        check("checks:\n  a: {type: command, exec: echo null, guarantee: output.exitCode === 0}\n");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
 fn json_on_stdout_has_no_character_that_drives_a_terminal_or_reorders_text() {
     let desk = Desk::new();
     desk.write(

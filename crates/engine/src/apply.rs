@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use crate::ai::repairs_of;
 use crate::apply_error::{ApplyError, PhaseName};
+use crate::cut_output::CutOutput;
 use crate::effect::EffectStanding;
 use crate::location::Location;
 use crate::phase::{Certainty, Phase};
@@ -429,6 +430,7 @@ impl Run {
         for (name, value) in &answer.env {
             self.state.handed_env.insert(name.clone(), Value::String(value.clone()));
         }
+        self.state.checks[check.place()].has_cut_output |= CutOutput::of(answer).stdout;
         let histories = &mut self.state.checks[check.place()].histories;
         for depth in 0..=scope.depth() {
             let AnswerHistory(recorded) = histories.get_or_default(scope.truncated(depth));

@@ -181,7 +181,7 @@ impl Run {
             criticality: spec.criticality,
             request: request.clone(),
             values: values_in(spec, request),
-            reconcile: spec.reconcile.as_ref().map(|reconcile| source_of(&reconcile.exec)),
+            reconcile: spec.reconcile.as_ref().and_then(|reconcile| reconcile.exec.as_ref()).map(source_of),
             secrets: granted(spec),
             nested: approved_playbook(plan, spec),
             inputs: self.state.inputs.as_object().cloned().unwrap_or_else(Map::new),

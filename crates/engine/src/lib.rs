@@ -15,6 +15,7 @@ mod attempt;
 mod by_scope;
 mod concurrency;
 mod confirmed_effects;
+mod cut_output;
 mod decide;
 mod demands;
 mod effect;

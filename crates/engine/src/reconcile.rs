@@ -1,4 +1,4 @@
-//! The command of `reconcile` is asked before an effect is attempted again, and before a person is asked.
+//! `reconcile`, a command or the provider itself, is asked before an effect is attempted again, and before a person is asked.
 //!
 //! ```text
 //!   unknown ──▶ ReconcileStarted ──▶ command ──▶ Reconciled ──▶ done · failed · retry
@@ -137,8 +137,12 @@ impl Run {
         scope: &ScopePath,
         reconcile: &Reconcile,
     ) -> Result<Request, String> {
+        let Some(exec) = &reconcile.exec else {
+            let (request, _) = self.render(check, scope)?;
+            return Ok(Request { timeout_ms: reconcile.timeout_ms, ..request });
+        };
         let view = View::during(self, check, scope, None);
-        let exec = crate::request::render_field(&reconcile.exec, &view, &[])
+        let exec = crate::request::render_field(exec, &view, &[])
             .map_err(|fault| format!("`reconcile`: {}", self.surroundings.in_words(&fault)))?;
         let mut fields = Map::from_iter([("exec".to_owned(), exec)]);
         if let Some(Field::Plain(sandbox)) = self.state.plan.check(check).fields.get(Sandbox::FIELD) {
@@ -170,6 +174,8 @@ impl Run {
         let (finding, detail) = if speaks {
             let view = View::during(self, check, scope, Some(answer));
             self.by_expressions(reconcile.expressions(), &view)
+        } else if reconcile.exec.is_none() && answer.output.is_object() {
+            by_provider(&answer.output)
         } else {
             by_word(&answer.output)
         };
@@ -186,7 +192,11 @@ impl Run {
 
     /// The output of an effect that was found done, if `reconcile` can tell it.
     fn output_found(&self, check: CheckIndex, scope: &ScopePath, answer: &Answer) -> Option<Value> {
-        let output = self.state.plan.check(check).reconcile.as_ref()?.output.as_ref()?;
+        let reconcile = self.state.plan.check(check).reconcile.as_ref()?;
+        if reconcile.exec.is_none() {
+            return answer.output.get("output").cloned();
+        }
+        let output = reconcile.output.as_ref()?;
         let view = View::during(self, check, scope, Some(answer));
         output.evaluate(&view, BUDGET).ok()?.into_json()
     }
@@ -225,6 +235,12 @@ impl Run {
             }
         }
     }
+}
+
+/// What a provider that looks for its effects itself has found.
+fn by_provider(output: &Value) -> (Option<Assumption>, String) {
+    let word = |name: &str| output.get(name).and_then(Value::as_str).unwrap_or_default();
+    (Assumption::parse(word("finding")), word("detail").to_owned())
 }
 
 /// The one word that the command printed.

@@ -208,6 +208,8 @@ pub(crate) struct CheckState {
     pub(crate) attempts: ByScope<u32>,
     /// Answers per scope, and for every scope above it.
     pub(crate) histories: ByScope<AnswerHistory>,
+    /// An output was longer than what is kept.
+    pub(crate) has_cut_output: bool,
     /// Scopes with a broken contract and no later success.
     pub(crate) violations: BTreeSet<ScopePath>,
     /// What each scope has verified of its artifacts when it last succeeded.

@@ -1,6 +1,6 @@
 //! What expressions read of the world: captured at the start and the same for every check.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use escrow_expr::{Object, Scope, ScopeValue};
@@ -35,6 +35,15 @@ pub(crate) const STARS: &str = "***";
 const TITLE_LENGTH_MAX: usize = 200;
 const FROM_GIT: [&str; 4] = ["filesChanged", "filesCount", "branch", "baseBranch"];
 
+/// The files of the commits of a push, as GitHub's payload lists them.
+fn pushed_files(payload: &Map<String, Value>) -> Option<Value> {
+    let commits = payload.get("commits")?.as_array()?;
+    let lists = commits.iter().flat_map(|commit| ["added", "modified", "removed"].map(|name| &commit[name]));
+    let files: BTreeSet<&str> =
+        lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();
+    Some(json!(files))
+}
+
 impl Surroundings {
     pub(crate) fn of(plan: &Plan, options: &RunOptions, facts: &Facts, inputs: &Value) -> Surroundings {
         let payload = &options.payload;
@@ -44,11 +53,14 @@ impl Surroundings {
             None => (None, None),
         };
         let files = payload.get("filesChanged").filter(|files| files.is_array()).cloned();
-        let files = files.or_else(|| git.map(|git| json!(git.files_changed)));
+        let files =
+            files.or_else(|| pushed_files(payload)).or_else(|| git.map(|git| json!(git.files_changed)));
         // Said outright, or as GitHub's payloads of pull requests have it.
         let word = |name: &str, side: &str, fallback: Option<&String>| {
             let of_pull_request = || payload.get("pull_request")?.get(side)?.get("ref")?.as_str();
-            let said = payload.get(name).and_then(Value::as_str).or_else(of_pull_request);
+            let of_push =
+                || payload.get("ref")?.as_str()?.strip_prefix("refs/heads/").filter(|_| side == "head");
+            let said = payload.get(name).and_then(Value::as_str).or_else(of_pull_request).or_else(of_push);
             said.or(fallback.map(String::as_str)).map(|text| Value::String(text.to_owned()))
         };
         let environment = facts.env.iter().map(|(name, value)| {

@@ -7,6 +7,7 @@ use escrow_model::{
 };
 use serde_json::Value;
 
+use crate::cut_output::{CutOutput, is_kept_whole};
 use crate::graph::{Contract, Shape};
 use crate::run::Run;
 use crate::view::{BUDGET, View};
@@ -203,35 +204,7 @@ fn lost_output_issues(spec: &Check) -> Vec<Issue> {
     lost.collect()
 }
 
-/// Which output of a command was longer than what is kept. What was cut off may be what a contract looks for.
-#[derive(Clone, Copy)]
-struct CutOutput {
-    stdout: bool,
-    stderr: bool,
-}
-
-/// Members of the record that do not depend on what was printed.
-const FIGURES: [&str; 12] = [
-    "exitCode",
-    "exit_code",
-    "signal",
-    "timed_out",
-    "duration_ms",
-    "truncated",
-    "stderr_truncated",
-    "stdout_bytes",
-    "stderr_bytes",
-    "stdout_file",
-    "stderr_file",
-    "unended_processes",
-];
-
 impl CutOutput {
-    fn of(answer: &Answer) -> CutOutput {
-        let is_set = |name: &str| answer.record.get(name) == Some(&Value::Bool(true));
-        CutOutput { stdout: is_set("truncated"), stderr: is_set("stderr_truncated") }
-    }
-
     fn is_read_by(self, expression: &Expression, spec: &Check) -> bool {
         (self.stdout && reads_printed(expression, spec, "stdout"))
             || (self.stderr && reads_printed(expression, spec, "stderr"))
@@ -248,7 +221,7 @@ impl CutOutput {
             ("outcome", spec.outcome.is_some()),
             ("forEach", spec.for_each),
         ];
-        let broken = cut_issues("output", &keys);
+        let broken = cut_issues("output", "16 MiB", &keys);
         if !broken.is_empty() {
             return broken;
         }
@@ -260,14 +233,14 @@ impl CutOutput {
         let reads = |one: &Expression| reads_printed(one, spec, "stderr");
         let keys =
             [("guarantee", spec.guarantee.iter().any(reads)), ("fail_if", spec.fail_if.iter().any(reads))];
-        cut_issues("standard error", &keys)
+        cut_issues("standard error", "64 KiB", &keys)
     }
 }
 
-fn cut_issues(what: &str, keys: &[(&str, bool)]) -> Vec<Issue> {
+fn cut_issues(what: &str, limit: &str, keys: &[(&str, bool)]) -> Vec<Issue> {
     let broken = keys.iter().filter(|(_, reads)| *reads).map(|(key, _)| {
         let message = format!(
-            "the {what} is too long to be kept whole (the limit is 16 MiB), and `{key}` reads it: \
+            "the {what} is too long to be kept whole (the limit is {limit}), and `{key}` reads it: \
              print less, or write an artifact"
         );
         Issue::error(IssueCode::OutputTruncated, message)
@@ -292,7 +265,7 @@ fn reads_printed(expression: &Expression, spec: &Check, stream: &str) -> bool {
         return members("output").any(|member| member == "stderr")
             || reads_beyond("result", &|member| member != "stderr");
     }
-    let is_harmless = |member: &str| FIGURES.contains(&member) || member == "stderr";
+    let is_harmless = |member: &str| is_kept_whole(member);
     let reads_own = reads.paths.iter().any(|read| match read.segments.as_slice() {
         [first, second, ..] => first.starts_with("outputs") && *second == spec.name,
         _ => false,

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::artifact_view::{ArtifactsObject, Stage};
+use crate::cut_output::{self, CutOutput, FiguresOnly, is_any_cut};
 use crate::graph::scope_toward;
 use crate::location::Location;
 use crate::run::Run;
@@ -58,6 +59,7 @@ pub(crate) struct View<'a> {
 struct AfterProvider<'a> {
     answer: &'a Answer,
     record: Record<'a>,
+    figures: FiguresOnly<'a>,
 }
 
 impl<'a> View<'a> {
@@ -140,7 +142,11 @@ impl<'a> View<'a> {
             memory: MemoryObject(run.state.memory.get("default")),
             item: run.item(check, scope),
             artifacts: ArtifactsObject::new(run, Some(Location::new(check, scope.clone())), stage),
-            after: answer.map(|answer| AfterProvider { answer, record: Record(&answer.record) }),
+            after: answer.map(|answer| AfterProvider {
+                answer,
+                record: Record(&answer.record),
+                figures: FiguresOnly(&answer.record),
+            }),
         }
     }
 }
@@ -165,6 +171,9 @@ impl Scope for View<'_> {
             "artifacts" => ScopeValue::Object(&self.artifacts),
             "output" => {
                 let after = self.after.as_ref()?;
+                if CutOutput::of(after.answer).stdout {
+                    return Some(ScopeValue::Object(&after.figures));
+                }
                 ScopeValue::Record { value: &after.answer.output, extra: &after.record }
             }
             "result" => ScopeValue::Object(&self.after.as_ref()?.record),
@@ -310,7 +319,11 @@ impl<'a> Outputs<'a> {
 
 impl Object for Outputs<'_> {
     fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
-        let other = self.0.run.graph.find(name)?;
+        let Viewpoint { run, .. } = &self.0;
+        let other = run.graph.find(name)?;
+        if run.is_output_cut(other, &self.0.toward(other)) {
+            return Some(ScopeValue::Unreadable(cut_output::WHY));
+        }
         self.of(other).map(ScopeValue::Json)
     }
 
@@ -329,6 +342,9 @@ impl Object for RawOutputs<'_> {
         let toward = self.0.toward(other);
         // A check that maps beside this one is seen whole: every item, not this one's.
         let whole = if fan.is_empty() { toward } else { toward.truncated(fan.len() - 1) };
+        if run.is_output_cut(other, &whole) {
+            return Some(ScopeValue::Unreadable(cut_output::WHY));
+        }
         run.outputs_below(other, &whole).map(ScopeValue::Json)
     }
 
@@ -366,13 +382,18 @@ impl<'a> Histories<'a> {
 
 impl Object for Histories<'_> {
     fn member(&self, name: &str) -> Option<ScopeValue<'_>> {
-        let other = self.viewpoint.run.graph.find(name)?;
-        if let Some(slice) = self.pass.get(&other) {
-            return Some(ScopeValue::List(slice));
-        }
-        let toward = self.viewpoint.toward(other);
-        match self.viewpoint.run.state.checks[other.place()].histories.get(&toward) {
-            Some(history) => Some(ScopeValue::List(history)),
+        let run = self.viewpoint.run;
+        let other = run.graph.find(name)?;
+        let state = &run.state.checks[other.place()];
+        let is_cut = |recorded: &[RecordedAnswer]| state.has_cut_output && is_any_cut(recorded);
+        let pass = self.pass.get(&other).map(|slice| (slice.0, ScopeValue::List(slice)));
+        let whole = || {
+            let history = state.histories.get(&self.viewpoint.toward(other))?;
+            Some((history.0.as_slice(), ScopeValue::List(history)))
+        };
+        match pass.or_else(whole) {
+            Some((recorded, _)) if is_cut(recorded) => Some(ScopeValue::Unreadable(cut_output::WHY)),
+            Some((_, history)) => Some(history),
             None => Some(ScopeValue::Json(empty_list())),
         }
     }

@@ -59,6 +59,9 @@ pub(crate) struct Evaluator<'a> {
     joining: Vec<Value<'a>>,
     /// The value of the last expression statement, which is the value of a script.
     completion: Value<'a>,
+    /// Why a value cannot be given that was reached without its name, as `JSON.stringify(outputs)` does. The evaluation
+    /// fails in the end.
+    unreadable: Option<&'a str>,
     pub(crate) recorder: Option<Box<Recorder>>,
 }
 
@@ -81,6 +84,7 @@ impl<'a> Evaluator<'a> {
             writes: Vec::new(),
             joining: Vec::new(),
             completion: Value::Undefined,
+            unreadable: None,
             recorder: None,
         }
     }
@@ -88,6 +92,9 @@ impl<'a> Evaluator<'a> {
     /// Runs the whole source. `completion` says that the last expression statement is the value.
     pub(crate) fn run(&mut self, main: &'a Function, completion: bool) -> EvalResult<'a> {
         let value = self.run_main(main)?;
+        if let Some(why) = self.unreadable {
+            return Err(self.type_error(why));
+        }
         Ok(if completion { std::mem::replace(&mut self.completion, Value::Undefined) } else { value })
     }
 
@@ -183,8 +190,11 @@ impl<'a> Evaluator<'a> {
 
     pub(crate) fn scope_value(&mut self, value: ScopeValue<'a>) -> Value<'a> {
         match value {
-            // `get_member` raises it; lists and names have no such values.
-            ScopeValue::Undefined | ScopeValue::Unreadable(_) => Value::Undefined,
+            ScopeValue::Undefined => Value::Undefined,
+            ScopeValue::Unreadable(why) => {
+                self.unreadable.get_or_insert(why);
+                Value::Undefined
+            }
             ScopeValue::Json(json) => Value::json(json),
             ScopeValue::Object(object) => Value::Object(object),
             ScopeValue::List(list) => Value::List(list),

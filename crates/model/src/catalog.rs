@@ -15,6 +15,8 @@ impl ProviderName {
     pub const COMMAND: ProviderName = ProviderName::from_static("command");
     /// Starts a harness. The engine completes its requests with what the contract demands.
     pub const AI: ProviderName = ProviderName::from_static("ai");
+    /// Looks for its effects itself: a check of it needs no `reconcile`.
+    pub const GITHUB: ProviderName = ProviderName::from_static("github");
     /// Its attempts are runs with a journal of their own, so the engine treats them apart.
     pub const NESTED: ProviderName = ProviderName::from_static("playbook");
 
@@ -55,6 +57,11 @@ impl ProviderSpec {
         ProviderName::from_static(self.name)
     }
 
+    /// Whether it can find out by itself what became of an effect.
+    pub fn finds_its_effects(&self) -> bool {
+        self.is(&ProviderName::GITHUB)
+    }
+
     /// Whether this is the provider of that name.
     pub fn is(&self, provider: &ProviderName) -> bool {
         self.name == provider.as_str()
@@ -73,6 +80,10 @@ pub struct KeySpec {
 pub enum KeyKind {
     /// A string template.
     Text,
+    /// The same; where it is absent, this template.
+    TextOr(&'static str),
+    /// The name of a check, whose output is handed over.
+    OutputOf,
     /// Any value, whose strings are templates; a string that is one insertion keeps its type.
     Tree,
     /// The same, and it must be a map, or a template of one.

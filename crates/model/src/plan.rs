@@ -163,8 +163,8 @@ impl Check {
 /// itself: it prints `done`, `failed` or `retry`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reconcile {
-    /// As the `exec` of a command.
-    pub exec: Field,
+    /// As the `exec` of a command. `None`: the provider looks for the effect itself.
+    pub exec: Option<Field>,
     pub done: Option<Expression>,
     pub failed: Option<Expression>,
     pub retry: Option<Expression>,
@@ -176,6 +176,18 @@ pub struct Reconcile {
 impl Reconcile {
     /// How long the command may take, unless the playbook says otherwise.
     pub const TIMEOUT_MS: u64 = 60_000;
+
+    /// The provider looks for its effect itself, with the request that the check would make.
+    pub fn by_provider() -> Reconcile {
+        Reconcile {
+            exec: None,
+            done: None,
+            failed: None,
+            retry: None,
+            output: None,
+            timeout_ms: Reconcile::TIMEOUT_MS,
+        }
+    }
 
     /// The expressions, each with what it means when it holds.
     pub fn expressions(&self) -> impl Iterator<Item = (Assumption, &Expression)> {

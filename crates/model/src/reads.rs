@@ -42,7 +42,10 @@ impl PlanReads {
     pub fn of_check(check: &Check) -> PlanReads {
         let mut reads = PlanReads::default();
         reads.check(check);
-        let scripts = check.fields.values().chain(check.reconcile.as_ref().map(|reconcile| &reconcile.exec));
+        let scripts = check
+            .fields
+            .values()
+            .chain(check.reconcile.as_ref().and_then(|reconcile| reconcile.exec.as_ref()));
         for field in scripts {
             if let Field::Shell(script) = field {
                 reads.env.extend(variables_in(script.script()).map(str::to_owned));
@@ -69,7 +72,7 @@ impl PlanReads {
             self.template(prompt.reads());
         }
         if let Some(reconcile) = &check.reconcile {
-            self.field(&reconcile.exec);
+            reconcile.exec.iter().for_each(|exec| self.field(exec));
             reconcile.expressions().for_each(|(_, expression)| self.program(expression));
             reconcile.output.iter().for_each(|expression| self.program(expression));
         }
@@ -107,7 +110,7 @@ impl PlanReads {
         for text in check.env.values().chain(&check.effect_key) {
             reads.template(text.reads());
         }
-        let reconcile = check.reconcile.iter().map(|reconcile| &reconcile.exec);
+        let reconcile = check.reconcile.iter().filter_map(|reconcile| reconcile.exec.as_ref());
         check.fields.values().chain(reconcile).for_each(|field| reads.field(field));
         reads.env
     }

@@ -163,7 +163,6 @@ pub(crate) const FOREIGN: &[ForeignKey] = &[
     check("recipe", "put the command into `exec`"),
     check("cmds", "put the commands into `exec`, one per line"),
     check("stage", ORDER_OF_JOBS),
-    check("op", "write `type: github` and `op: comment.create`").leading_to(Part::Github),
     check("values_js", "compute them in a `script` check and insert them with `{{ outputs.<check> }}`"),
     check("transport", "run the program with `type: command`"),
     check("on_init", "make it a separate check and name it in `depends_on`"),

@@ -18,7 +18,7 @@ pub fn every_help(catalog: &[ProviderSpec]) -> Vec<(String, String)> {
         let help = part.map_or_else(|| (*help).to_owned(), |part| planned::help(part, help, catalog));
         (format!("provider {name}"), help)
     });
-    let planned = [Part::Github, Part::Chain].into_iter().filter_map(|part| {
+    let planned = [Part::Chain].into_iter().filter_map(|part| {
         planned::missing(part, catalog).map(|help| (format!("{part:?}"), help.to_owned()))
     });
     let names = scope::FOREIGN_NAMES.iter().map(|(name, help)| (format!("name {name}"), (*help).to_owned()));

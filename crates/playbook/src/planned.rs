@@ -8,7 +8,6 @@ use escrow_model::ProviderSpec;
 /// A part of Escrow that helps lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    Github,
     Chain,
 }
 
@@ -19,18 +18,11 @@ struct Planned {
     instead: &'static str,
 }
 
-const PLANNED: &[Planned] = &[
-    Planned {
-        part: Part::Github,
-        name: "github",
-        instead: "this version has no `github` provider; call `gh` with `type: command` and `criticality: external`",
-    },
-    Planned {
-        part: Part::Chain,
-        name: "chain",
-        instead: "this version has no chains; start the playbook from cron or CI with `escrow run`, and name the event with `--event`",
-    },
-];
+const PLANNED: &[Planned] = &[Planned {
+    part: Part::Chain,
+    name: "chain",
+    instead: "this version has no chains; start the playbook from cron or CI with `escrow run`, and name the event with `--event`",
+}];
 
 /// A help that leads to a part: itself where this version has the part, and what serves instead where it has not.
 pub(crate) fn help(part: Part, help: &str, catalog: &[ProviderSpec]) -> String {

@@ -4,6 +4,7 @@ pub mod ai;
 pub mod command;
 mod context;
 mod environment;
+pub mod github;
 pub mod http;
 mod places;
 
@@ -25,7 +26,7 @@ pub use context::{ContextFile, Contexts};
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
 
 /// Every provider that the effect runner calls, in the order in which help lists them.
-pub const PROVIDERS: &[&dyn Provider] = &[&command::Command, &ai::Ai, &http::Http];
+pub const PROVIDERS: &[&dyn Provider] = &[&command::Command, &ai::Ai, &http::Http, &github::Github];
 
 /// Performs requests. A failure is part of the answer: `perform` does not panic, and it ends within the request's
 /// `timeout_ms` and the attempt's grace.
@@ -33,6 +34,12 @@ pub trait Provider: Sync {
     fn spec(&self) -> &'static ProviderSpec;
 
     fn perform<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a>;
+
+    /// Looks whether the effect of the request has happened, and changes nothing. The command of a `reconcile` is a request
+    /// of its own; a provider that looks for its effects itself answers `{"finding", "detail", "output"}`.
+    fn reconcile<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a> {
+        self.perform(request, attempt)
+    }
 }
 
 /// Work under way. It stays on the thread that began it.

@@ -17,6 +17,9 @@ use crate::effects::Effects;
 /// How long a lease stands without being renewed, as in the store.
 const LEASE_MS: Millis = 60_000;
 
+/// Far more than any case needs that ends.
+const CALLS_MAX: u64 = 1_000_000;
+
 /// A journal that a whole case can be played on.
 pub trait StoreBackend: Journal {
     fn journal(&self, run: &RunId) -> Result<Vec<StoredEntry>, StoreError>;
@@ -54,6 +57,8 @@ struct Runs {
     tokens: u64,
     messages: u64,
     effects: Effects,
+    /// How often a process has asked for anything.
+    calls: u64,
 }
 
 struct RunJournal {
@@ -69,7 +74,10 @@ impl Memory {
     }
 
     fn runs(&self) -> MutexGuard<'_, Runs> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.calls += 1;
+        assert!(runs.calls < CALLS_MAX, "a process is busy for ever");
+        runs
     }
 
     fn append(&self, commit: Commit<'_>) -> Result<Committed, StoreError> {

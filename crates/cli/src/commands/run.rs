@@ -82,12 +82,18 @@ fn order(arguments: &RunArguments, plan: Arc<Plan>) -> Result<Order, Error> {
     })
 }
 
-/// `NAME[=FILE]`.
+/// `NAME[=FILE]`. In GitHub Actions the payload is that of the workflow's event, whose name `github` stands for.
 fn event(given: &str) -> EventSource {
-    match given.split_once('=') {
-        Some((name, file)) => EventSource { name: name.to_owned(), payload: Some(PathBuf::from(file)) },
-        None => EventSource { name: given.to_owned(), payload: None },
+    if let Some((name, file)) = given.split_once('=') {
+        return EventSource { name: name.to_owned(), payload: Some(PathBuf::from(file)) };
     }
+    let of_actions = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let (payload, name) = match of_actions("GITHUB_EVENT_PATH") {
+        Some(file) => (Some(PathBuf::from(file)), of_actions("GITHUB_EVENT_NAME")),
+        None => (None, None),
+    };
+    let name = name.filter(|_| given == "github").unwrap_or_else(|| given.to_owned());
+    EventSource { name, payload }
 }
 
 /// `--invocation ID`, or the variable that stands for it.

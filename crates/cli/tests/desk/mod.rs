@@ -50,7 +50,8 @@ impl Desk {
         }
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
-            if name.starts_with("OTEL_") || name == "TRACEPARENT" {
+            let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+            if name.starts_with("OTEL_") || name.starts_with("GITHUB_") || name == "TRACEPARENT" || is_proxy {
                 command.env_remove(name);
             }
         }

@@ -93,9 +93,10 @@ impl<'a> Evaluator<'a> {
                 if !matches!(inherited, Value::Undefined) {
                     return Ok(inherited);
                 }
-                match extra.member(name) {
-                    Some(given) => Ok(self.scope_value(given)),
-                    None => self.missing_member(&inner, name),
+                match (extra.member(name), &inner) {
+                    (Some(given), _) => Ok(self.scope_value(given)),
+                    (None, Value::Null) => self.get_member(&inner, name),
+                    (None, _) => self.missing_member(&inner, name),
                 }
             }
             other => {

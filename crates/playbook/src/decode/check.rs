@@ -51,7 +51,12 @@ pub(super) fn decode(decoder: &mut Decoder<'_>, index: usize, entry: &Entry) -> 
     let fields = fields::decode(decoder, node, &provider);
     decoder.shell_program(node, &fields);
     decoder.shell_with_code(node, &fields);
-    decoder.values_in_environment(node, &env, &fields, reconcile.as_ref().map(|reconcile| &reconcile.exec));
+    decoder.values_in_environment(
+        node,
+        &env,
+        &fields,
+        reconcile.as_ref().and_then(|reconcile| reconcile.exec.as_ref()),
+    );
     decoder.values_as_input(node, &fields);
     decoder.lost_status(node, &fields);
     let secrets = decoder.secret_names(node, &provider);

@@ -20,18 +20,34 @@ pub(super) fn decode(
         .keys
         .iter()
         .filter_map(|key| {
-            let node = check.get(key.name)?;
+            let Some(node) = check.get(key.name) else {
+                return Some((key.name.to_owned(), default_of(key.kind)?));
+            };
             Some((key.name.to_owned(), decoder.field(key.name, key.kind, node)?))
         })
         .collect()
 }
 
+/// The template of a key that is absent.
+fn default_of(kind: KeyKind) -> Option<Field> {
+    match kind {
+        KeyKind::TextOr(template) => Text::try_from(template.to_owned()).ok().map(Field::Text),
+        _ => None,
+    }
+}
+
 impl Decoder<'_> {
     pub(super) fn field(&mut self, name: &str, kind: KeyKind, node: &Rc<Node>) -> Option<Field> {
         match kind {
-            KeyKind::Text => self.sources.template(name, node).map(Field::Text),
+            KeyKind::Text | KeyKind::TextOr(_) => self.sources.template(name, node).map(Field::Text),
             KeyKind::Texts => Some(Field::Texts(self.field_texts(name, node))),
             KeyKind::Tree | KeyKind::Inputs => Some(Field::Tree(self.tree(name, node)?)),
+            KeyKind::OutputOf => {
+                self.target(name, node)?;
+                let template = format!("{{{{ outputs[{:?}] }}}}", node.scalar_text()?);
+                let output = self.sources.template_text(name, node, &template)?;
+                Some(Field::Tree(Tree::Text(output)))
+            }
             KeyKind::Url => self.sources.template(name, node).map(Field::Url),
             KeyKind::Message | KeyKind::MessageMap => Some(Field::Message(self.tree(name, node)?)),
             KeyKind::Exec if node.list().is_some() => {

@@ -14,14 +14,7 @@ impl Decoder<'_> {
         let node = check.get("reconcile")?;
         if node.map().is_none() {
             let exec = self.field("reconcile", KeyKind::Exec, node)?;
-            return Some(Reconcile {
-                exec,
-                done: None,
-                failed: None,
-                retry: None,
-                output: None,
-                timeout_ms: Reconcile::TIMEOUT_MS,
-            });
+            return Some(Reconcile { exec: Some(exec), ..Reconcile::by_provider() });
         }
         let done = self.answer("done", node);
         let failed = self.answer("failed", node);
@@ -30,7 +23,7 @@ impl Decoder<'_> {
         let timeout = node.get("timeout").and_then(|timeout| duration::milliseconds(timeout).ok());
         let exec = self.field("exec", KeyKind::Exec, node.get("exec")?)?;
         let timeout_ms = timeout.unwrap_or(Reconcile::TIMEOUT_MS);
-        Some(Reconcile { exec, done, failed, retry, output, timeout_ms })
+        Some(Reconcile { exec: Some(exec), done, failed, retry, output, timeout_ms })
     }
 
     fn answer(&mut self, key: &str, reconcile: &Rc<Node>) -> Option<Expression> {

@@ -80,7 +80,7 @@ impl Decoder<'_> {
         Some(Transition { when: when?, to, goto_event: text(item.get("goto_event")) })
     }
 
-    fn target(&mut self, key: &str, node: &Rc<Node>) -> Option<CheckIndex> {
+    pub(super) fn target(&mut self, key: &str, node: &Rc<Node>) -> Option<CheckIndex> {
         let name = node.string().filter(|name| !name.is_empty())?;
         self.names.find(name, key, node.span.clone(), self.sources.found)
     }

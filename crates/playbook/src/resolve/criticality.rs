@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, ProviderName, Routing};
+use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, ProviderName, Reconcile, Routing};
 use escrow_template::{is_posix_shell, survey_arguments, survey_script};
 use serde_json::Value;
 
@@ -22,6 +22,9 @@ pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, references: &dyn Refe
         draft.check.criticality = criticality;
         draft.check.criticality_origin = origin;
         draft.check.mutating = mutates || criticality == Criticality::External;
+        if mutates && draft.provider.finds_its_effects() {
+            draft.check.reconcile.get_or_insert_with(Reconcile::by_provider);
+        }
     }
     let guarding = before_external(drafts, graph);
     for (index, draft) in drafts.iter_mut().enumerate() {

@@ -148,7 +148,9 @@ impl ShapeValidator<'_> {
             KeyKind::Tree | KeyKind::Message => {}
             KeyKind::Inputs => self.inputs(entry, "a map of inputs"),
             KeyKind::MessageMap => self.inputs(entry, "a map"),
-            KeyKind::Text | KeyKind::Plain | KeyKind::Url => self.value(entry, &Shape::Text),
+            KeyKind::Text | KeyKind::TextOr(_) | KeyKind::OutputOf | KeyKind::Plain | KeyKind::Url => {
+                self.value(entry, &Shape::Text)
+            }
             KeyKind::Block => self.value(entry, &Shape::Block),
             KeyKind::Bool => self.bool(entry),
             KeyKind::Number => {
@@ -309,12 +311,19 @@ impl ShapeValidator<'_> {
     }
 }
 
-/// The keys that the given `operation` requires in addition to those of its provider.
+/// The keys that the given `operation` or `op` requires in addition to those of its provider.
 fn needed_by_operation<'k>(provider: &ProviderSpec, member: &Entry) -> impl Iterator<Item = &'k str> {
     let operation = member.value.get("operation").and_then(|node| node.string());
     let needed: &[&str] = match operation {
         Some("get" | "increment" | "delete") if provider.name == "memory" => &["key"],
         Some("set" | "append") if provider.name == "memory" => &["key", "value"],
+        _ if provider.name == "github" => match member.value.get("op").and_then(|node| node.string()) {
+            Some("comment.create") => &["body"],
+            Some("labels.add" | "labels.remove") => &["values"],
+            Some("status.set") => &["state"],
+            Some("issue.create") => &["title"],
+            _ => &[],
+        },
         _ => &[],
     };
     needed.iter().copied().filter(|key| member.value.entry(key).is_none())

@@ -58,6 +58,19 @@ pub(crate) const CATALOG: &[ProviderSpec] = &[
         timeout_ms: MINUTE_MS / 2,
     },
     ProviderSpec {
+        name: "github",
+        summary: "changes pull requests",
+        keys: &[
+            needed("op", KeyKind::Word(&["labels.add", "review.create", "pr.get"])),
+            key("repo", KeyKind::TextOr("{{ event.repository.full_name }}")),
+            key("values", KeyKind::Texts),
+            key("verdict", KeyKind::OutputOf),
+        ],
+        mutates: Mutates::UnlessKeyIs { key: "op", words: &["pr.get"], default: "" },
+        home: Home::Runtime,
+        timeout_ms: MINUTE_MS,
+    },
+    ProviderSpec {
         name: "memory",
         summary: "remembers",
         keys: &[

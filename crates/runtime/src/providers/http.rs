@@ -14,6 +14,9 @@ use escrow_model::{Answer, Home, KeyKind, KeySpec, Mutates, ProviderSpec, Reques
 use crate::http_client::{self, Method};
 use crate::providers::{Attempt, Performance, Provider};
 
+pub(crate) use answer::{decoded, fault_of_status, fault_without_answer};
+pub(crate) use message::{Granted, MAX_BYTES, connect_timeout};
+
 pub struct Http;
 
 static SPEC: ProviderSpec = ProviderSpec {
@@ -60,6 +63,6 @@ async fn perform(request: &Request, attempt: &Attempt) -> Answer {
     let began = std::time::Instant::now();
     match http_client::call(call, &attempt.cancellation).await {
         Ok(reply) => answer::of_reply(request, method, &reply, began.elapsed()),
-        Err(error) => Answer::fault(answer::fault_without_answer(method.is_mutating(), &error)),
+        Err(error) => Answer::fault(fault_without_answer(method.is_mutating(), &error)),
     }
 }

@@ -211,7 +211,10 @@ impl EffectRunner {
                 }
             } else {
                 let mut answer = match world.provider(request.provider.as_str()) {
-                    Some(provider) => provider.perform(&request, &place).await,
+                    Some(provider) => match kind {
+                        EffectKind::Attempt => provider.perform(&request, &place).await,
+                        EffectKind::Reconcile => provider.reconcile(&request, &place).await,
+                    },
                     None => Answer::fault(ProviderFault::logical(
                         FaultCode::Exception,
                         format!("no provider is called `{}`", request.provider),

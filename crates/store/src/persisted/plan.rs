@@ -117,7 +117,7 @@ record!(InputRecord for Input {
 });
 
 record!(ReconcileRecord for Reconcile {
-    exec: Field,
+    exec: Option<Field> = default,
     done: Option<Expression> = default,
     failed: Option<Expression> = default,
     retry: Option<Expression> = default,

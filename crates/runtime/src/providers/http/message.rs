@@ -38,6 +38,10 @@ impl<'a> Granted<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.0.iter().map(|(name, _)| *name)
+    }
+
     pub(crate) fn expand(&self, text: &str) -> Expanded {
         expand(text, |name| self.value(name))
     }

@@ -1,0 +1,210 @@
+//! `type: github`: operations on pull requests, issues and commits, over GitHub's REST API.
+//!
+//! ```text
+//!   perform:   request ──▶ Operation ──▶ Api ──▶ GitHub
+//!   reconcile: request ──▶ Operation ──▶ is it there? ──▶ done · retry · nothing
+//! ```
+//!
+//! **Invariant:** what an operation leaves behind can be found again: comments, reviews and issues carry a hidden marker with the
+//! effect key, a check run has it as its external id, and labels, statuses and merges are a state that can be read.
+
+mod api;
+mod check_run;
+mod comment;
+mod diff_lines;
+mod finding;
+mod issue;
+mod labels;
+mod marker;
+mod merge;
+mod read;
+mod review;
+mod status;
+mod target;
+
+use escrow_model::{
+    Answer, Ending, FaultCode, Home, KeyKind, KeySpec, Mutates, ProviderFault, ProviderSpec, Request,
+};
+use serde_json::{Map, Value, json};
+
+use crate::providers::{Attempt, Performance, Provider};
+use api::Api;
+use target::Target;
+
+pub struct Github;
+
+const OPERATIONS: &[&str] = &[
+    "comment.create",
+    "labels.add",
+    "labels.remove",
+    "review.create",
+    "check.create",
+    "status.set",
+    "pr.merge",
+    "issue.create",
+    "pr.get",
+    "pr.files",
+    "pr.diff",
+];
+const READING: &[&str] = &["pr.get", "pr.files", "pr.diff"];
+
+const REPO: &str = "{{ event.repository.full_name if event.repository is defined else '' }}";
+const NUMBER: &str = "{{ event.pull_request.number if event.pull_request is defined else \
+                      event.issue.number if event.issue is defined else '' }}";
+const SHA: &str = "{{ event.pull_request.head.sha if event.pull_request is defined else \
+                   event.after if event.after is defined else '' }}";
+
+static SPEC: ProviderSpec = ProviderSpec {
+    name: "github",
+    summary: "reads and changes pull requests, issues and commits on GitHub",
+    keys: &[
+        KeySpec { name: "op", kind: KeyKind::Word(OPERATIONS), required: true },
+        KeySpec { name: "repo", kind: KeyKind::TextOr(REPO), required: false },
+        KeySpec { name: "number", kind: KeyKind::TextOr(NUMBER), required: false },
+        KeySpec { name: "sha", kind: KeyKind::TextOr(SHA), required: false },
+        KeySpec { name: "expected_head", kind: KeyKind::TextOr(SHA), required: false },
+        KeySpec { name: "title", kind: KeyKind::Text, required: false },
+        KeySpec { name: "body", kind: KeyKind::Text, required: false },
+        KeySpec { name: "marker", kind: KeyKind::Text, required: false },
+        KeySpec { name: "values", kind: KeyKind::Texts, required: false },
+        KeySpec { name: "state", kind: KeyKind::Text, required: false },
+        KeySpec { name: "context", kind: KeyKind::Text, required: false },
+        KeySpec { name: "description", kind: KeyKind::Text, required: false },
+        KeySpec { name: "method", kind: KeyKind::Word(&["merge", "squash", "rebase"]), required: false },
+        KeySpec { name: "verdict", kind: KeyKind::OutputOf, required: false },
+    ],
+    mutates: Mutates::UnlessKeyIs { key: "op", words: READING, default: "" },
+    home: Home::Runtime,
+    timeout_ms: 60_000,
+};
+
+impl Provider for Github {
+    fn spec(&self) -> &'static ProviderSpec {
+        &SPEC
+    }
+
+    fn perform<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a> {
+        Box::pin(async {
+            match perform(request, attempt).await {
+                Ok(output) => Answer::done(output),
+                Err(fault) => Answer::fault(fault),
+            }
+        })
+    }
+
+    fn reconcile<'a>(&'a self, request: &'a Request, attempt: &'a Attempt) -> Performance<'a> {
+        Box::pin(async {
+            match look(request, attempt).await {
+                Ok(found) => found.into_answer(),
+                Err(fault) => Answer::fault(fault),
+            }
+        })
+    }
+}
+
+/// What was found of an effect.
+enum Found {
+    /// It happened, with this output.
+    Done(Value),
+    /// It did not happen.
+    Absent(String),
+    /// It cannot be said.
+    Unclear(String),
+}
+
+impl Found {
+    fn into_answer(self) -> Answer {
+        let (finding, detail, output) = match self {
+            Found::Done(output) => ("done", "GitHub has it".to_owned(), output),
+            Found::Absent(detail) => ("retry", detail, Value::Null),
+            Found::Unclear(detail) => ("unknown", detail, Value::Null),
+        };
+        let output = json!({ "finding": finding, "detail": detail, "output": output });
+        Answer { ending: Ending::Done, output, record: Map::new(), env: Default::default(), flaw: None }
+    }
+}
+
+async fn perform(request: &Request, attempt: &Attempt) -> Result<Value, ProviderFault> {
+    let target = Target::of(request);
+    let api = Api::of(request, attempt)?;
+    match target.operation()? {
+        Operation::Comment => comment::create(&api, &target).await,
+        Operation::AddLabels => labels::add(&api, &target).await,
+        Operation::RemoveLabels => labels::remove(&api, &target).await,
+        Operation::Review => review::create(&api, &target).await,
+        Operation::CheckRun => check_run::create(&api, &target).await,
+        Operation::Status => status::set(&api, &target).await,
+        Operation::Merge => merge::merge(&api, &target).await,
+        Operation::Issue => issue::create(&api, &target).await,
+        Operation::GetPull => read::pull(&api, &target).await,
+        Operation::GetFiles => read::files(&api, &target).await.map(Value::Array),
+        Operation::GetDiff => read::diff(&api, &target).await,
+    }
+}
+
+async fn look(request: &Request, attempt: &Attempt) -> Result<Found, ProviderFault> {
+    let target = Target::of(request);
+    let api = Api::of(request, attempt)?;
+    match target.operation()? {
+        Operation::Comment => comment::look(&api, &target).await,
+        Operation::AddLabels => labels::look_added(&api, &target).await,
+        Operation::RemoveLabels => labels::look_removed(&api, &target).await,
+        Operation::Review => review::look(&api, &target).await,
+        Operation::CheckRun => check_run::look(&api, &target).await,
+        Operation::Status => status::look(&api, &target).await,
+        Operation::Merge => merge::look(&api, &target).await,
+        Operation::Issue => issue::look(&api, &target).await,
+        Operation::GetPull | Operation::GetFiles | Operation::GetDiff => {
+            Ok(Found::Absent("it only reads".to_owned()))
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Comment,
+    AddLabels,
+    RemoveLabels,
+    Review,
+    CheckRun,
+    Status,
+    Merge,
+    Issue,
+    GetPull,
+    GetFiles,
+    GetDiff,
+}
+
+impl Operation {
+    fn parse(word: &str) -> Option<Operation> {
+        Some(match word {
+            "comment.create" => Operation::Comment,
+            "labels.add" => Operation::AddLabels,
+            "labels.remove" => Operation::RemoveLabels,
+            "review.create" => Operation::Review,
+            "check.create" => Operation::CheckRun,
+            "status.set" => Operation::Status,
+            "pr.merge" => Operation::Merge,
+            "issue.create" => Operation::Issue,
+            "pr.get" => Operation::GetPull,
+            "pr.files" => Operation::GetFiles,
+            "pr.diff" => Operation::GetDiff,
+            _ => return None,
+        })
+    }
+}
+
+fn unusable(message: impl Into<String>) -> ProviderFault {
+    ProviderFault::logical(FaultCode::own("unsendable"), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_that_can_be_written_is_known() {
+        assert!(OPERATIONS.iter().all(|word| Operation::parse(word).is_some()));
+        assert!(READING.iter().all(|word| OPERATIONS.contains(word)));
+    }
+}
