@@ -43,6 +43,8 @@ pub struct Timeline {
     retried: BTreeMap<ScopedCheck, u32>,
     /// How many items a `forEach` check gave, by its scope.
     sizes: BTreeMap<String, BTreeMap<ScopePath, usize>>,
+    /// In safe mode, what agents are told is shown.
+    shows_prompts: bool,
 }
 
 #[derive(Debug)]
@@ -70,6 +72,7 @@ impl Timeline {
             fans: BTreeMap::new(),
             retried: BTreeMap::new(),
             sizes: BTreeMap::new(),
+            shows_prompts: false,
         }
     }
 

@@ -73,7 +73,7 @@ fn an_agent_that_cannot_be_run_is_told_clearly() {
     desk.write(".escrow/agents/broken.md", "---\ncomand: x\nartifact_defaults: {expected: [{id: a}]}\n---\n");
     for (name, says) in [
         ("reveiwer", &["unknown agent `reveiwer`", "did you mean `reviewer`?"][..]),
-        ("zzz", &["the agents are `broken`, `reviewer`, `thinker`"]),
+        ("zzz", &["the agents are `broken`, `critic`, `implementer`, `reviewer`, `thinker`"]),
         ("../reviewer", &["unknown agent"]),
         ("broken", &["broken.md:2:1", "did you mean `command`?", "broken.md:3:", "needs `path` or `glob`"]),
     ] {

@@ -284,3 +284,87 @@ macro_rules! tests_of {
 }
 
 tests_of! { claude: CLAUDE, codex: CODEX, gemini: GEMINI, opencode: OPENCODE, copilot: COPILOT, qwen: QWEN }
+
+/// The playbooks of examples/agents with the real programs.
+mod examples {
+    use super::{CLAUDE, CODEX, Done, ModelServer, Real, Step, installed, out, reason, say, write_review};
+    use crate::desk::Desk;
+    use serde_json::Value;
+
+    fn run(example: &str, desk: &Desk, models: &[(&Real, &ModelServer)]) -> Value {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agents");
+        desk.write(example, &std::fs::read_to_string(folder.join(example)).expect("an example"));
+        let artifacts = out(desk);
+        let artifacts = artifacts.to_str().expect("UTF-8");
+        let mut command =
+            desk.command(&["run", example, "--output", "json", "--quiet", "--artifacts", artifacts]);
+        for (real, server) in models {
+            let (variable, path) = real.base_url;
+            command
+                .env(format!("ESCROW_HARNESS_{}", real.harness.to_uppercase()), installed(real.harness))
+                .env(real.key, "sk-scripted-0123456789")
+                .env(variable, format!("{}{path}", server.url()));
+        }
+        Done::from(command.output().expect("the binary runs")).json()
+    }
+
+    mod claude {
+        use super::*;
+
+        #[test]
+        #[ignore = "needs the real program: just test-harnesses"]
+        fn an_implementer_is_sent_back_until_the_tests_pass() {
+            let desk = Desk::new();
+            desk.write(
+                "test.sh",
+                "#!/bin/sh\nif [ -e fixed ]; then echo '{\"failed\": 0}'; else echo '{\"failed\": 1}'; fi\n",
+            );
+            desk.write("chmod.sh", "chmod +x test.sh");
+            let made = std::process::Command::new("sh").arg("chmod.sh").current_dir(desk.path()).status();
+            assert!(made.is_ok_and(|status| status.success()));
+            let folder = out(&desk);
+            let path = |name: &str| folder.join(name).display().to_string();
+            let test = Step::Run(format!("./test.sh > {}", path("tests.json")));
+            let server = ModelServer::start(vec![
+                Step::WriteFile { path: path("summary.md"), contents: "Changed.\n".into() },
+                test.clone(),
+                say("Done."),
+                Step::Run("touch fixed".into()),
+                test,
+                say("Now it passes."),
+            ]);
+            let document = run("implementer.yaml", &desk, &[(&CLAUDE, &server)]);
+            assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+            assert_eq!(document["checks"]["implement"]["runs"], 2);
+        }
+
+        #[test]
+        #[ignore = "needs the real program: just test-harnesses"]
+        fn a_fact_check_covers_every_page_within_its_budget() {
+            let desk = Desk::new();
+            desk.write("docs/a.md", "A.");
+            // The harness takes the schema, and its model answers through a tool.
+            let answer = serde_json::json!({"page": "a.md", "false_claims": []});
+            let call = Step::Call { tool: "StructuredOutput".into(), arguments: answer };
+            let server = ModelServer::start(vec![call, say("Done.")]);
+            let document = run("fact-check.yaml", &desk, &[(&CLAUDE, &server)]);
+            assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+        }
+    }
+
+    mod codex {
+        use super::*;
+
+        #[test]
+        #[ignore = "needs the real program: just test-harnesses"]
+        fn judges_the_review_of_claude() {
+            let desk = Desk::new();
+            let reviewer = ModelServer::start(vec![write_review(&out(&desk)), say("Done.")]);
+            let judge = ModelServer::start(vec![say("{\"gate_passed\": true, \"criteria\": []}")]);
+            let models = [(&CLAUDE, &reviewer), (&CODEX, &judge)];
+            let document = run("judged-review.yaml", &desk, &models);
+            assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+            assert_eq!(document["checks"]["publish"]["output"], "Fine.");
+        }
+    }
+}

@@ -5,6 +5,7 @@ use escrow_model::{
     Answer, Budget, Check, CheckIndex, Ending, Event, Field, Issue, IssueCode, ProviderName, Recovery,
     RetryKind, ScopePath, Severity, Verdict,
 };
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::graph::scope_toward;
@@ -44,6 +45,44 @@ impl Spent {
     }
 }
 
+/// What all attempts of a run have spent. A figure that no attempt told is absent, never 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct HarnessTotals {
+    /// The attempts that were answered by a harness.
+    pub attempts: u32,
+    pub turns: Option<u64>,
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub cost_usd: Option<f64>,
+}
+
+impl HarnessTotals {
+    pub(crate) fn add(&mut self, answer: &Answer) {
+        let Some(harness) = answer.record.get("harness") else { return };
+        let count = |key: &str| harness.get(key).and_then(Value::as_u64);
+        let cost_usd = harness.get("cost_usd").and_then(Value::as_f64);
+        let (turns, input_tokens, output_tokens) =
+            (count("turns"), count("input_tokens"), count("output_tokens"));
+        self.merge(&HarnessTotals { attempts: 1, turns, input_tokens, output_tokens, cost_usd });
+    }
+
+    /// Adds those of another run.
+    pub fn merge(&mut self, other: &HarnessTotals) {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (None, None) => None,
+            (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
+        };
+        self.attempts += other.attempts;
+        self.turns = sum(self.turns, other.turns);
+        self.input_tokens = sum(self.input_tokens, other.input_tokens);
+        self.output_tokens = sum(self.output_tokens, other.output_tokens);
+        self.cost_usd = match (self.cost_usd, other.cost_usd) {
+            (None, None) => None,
+            (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
+        };
+    }
+}
+
 /// How often an attempt that broke its contract may be repaired.
 pub(crate) fn repairs_of(spec: &Check) -> u32 {
     let declared = plain(spec, "repair").and_then(Value::as_u64);
@@ -63,6 +102,11 @@ fn budget_of(spec: &Check) -> Budget {
 }
 
 impl Run {
+    /// What the harnesses of this run have spent; none if no attempt was made with one.
+    pub fn harness_totals(&self) -> Option<HarnessTotals> {
+        Some(self.state.totals).filter(|totals| totals.attempts > 0)
+    }
+
     /// Completes the fields of an `ai` check with everything that its provider must not decide.
     pub(crate) fn complete_ai_request(
         &self,

@@ -59,6 +59,7 @@ mod view;
 mod wait;
 mod withheld;
 
+pub use ai::HarnessTotals;
 pub use apply_error::{ApplyError, Counter, PhaseName};
 pub use approval::Refusal;
 pub use effect::EffectResolution;

@@ -362,6 +362,7 @@ impl Run {
             busy: 0,
             in_flight: BTreeMap::new(),
             retries: Default::default(),
+            totals: Default::default(),
             waits: BTreeMap::new(),
             routes: BTreeMap::new(),
             awaited: BTreeMap::new(),

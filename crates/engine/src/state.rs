@@ -11,7 +11,7 @@ use escrow_model::{
 };
 use serde_json::{Map, Value};
 
-use crate::ai::Spent;
+use crate::ai::{HarnessTotals, Spent};
 use crate::artifact_view::ArtifactFile;
 use crate::by_scope::ByScope;
 use crate::effect::EffectRecord;
@@ -65,6 +65,8 @@ pub(crate) struct State {
     pub(crate) in_flight: BTreeMap<Location, u32>,
     /// Retries that are waited for, by time.
     pub(crate) retries: BTreeSet<(Millis, Location)>,
+    /// What its harnesses have spent.
+    pub(crate) totals: HarnessTotals,
     pub(crate) waits: BTreeMap<String, Wait>,
 
     pub(crate) routes: BTreeMap<Location, Route>,

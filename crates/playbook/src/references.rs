@@ -52,9 +52,9 @@ pub trait ReferenceResolver {
         None
     }
 
-    /// The harness of checks that name none, if there is one here.
-    fn default_harness(&self) -> Option<String> {
-        None
+    /// The harness of checks that name none, if there is one here; or why the settings cannot be read.
+    fn default_harness(&self) -> Result<Option<String>, String> {
+        Ok(None)
     }
 
     /// The rules file that a name refers to.

@@ -138,6 +138,7 @@ fn attempt(folder: &Path, number: u32, contexts: Rc<Contexts>) -> Attempt {
         redactor: escrow_runtime::Redactor::none(),
         cancellation: Cancellation::never(),
         live: None,
+        progress: None,
         grace: GRACE,
     }
 }

@@ -1,4 +1,5 @@
-//! Finds agent profiles: Markdown files in `.escrow/agents/`, as `NAME.md` or `NAME/NAME.md`.
+//! Finds agent profiles: Markdown files in `.escrow/agents/`, then in the user's own folder, as `NAME.md` or
+//! `NAME/NAME.md`; then the built-in ones.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,13 +10,21 @@ use escrow_playbook::{AgentLookup, read_profile};
 
 use crate::project;
 
+/// The agents that are there without a file. A profile of the same name replaces one.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("reviewer", include_str!("agents/reviewer.md")),
+    ("critic", include_str!("agents/critic.md")),
+    ("implementer", include_str!("agents/implementer.md")),
+];
+
 /// Above the size limit of a profile, so that the reader reports the size.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// How many known names the error for an unknown agent lists.
 const LISTED_MAX: usize = 50;
 
-/// The profile of an agent, from the nearest `.escrow/agents/` that has it, upward from each folder in turn.
+/// The profile of an agent, from the nearest `.escrow/agents/` that has it, upward from each folder in turn; else from the
+/// user's own folder; else the built-in one.
 pub fn find(name: &str, from: &[&Path]) -> AgentLookup {
     if is_name(name) {
         for folder in folders(from) {
@@ -24,6 +33,9 @@ pub fn find(name: &str, from: &[&Path]) -> AgentLookup {
             if let Some(path) = places.into_iter().find(|path| path.is_file()) {
                 return read(&path, name);
             }
+        }
+        if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+            return parse(text.as_bytes(), &format!("built-in agent {name}"), name);
         }
     }
     AgentLookup::Unknown { known: names(from) }
@@ -37,16 +49,20 @@ fn read(path: &Path, name: &str) -> AgentLookup {
     if let Err(error) = opened {
         bytes = format!("{error}").into_bytes();
     }
-    let reading = read_profile(&bytes, &file, name);
+    parse(&bytes, &file, name)
+}
+
+fn parse(bytes: &[u8], file: &str, name: &str) -> AgentLookup {
+    let reading = read_profile(bytes, file, name);
     match reading.profile {
         Some(profile) => AgentLookup::Found(Box::new(profile)),
-        None => AgentLookup::Invalid { file, diagnostics: reading.diagnostics },
+        None => AgentLookup::Invalid { file: file.to_owned(), diagnostics: reading.diagnostics },
     }
 }
 
 /// The names of all agents that `find` can return, sorted.
 pub fn names(from: &[&Path]) -> Vec<String> {
-    let mut names = BTreeSet::new();
+    let mut names: BTreeSet<String> = BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
     for folder in folders(from) {
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         for entry in entries.flatten().take(10_000) {
@@ -62,7 +78,7 @@ pub fn names(from: &[&Path]) -> Vec<String> {
     names.into_iter().take(LISTED_MAX).collect()
 }
 
-/// `.escrow/agents` of each folder and of its ancestors, without duplicates.
+/// `.escrow/agents` of each folder and of its ancestors, without duplicates, and the user's own folder.
 fn folders(from: &[&Path]) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = Vec::new();
     for start in from {
@@ -72,7 +88,17 @@ fn folders(from: &[&Path]) -> Vec<PathBuf> {
             folders.extend(folder.filter(|folder| !folders.contains(folder)));
         }
     }
+    folders.extend(own_folder());
     folders
+}
+
+/// `~/.config/escrow/agents`.
+fn own_folder() -> Option<PathBuf> {
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(absolute);
+    let home =
+        || std::env::var_os("HOME").map(PathBuf::from).filter(absolute).map(|home| home.join(".config"));
+    Some(config.or_else(home)?.join("escrow/agents")).filter(|folder| folder.is_dir())
 }
 
 /// Letters, digits, `_` and `-`: a name cannot contain a path.
@@ -111,7 +137,23 @@ mod tests {
         assert_eq!((diagnostics[0].code, diagnostics[0].line), ("E0103", 2));
         for name in ["../../secret", "secret", "", "a/b", "no name", "."] {
             let AgentLookup::Unknown { known } = find(name, &[&project]) else { panic!("{name}") };
-            assert_eq!(known, ["bad", "nested", "plain"], "{name}");
+            for own in ["bad", "nested", "plain", "reviewer", "critic", "implementer"] {
+                assert!(known.iter().any(|known| known == own), "{name}: {known:?}");
+            }
         }
+    }
+
+    #[test]
+    fn built_in_agents_are_valid_and_can_be_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        for (name, _) in BUILT_IN {
+            let AgentLookup::Found(profile) = find(name, &[root.path()]) else { panic!("{name}") };
+            assert!(profile.command.is_none() && profile.harness.is_none(), "the default harness runs it");
+            assert_eq!(profile.artifacts.expected.len(), 1, "{name}");
+        }
+        fs::create_dir_all(root.path().join(".escrow/agents")).unwrap();
+        fs::write(root.path().join(".escrow/agents/critic.md"), "---\nharness: codex\n---\n").unwrap();
+        let AgentLookup::Found(critic) = find("critic", &[root.path()]) else { panic!("it is there") };
+        assert_eq!(critic.harness.as_deref(), Some("codex"));
     }
 }

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::agents;
 use crate::catalog::catalog;
+use crate::config;
 use crate::nested_loader::NestedLoader;
 use crate::outcome_kinds;
 use crate::project;
@@ -125,10 +126,13 @@ impl ReferenceResolver for FileReferences<'_> {
         escrow_harness::find(name).map(|harness| harness.spec().facts())
     }
 
-    fn default_harness(&self) -> Option<String> {
+    fn default_harness(&self) -> Result<Option<String>, String> {
+        if let Some(default) = config::default_harness(self.directory)? {
+            return Ok(Some(default));
+        }
         let path = std::env::var_os("PATH");
-        let first = first_installed(path.as_deref(), self.directory)?;
-        Some(first.spec().name.to_owned())
+        let first = first_installed(path.as_deref(), self.directory);
+        Ok(first.map(|first| first.spec().name.to_owned()))
     }
 
     fn rules_file(&self, name: &str) -> Option<RulesFile> {

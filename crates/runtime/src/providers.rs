@@ -7,6 +7,7 @@ mod environment;
 pub mod github;
 pub mod http;
 mod places;
+mod progress;
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -24,6 +25,7 @@ use crate::redaction::Redactor;
 
 pub use context::{ContextFile, Contexts};
 pub use environment::{Environment, MINIMAL_ENVIRONMENT};
+pub use progress::{HarnessProgress, ProgressSink};
 
 /// Every provider that the effect runner calls, in the order in which help lists them.
 pub const PROVIDERS: &[&dyn Provider] = &[&command::Command, &ai::Ai, &http::Http, &github::Github];
@@ -81,6 +83,8 @@ pub struct Attempt {
     pub cancellation: Cancellation,
     /// Sees output as it comes. Must not block.
     pub live: Option<LiveOutput>,
+    /// Sees the figures of a harness as they come. Must not block.
+    pub progress: Option<ProgressSink>,
     /// How long processes may take to end after they were asked to.
     pub grace: Duration,
 }

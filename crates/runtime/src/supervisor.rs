@@ -31,6 +31,7 @@ use crate::host::Host;
 use crate::process::Stream;
 use crate::provider_world::ProviderWorld;
 use crate::providers::Environment;
+use crate::providers::HarnessProgress;
 use crate::redaction::Inseparable;
 use crate::secrets::{SecretError, Secrets};
 use commit::{Committer, TurnCommit};
@@ -62,6 +63,9 @@ pub trait Observer {
 
     /// A piece of a command's output, as it comes.
     fn output(&mut self, check: &str, scope: &ScopePath, stream: Stream, bytes: &[u8]);
+
+    /// What a harness does and has used so far.
+    fn progress(&mut self, _check: &str, _scope: &ScopePath, _progress: &HarnessProgress) {}
 
     /// Called several times a second while something runs, so that a view can show time passing.
     fn tick(&mut self, run: &Run);
@@ -122,6 +126,11 @@ pub(crate) enum Report {
         scope: ScopePath,
         stream: Stream,
         bytes: Vec<u8>,
+    },
+    Progress {
+        check: String,
+        scope: ScopePath,
+        progress: Box<HarnessProgress>,
     },
     Nested(NestedNews),
     /// A nested run can no longer be driven by this process.
@@ -421,6 +430,7 @@ impl Drive<'_> {
             Report::Output { check, scope, stream, bytes } => {
                 self.observer.output(&check, &scope, stream, &bytes);
             }
+            Report::Progress { check, scope, progress } => self.observer.progress(&check, &scope, &progress),
             Report::Nested(news) => self.observer.nested(&news),
             Report::Broken(error) => return Err(error),
         }

@@ -12,13 +12,17 @@ use super::{outcome, run_outcomes};
 pub fn run(run: &Run) -> Value {
     let checks: Map<String, Value> =
         run.check_reports().map(|check| (check.name.to_owned(), check_document(run, &check))).collect();
-    json!({
+    let mut document = json!({
         "run": run_summary(run),
         "checks": checks,
         "artifacts": artifacts(run.delivery()),
         "outcomes": run_outcomes(run),
         "decisions": run.decisions().iter().map(decision).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(totals) = run.harness_totals() {
+        document["totals"] = json!(totals);
+    }
+    document
 }
 
 /// The same with the outcomes of the store: its journal does not contain those that people added.

@@ -99,7 +99,7 @@ impl Spans {
                 self.run = Some(span(digest(&[id, "run"]), self.parent, name, at, attributes));
             }
             What::RunReopened { .. } => self.reopen(at),
-            What::AttemptStarted { of, attempt, external, provider } => {
+            What::AttemptStarted { of, attempt, external, provider, .. } => {
                 let attributes = vec![
                     ("escrow.check", text(of.check)),
                     ("escrow.scope", text(&of.scope.to_string())),

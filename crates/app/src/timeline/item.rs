@@ -46,6 +46,8 @@ pub enum What<'e> {
         attempt: u32,
         external: bool,
         provider: &'e str,
+        /// In safe mode, what an agent is told.
+        prompt: Option<&'e str>,
     },
     AttemptAnswered {
         of: CheckScope<'e>,

@@ -105,10 +105,15 @@ impl Item<'_> {
             What::DeadlinePassed => remark("the run's time is up".into()),
             What::IssueRaised { of, issue } => remark(format!("{of} {}", printable(&issue.message))),
             What::NestedStarted { playbook, run } => remark(format!("runs {} as {run}", printable(playbook))),
+            What::AttemptStarted { of, prompt: Some(prompt), .. } => {
+                let head = Line::remark(format!("{of} reads only, with this prompt:"));
+                let lines = prompt.lines().map(|line| Line::remark(format!("  {}", printable(line))));
+                std::iter::once(head).chain(lines).collect()
+            }
             What::RunStarted { .. }
             | What::ArtifactsVerified { .. }
             | What::RunEnded { .. }
-            | What::AttemptStarted { .. }
+            | What::AttemptStarted { prompt: None, .. }
             | What::AttemptAnswered { .. }
             | What::WaitResolved { .. }
             | What::CancelRequested => Vec::new(),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use escrow_model::{Entry, Event, Facts, IssueCode, Message, Millis, Plan, RunOptions, ScopePath, Verdict};
+use escrow_model::{
+    Entry, Event, Facts, IssueCode, Message, Millis, Plan, ProviderName, RunOptions, ScopePath, Verdict,
+};
 use serde_json::Value;
 
 use super::fan::Fan;
@@ -40,7 +42,10 @@ impl Timeline {
     fn read_one<'e>(&mut self, entry: &'e Entry, items: &mut Vec<Item<'e>>) {
         let at = entry.at;
         let what = match &entry.event {
-            Event::RunStarted { plan, options, .. } => What::RunStarted { plan, options },
+            Event::RunStarted { plan, options, .. } => {
+                self.shows_prompts = options.safe_mode;
+                What::RunStarted { plan, options }
+            }
             Event::RunResumed { .. } => What::RunResumed,
             Event::RunReopened { places, .. } => {
                 self.fans.values_mut().for_each(Fan::reopen);
@@ -54,7 +59,9 @@ impl Timeline {
                 let of = CheckScope { check, scope };
                 self.start(of, at);
                 let (attempt, external, provider) = (*attempt, *external, request.provider.as_str());
-                What::AttemptStarted { of, attempt, external, provider }
+                let is_shown = self.shows_prompts && request.provider == ProviderName::AI;
+                let prompt = request.fields.get("prompt").and_then(Value::as_str).filter(|_| is_shown);
+                What::AttemptStarted { of, attempt, external, provider, prompt }
             }
             Event::AttemptAnswered { check, scope, attempt, answer } => {
                 let of = CheckScope { check, scope };

@@ -82,14 +82,19 @@ fn values(evaluation: &Evaluation, paint: Paint) -> String {
 
 /// What happened, when there is more to it than one attempt.
 fn timeline(account: &Account, paint: Paint) -> String {
-    let plain = |what: &str| what.starts_with("attempt 1 ") || what.starts_with("skipped");
+    let plain =
+        |what: &str| (what.starts_with("attempt 1 ") && !what.contains('\n')) || what.starts_with("skipped");
     if account.timeline.iter().all(|moment| plain(&moment.what)) {
         return String::new();
     }
     let mut table = TextTable::new();
     for moment in &account.timeline {
         let entry = format!("  {}", moment.entry);
-        table.row(&[(&entry, paint.dim(&entry)), ("", message(&moment.what))]);
+        let mut lines = moment.what.lines();
+        table.row(&[(&entry, paint.dim(&entry)), ("", message(lines.next().unwrap_or_default()))]);
+        for line in lines {
+            table.row(&[("", String::new()), ("", paint.dim(&format!("  {}", message(line))))]);
+        }
         if let Some(evaluation) = &moment.evaluation {
             let source = format!("when {}", evaluation.explanation.source.trim());
             table.row(&[("", String::new()), ("", paint.dim(&source))]);

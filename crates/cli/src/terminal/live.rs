@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a line of the moving part takes one row, or the next redraw would wipe too little.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use escrow_app::RunView;
@@ -9,6 +10,7 @@ use escrow_app::timeline::{Item, Line, Mark, NestedTimelines, Timeline, What};
 use escrow_engine::Run;
 use escrow_model::{Entry, Event, Plan, RunId, ScopePath};
 use escrow_runtime::process::Stream;
+use escrow_runtime::providers::HarnessProgress;
 use escrow_runtime::{NestedNews, NestedOutput, Observer, now_ms};
 use escrow_store::entry_document;
 use serde_json::json;
@@ -42,6 +44,8 @@ pub(crate) struct LiveView {
     /// Begins every line, where the lines of several runs mix.
     label: Option<RunId>,
     output: OutputLines,
+    /// What running harnesses do, by the label of their check.
+    progress: BTreeMap<String, String>,
 }
 
 impl LiveView {
@@ -56,6 +60,7 @@ impl LiveView {
             header: false,
             label: None,
             output: OutputLines::new(ui.streaming.timestamps),
+            progress: BTreeMap::new(),
         }
     }
 
@@ -150,7 +155,9 @@ impl LiveView {
             .iter()
             .take(room)
             .map(|one| {
-                let progress = one.progress.map(|progress| progress.to_string()).unwrap_or_default();
+                let of_harness = || self.progress.get(&one.label).cloned();
+                let progress = one.progress.map(|progress| progress.to_string()).or_else(of_harness);
+                let progress = progress.unwrap_or_default();
                 let behind = format!(" {:>8}  {progress}", duration_words(one.elapsed_ms));
                 let text = moving_line(&one.label, behind.trim_end(), self.width, columns.saturating_sub(5));
                 format!("  {} {text}", paint.cyan("●"))
@@ -264,6 +271,10 @@ impl Observer for LiveView {
                 self.write(&lines);
             }
         }
+    }
+
+    fn progress(&mut self, check: &str, scope: &ScopePath, progress: &HarnessProgress) {
+        self.progress.insert(format!("{check}{scope}"), printable(&progress.to_string()));
     }
 
     fn tick(&mut self, _run: &Run) {

@@ -255,6 +255,45 @@ pub(crate) fn status_painted(status: RunStatus, paint: Paint) -> String {
 }
 
 /// `runs show` for people. `recorded` are waits whose decision is not delivered yet.
+/// What each harness has used, and the totals of the run.
+fn harness_figures(run: &Run, paint: Paint) -> String {
+    let Some(totals) = run.harness_totals() else { return String::new() };
+    let mut table = TextTable::new();
+    let known = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
+    let count = |figure: Option<u64>| known(figure.map(|figure| figure.to_string()));
+    let usd = |figure: Option<f64>| known(figure.map(|figure| format!("{figure:.4}")));
+    let mut row = |cells: [String; 7]| {
+        let cells: Vec<(&str, String)> = cells.iter().map(|cell| (cell.as_str(), cell.clone())).collect();
+        table.row(&cells);
+    };
+    let head = ["  check", "harness", "model", "turns", "input", "output", "usd"];
+    row(head.map(str::to_owned));
+    for check in run.check_reports() {
+        let Some(harness) = check.record.and_then(|record| record.get("harness")) else { continue };
+        let word = |key: &str| known(harness.get(key).and_then(Value::as_str).map(words::printable));
+        let figure = |key: &str| count(harness.get(key).and_then(Value::as_u64));
+        row([
+            format!("  {}", check.name),
+            word("name"),
+            word("model"),
+            figure("turns"),
+            figure("input_tokens"),
+            figure("output_tokens"),
+            usd(harness.get("cost_usd").and_then(Value::as_f64)),
+        ]);
+    }
+    row([
+        "  total".to_owned(),
+        words::count(totals.attempts.try_into().unwrap_or(usize::MAX), "attempt"),
+        String::new(),
+        count(totals.turns),
+        count(totals.input_tokens),
+        count(totals.output_tokens),
+        usd(totals.cost_usd),
+    ]);
+    format!("\n{}\n{}", paint.bold("harnesses"), table.render())
+}
+
 pub(crate) fn show_run(run: &Run, recorded: &[String], paint: Paint) -> String {
     let (id, playbook) = (run.options().run.as_str(), words::printable(&run.plan_of().name));
     let title = title_words(run.title());
@@ -299,6 +338,7 @@ pub(crate) fn show_run(run: &Run, recorded: &[String], paint: Paint) -> String {
         ]);
     }
     text.push_str(&table.render());
+    text.push_str(&harness_figures(run, paint));
     if !run.decisions().is_empty() {
         text.push_str("\ndecisions\n");
         for one in run.decisions() {

@@ -70,15 +70,14 @@ fn request(reader: &mut impl BufRead) -> Option<(String, String, Vec<u8>)> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    while is_chunked {
+    let mut is_open = is_chunked;
+    while is_open {
         let mut size = String::new();
         reader.read_line(&mut size).ok()?;
         let size = usize::from_str_radix(size.trim().split(';').next()?, 16).ok()?;
         let mut chunk = vec![0; size + 2];
         reader.read_exact(&mut chunk).ok()?;
-        if size == 0 {
-            break;
-        }
+        is_open = size > 0;
         body.extend_from_slice(&chunk[..size]);
     }
     Some((method, path, body))

@@ -43,9 +43,10 @@ impl JournalReader<'_> {
                 SkipReason::ForEachEmpty => parent(&then, &at.0).into_iter().collect(),
                 _ => break,
             };
-            let mut moved = false;
+            // Items settle in any order: each step was decided before the skip, not before the step that leads to it.
+            let (mut moved, skipped) = (false, at.1);
             for step in steps {
-                let Some(entry) = self.decision(step.check, &step.scope, at.1) else { break };
+                let Some(entry) = self.decision(step.check, &step.scope, skipped) else { break };
                 let scope = super::scope_of(&self.entries[entry].event).cloned().unwrap_or_default();
                 at = (Location::new(step.check, scope), entry);
                 links.push(self.link(&at.0, entry));

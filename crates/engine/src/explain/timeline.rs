@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use escrow_model::{CheckIndex, Event, Message, RetryKind, RoutedBy, ScopePath, Verdict, rfc3339};
+use escrow_model::{
+    CheckIndex, Event, Message, ProviderName, RetryKind, RoutedBy, ScopePath, Verdict, rfc3339,
+};
+
+use serde_json::Value;
 
 use super::cause::evaluate;
 use super::{Evaluation, JournalReader, Moment, decisive};
@@ -95,6 +99,15 @@ fn decided(message: &Message, asked: &BTreeSet<&str>) -> Option<String> {
 
 fn tell(event: &Event, at: u64) -> Option<String> {
     Some(match event {
+        Event::AttemptStarted { attempt, request, .. } if request.provider == ProviderName::AI => {
+            let word = |key: &str| request.fields.get(key).and_then(Value::as_str).unwrap_or("?").to_owned();
+            format!(
+                "attempt {attempt} started: {}, permission {}, with this prompt:\n{}",
+                word("harness"),
+                word("permission"),
+                word("prompt")
+            )
+        }
         Event::AttemptStarted { attempt, .. } => format!("attempt {attempt} started"),
         Event::AttemptAnswered { answer, .. } => answer.record.get(INPUTS_KEPT)?.as_str()?.to_owned(),
         Event::CheckJudged { attempt, verdict, issues, .. } => {

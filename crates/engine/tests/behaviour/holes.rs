@@ -1,5 +1,6 @@
 //! No effect stands on a matrix with a hole.
 
+use escrow_engine::{Question, explain};
 use escrow_testkit::{Options, play, tells};
 
 #[test]
@@ -146,4 +147,18 @@ fn an_empty_list_has_no_hole() {
          publish succeeded x1
          run.completed.ok",
     );
+}
+
+/// The items of the first group are reduced before the item of the second group fails.
+#[test]
+fn the_explanation_ends_at_the_hole_whatever_order_the_items_settle_in() {
+    let played = play(
+        "a forEach; b<a forEach; t<b; s<t reduce; publish<s reduce external",
+        &["a: [0, 1]", "b: [0, 1]", "t: 1", "t[1][1]: exit 1 after 5s", "wait 10s"],
+        &Options::default(),
+    );
+    let question = Question { check: "publish".into(), scope: None };
+    let explained = explain(&played.journal, Some(&question)).expect("it is in the journal");
+    let last = explained.path.last().expect("the skip has a cause");
+    assert_eq!((last.check.as_str(), last.scope.to_string().as_str()), ("t", "[1][1]"));
 }

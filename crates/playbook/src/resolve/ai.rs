@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::graph::Graph;
 use crate::ReferenceResolver;
-use crate::decode::Draft;
+use crate::decode::{Draft, HARNESS_NAMES};
 use crate::diagnostic::{Diagnostics, Problem};
 
 pub(super) fn resolve(
@@ -20,12 +20,8 @@ pub(super) fn resolve(
     if !drafts.iter().any(is_ai) {
         return;
     }
-    let default = references.default_harness();
-    for draft in drafts.iter_mut().filter(|draft| is_ai(draft)) {
-        let fields = &mut draft.check.fields;
-        if let (None, Some(default)) = (fields.get("harness"), &default) {
-            fields.insert("harness".to_owned(), Field::Plain(default.as_str().into()));
-        }
+    if drafts.iter().any(|draft| is_ai(draft) && word(draft, "harness").is_none()) {
+        fill_default(drafts, references, found);
     }
     deliver_everything(contract, drafts);
     for index in 0..drafts.len() {
@@ -40,6 +36,28 @@ pub(super) fn resolve(
         }
         check_independence(drafts, index, found);
         check_conversation(drafts, index, graph, found);
+    }
+}
+
+fn fill_default(drafts: &mut [Draft], references: &dyn ReferenceResolver, found: &mut Diagnostics) {
+    let default = match references.default_harness() {
+        Ok(Some(name)) if HARNESS_NAMES.contains(&name.as_str()) => Ok(name),
+        // The provider looks for one when the check starts.
+        Ok(None) => return,
+        Ok(Some(name)) => Err(format!("`[harness] default` of `config.toml` is `{name}`")),
+        Err(problem) => Err(problem),
+    };
+    for draft in drafts.iter_mut().filter(|draft| is_ai(draft) && word(draft, "harness").is_none()) {
+        match &default {
+            Ok(name) => {
+                draft.check.fields.insert("harness".to_owned(), Field::Plain(name.as_str().into()));
+            }
+            Err(problem) => found.push(
+                Problem::new("E0108", draft.span_of("type"), "the default harness cannot be used")
+                    .label(problem.clone())
+                    .help(format!("the harnesses are {}", HARNESS_NAMES.join(", "))),
+            ),
+        }
     }
 }
 

@@ -135,7 +135,7 @@ async fn work(
     places.hand_over_descriptors(&mut command).map_err(|error| io_fault(&error))?;
     let (canceller, cancelled) = cancellation();
     let redactor = redactor(task, attempt, &environment);
-    let listener = RefCell::new(Listener::new(task, home, canceller.clone(), attempt.live.as_deref()));
+    let listener = RefCell::new(Listener::new(task, home, canceller.clone(), attempt));
     let listen = |stream: Stream, bytes: &[u8]| {
         if stream == Stream::Stdout {
             listener.borrow_mut().hear(bytes);

@@ -17,7 +17,7 @@ use crate::cancellation::{Canceller, cancellation};
 use crate::host::{self, FailedBefore, Host, NestOutcome, NestRequest, NewsSink};
 use crate::private_files::create_directory_alike;
 use crate::provider_world::{InputSink, InspectRequest, ProviderWorld};
-use crate::providers::{Attempt, Contexts, Environment, LiveOutput};
+use crate::providers::{Attempt, Contexts, Environment, LiveOutput, ProgressSink};
 use crate::redaction::REDACTED;
 
 pub(super) struct EffectRunner {
@@ -166,6 +166,10 @@ impl EffectRunner {
                 EffectKind::Attempt => Some(self.live(&spec.name, scope)),
                 EffectKind::Reconcile => None,
             },
+            progress: match kind {
+                EffectKind::Attempt => Some(self.progress(&spec.name, scope)),
+                EffectKind::Reconcile => None,
+            },
             grace: surroundings.grace,
         };
         let nests = kind == EffectKind::Attempt && host::PLAYBOOK.is(&request.provider);
@@ -236,6 +240,15 @@ impl EffectRunner {
     fn news(&self) -> NewsSink {
         let reports = self.reports.clone();
         Box::new(move |news| drop(reports.send(Report::Nested(news))))
+    }
+
+    /// Passes the figures of a harness on as they come.
+    fn progress(&self, check: &str, scope: &ScopePath) -> ProgressSink {
+        let (reports, check, scope) = (self.reports.clone(), check.to_owned(), scope.clone());
+        Box::new(move |progress| {
+            let progress = Box::new(progress.clone());
+            drop(reports.send(Report::Progress { check: check.clone(), scope: scope.clone(), progress }));
+        })
     }
 
     /// Passes output on as it comes.

@@ -47,6 +47,7 @@ impl Room {
             redactor: Redactor::none(),
             cancellation: Cancellation::never(),
             live: None,
+            progress: None,
             grace: Duration::from_millis(500),
         };
         let request = Request {

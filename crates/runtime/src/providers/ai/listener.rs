@@ -3,6 +3,7 @@
 use escrow_harness::{LINE_BYTES_MAX, Progress, StreamParser};
 use escrow_model::Budget;
 
+use super::super::{Attempt, HarnessProgress, ProgressSink};
 use super::home::PrivateHome;
 use super::task::Task;
 use crate::cancellation::Canceller;
@@ -10,6 +11,9 @@ use crate::process::{Stream, Watcher};
 
 /// More output than this is not that of an agent at work.
 const TOTAL_BYTES_MAX: u64 = 1 << 30;
+
+/// How much of the last line is kept while it runs.
+const LAST_WORDS_MAX: usize = 200;
 
 pub(super) struct Listener<'a> {
     pub(super) task: &'a Task<'a>,
@@ -23,6 +27,8 @@ pub(super) struct Listener<'a> {
     pub(super) exceeded: Option<Exceeded>,
     canceller: Canceller,
     live: Option<Watcher<'a>>,
+    progress: HarnessProgress,
+    sink: Option<&'a ProgressSink>,
 }
 
 /// The limit for which the program was ended.
@@ -37,7 +43,7 @@ impl<'a> Listener<'a> {
         task: &'a Task<'a>,
         home: &'a PrivateHome,
         canceller: Canceller,
-        live: Option<Watcher<'a>>,
+        attempt: &'a Attempt,
     ) -> Listener<'a> {
         Listener {
             parser: task.harness.parser(),
@@ -48,7 +54,9 @@ impl<'a> Listener<'a> {
             total_bytes: 0,
             exceeded: None,
             canceller,
-            live,
+            live: attempt.live.as_deref(),
+            progress: HarnessProgress { harness: task.harness.spec().name, ..HarnessProgress::default() },
+            sink: attempt.progress.as_ref(),
         }
     }
 
@@ -112,9 +120,36 @@ impl<'a> Listener<'a> {
         if let Some(message) = exceeded {
             self.exceed(Exceeded::Budget(message));
         }
+        if let (Some(sink), true) = (self.sink, self.update(progress)) {
+            sink(&self.progress);
+        }
         if let (Some(live), Some(words)) = (self.live, words(progress)) {
             live(Stream::Stdout, format!("{}\n", words.trim_end()).as_bytes());
         }
+    }
+
+    /// Whether something that people see has changed.
+    fn update(&mut self, progress: &Progress) -> bool {
+        let (before_in, before_out) = self.tokens_before();
+        let now = &mut self.progress;
+        match progress {
+            Progress::Model(model) => now.model = Some(model.clone()),
+            Progress::Turn(count) => now.turns = Some(*count),
+            Progress::Tokens { input, output } => {
+                now.input_tokens = Some(input.saturating_sub(before_in));
+                now.output_tokens = Some(output.saturating_sub(before_out));
+            }
+            Progress::Cost(cost) => now.cost_usd = Some(*cost),
+            Progress::ToolStarted { name, summary } if summary.is_empty() => now.tool = Some(name.clone()),
+            Progress::ToolStarted { name, summary } => now.tool = Some(format!("{name}: {summary}")),
+            Progress::ToolEnded { .. } => now.tool = None,
+            Progress::Text(text) => {
+                let last = text.lines().rfind(|line| !line.trim().is_empty());
+                now.last_words = last.map(|line| line.trim().chars().take(LAST_WORDS_MAX).collect());
+            }
+            Progress::Session(_) | Progress::Retrying { .. } | Progress::Denied { .. } => return false,
+        }
+        true
     }
 
     /// What the harness had added up before, where it adds up per conversation.
