@@ -2,6 +2,7 @@
 
 mod desk;
 mod replayed;
+mod server;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use desk::Desk;
 use escrow_contract::Schema;
 use escrow_playbook::yaml_to_json;
 use serde_json::{Value, json};
+use server::{Says, Server};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
@@ -122,7 +124,7 @@ const COMMENT: &str = "issue_comment=events/issue.json";
 const MISSING: &str = "second=scripts/missing.sh exists";
 
 const GUIDE: &[Case] = &[
-    guide(&["01-declare-criticality.yaml"], 0, OK)
+    guide(&["01-declare-criticality.yaml", "--event", PULL], 0, OK)
         .with(&[("/checks/post-comment/criticality", "\"external\"")]),
     guide(&["02-if.yaml", "--event", PULL], 0, OK).env(&[("CI", "true")]),
     guide(&["02-if.yaml", "--event", EMPTY], 0, NOTHING)
@@ -143,11 +145,11 @@ const GUIDE: &[Case] = &[
     ]),
     guide(&["06-fact-validation.yaml", "--event", COMMENT], 0, OK)
         .with(&[("/checks/comment-assistant/runs", "1"), ("/checks/overview/runs", "1")]),
-    guide(&["07-critical-by-tag.yaml", "--event", "pr_opened"], 0, OK).env(&[("ALLOW_POST", "true")]),
-    guide(&["07-critical-by-tag.yaml", "--event", "pr_opened"], 4, NOTHING)
+    guide(&["07-critical-by-tag.yaml", "--event", PULL], 0, OK).env(&[("ALLOW_POST", "true")]),
+    guide(&["07-critical-by-tag.yaml", "--event", PULL], 4, NOTHING)
         .with(&[("/checks/post-comment/skip_reason", "\"assume\"")]),
     guide(&["08-label.yaml", "--event", PULL], 0, OK)
-        .with(&[("/checks/label/output/added/0", "\"reviewed\"")]),
+        .with(&[("/checks/label/output/labels/0", "\"reviewed\"")]),
     guide(&["09-soft-failure.yaml", "--event", "pr_opened"], 0, "run.completed.with_warnings")
         .with(&[("/checks/summarize/status", "\"failed\""), ("/checks/publish-notes/runs", "1")]),
     guide(&["10-external-comment.yaml", "--event", PULL], 0, OK).with(&[("/checks/post-comment/runs", "1")]),
@@ -261,6 +263,8 @@ fn check_in(desk: &Desk, case: &Case) -> u64 {
     for name in ["CI", "DRY_RUN", "ALLOW_POST"] {
         command.env_remove(name);
     }
+    let github = github();
+    command.env("GITHUB_API_URL", &github.url).env("GITHUB_TOKEN", "ghs_t0ken-of-a-test");
     let output = command.envs(case.env.iter().copied()).output().expect("the binary runs");
     let told = format!("{} {:?}", case.folder, case.arguments);
     let lines: Vec<Value> = String::from_utf8_lossy(&output.stdout)
@@ -275,6 +279,15 @@ fn check_in(desk: &Desk, case: &Case) -> u64 {
         assert_eq!(document.pointer(pointer), Some(&expected), "{told} {pointer}: {document:#}");
     }
     replayed::recorded(&told, &lines, document)
+}
+
+/// Answers as GitHub does to a comment and to a label.
+fn github() -> Server {
+    Server::start(|got| match got.path.rsplit('/').next() {
+        Some("comments") => Says::json(201, &json!({ "id": 4711, "html_url": "https://github.test/4711" })),
+        Some("labels") => Says::json(200, &json!([{ "name": "reviewed" }])),
+        Some(_) | None => Says::status(404),
+    })
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl ProviderWorld for SimulatedWorld {
     }
 
     fn provider(&self, name: &str) -> Option<&dyn Provider> {
-        ["command", "http"].contains(&name).then_some(&self.provider)
+        ["command", "http", "github"].contains(&name).then_some(&self.provider)
     }
 
     fn inspect(&self, request: InspectRequest) -> LocalFuture<Vec<InspectedArtifact>> {

@@ -48,10 +48,14 @@ const OPERATIONS: &[&str] = &[
 ];
 const READING: &[&str] = &["pr.get", "pr.files", "pr.diff"];
 
-const REPO: &str = "{{ event.repository.full_name if event.repository is defined else '' }}";
-const NUMBER: &str = "{{ event.pull_request.number if event.pull_request is defined else \
-                      event.issue.number if event.issue is defined else '' }}";
-const SHA: &str = "{{ event.pull_request.head.sha if event.pull_request is defined else \
+// What the event lacks is empty: only the operation knows whether it needs it.
+const REPO: &str = "{{ event.repository.full_name \
+                    if event.repository is defined and event.repository.full_name is defined else '' }}";
+const NUMBER: &str = "{{ event.pull_request.number \
+                      if event.pull_request is defined and event.pull_request.number is defined else \
+                      event.issue.number if event.issue is defined and event.issue.number is defined else '' }}";
+const SHA: &str = "{{ event.pull_request.head.sha if event.pull_request is defined \
+                   and event.pull_request.head is defined and event.pull_request.head.sha is defined else \
                    event.after if event.after is defined else '' }}";
 
 static SPEC: ProviderSpec = ProviderSpec {
