@@ -30,6 +30,8 @@ pub mod documents;
 pub mod driver;
 pub mod effects;
 pub mod gc;
+pub mod harnesses;
+pub mod hooks;
 pub mod init;
 pub mod inputs;
 pub mod invocations;

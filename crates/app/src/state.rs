@@ -52,6 +52,11 @@ impl StateDirectory {
         Ok(StateDirectory(git.unwrap_or(&current).join(project::NAME)))
     }
 
+    /// A directory that is known.
+    pub(crate) fn at(path: &Path) -> StateDirectory {
+        StateDirectory(path.to_owned())
+    }
+
     /// An error that says where the state was looked for, when there is none yet.
     pub fn expect_there(&self) -> Result<(), Error> {
         if self.path().join(DATABASE).is_file() {
@@ -141,7 +146,8 @@ impl StateDirectory {
         if is_inside { private_files::create_file(path) } else { fs::File::create(path) }
     }
 
-    fn database(&self) -> PathBuf {
+    /// Where journals and receipts are.
+    pub fn database(&self) -> PathBuf {
         self.0.join("escrow.db")
     }
 }

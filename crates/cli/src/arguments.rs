@@ -2,6 +2,7 @@
 
 mod attention;
 mod effects;
+mod harness;
 mod outcomes;
 
 use std::ffi::{OsStr, OsString};
@@ -21,6 +22,7 @@ pub(crate) use attention::{
     OverrideArguments, ShowArguments, WaitArguments,
 };
 pub(crate) use effects::{EffectWord, EffectsAction, EffectsArguments, EffectsList, ResolveArguments};
+pub(crate) use harness::{HarnessAction, HarnessArguments, HarnessTarget};
 pub(crate) use outcomes::{
     AddArguments, OutcomesAction, OutcomesArguments, OutcomesExport, OutcomesList, OutcomesWhich,
     RulesAction, RulesArguments, RulesCheck,
@@ -113,6 +115,11 @@ pub(crate) enum Command {
     /// Speak the lifecycle wire of AI harnesses: events, envelopes, receipts
     #[command(disable_help_flag = true)]
     Lifecycle(LifecycleArguments),
+    /// Install hooks into harnesses, and show what they report
+    Harness(HarnessArguments),
+    /// Report an event of a harness; harnesses call this
+    #[command(disable_help_flag = true)]
+    Hook(LifecycleArguments),
     /// Evaluate an expression
     Eval(EvalArguments),
     /// Print a JSON Schema, for editors

@@ -14,7 +14,9 @@ mod eval;
 mod explain;
 mod export;
 mod gc;
+mod harness;
 mod history;
+pub(crate) mod hook;
 mod init;
 pub(crate) mod invocation;
 pub(crate) mod lifecycle;
@@ -74,6 +76,8 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
         Command::Schema(schema) => schema::schema(&schema, shared),
         Command::Init(init) => init::init(&init, shared, ui),
         Command::Doctor => Ok(doctor::doctor(ui)),
+        Command::Harness(harness) => harness::harness(&harness, shared, ui),
+        Command::Hook(arguments) => Ok(Exit::Hook(hook::run(&arguments.words))),
         // Reached only behind a global flag, as in `escrow --quiet lifecycle version`.
         Command::Lifecycle(arguments) => Ok(Exit::Lifecycle(lifecycle::run(&arguments.words))),
         Command::Completions(completions) => Ok(completions::completions(&completions, ui)),

@@ -6,6 +6,7 @@ use escrow_app::Class;
 use escrow_engine::Run;
 use escrow_model::{ReasonCode, RunStatus};
 
+use crate::commands::hook::HookExit;
 use crate::commands::lifecycle::LifecycleExit;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,7 @@ pub(crate) enum Exit {
     Interrupted,
     /// The exit code of a lifecycle verb, which has a table of its own.
     Lifecycle(LifecycleExit),
+    Hook(HookExit),
 }
 
 impl Exit {
@@ -35,6 +37,7 @@ impl Exit {
             Exit::TimedOut => 124,
             Exit::Interrupted => 130,
             Exit::Lifecycle(exit) => exit.as_u8(),
+            Exit::Hook(HookExit(code)) => code,
         }
     }
 
@@ -46,7 +49,7 @@ impl Exit {
             Exit::WorkFailed => 2,
             Exit::TimedOut => 3,
             Exit::AuthorMustAct => 4,
-            Exit::WorldFailed | Exit::Lifecycle(_) => 5,
+            Exit::WorldFailed | Exit::Lifecycle(_) | Exit::Hook(_) => 5,
             Exit::Interrupted => 6,
             Exit::Bug => 7,
         };

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::arguments::Arguments;
-use crate::commands::lifecycle;
+use crate::commands::{hook, lifecycle};
 use crate::exit::Exit;
 use crate::terminal::Ui;
 
@@ -32,6 +32,9 @@ fn escrow() -> ExitCode {
     }
     if std::env::var_os("ESCROW_RUN").is_none() {
         escrow_runtime::keep_out_of_dumps();
+    }
+    if let Some(words) = hook::arguments_in(std::env::args_os()) {
+        return Exit::Hook(hook::run(&words)).into();
     }
     // Harnesses start these verbs for every event, so they run before anything else is set up.
     if let Some(arguments) = lifecycle::arguments_in(std::env::args_os()) {

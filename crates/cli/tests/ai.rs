@@ -546,3 +546,49 @@ fn what_an_agent_does_is_streamed_to_standard_error_alone() {
     assert!(done.stderr.contains("I look at it.") && done.stderr.contains("[Bash]"), "{}", done.stderr);
     assert_eq!(done.stdout, "");
 }
+
+/// Calls the hook as the real program does, with the variables that the check gave it.
+fn hook_script(event: &str) -> String {
+    let escrow = env!("CARGO_BIN_EXE_escrow");
+    format!(r#"printf '{{"session_id":"%s"}}' "$id" | "{escrow}" hook --host claude --event {event}"#)
+}
+
+#[test]
+fn the_hooks_of_a_confined_harness_leave_receipts_in_the_ledger_under_the_run() {
+    let body = format!(
+        "say hello; {}; {}; {}; echo fine > \"$ESCROW_ARTIFACTS/review.md\"; result Done.",
+        hook_script("SessionStart"),
+        hook_script("UserPromptSubmit"),
+        hook_script("Stop")
+    );
+    let agents = Agents::claude(&body);
+    let document = agents.run(REVIEW);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let run = document["run"]["id"].as_str().expect("an id");
+    let done = agents.escrow(&["lifecycle", "receipt", "list", "--extended", "--run-id", run]);
+    let receipts: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    let events: Vec<&str> = receipts
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["event"].as_str().expect("an event"))
+        .collect();
+    assert_eq!(events, ["session.started", "frame.opening", "frame.ending"], "{}", done.stdout);
+    assert_eq!(receipts[2]["parent_receipt_id"], receipts[1]["receipt_id"]);
+}
+
+#[test]
+fn hold_stop_blocks_a_stop_until_the_files_are_there() {
+    let stop = hook_script("Stop");
+    let body = format!(
+        "say hello; first=$({stop}); second=$({stop}); echo fine > \"$ESCROW_ARTIFACTS/review.md\"; third=$({stop}); \
+         case \"$first$second\" in *block*review.md*block*review.md*) ;; *) result 'not held'; exit 1;; esac; \
+         [ -z \"$third\" ] && result Done."
+    );
+    let agents = Agents::claude(&body);
+    let held = REVIEW.replace("repair: 0", "hold_stop: true");
+    let document = agents.run(&held);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let free = agents.run(REVIEW);
+    assert_ne!(reason(&free), "run.completed.ok", "without `hold_stop` no stop is blocked");
+}

@@ -44,6 +44,7 @@ const SPECIALISTS: &[(&str, &[&str])] = &[
     ("tokio", &["runtime", "store", "app", "studio", "cli", "simulator"]),
     ("rusqlite", &["store"]),
     ("granit-parser", &["playbook"]),
+    ("toml", &["harness", "runtime"]),
     ("jsonschema", &["contract"]),
     ("minijinja", &["template"]),
     ("regex", &["expr", "contract"]),

@@ -118,6 +118,9 @@ impl Run {
         for key in ["repair", "reuse_session", "not_same_as"] {
             fields.remove(key);
         }
+        if fields.remove("hold_stop") == Some(Value::Bool(true)) {
+            fields.insert("hold_stop".to_owned(), self.stop_demand(check, scope));
+        }
         let prompt = fields.get("prompt").and_then(Value::as_str).unwrap_or_default().to_owned();
         let is_repair = self.cell(check, scope).is_some_and(|cell| cell.is_repairing);
         let prompt = if is_repair {

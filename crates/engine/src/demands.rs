@@ -5,7 +5,7 @@ use escrow_model::{
     CheckIndex, ExpectedArtifact, IssueCode, Location as Place, MissingArtifact, ProviderName, Rule,
     ScopePath, Severity, folder_in_scope, folder_of,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::run::Run;
 
@@ -24,6 +24,23 @@ impl Run {
                 parts.join("\n\n")
             )
         })
+    }
+
+    /// The files that must be there before the agent may stop: what it owes, whatever else holds.
+    pub(crate) fn stop_demand(&self, check: CheckIndex, scope: &ScopePath) -> Value {
+        let directory = self.state.options.artifacts.trim_end_matches('/');
+        let is_certain = |artifact: &&ExpectedArtifact| artifact.required && artifact.condition.is_none();
+        let file = |artifact: &ExpectedArtifact| {
+            let path = self.path(check, scope, artifact);
+            let label = path.strip_prefix(&format!("{directory}/")).unwrap_or(&path);
+            let location = match &artifact.location {
+                Place::Path(_) => json!({"path": label}),
+                Place::Glob { count, .. } => json!({"glob": {"pattern": label, "count": count}}),
+            };
+            json!({"location": location, "min_size": artifact.min_size, "description": artifact.description})
+        };
+        let files: Vec<Value> = self.owed(check).into_iter().filter(is_certain).map(file).collect();
+        json!({"artifacts": directory, "files": files})
     }
 
     /// Exactly what is missing after an attempt.

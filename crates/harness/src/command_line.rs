@@ -132,6 +132,15 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// The one word that `quoted` made a text from.
+pub(crate) fn unquoted(text: &str) -> Option<String> {
+    let word = match text.strip_prefix('\'') {
+        Some(rest) => rest.strip_suffix('\'')?.replace(r"'\''", "'"),
+        None => text.to_owned(),
+    };
+    (quoted(&word) == text).then_some(word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{ARGUMENT_BYTES_MAX, Unsupported, hook_command, prompt_argument};

@@ -161,6 +161,16 @@ impl HookDialect {
         self.events.iter().filter(|event| event.lifecycle.is_some())
     }
 
+    /// The event at which context is added: the first of a session that takes it.
+    pub fn context_event(&self) -> Option<&'static HookEvent> {
+        self.installed().find(|event| event.can(AnswerKind::AddContext))
+    }
+
+    /// Whether the event is about a frame that another frame called.
+    pub fn is_about_sub_agent(&self, input: &HookInput) -> bool {
+        input.agent_id.is_some() || self.event(&input.event).is_some_and(|event| event.tool().is_some())
+    }
+
     /// Reads the input of a hook. `event` is the name on the hook's command line; the input's own name is the fallback.
     pub fn read(&self, event: Option<&str>, input: &str) -> Result<HookInput, UnreadableHook> {
         let value: Value = serde_json::from_str(input).map_err(|_| UnreadableHook::NotAnObject)?;

@@ -13,10 +13,14 @@ mod claude;
 mod codex;
 mod command_line;
 mod copilot;
+mod cursor;
 mod ending;
 mod figures;
+pub mod frames;
 mod gemini;
 mod hooks;
+pub mod install;
+pub mod manifest;
 mod messages;
 mod observed;
 mod opencode;
@@ -51,6 +55,16 @@ pub static HARNESSES: &[&dyn Harness] =
 
 pub fn find(name: &str) -> Option<&'static dyn Harness> {
     HARNESSES.iter().copied().find(|harness| harness.spec().name == name)
+}
+
+/// The hook dialects: those of every harness, and that of Cursor, which has hooks only.
+pub fn dialects() -> impl Iterator<Item = &'static HookDialect> {
+    HARNESSES.iter().map(|harness| harness.spec().hooks).chain([&cursor::HOOKS])
+}
+
+/// The hook dialect of a host.
+pub fn dialect(host: &str) -> Option<&'static HookDialect> {
+    dialects().find(|dialect| dialect.harness == host)
 }
 
 /// Proxy and certificate variables that every program understands.

@@ -106,11 +106,7 @@ impl Harness for OpenCode {
         if let Some(hook) = order.hook {
             let plugin = order.home.join("escrow-hooks.js");
             config["plugin"] = json!([format!("file://{}", utf8(&plugin)?)]);
-            let events: Vec<&str> = SPEC.hooks.installed().map(|event| event.name).collect();
-            let source = include_str!("opencode_plugin.js")
-                .replace("\"EVENTS\"", &json!(events).to_string())
-                .replace("\"HOOK\"", &json!(hook).to_string());
-            line.file(plugin, source);
+            line.file(plugin, self::plugin(hook));
         }
         line.env("OPENCODE_CONFIG_CONTENT", &config.to_string());
         Ok(line)
@@ -133,6 +129,15 @@ fn permission(order: &Order<'_>) -> Value {
         }
         (Permission::Full, _) => json!({"*": "allow", "external_directory": "allow", "doom_loop": "allow"}),
     }
+}
+
+/// The plugin before its words are filled in.
+pub(crate) const PLUGIN: &str = include_str!("opencode_plugin.js");
+
+/// The plugin that runs `hook` for every event with a lifecycle meaning.
+pub(crate) fn plugin(hook: &[String]) -> String {
+    let events: Vec<&str> = HOOKS.installed().map(|event| event.name).collect();
+    PLUGIN.replace("\"EVENTS\"", &json!(events).to_string()).replace("\"HOOK\"", &json!(hook).to_string())
 }
 
 // The plugin process ends with the session, so that a stop cannot be held back.

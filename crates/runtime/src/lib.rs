@@ -31,6 +31,8 @@ pub mod callbacks;
 pub mod config;
 pub mod facts;
 pub mod git;
+pub mod harness_program;
+pub mod hook_spool;
 pub mod inspection;
 pub mod outcome_kinds;
 pub mod playbook_file;

@@ -6,5 +6,6 @@ mod commands;
 mod documentation;
 mod hooks;
 mod hostile;
+mod install;
 mod recordings;
 mod reports;

@@ -15,7 +15,7 @@ pub(crate) const PERMISSIONS: &[&str] = &["read", "edit", "full"];
 pub(crate) const AUTHS: &[&str] = &["key", "login"];
 
 /// The keys that a check of `type: agent` has too, to replace those of its profile.
-const HARNESS_KEYS: [KeySpec; 9] = [
+const HARNESS_KEYS: [KeySpec; 10] = [
     key("harness", KeyKind::Word(HARNESS_NAMES)),
     key("model", KeyKind::Plain),
     key("permission", KeyKind::Word(PERMISSIONS)),
@@ -25,14 +25,15 @@ const HARNESS_KEYS: [KeySpec; 9] = [
     key("reuse_session", KeyKind::CheckOrTrue),
     key("repair", KeyKind::Count),
     key("not_same_as", KeyKind::Check),
+    key("hold_stop", KeyKind::Bool),
 ];
 
-const AI_KEYS: [KeySpec; 11] = with_harness_keys([
+const AI_KEYS: [KeySpec; 12] = with_harness_keys([
     KeySpec { name: "prompt", kind: KeyKind::Text, required: true },
     key(Sandbox::FIELD, KeyKind::Sandbox),
 ]);
 
-const AGENT_KEYS: [KeySpec; 12] = with_harness_keys([
+const AGENT_KEYS: [KeySpec; 13] = with_harness_keys([
     key("agent", KeyKind::Plain),
     KeySpec { name: "prompt", kind: KeyKind::Text, required: true },
     key(Sandbox::FIELD, KeyKind::Sandbox),

@@ -12,6 +12,7 @@ mod answer;
 mod confine;
 mod final_text;
 mod home;
+mod hooks;
 mod listener;
 mod login;
 pub mod program;
@@ -33,6 +34,7 @@ use crate::redaction::Redactor;
 use crate::sandbox::EXIT_NOT_CONFINED;
 use confine::Enforcement;
 use home::PrivateHome;
+use hooks::Hooks;
 use listener::Listener;
 use login::LentLogin;
 use task::Task;
@@ -101,6 +103,7 @@ async fn work(
     let environment = attempt.environment.minimal_with(task.variables());
     let places = confine::places(task, home, enforcement, attempt)?;
     let base_url = base_url(spec.base_url_variable, request, attempt, &environment);
+    let hooks = Hooks::prepare(spec.name, home, request).map_err(|error| io_fault(&error))?;
     let order = Order {
         prompt: task.prompt,
         model: task.model,
@@ -114,8 +117,7 @@ async fn work(
         turns: task.budget.turns.and_then(|turns| u32::try_from(turns).ok()),
         usd: task.budget.usd,
         schema: task.schema,
-        // `escrow hook` does not exist yet; the harness gets no hooks until it does.
-        hook: None,
+        hook: hooks.words(),
         base_url: base_url.as_deref(),
         is_root: rustix::process::geteuid().is_root(),
     };
@@ -128,6 +130,7 @@ async fn work(
     }
     places.give_to(&mut command, request, attempt, &environment);
     home.give_to(&mut command);
+    hooks.give_to(&mut command);
     command.envs(line.env.iter().map(|(name, value)| (name, value)));
     places.hand_over_descriptors(&mut command).map_err(|error| io_fault(&error))?;
     let (canceller, cancelled) = cancellation();
@@ -160,6 +163,9 @@ async fn work(
         return Err(fault);
     }
     let mut answer = listener.into_inner().answer(&finished, attempt, timeout_ms);
+    if let Some(problem) = hooks.collect(attempt).await {
+        answer.record.insert("hook_problem".into(), problem.into());
+    }
     redactor.answer(&mut answer);
     places.tidy();
     Ok(answer)

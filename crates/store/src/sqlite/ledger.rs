@@ -114,6 +114,14 @@ impl ReceiptLedger {
         Ok(ReceiptLedger { connection, path: path.to_owned(), mode })
     }
 
+    /// For the receipts of hooks: written with the next sync of the system instead of one of their own. A crash of the
+    /// machine loses the last ones, and no hook waits for the disk.
+    pub fn open_grouped(path: &Path) -> Result<ReceiptLedger, StoreError> {
+        let busy_timeout = Duration::from_secs(2);
+        let connection = connect::for_writing(path, busy_timeout).map_err(|trouble| trouble.at(path))?;
+        Ok(ReceiptLedger { connection, path: path.to_owned(), mode: Mode::Write })
+    }
+
     fn read<T>(&self, query: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, LedgerError> {
         query(&self.connection).map_err(|problem| problem.at(&self.path))
     }

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use escrow_app::{StateDirectory, hooks};
 use escrow_protocol::callback::{Callback, CallbackEnd, CallbackResult};
 use escrow_protocol::dispatch::Client;
+use escrow_protocol::manifest::{AdapterEntry, Registry};
 use escrow_protocol::receipt::{Ledger, LedgerError};
 use escrow_protocol::telemetry::{TelemetryHost, TelemetryLog};
+use escrow_protocol::version::WireVersion;
 use escrow_runtime::callbacks::{self, Residents};
 use escrow_store::{Mode, ReceiptLedger, StoreError, StoreErrorKind};
 use tracing::debug;
@@ -96,6 +99,26 @@ impl System for LocalSystem {
             Ok(ledger) => Ok(Box::new(ledger)),
             Err(error) => Err(LedgerError::Storage(storage_message(&error, path))),
         }
+    }
+
+    fn state_ledger(&mut self) -> Result<PathBuf, String> {
+        let named = std::env::var_os("ESCROW_STATE").filter(|named| !named.is_empty()).map(PathBuf::from);
+        let state = StateDirectory::find(named.as_deref()).map_err(|error| error.to_string())?;
+        if hooks::are_waiting(state.path())
+            && let Ok(mut ledger) = ReceiptLedger::open(&state.database(), Mode::Write)
+        {
+            hooks::collect_waiting(state.path(), &mut ledger).map_err(|error| error.to_string())?;
+        }
+        Ok(state.database())
+    }
+
+    fn further_adapters(&self, version: WireVersion) -> Vec<AdapterEntry> {
+        // The crate's own adapters keep their claims; `--extended` adds those that it does not have.
+        let builtin = Registry::builtin(version);
+        escrow_harness::dialects()
+            .filter(|dialect| builtin.find(dialect.harness).is_none())
+            .map(|dialect| escrow_harness::manifest::adapter(dialect, version))
+            .collect()
     }
 
     fn fixtures(&mut self, root: &Path) -> Result<Vec<FixtureFile>, FixturesError> {

@@ -45,6 +45,11 @@ pub(super) trait System {
     /// Opens the ledger at a path.
     fn open_ledger(&mut self, path: &Path, access: LedgerAccess) -> Result<Box<dyn Ledger>, LedgerError>;
 
+    /// The ledger of the state directory, which `--extended` reads when no other is named.
+    fn state_ledger(&mut self) -> Result<PathBuf, String> {
+        Err("there is no state directory".to_owned())
+    }
+
     /// Every `.json` file below a directory, sorted by path.
     fn fixtures(&mut self, root: &Path) -> Result<Vec<FixtureFile>, FixturesError>;
 

@@ -37,7 +37,7 @@ pub(super) fn list(mut arguments: Arguments, system: &mut dyn System) -> Result<
             }
         }
     }
-    let mut ledger = open(system, path.as_deref(), "list", LedgerAccess::Read)?;
+    let mut ledger = open(system, path.as_deref(), "list", LedgerAccess::Read, is_extended)?;
     pretty(&ledger.query(&query).map_err(|error| unreadable(&error))?)
 }
 
@@ -61,7 +61,7 @@ pub(super) fn get(mut arguments: Arguments, system: &mut dyn System) -> Result<S
         adapter_id: required(adapter, "--adapter-id <id>")?,
         idempotency_key: required(key, "--idempotency-key <key>")?,
     };
-    let mut ledger = open(system, Some(&path), "get", LedgerAccess::Read)?;
+    let mut ledger = open(system, Some(&path), "get", LedgerAccess::Read, false)?;
     match ledger.find(&scope).map_err(|error| unreadable(&error))? {
         Some(receipt) => pretty(&receipt),
         None => Err(LifecycleError::unreadable(json!({ "error": "not_found" }).to_string())),
@@ -82,7 +82,7 @@ pub(super) fn gaps(mut arguments: Arguments, system: &mut dyn System) -> Result<
             }
         }
     }
-    let mut ledger = open(system, path.as_deref(), "gaps", LedgerAccess::Read)?;
+    let mut ledger = open(system, path.as_deref(), "gaps", LedgerAccess::Read, true)?;
     pretty(&gap_events(ledger.as_mut(), &query).map_err(|error| unreadable(&error))?)
 }
 
@@ -101,7 +101,7 @@ pub(super) fn forget(mut arguments: Arguments, system: &mut dyn System) -> Resul
     }
     let before_epoch_s: u64 = before
         .ok_or_else(|| LifecycleError::usage("receipt forget: --before <epoch seconds> is required"))?;
-    let mut ledger = open(system, path.as_deref(), "forget", LedgerAccess::Write)?;
+    let mut ledger = open(system, path.as_deref(), "forget", LedgerAccess::Write, true)?;
     let forgotten = ledger.forget(Retention { before_epoch_s }).map_err(|error| unreadable(&error))?;
     pretty(&json!({ "forgotten": forgotten }))
 }
@@ -119,7 +119,7 @@ pub(super) fn verify(mut arguments: Arguments, system: &mut dyn System) -> Resul
             }
         }
     }
-    let mut ledger = open(system, path.as_deref(), "verify", LedgerAccess::Read)?;
+    let mut ledger = open(system, path.as_deref(), "verify", LedgerAccess::Read, true)?;
     match ledger.verify().map_err(|error| unreadable(&error))? {
         ChainState::Whole { receipts, forgotten, digest } => {
             let digest = digest.map(|digest| digest.to_string());
@@ -136,9 +136,15 @@ fn open(
     path: Option<&Path>,
     verb: &str,
     access: LedgerAccess,
+    is_extended: bool,
 ) -> Result<Box<dyn Ledger>, LifecycleError> {
-    let path =
-        path.ok_or_else(|| LifecycleError::usage(format!("receipt {verb}: --ledger <path> is required")))?;
+    let of_state = match path {
+        None if is_extended => Some(system.state_ledger().map_err(LifecycleError::unreadable)?),
+        Some(_) | None => None,
+    };
+    let path = path
+        .or(of_state.as_deref())
+        .ok_or_else(|| LifecycleError::usage(format!("receipt {verb}: --ledger <path> is required")))?;
     system
         .open_ledger(path, access)
         .map_err(|error| LifecycleError::unreadable(format!("cannot open receipt ledger: {error}")))

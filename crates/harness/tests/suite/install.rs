@@ -1,0 +1,201 @@
+//! Installing into generated files, and removing again.
+
+use escrow_harness::install::{HOOK_FILES, HookFile, Uninstalled, hook_file};
+use proptest::prelude::*;
+use serde_json::Value;
+
+const PROGRAM: &str = "/opt/my tools/escrow";
+
+fn file(host: &str) -> &'static HookFile {
+    hook_file(host).unwrap()
+}
+
+fn json_hosts() -> impl Strategy<Value = &'static HookFile> {
+    prop::sample::select(vec![file("claude"), file("gemini"), file("qwen"), file("copilot"), file("cursor")])
+}
+
+/// White space and comments, as people leave them.
+fn space() -> impl Strategy<Value = String> {
+    prop::sample::select(vec![
+        "",
+        "",
+        " ",
+        "\n",
+        "\n  ",
+        "\n\t",
+        " // note, [x]\n",
+        " /* \"hooks\": { */ ",
+        "\r\n",
+    ])
+    .prop_map(str::to_owned)
+}
+
+fn scalar() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["1", "-2.5e3", "true", "null", "\"a\"", "\"é \\\" , ]\"", "\"escrow hook\""])
+        .prop_map(str::to_owned)
+}
+
+/// `open item, item close`, with a trailing comma now and then.
+fn list(open: char, close: char, items: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+    let items = prop::collection::vec((space(), items, space()), 0..4);
+    (items, any::<bool>(), space()).prop_map(move |(items, comma, space)| {
+        let has_comma = comma && !items.is_empty();
+        let items: Vec<String> = items.into_iter().map(|(a, item, b)| format!("{a}{item}{b}")).collect();
+        format!("{open}{}{}{space}{close}", items.join(","), if has_comma { "," } else { "" })
+    })
+}
+
+fn value() -> impl Strategy<Value = String> {
+    scalar().prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            list('[', ']', inner.clone()),
+            (space(), inner).prop_map(|(space, value)| format!("{{\"k\":{space}{value}}}")),
+        ]
+    })
+}
+
+/// A settings file: foreign keys around `hooks`, which may be absent, empty or full of foreign entries.
+fn settings() -> impl Strategy<Value = String> {
+    let foreign = prop_oneof![
+        Just("{\"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]}".to_owned()),
+        Just("{\"matcher\": \"Bash\", \"hooks\": []}".to_owned()),
+        value(),
+    ];
+    let event = |name: &'static str, entries: BoxedStrategy<String>| {
+        (space(), entries).prop_map(move |(space, entries)| format!("\"{name}\":{space}{entries}"))
+    };
+    let entries = || list('[', ']', foreign.clone()).boxed();
+    let events = (
+        prop::option::of(event("Stop", entries())),
+        prop::option::of(event("sessionStart", entries())),
+        prop::option::of(event("PreToolUse", entries())),
+    )
+        .prop_map(|(a, b, c)| [a, b, c].into_iter().flatten().collect::<Vec<_>>());
+    let hooks = (events, space(), space())
+        .prop_map(|(events, a, b)| format!("\"hooks\":{a}{{{b}{}{a}}}", events.join(&format!("{b},{a}"))));
+    let others = (prop::option::of(value()), prop::option::of(hooks), prop::option::of(value()));
+    (others, space(), space(), any::<bool>(), space()).prop_map(|((first, hooks, last), a, b, comma, end)| {
+        let members: Vec<String> = [
+            first.map(|value| format!("\"model\":{a}{value}")),
+            hooks,
+            last.map(|value| format!("\"permissions\":{value}")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let comma = if comma && !members.is_empty() { "," } else { "" };
+        format!("{a}{{{b}{}{comma}{b}}}{end}", members.join(&format!("{a},{b}")))
+    })
+}
+
+/// The file as a program with comments and trailing commas would read it.
+fn meaning(host: &HookFile, text: &str) -> Vec<String> {
+    let installed = host.installed(text).unwrap();
+    installed.events
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn uninstall_undoes_install_byte_for_byte(host in json_hosts(), text in settings()) {
+        let installed = host.install(Some(&text), PROGRAM).unwrap();
+        prop_assert_ne!(&installed, &text);
+        let again = host.install(Some(&installed), PROGRAM).unwrap();
+        prop_assert_eq!(&again, &installed, "a second install changes nothing");
+        prop_assert!(!meaning(host, &installed).is_empty());
+        prop_assert_eq!(host.uninstall(&installed).unwrap(), Uninstalled::Text(text.clone()));
+        let moved = host.install(Some(&installed), "/usr/bin/escrow").unwrap();
+        prop_assert_eq!(host.installed(&moved).unwrap().programs, vec!["/usr/bin/escrow".to_owned()]);
+        prop_assert_eq!(host.uninstall(&moved).unwrap(), Uninstalled::Text(text));
+    }
+
+    #[test]
+    fn foreign_keys_survive_in_plain_json(host in json_hosts(), foreign in value()) {
+        let plain = foreign.replace(['\r', '\t'], " ");
+        let text = format!("{{\"permissions\": {plain}, \"hooks\": {{\"PreToolUse\": [1]}}}}");
+        let installed = host.install(Some(&text), PROGRAM).unwrap();
+        let (Ok(before), Ok(after)) =
+            (serde_json::from_str::<Value>(&text), serde_json::from_str::<Value>(&installed))
+        else {
+            return Ok(());
+        };
+        prop_assert_eq!(&before["permissions"], &after["permissions"]);
+        prop_assert_eq!(&before["hooks"]["PreToolUse"], &after["hooks"]["PreToolUse"]);
+    }
+
+    #[test]
+    fn a_toml_file_is_restored_byte_for_byte(
+        lines in prop::collection::vec(prop::sample::select(vec![
+            "model = \"gpt-5.5\"", "# a comment", "", "notify = [\"a\", # b\n  \"c\"]", "  spaced = 1",
+        ]), 0..4),
+        tables in prop::collection::vec(prop::sample::select(vec![
+            "[projects.\"/a\"]\ntrust_level = \"trusted\"", "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = \"x\"", "[tui]",
+        ]), 0..2),
+        ending in prop::sample::select(vec!["", "\n", "\n\n", "\n# end"]),
+    ) {
+        let mut text = String::new();
+        for line in lines.iter().chain(&tables) {
+            if !text.contains(line) || line.is_empty() {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+        let text = format!("{}{ending}", text.trim_end_matches('\n'));
+        let codex = file("codex");
+        let Ok(installed) = codex.install(Some(&text), PROGRAM) else {
+            prop_assert!(codex.installed(&text).is_err(), "{}", text);
+            return Ok(());
+        };
+        prop_assert!(installed.starts_with(&text));
+        prop_assert_eq!(&codex.install(Some(&installed), PROGRAM).unwrap(), &installed);
+        prop_assert_eq!(codex.uninstall(&installed).unwrap(), Uninstalled::Text(text));
+    }
+
+    #[test]
+    fn no_text_makes_an_editor_panic(text in "\\PC*", host in prop::sample::select(HOOK_FILES.iter().collect::<Vec<_>>())) {
+        let _ = host.install(Some(&text), PROGRAM);
+        let _ = host.uninstall(&text);
+    }
+}
+
+#[test]
+fn a_file_that_install_created_is_nothing_after_uninstall() {
+    for host in HOOK_FILES {
+        let created = host.install(None, PROGRAM).unwrap();
+        assert_eq!(host.install(Some(&created), PROGRAM).unwrap(), created, "{}", host.host);
+        assert_eq!(host.installed(&created).unwrap().programs, [PROGRAM], "{}", host.host);
+        let moved = host.install(Some(&created), "/usr/bin/escrow").unwrap();
+        assert_eq!(host.installed(&moved).unwrap().programs, ["/usr/bin/escrow"], "{}", host.host);
+        assert_eq!(host.uninstall(&moved).unwrap(), Uninstalled::Nothing, "{}", host.host);
+    }
+}
+
+#[test]
+fn a_file_that_the_host_wrote_anew_loses_our_hooks_and_nothing_else() {
+    let text = "{\"model\": \"opus\"}";
+    let installed = file("claude").install(Some(text), PROGRAM).unwrap();
+    let value: Value = serde_json::from_str(&installed).unwrap();
+    let Uninstalled::Text(left) = file("claude").uninstall(&format!("{value:#}")).unwrap() else { panic!() };
+    assert_eq!(serde_json::from_str::<Value>(&left).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+}
+
+#[test]
+fn what_cannot_be_parsed_is_refused_with_its_place() {
+    let refused = |host: &str, text: &str| {
+        let problem = file(host).install(Some(text), PROGRAM).unwrap_err();
+        assert!(!problem.help.is_empty());
+        problem.to_string()
+    };
+    assert_eq!(
+        refused("claude", "{\"hooks\": {\"Stop\": ["),
+        "1:21: the file ends where a value is expected"
+    );
+    assert_eq!(refused("claude", ""), "1:1: the file ends where a value is expected");
+    assert_eq!(refused("claude", "[]"), "1:1: the file is not a JSON object");
+    assert_eq!(refused("gemini", "{\n\"hooks\": []}"), "2:10: `hooks` is not an object");
+    assert_eq!(refused("qwen", "{\"hooks\": {\"Stop\": 1}}"), "1:20: the hooks of an event are not an array");
+    assert!(refused("codex", "model = \n").starts_with("1:9: "), "{}", refused("codex", "model = \n"));
+    assert!(refused("codex", "hooks = {}\n").contains("do not fit"));
+    assert!(refused("opencode", "export {}").starts_with("1:1: "));
+}

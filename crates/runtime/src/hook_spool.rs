@@ -1,0 +1,394 @@
+//! The directory through which the hooks of a running harness and its supervisor speak.
+//!
+//! ```text
+//!   supervisor ── demand.json, context.md ──▶ ESCROW_HOOK_SPOOL ──▶ escrow hook
+//!   ledger ◀── collect ── receipts/*.json ◀─────── leave ──────────────┘
+//! ```
+//!
+//! A confined harness cannot write to the database, but to this directory. It belongs to one attempt: `create` empties it,
+//! so that stops are counted per attempt.
+//!
+//! **Invariant:** the harness can write here too, so nothing here is believed. `collect` reads plain files of a limited
+//! size, decides run and client itself, and records what it cannot read as a failure.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use escrow_harness::frames::parent_of;
+use escrow_model::{ExpectedArtifact, Location, Source};
+use escrow_protocol::envelope::{LifecycleReceipt, Warning};
+use escrow_protocol::receipt::{Ledger, LedgerError, ReceiptQuery};
+use escrow_protocol::version::CURRENT;
+use escrow_protocol::vocabulary::{
+    FailureClass, IntegrationMode, LifecycleEventKind, ReceiptStatus, RetryClass,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::entropy::{now_ms, random_u64};
+use crate::inspection::{Depth, inspect};
+use crate::private_files::{create_directory, create_file};
+
+/// Names the spool for the hooks of a harness that Escrow started.
+pub const VARIABLE: &str = "ESCROW_HOOK_SPOOL";
+
+/// The client that hooks leave receipts for.
+pub const CLIENT: &str = "escrow-hook";
+
+/// How often a stop is held back in one attempt.
+pub const HOLDS_MAX: u32 = 3;
+
+const RECEIPT_BYTES_MAX: u64 = 64 << 10;
+const RECEIPTS_MAX: usize = 10_000;
+const TEXT_BYTES_MAX: u64 = 64 << 10;
+
+pub struct HookSpool(PathBuf);
+
+/// What must be there before the agent may stop (`hold_stop: true`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopDemand {
+    pub artifacts: PathBuf,
+    pub files: Vec<DemandedFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DemandedFile {
+    pub location: Location,
+    pub min_size: u64,
+    pub description: String,
+}
+
+/// What `collect` did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Collected {
+    pub recorded: usize,
+    /// Files that are no receipts. Each left a receipt of its failure.
+    pub unreadable: usize,
+}
+
+impl HookSpool {
+    /// An empty spool for a new attempt.
+    pub fn create(directory: &Path) -> io::Result<HookSpool> {
+        match fs::remove_dir_all(directory) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        create_directory(&directory.join("receipts"))?;
+        Ok(HookSpool(directory.to_owned()))
+    }
+
+    /// A spool that may exist.
+    pub fn at(directory: &Path) -> HookSpool {
+        HookSpool(directory.to_owned())
+    }
+
+    /// Lets the hooks of this command find the spool.
+    pub fn give_to(&self, command: &mut Command) {
+        command.env(VARIABLE, &self.0);
+    }
+
+    /// From now on, a stop is held back until these files are delivered.
+    pub fn hold_stop(&self, demand: &StopDemand) -> io::Result<()> {
+        self.write("demand.json", &serde_json::to_vec(demand)?)
+    }
+
+    /// The text that the harness is given when its session starts.
+    pub fn add_context(&self, text: &str) -> io::Result<()> {
+        self.write("context.md", text.as_bytes())
+    }
+
+    pub fn context(&self) -> Option<String> {
+        read_text(&self.0.join("context.md"), TEXT_BYTES_MAX).ok().filter(|text| !text.trim().is_empty())
+    }
+
+    /// What is still missing, in the words of an instruction. `None` lets the agent stop.
+    pub fn missing(&self) -> io::Result<Option<String>> {
+        let text = match read_text(&self.0.join("demand.json"), TEXT_BYTES_MAX) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text?,
+        };
+        let demand: StopDemand = serde_json::from_str(&text)?;
+        Ok(demand.missing())
+    }
+
+    /// Takes one of the holds of this attempt, durably. `None`: they are used up.
+    pub fn take_hold(&self) -> io::Result<Option<u32>> {
+        for number in 1..=HOLDS_MAX {
+            let file = self.0.join(format!("hold-{number}"));
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
+                Ok(file) => {
+                    file.sync_all()?;
+                    File::open(&self.0)?.sync_all()?;
+                    return Ok(Some(number));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Leaves a receipt. Files sort by the time at which they were left.
+    pub fn leave(&self, receipt: &LifecycleReceipt) -> io::Result<()> {
+        let folder = self.0.join("receipts");
+        let name = format!("{:016}-{:016x}", now_ms(), random_u64()?);
+        let new = folder.join(format!("{name}.new"));
+        let mut file = match create_file(&new) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                create_directory(&folder)?;
+                create_file(&new)?
+            }
+            file => file?,
+        };
+        file.write_all(&serde_json::to_vec(receipt)?)?;
+        fs::rename(&new, folder.join(format!("{name}.json")))
+    }
+
+    /// Moves the receipts into the ledger, in order. `run` is the run of the attempt; outside a run, receipts keep theirs.
+    pub fn collect(&self, run: Option<&str>, ledger: &mut dyn Ledger) -> Result<Collected, LedgerError> {
+        let mut collected = Collected::default();
+        let mut files: Vec<PathBuf> = match fs::read_dir(self.0.join("receipts")) {
+            Ok(entries) => entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect(),
+            Err(_) => return Ok(collected),
+        };
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+        files.sort();
+        for file in files.iter().take(RECEIPTS_MAX) {
+            let receipt = match read_text(file, RECEIPT_BYTES_MAX)
+                .map_err(|error| error.to_string())
+                .and_then(|text| read(&text))
+            {
+                Ok(receipt) => {
+                    collected.recorded += 1;
+                    receipt
+                }
+                Err(why) => {
+                    collected.unreadable += 1;
+                    unreadable(&why)
+                }
+            };
+            record(
+                LifecycleReceipt {
+                    harness_run_id: run.map(str::to_owned).or(receipt.harness_run_id),
+                    ..receipt
+                },
+                ledger,
+            )?;
+            let _ = fs::remove_file(file);
+        }
+        Ok(collected)
+    }
+
+    /// Whether no receipt is there.
+    pub fn is_empty(&self) -> bool {
+        fs::read_dir(self.0.join("receipts")).map_or(true, |mut entries| entries.next().is_none())
+    }
+
+    fn write(&self, name: &str, contents: &[u8]) -> io::Result<()> {
+        create_file(&self.0.join(name))?.write_all(contents)
+    }
+}
+
+/// Records a receipt of a hook, linked to the receipts of its session.
+pub fn record(mut receipt: LifecycleReceipt, ledger: &mut dyn Ledger) -> Result<(), LedgerError> {
+    let query = ReceiptQuery {
+        harness_run_id: receipt.harness_run_id.clone(),
+        adapter_id: Some(receipt.adapter_id.clone()),
+        ..ReceiptQuery::default()
+    };
+    if receipt.harness_run_id.is_some() {
+        let earlier = ledger.query(&query)?;
+        receipt.parent_receipt_id = parent_of(&receipt, &earlier).map(str::to_owned);
+    }
+    match ledger.record_attempt(receipt) {
+        // A file that was recorded before the supervisor stopped.
+        Ok(_) | Err(LedgerError::DuplicateReceiptId(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A receipt as a hook writes it: what only a ledger may decide is taken out.
+fn read(text: &str) -> Result<LifecycleReceipt, String> {
+    let receipt = LifecycleReceipt::read(text).map_err(|error| error.to_string())?;
+    receipt.validate().map_err(|error| error.to_string())?;
+    if escrow_harness::dialect(&receipt.adapter_id).is_none() {
+        return Err("the receipt is of no known host".to_owned());
+    }
+    Ok(LifecycleReceipt {
+        client_id: CLIENT.to_owned(),
+        idempotency_key: None,
+        sequence: None,
+        parent_receipt_id: None,
+        integration_mode: IntegrationMode::NativeHook,
+        ..receipt
+    })
+}
+
+fn unreadable(why: &str) -> LifecycleReceipt {
+    let id = format!("hook-{:016x}", random_u64().unwrap_or_else(|_| now_ms()));
+    LifecycleReceipt {
+        schema_version: CURRENT.as_str().to_owned(),
+        event_id: id.clone(),
+        receipt_id: id,
+        idempotency_key: None,
+        client_id: CLIENT.to_owned(),
+        adapter_id: "escrow".to_owned(),
+        invocation_id: "hook-spool".to_owned(),
+        event: LifecycleEventKind::CapabilityDegraded,
+        sequence: None,
+        parent_receipt_id: None,
+        integration_mode: IntegrationMode::NativeHook,
+        status: ReceiptStatus::Failed,
+        at_epoch_s: now_ms() / 1000,
+        harness_session_id: None,
+        harness_run_id: None,
+        harness_task_id: None,
+        payload_receipts: Vec::new(),
+        telemetry_summary: Default::default(),
+        capability_degradations: Vec::new(),
+        failure_class: Some(FailureClass::InvalidRequest),
+        retry_class: Some(RetryClass::DoNotRetry),
+        warnings: vec![Warning::new(
+            "receipt_unreadable",
+            format!("a receipt in the spool cannot be read: {why}"),
+        )],
+    }
+}
+
+impl StopDemand {
+    fn missing(&self) -> Option<String> {
+        let expected: Vec<ExpectedArtifact> = self
+            .files
+            .iter()
+            .enumerate()
+            .map(|(index, file)| {
+                ExpectedArtifact::new(index.to_string(), file.location.clone(), Source::Playbook)
+            })
+            .collect();
+        let directory = self.artifacts.canonicalize().unwrap_or_else(|_| self.artifacts.clone());
+        let seen = inspect(&directory, &expected, Depth::Identity);
+        let missing: Vec<String> = self
+            .files
+            .iter()
+            .zip(&seen)
+            .filter(|(file, seen)| !file.is_met_by(seen.files.iter().map(|seen| seen.size)))
+            .map(|(file, _)| {
+                let path = self.artifacts.join(file.location.label());
+                let about = if file.description.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", file.description)
+                };
+                format!("- `{}`{about}", path.display())
+            })
+            .collect();
+        if missing.is_empty() {
+            return None;
+        }
+        Some(format!(
+            "The contract of this task is not met. These files are missing or too small:\n{}\nWrite them before you stop.",
+            missing.join("\n")
+        ))
+    }
+}
+
+impl DemandedFile {
+    fn is_met_by(&self, sizes: impl Iterator<Item = u64>) -> bool {
+        let enough = sizes.filter(|size| *size >= self.min_size).count();
+        let wanted = match &self.location {
+            Location::Path(_) => 1,
+            Location::Glob { count, .. } => count.min,
+        };
+        u32::try_from(enough).unwrap_or(u32::MAX) >= wanted
+    }
+}
+
+/// A plain file of a limited size. Links are not followed.
+fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = open(path, flags, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a plain file"));
+    }
+    let mut text = String::new();
+    let count = File::from(file).take(bytes_max + 1).read_to_string(&mut text)?;
+    if count as u64 > bytes_max {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too large"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use escrow_model::ArtifactPath;
+    use escrow_protocol::receipt::MemoryLedger;
+
+    fn receipt(id: &str, event: LifecycleEventKind) -> LifecycleReceipt {
+        LifecycleReceipt {
+            receipt_id: id.to_owned(),
+            adapter_id: "claude".to_owned(),
+            event,
+            status: ReceiptStatus::Observed,
+            failure_class: None,
+            retry_class: None,
+            warnings: Vec::new(),
+            harness_session_id: Some("s".to_owned()),
+            harness_run_id: Some("forged".to_owned()),
+            sequence: Some(77),
+            ..unreadable("")
+        }
+    }
+
+    #[test]
+    fn receipts_reach_the_ledger_in_order_linked_and_under_the_run_of_the_attempt() {
+        let home = tempfile::tempdir().unwrap();
+        let spool = HookSpool::create(&home.path().join("hooks")).unwrap();
+        let events = [
+            LifecycleEventKind::SessionStarted,
+            LifecycleEventKind::FrameOpening,
+            LifecycleEventKind::FrameEnding,
+        ];
+        for (id, event) in ["a", "b", "c"].iter().zip(events) {
+            spool.leave(&receipt(id, event)).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let folder = home.path().join("hooks/receipts");
+        fs::write(folder.join("9-half.json"), "{\"schema_version\":").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", folder.join("9-link.json")).unwrap();
+        fs::write(folder.join("9-large.json"), vec![b' '; 70_000]).unwrap();
+        let mut ledger = MemoryLedger::default();
+        let collected = spool.collect(Some("r_1"), &mut ledger).unwrap();
+        assert_eq!(collected, Collected { recorded: 3, unreadable: 3 });
+        let kept = ledger.query(&ReceiptQuery::default()).unwrap();
+        assert!(kept.iter().all(|receipt| receipt.harness_run_id.as_deref() == Some("r_1")));
+        let parents: Vec<_> = kept.iter().take(3).map(|kept| kept.parent_receipt_id.as_deref()).collect();
+        assert_eq!(parents, [None, Some("a"), Some("b")]);
+        assert_eq!(kept[2].sequence, Some(3));
+        assert!(kept[3..].iter().all(|receipt| receipt.status == ReceiptStatus::Failed));
+        assert_eq!(spool.collect(Some("r_1"), &mut ledger).unwrap(), Collected::default());
+    }
+
+    #[test]
+    fn a_stop_is_held_until_the_files_are_there_and_three_times_at_most() {
+        let home = tempfile::tempdir().unwrap();
+        let spool = HookSpool::create(&home.path().join("hooks")).unwrap();
+        assert_eq!(spool.missing().unwrap(), None);
+        let location = Location::Path(ArtifactPath::parse("review.md").unwrap());
+        let file = DemandedFile { location, min_size: 1, description: "what was found".to_owned() };
+        spool.hold_stop(&StopDemand { artifacts: home.path().to_owned(), files: vec![file] }).unwrap();
+        assert!(spool.missing().unwrap().unwrap().contains("review.md`: what was found"));
+        fs::write(home.path().join("review.md"), "").unwrap();
+        assert!(spool.missing().unwrap().is_some());
+        fs::write(home.path().join("review.md"), "x").unwrap();
+        assert_eq!(spool.missing().unwrap(), None);
+        let holds: Vec<_> =
+            (0..5).map(|_| HookSpool::at(&home.path().join("hooks")).take_hold().unwrap()).collect();
+        assert_eq!(holds, [Some(1), Some(2), Some(3), None, None]);
+        let anew = HookSpool::create(&home.path().join("hooks")).unwrap();
+        assert_eq!(anew.take_hold().unwrap(), Some(1));
+    }
+}
