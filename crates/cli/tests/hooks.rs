@@ -413,3 +413,39 @@ fn status_finds_programs_versions_and_stale_paths() {
     assert_eq!(desk.escrow(&["harness", "install", "--host", "claude"]).code, Some(0));
     assert!(!desk.read(".claude/settings.json").contains("/nowhere/"));
 }
+
+#[test]
+fn doctor_says_which_hooks_fire_and_which_claims_are_stale() {
+    let desk = project();
+    // Fires two of its hooks through the settings that it is given, and answers as Claude Code does.
+    let script = r#"#!/bin/sh
+[ "$1" = --version ] && { echo '9.9.9 (Claude Code)'; exit; }
+cat > /dev/null
+for word in "$@"; do [ "$last" = --settings ] && settings=$word; last=$word; done
+for event in SessionStart Stop; do
+  hook=$(grep -o "\"command\": \"[^\"]* --event $event\"" "$settings" | sed 's/^"command": "//; s/"$//')
+  echo '{"session_id": "s"}' | sh -c "$hook"
+done
+echo '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
+echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"Canary.","session_id":"s"}'
+"#;
+    let program = desk.write("bin/claude", script);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let done = desk
+        .command(&["harness", "doctor", "--host", "claude", "--output", "json"])
+        .env("ESCROW_HARNESS_CLAUDE", &program)
+        .env("ANTHROPIC_API_KEY", "sk-private")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(done.stdout).unwrap();
+    assert!(!text.contains("sk-private"), "{text}");
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let claude = &document["harnesses"][0];
+    assert_eq!(claude["version"], "9.9.9", "{text}");
+    assert_eq!(claude["problem"], Value::Null, "{text}");
+    assert_eq!(claude["fired"], json!(["SessionStart", "Stop"]), "{text}");
+    assert_eq!(claude["silent"], json!(["UserPromptSubmit", "SessionEnd"]), "{text}");
+    assert_eq!(claude["stale_claims"], json!(["frame.opening", "session.ending"]));
+    assert_eq!(claude["keys"], json!(["ANTHROPIC_API_KEY"]));
+    assert!(!desk.path().join(".escrow/escrow.db").exists(), "a canary leaves no receipts in the state");
+}

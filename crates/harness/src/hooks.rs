@@ -166,6 +166,12 @@ impl HookDialect {
         self.installed().find(|event| event.can(AnswerKind::AddContext))
     }
 
+    /// The events that every session with one prompt fires: no sub-agent, no compaction, no failure.
+    pub fn of_one_prompt(&self) -> impl Iterator<Item = &'static HookEvent> {
+        let is_rare = |name: &str| ["Subagent", "ompact", "Failure"].iter().any(|word| name.contains(word));
+        self.installed().filter(move |event| event.tool().is_none() && !is_rare(event.name))
+    }
+
     /// Whether the event is about a frame that another frame called.
     pub fn is_about_sub_agent(&self, input: &HookInput) -> bool {
         input.agent_id.is_some() || self.event(&input.event).is_some_and(|event| event.tool().is_some())

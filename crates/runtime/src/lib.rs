@@ -28,6 +28,7 @@ mod supervisor;
 
 pub mod agents;
 pub mod callbacks;
+pub mod canary;
 pub mod config;
 pub mod facts;
 pub mod git;

@@ -16,6 +16,8 @@ pub(crate) enum HarnessAction {
     Uninstall(HarnessTarget),
     /// Show programs, installed hooks and their last receipts
     Status(HarnessTarget),
+    /// Start the programs with a scripted model, and show which hooks fire; needs no key
+    Doctor(HarnessTarget),
 }
 
 #[derive(Debug, Args)]

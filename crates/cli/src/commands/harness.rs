@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use escrow_app::harnesses::{self, Change, ChangeKind, HostStatus, Root, Scope};
+use escrow_app::harnesses::{self, Change, ChangeKind, Diagnosis, HostStatus, Root, Scope};
 use escrow_app::{Error, StateDirectory};
 use escrow_model::rfc3339;
 use escrow_protocol::envelope::LifecycleReceipt;
@@ -32,6 +32,16 @@ pub(crate) fn harness(arguments: &HarnessArguments, shared: &Shared, ui: &Ui) ->
             let state = StateDirectory::find(shared.state.as_deref())?;
             let all = harnesses::status(&hosts, &root(target)?, &program()?, &state)?;
             show(&all, ui);
+        }
+        HarnessAction::Doctor(target) => {
+            let hosts = harnesses::hosts(target.host.as_deref())?;
+            let all = harnesses::diagnose(&hosts, &program()?)?;
+            if ui.output() == Output::Human {
+                let page: Vec<String> = all.iter().map(|host| diagnosis_lines(host, ui)).collect();
+                ui.page(&page.join("\n"));
+            } else {
+                ui.data(&json!({ "harnesses": all.iter().map(diagnosis).collect::<Vec<_>>() }));
+            }
         }
     }
     Ok(Exit::Completed)
@@ -86,6 +96,55 @@ fn show(all: &[HostStatus], ui: &Ui) {
     }
     let page: Vec<String> = all.iter().map(|host| lines(host, ui)).collect();
     ui.page(&page.join("\n"));
+}
+
+fn diagnosis_lines(host: &Diagnosis, ui: &Ui) -> String {
+    let version = host.version.as_deref().unwrap_or("version unknown");
+    let program = match &host.program {
+        Some(program) => format!("{version}  {}", program.display()),
+        None => "not on PATH".to_owned(),
+    };
+    let mut text = format!("{}  {}\n", ui.page.bold(host.host), printable(&program));
+    if host.program.is_some() && !host.tested_versions.contains(&version) && !host.tested_versions.is_empty()
+    {
+        text += &format!("  tested with {}, not with this version\n", host.tested_versions.join(", "));
+    }
+    if let Some(canary) = &host.canary {
+        if let Some(problem) = &canary.problem {
+            text += &format!("  {}: {}\n", ui.page.red("failed"), printable(problem));
+        }
+        let fired: Vec<String> = canary.fired.iter().map(|event| printable(event)).collect();
+        let fired = if fired.is_empty() { "none".to_owned() } else { fired.join(", ") };
+        text += &format!("  hooks that fired: {fired}\n");
+        if !canary.silent.is_empty() {
+            let silent = canary.silent.join(", ");
+            text += &format!("  {}: {silent}\n", ui.page.yellow("hooks that did not fire"));
+            let claims = host.stale_claims.join(", ");
+            text += &format!("  {}: {claims}\n", ui.page.yellow("stale claims of the manifest"));
+        }
+    } else if host.program.is_some() {
+        text += "  Escrow does not start this program\n";
+    }
+    let login = host.login.as_ref().map(|file| file.display().to_string());
+    let known: Vec<String> = host.keys.iter().map(|key| (*key).to_owned()).chain(login).collect();
+    let known = if known.is_empty() { "none found".to_owned() } else { known.join(", ") };
+    text + &format!("  credentials: {}\n", printable(&known))
+}
+
+fn diagnosis(host: &Diagnosis) -> Value {
+    let canary = host.canary.as_ref();
+    json!({
+        "host": host.host,
+        "program": host.program,
+        "version": host.version,
+        "tested_versions": host.tested_versions,
+        "fired": canary.map(|canary| &canary.fired),
+        "silent": canary.map(|canary| &canary.silent),
+        "problem": canary.and_then(|canary| canary.problem.as_ref()),
+        "stale_claims": host.stale_claims,
+        "keys": host.keys,
+        "login": host.login,
+    })
 }
 
 fn lines(host: &HostStatus, ui: &Ui) -> String {
