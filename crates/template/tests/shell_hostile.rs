@@ -207,6 +207,9 @@ const SINKS: &[&str] = &[
     "o=-i; k() { local $o n=\"$x\"; }; k",
     "k() { tar \"$1\" \"$2\" -cf /dev/null /dev/null; }; k -I \"$x\"",
     "m={}; xargs -I \"$m\" sh -c '{}'",
+    "r=eval; \"$r\" \"$x\"",
+    "r='timeout 5'; $r $x",
+    "r=env; \"$r\" $x",
 ];
 
 /// How a source and a sink are put together: `A` and `B`.

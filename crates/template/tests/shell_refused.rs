@@ -532,6 +532,11 @@ fn an_option_that_is_not_known_may_be_the_one_with_code() {
             "o=-i; f() { local $o n=€; }; f",
             "entr sh \"$o\" €",
             "o=--; capsh \"$o\" -c €",
+            "run=eval; \"$run\" €",
+            "run=env; \"$run\" € PWNED",
+            "run='timeout 5'; $run € PWNED",
+            "for run in cat env; do \"$run\" € PWNED; done",
+            "f() { \"$1\" \"$2\"; }; f eval €",
             "m={}; echo € | xargs -I \"$m\" sh -c '{}'",
         ],
         &[
@@ -553,6 +558,9 @@ fn an_option_that_is_not_known_may_be_the_one_with_code() {
             "env -i PATH=\"$PATH\" NAME=€ ./run",
             "env \"NAME=€\" ./run €",
             "./run \"$flags\" €",
+            "run='timeout 5'; $run ./run €",
+            "cc=gcc; \"$cc\" €; \"$CC\" €",
+            "python=python3; $python report.py €",
         ],
     );
 }

@@ -315,6 +315,20 @@ impl Checker<'_> {
             }
         }
         let Some(program) = name.program() else {
+            // `run=eval; "$run" {{ … }}`
+            for text in self.taint.texts(name) {
+                let parts =
+                    if name.may_vanish { text.split_whitespace().collect() } else { vec![text.as_str()] };
+                let literal = |text: &str| Word {
+                    text: text.to_owned(),
+                    bare: text.len(),
+                    span: name.span.clone(),
+                    ..Word::default()
+                };
+                let words: Vec<Word> =
+                    parts.into_iter().map(literal).chain(arguments.iter().cloned()).collect();
+                self.run(&words, input);
+            }
             return self.shell(name, arguments, input);
         };
         if let Some(wrapper) = wrapper(program) {

@@ -24,7 +24,7 @@ const PASSES_MAX: usize = 50;
 /// The literal texts that a script assigns to a variable.
 #[derive(Default)]
 struct Literals {
-    texts: Vec<String>,
+    texts: BTreeSet<String>,
     /// It may have another text as well.
     is_open: bool,
 }
@@ -111,16 +111,28 @@ impl Taint {
         if self.is_tainted(word) {
             return word.names.iter().any(is_mixed);
         }
-        // `$name` and `"$name"`.
-        let known = match word.names.as_slice() {
-            [name] if !word.transforms && word.text.chars().all(|c| c == UNKNOWN) => self.literals.get(name),
-            _ => None,
-        };
+        let known = self.known(word);
         let is_operand = |text: &String| {
             let is_split = word.may_vanish && text.contains([' ', '\t', '\n', '*', '?', '[']);
             !text.is_empty() && !text.starts_with(['-', '+']) && !text.contains('=') && !is_split
         };
         !known.is_some_and(|known| !known.is_open && known.texts.iter().all(is_operand))
+    }
+
+    /// The literal texts that a `$name` or `"$name"` may have, as far as the script assigns them.
+    pub(super) fn texts(&self, word: &Word) -> Vec<String> {
+        let texts = self.known(word).into_iter().flat_map(|known| &known.texts);
+        texts.filter(|text| !text.contains(UNKNOWN)).cloned().collect()
+    }
+
+    /// What is known of the variable in `$name` and `"$name"`.
+    fn known(&self, word: &Word) -> Option<&Literals> {
+        match word.names.as_slice() {
+            [name] if !word.transforms && word.text.chars().all(|c| c == UNKNOWN) => {
+                self.literals.get(if is_parameter(name) { "@" } else { name })
+            }
+            _ => None,
+        }
     }
 
     /// Gives the parameters literal texts besides their values.
@@ -135,7 +147,7 @@ impl Taint {
             let known = self.literals.entry(name.to_owned()).or_default();
             let is_appended = word.text.contains("+=");
             known.is_open |= text.contains(UNKNOWN) || is_appended;
-            known.texts.push(text.to_owned());
+            known.texts.insert(text.to_owned());
         }
         let mut open: Vec<String> = inherited.to_vec();
         open.extend(scanned.flows.iter().filter(|flow| flow.text.is_none()).map(|flow| flow.to.clone()));
