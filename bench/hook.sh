@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `escrow hook` beside the start of the process alone: median wall time in ms, with the receipt in the ledger of a
+# `escrow hook` beside the start of the process alone: median wall time in ms, with the receipt beside the ledger of a
 # state, and in the spool of a run. The goal is 3 ms over the start. Timings are for reading; nothing here fails.
 #   bench/hook.sh [ROUNDS]
 set -euo pipefail
@@ -25,6 +25,6 @@ median() {
 
 echo "$(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg), $rounds rounds"
 cd "$work/empty" && median "start alone" "$escrow" hook --help
-cd "$work" && median "receipt in the ledger" "$escrow" hook --host claude --event Stop
+cd "$work" && median "receipt beside the ledger" "$escrow" hook --host claude --event Stop
 export ESCROW_HOOK_SPOOL=$work/spool ESCROW_RUN=r_bench
 median "receipt in the spool" "$escrow" hook --host claude --event Stop
