@@ -1,5 +1,6 @@
 //! Invocations: starting and ending them, and finding the one that is meant.
 
+use escrow_engine::HarnessTotals;
 use escrow_model::{InvocationId, RunStatus, is_harmless};
 use escrow_runtime::{now_ms, random_u64};
 use escrow_store::{EndInvocation, InvocationEnd, InvocationRow, Queries, RunFilter, StartedInvocation};
@@ -184,4 +185,16 @@ pub async fn resolve(
         Origin::Request if is_own => Err(unknown(name)),
         Origin::Request | Origin::Environment => Ok(Some(name.clone())),
     }
+}
+/// What the harnesses of all its runs have used; none if no harness was at work.
+pub async fn harness_totals(queries: &dyn Queries, id: &str) -> Result<Option<HarnessTotals>, Error> {
+    let filter = RunFilter { invocation: Some(id.to_owned()), ..RunFilter::default() };
+    let mut totals = HarnessTotals::default();
+    for row in queries.runs(&filter).await? {
+        let run = crate::runs::replay(queries, &row).await?;
+        if let Some(of_run) = run.harness_totals() {
+            totals.merge(&of_run);
+        }
+    }
+    Ok(Some(totals).filter(|totals| totals.attempts > 0))
 }

@@ -408,6 +408,145 @@ fn every_harness_is_read() {
     }
 }
 
+#[test]
+fn safe_mode_and_explain_show_what_the_agent_is_told() {
+    let agents = Agents::claude("say hello; echo x > \"$ESCROW_ARTIFACTS/review.md\"; result Done.");
+    agents.desk.write("playbook.yaml", REVIEW);
+    let done = agents.escrow(&["run", "playbook.yaml", "--safe-mode"]);
+    for text in ["main reads only, with this prompt:", "Review the change.", "review.md — What was found"] {
+        assert!(done.stderr.contains(text), "{text}: {}", done.stderr);
+    }
+    let told = agents.escrow(&["explain", "last", "main"]).stdout;
+    for text in
+        ["claude, permission read, with this prompt:", "Review the change.", "review.md — What was found"]
+    {
+        assert!(told.contains(text), "{text}: {told}");
+    }
+    assert!(!agents.escrow(&["run", "playbook.yaml"]).stderr.contains("with this prompt"));
+}
+
+#[test]
+fn a_prompt_alone_is_a_playbook_and_target_is_its_input() {
+    let agents = Agents::claude(&format!("{KEEP}; say hello; result Done."));
+    let playbook = "model: claude/opus\nprompt: Review {target}.\n";
+    agents.desk.write("playbook.yaml", playbook);
+    let missing = agents.escrow(&["run", "playbook.yaml"]);
+    assert_eq!(missing.code, Some(2), "{}", missing.stderr);
+    assert!(missing.stderr.contains("target"), "{}", missing.stderr);
+    let document = agents.run_with(playbook, &["--input", "target=src"]);
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    let run = document["run"]["id"].as_str().expect("an id");
+    assert!(agents.escrow(&["explain", run, "main"]).stdout.contains("Review src."));
+}
+
+#[test]
+fn a_built_in_agent_delivers_its_default_artifact_and_can_be_replaced() {
+    let body = "case $prompt in *'You are a reviewer.'*) echo fine > \"$ESCROW_ARTIFACTS/review.md\";; esac; say hello; result Done.";
+    let agents = Agents::claude(body).variable("HOME", "/nowhere");
+    agents.desk.write(".escrow/config.toml", "[harness]\ndefault = \"claude\"\n");
+    let done = agents.escrow(&["agent", "reviewer", "Review the last commit."]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    agents.desk.write(".escrow/agents/reviewer.md", "---\nharness: claude\n---\nBe brief.\n");
+    let done = agents.escrow(&["agent", "reviewer", "Review the last commit."]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(agents.escrow(&["explain", "last", "main"]).stdout.contains("Be brief."));
+}
+
+#[test]
+fn an_agent_of_the_user_is_found_after_those_of_the_project() {
+    let agents = Agents::claude("say hello; result Done.");
+    agents.desk.write("home/.config/escrow/agents/own.md", "---\nmodel: claude/opus\n---\nMine.\n");
+    let home = agents.desk.path().join("home").display().to_string();
+    let agents = agents.variable("HOME", &home).variable("XDG_CONFIG_HOME", "");
+    let done = agents.escrow(&["agent", "own", "Do it."]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+}
+
+#[test]
+fn the_default_harness_is_that_of_the_settings_or_the_first_on_the_path() {
+    let agents = Agents::claude("say hello; result Done.");
+    let playbook = "checks: { main: { type: ai, prompt: p } }";
+    agents.desk.write(".escrow/config.toml", "[harness]\ndefault = \"codex\"\n");
+    let document = agents.run(playbook);
+    assert!(issue(&document).1.contains("@openai/codex"), "{document:#}");
+    agents.desk.write(".escrow/config.toml", "[harness]\ndefault = \"cursor\"\n");
+    agents.desk.write("playbook.yaml", playbook);
+    let done = agents.escrow(&["check", "playbook.yaml"]);
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("`[harness] default` of `config.toml` is `cursor`"), "{}", done.stderr);
+    agents.desk.write(".escrow/config.toml", "");
+    assert_eq!(reason(&agents.run(playbook)), "run.completed.ok");
+}
+
+#[test]
+fn a_login_is_lent_and_written_back_if_it_changed() {
+    let agents = Agents::claude(
+        "cat \"$CLAUDE_CONFIG_DIR/.credentials.json\" > \"$ESCROW_ARTIFACTS/seen\"
+         echo '{\"token\":\"new\"}' > \"$CLAUDE_CONFIG_DIR/.credentials.json\"
+         say hello; result \"key: $ANTHROPIC_API_KEY\"",
+    )
+    .variable("ANTHROPIC_API_KEY", "sk-very-secret-key");
+    agents.desk.write("home/.claude/.credentials.json", "{\"token\":\"old\"}");
+    let home = agents.desk.path().join("home").display().to_string();
+    let agents = agents.variable("HOME", &home);
+    let document = agents.run("checks: { main: { type: ai, harness: claude, prompt: p, auth: login } }");
+    assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+    assert_eq!(document["checks"]["main"]["output"], "key: ", "a key would take precedence");
+    let seen = fs::read_to_string(artifacts(&agents, &document).join("seen")).expect("lent");
+    assert_eq!(seen, "{\"token\":\"old\"}");
+    assert_eq!(agents.desk.read("home/.claude/.credentials.json"), "{\"token\":\"new\"}\n");
+    fs::remove_file(agents.desk.path().join("home/.claude/.credentials.json")).expect("it is there");
+    let document = agents.run("checks: { main: { type: ai, harness: claude, prompt: p, auth: login } }");
+    assert_eq!(issue(&document).0, "ai/login", "{document:#}");
+}
+
+#[test]
+fn the_figures_of_a_run_are_added_up_and_shown() {
+    let agents = Agents::claude("say hello; result Done.");
+    let document = agents.run(
+        "
+checks:
+  one: { type: ai, harness: claude, prompt: p }
+  two: { type: ai, harness: claude, prompt: p, depends_on: one }
+",
+    );
+    assert_eq!(
+        document["totals"],
+        serde_json::json!({
+            "attempts": 2, "turns": 4, "input_tokens": 200, "output_tokens": 40, "cost_usd": 0.5,
+        })
+    );
+    let run = document["run"]["id"].as_str().expect("an id");
+    let shown = agents.escrow(&["runs", "show", run]).stdout;
+    assert!(shown.contains("harnesses") && shown.contains("0.5000"), "{shown}");
+    let begun = agents.escrow(&["invocation", "start", "--name", "both", "--output", "json"]).json();
+    let id = begun["invocation"]["id"].as_str().unwrap_or_else(|| panic!("{begun}")).to_owned();
+    for _ in 0..2 {
+        agents.run_with("checks: { one: { type: ai, harness: claude, prompt: p } }", &["--invocation", &id]);
+    }
+    let shown = agents.escrow(&["invocation", "show", &id, "--output", "json"]).json();
+    assert_eq!(
+        (&shown["totals"]["attempts"], &shown["totals"]["cost_usd"]),
+        (&2.into(), &0.5.into()),
+        "{shown}"
+    );
+    let plain = agents.run("checks: { a: { type: noop } }");
+    assert!(plain.get("totals").is_none(), "{plain}");
+}
+
+#[test]
+fn what_an_agent_does_is_streamed_to_standard_error_alone() {
+    let agents = Agents::claude(
+        "say 'I look at it.'
+         line '{\"type\":\"assistant\",\"session_id\":\"x\",\"message\":{\"id\":\"m2\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\"}}]}}'
+         result Done.",
+    );
+    agents.desk.write("playbook.yaml", "checks: { main: { type: ai, harness: claude, prompt: p } }");
+    let done = agents.escrow(&["run", "playbook.yaml", "--stream"]);
+    assert!(done.stderr.contains("I look at it.") && done.stderr.contains("[Bash]"), "{}", done.stderr);
+    assert_eq!(done.stdout, "");
+}
+
 /// Calls the hook as the real program does, with the variables that the check gave it.
 fn hook_script(event: &str) -> String {
     let escrow = env!("CARGO_BIN_EXE_escrow");

@@ -47,5 +47,5 @@ const STAND_INS: &[ProviderSpec] = &[
 ];
 
 pub fn catalog() -> Vec<ProviderSpec> {
-    escrow_engine::PROVIDERS.iter().chain(STAND_INS).copied().collect()
+    escrow_engine::PROVIDERS.iter().chain(STAND_INS).copied().chain([escrow_playbook::AI_PROVIDER]).collect()
 }

@@ -11,6 +11,8 @@
 //!   a: broken                      a logical fault of the provider itself
 //!   a: never                       answers only when it is stopped
 //!   a: 1 after 5s                  takes its time
+//!   a: said 3                      a harness ended well, with this output, 1 turn and 1 US dollar
+//!   a: spent                       a harness spent its budget
 //!   a: env K=V                     done, and `K=V` joins the environment
 //!
 //!   ledger KEY confirmed 5         what the ledger of other runs has: a state, and an output beside `confirmed`
@@ -201,6 +203,16 @@ fn reply(text: &str) -> Reply {
             Some(Answer::fault(fault.with_retry_after(pause.map(duration_ms))))
         }
         "broken" => Some(Answer::fault(ProviderFault::logical(FaultCode::Exception, "the provider broke"))),
+        "said" => {
+            let mut answer = done(json_of(rest));
+            let harness = json!({"name": "claude", "turns": 1, "cost_usd": 1.0, "completed": true});
+            answer.record.insert("harness".to_owned(), harness);
+            answer.record.insert("conversation".to_owned(), json!({"id": "c", "home": "h"}));
+            Some(answer)
+        }
+        "spent" => {
+            Some(Answer::fault(ProviderFault::logical(FaultCode::BudgetExhausted, "the budget is spent")))
+        }
         "env" => {
             let mut answer = done(Value::Null);
             let (name, value) = rest.split_once('=').expect("`env` has `K=V`");

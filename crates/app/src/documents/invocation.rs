@@ -1,5 +1,6 @@
 //! Invocations: `invocation list` and `invocation show`. `docs/invocations.md` describes every field.
 
+use escrow_engine::HarnessTotals;
 use escrow_model::rfc3339;
 use escrow_store::{InvocationRow, OutcomeRow};
 use serde_json::{Value, json};
@@ -30,12 +31,17 @@ pub fn invocation_with(
     runs: &[Value],
     outcomes: &[OutcomeRow],
     primary: Option<&OutcomeRow>,
+    totals: Option<&HarnessTotals>,
 ) -> Value {
     let outcomes: Vec<Value> = outcomes.iter().map(outcome).collect();
-    json!({
+    let mut document = json!({
         "invocation": invocation(row),
         "runs": runs,
         "outcomes": outcomes,
         "primary_outcome": primary.map(outcome),
-    })
+    });
+    if let Some(totals) = totals {
+        document["totals"] = json!(totals);
+    }
+    document
 }

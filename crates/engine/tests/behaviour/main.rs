@@ -31,6 +31,7 @@ mod outcomes;
 mod overrides;
 mod reconcile;
 mod reopened;
+mod repairs;
 mod resume;
 mod retries;
 mod routing;

@@ -2,8 +2,9 @@
 
 use escrow_app::Error;
 use escrow_app::documents::{self, Change};
-use escrow_app::invocations::find;
+use escrow_app::invocations::{find, harness_totals};
 use escrow_app::runs::listed;
+use escrow_engine::HarnessTotals;
 use escrow_model::rfc3339;
 use escrow_store::{InvocationRow, OutcomeFilter, OutcomeRow, Queries, RunFilter, RunRow};
 use serde_json::json;
@@ -33,13 +34,28 @@ pub(super) async fn show(arguments: &InvocationShow, queries: &dyn Queries, ui: 
     };
     let outcomes = queries.outcomes(&filter).await?;
     let primary = queries.primary_outcome(&row.id).await?;
+    let totals = harness_totals(queries, &row.id).await?;
     if ui.output() == Output::Human {
-        ui.page(&page(&row, &all, &outcomes, primary.as_ref(), ui.page));
+        let mut text = page(&row, &all, &outcomes, primary.as_ref(), ui.page);
+        text.push_str(&totals.map(|totals| totals_line(&totals)).unwrap_or_default());
+        ui.page(&text);
         return Ok(Exit::Completed);
     }
     let all = listed(queries, &all).await?;
-    ui.data(&documents::invocation_with(&row, &all, &outcomes, primary.as_ref()));
+    ui.data(&documents::invocation_with(&row, &all, &outcomes, primary.as_ref(), totals.as_ref()));
     Ok(Exit::Completed)
+}
+
+/// What the harnesses of all its runs have used.
+fn totals_line(totals: &HarnessTotals) -> String {
+    let known = |figure: Option<u64>| figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string());
+    let attempts = count(totals.attempts.try_into().unwrap_or(usize::MAX), "attempt");
+    let (turns, input, output) =
+        (known(totals.turns), known(totals.input_tokens), known(totals.output_tokens));
+    let usd = totals.cost_usd.map_or_else(|| "-".to_owned(), |usd| format!("{usd:.4}"));
+    format!(
+        "\nharnesses  {attempts}, {turns} turns, {input} input tokens, {output} output tokens, {usd} US dollars\n"
+    )
 }
 
 fn page(
