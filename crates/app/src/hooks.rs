@@ -66,7 +66,7 @@ pub fn answer(call: &HookCall<'_>) -> HookReply {
     let Some(input) = input else {
         let help =
             format!("`escrow harness doctor --host {}` shows what its hooks send", call.dialect.harness);
-        keep(call, failed(call, class, "hook_input_unreadable", &format!("{problem}; {help}")));
+        keep(call, &failed(call, class, "hook_input_unreadable", &format!("{problem}; {help}")));
         return HookReply::default();
     };
     if call.dialect.event(&input.event).is_none() {
@@ -79,7 +79,7 @@ pub fn answer(call: &HookCall<'_>) -> HookReply {
         let mut receipt = draft(call, LifecycleEventKind::CapabilityDegraded, &input);
         receipt.status = ReceiptStatus::Skipped;
         receipt.warnings.push(Warning::new("unknown_event", message));
-        keep(call, receipt);
+        keep(call, &receipt);
         return HookReply::default();
     }
     let Some(event) = call.dialect.lifecycle(&input) else { return HookReply::default() };
@@ -105,7 +105,7 @@ pub fn answer(call: &HookCall<'_>) -> HookReply {
             HookReply::default()
         }
     };
-    keep(call, receipt);
+    keep(call, &receipt);
     reply
 }
 
@@ -243,13 +243,13 @@ fn fail(receipt: &mut LifecycleReceipt, class: FailureClass, code: &str, message
 
 /// Keeps a receipt. Outside a run it waits beside the ledger, so that no host waits for a database: the end of a session
 /// and every reader take all of them in at once.
-fn keep(call: &HookCall<'_>, receipt: LifecycleReceipt) {
+fn keep(call: &HookCall<'_>, receipt: &LifecycleReceipt) {
     match &call.place {
-        HookPlace::Spool(spool) => drop(HookSpool::at(spool).leave(&receipt)),
+        HookPlace::Spool(spool) => drop(HookSpool::at(spool).leave(receipt)),
         HookPlace::State(state) => {
             let waiting = HookSpool::at(&state.join(WAITING));
             let is_last = receipt.event == LifecycleEventKind::SessionEnding;
-            drop(waiting.leave(&receipt));
+            drop(waiting.leave(receipt));
             if !is_last && !waiting.has_many() {
                 return;
             }
