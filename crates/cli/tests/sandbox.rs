@@ -14,10 +14,15 @@ fn machine_has(desk: &Desk, ability: &str) -> bool {
     abilities.iter().any(|one| one["name"] == ability && one["available"] == true)
 }
 
+/// The lines of a script, as far in as `exec` needs them.
+fn indented(script: &str) -> String {
+    script.lines().map(|line| format!("      {}\n", line.trim())).collect()
+}
+
 /// Runs one confined check. Gives its object in the run document, or `None` where the machine cannot confine it.
 #[track_caller]
 fn confined(desk: &Desk, needs: &[&str], sandbox: &str, script: &str) -> Option<Value> {
-    let script: String = script.lines().map(|line| format!("      {}\n", line.trim())).collect();
+    let script = indented(script);
     let playbook = format!(
         "version: '1.0'\nchecks:\n  it:\n    type: command\n    sandbox: {sandbox}\n    exec: |\n{script}"
     );
@@ -104,6 +109,81 @@ fn the_state_cannot_be_written_even_where_everything_around_it_can() {
     assert_eq!(check["status"], "succeeded", "{check}");
     assert_eq!(desk.read("new-file"), "new\n");
     assert_eq!(desk.escrow(&["verify", "last"]).code, Some(0), "the journal is intact");
+}
+
+#[test]
+fn the_directories_above_the_state_stay_in_their_place() {
+    let needs = ["sandbox.filesystem", "sandbox.network"];
+    let desk = Desk::new();
+    if !needs.iter().all(|ability| machine_has(&desk, ability)) {
+        return;
+    }
+    let script = "\
+      set +e
+      mv ci gone; test -e gone && echo BROKEN
+      rm -rf ci; rmdir ci/deep; mv ci/deep copied
+      mkdir -p ci/deep/.escrow; echo planted > ci/deep/.escrow/planted
+      cd ci/deep && echo forged > .escrow/escrow.db
+      cd ../..
+      echo new > ci/deep/new && mv ci/deep/new ci/newer && echo new > newest";
+    let playbook = format!(
+        "version: '1.0'\nchecks:\n  it:\n    type: command\n    sandbox: {{filesystem: {{write: ['.']}}}}\n    exec: |\n{}\n",
+        indented(script)
+    );
+    desk.write("playbook.yaml", &playbook);
+    let run = ["run", "playbook.yaml", "--state", "ci/deep/.escrow"];
+    let done = desk.escrow(&run);
+    assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+    assert_eq!(desk.read("ci/newer"), "new\n");
+    assert_eq!(desk.read("newest"), "new\n");
+    assert!(!done.stdout.contains("BROKEN"), "{}", done.stdout);
+    for absent in ["gone", "ci/deep/.escrow/planted"] {
+        assert!(!desk.path().join(absent).exists(), "{absent}");
+    }
+    let verify = ["verify", "--all", "--state", "ci/deep/.escrow"];
+    assert_eq!(desk.escrow(&verify).code, Some(0), "the journal is intact");
+}
+
+#[test]
+fn the_directory_of_the_run_stays_where_it_is_when_the_one_above_can_be_written() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.path().join("project/.escrow")).expect("a directory");
+    let script = "\
+      set +e
+      mv ../project ../gone
+      mv .escrow gone; echo forged > .escrow/escrow.db; touch .escrow/planted
+      touch ../project/.escrow/planted
+      echo new > ../beside && echo new > inside";
+    let playbook = format!(
+        "version: '1.0'\nchecks:\n  it:\n    type: command\n    sandbox: {{filesystem: {{write: ['..']}}}}\n    exec: |\n{}\n",
+        indented(script)
+    );
+    desk.write("project/playbook.yaml", &playbook);
+    if !["sandbox.filesystem", "sandbox.network"].iter().all(|ability| machine_has(&desk, ability)) {
+        return;
+    }
+    let project = desk.path().join("project");
+    let mut run = desk.command(&["run", "playbook.yaml"]);
+    let run = run.current_dir(&project).output().expect("escrow starts");
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!((desk.read("beside").as_str(), desk.read("project/inside").as_str()), ("new\n", "new\n"));
+    for absent in ["gone", "project/gone", "project/.escrow/planted"] {
+        assert!(!desk.path().join(absent).exists(), "{absent}");
+    }
+    let verify = desk.command(&["verify", "--all"]).current_dir(&project).output().expect("escrow starts");
+    assert_eq!(verify.status.code(), Some(0), "the journal is intact");
+}
+
+#[test]
+fn a_link_to_the_state_that_could_be_replaced_is_refused() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.path().join("real/.escrow")).expect("a directory");
+    std::os::unix::fs::symlink("real", desk.path().join("link")).expect("a link");
+    let playbook = "version: '1.0'\nchecks:\n  it: {type: command, sandbox: {filesystem: {write: ['.']}}, exec: touch started}\n";
+    desk.write("playbook.yaml", playbook);
+    let done = desk.escrow(&["run", "playbook.yaml", "--state", "link/.escrow"]);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert!(!desk.path().join("started").exists());
 }
 
 #[test]
@@ -255,6 +335,30 @@ fn limits_and_priorities_of_processes_outside_cannot_be_changed() {
         let Some(check) = confined(&desk, &["sandbox.syscalls"], sandbox, script) else { return };
         assert_eq!(check["output"], "100\nown", "{sandbox}: {check}");
     }
+}
+
+#[test]
+fn with_confined_files_nothing_of_other_processes_can_be_written() {
+    let desk = Desk::new();
+    let script = "\
+        (echo 7 > /proc/$PPID/oom_score_adj) 2> /dev/null && echo BROKEN oom
+        (echo 15 > /proc/$PPID/autogroup) 2> /dev/null && echo BROKEN autogroup
+        echo done";
+    let sandbox = "{filesystem: {write: []}}";
+    let Some(check) = confined(&desk, &["sandbox.filesystem"], sandbox, script) else { return };
+    assert_eq!(check["output"], "done", "{check}");
+}
+
+#[test]
+fn no_confined_command_can_make_files_immutable() {
+    let desk = Desk::new();
+    let script = "\
+        held=$(sed -n 's/^CapEff:[^0-9a-f]*//p' /proc/self/status)
+        echo $((0x$held & 0x200))";
+    let Some(check) = confined(&desk, &["sandbox.syscalls"], "{limits: {files: 1000}}", script) else {
+        return;
+    };
+    assert_eq!(check["output"].to_string(), "0", "{check}");
 }
 
 #[test]

@@ -51,6 +51,10 @@ fn spellings() -> Vec<(&'static str, String)> {
         ("json-slash", once.replace('/', "\\/")),
         ("json-html", once.replace('<', "\\u003c").replace('>', "\\u003e")),
         ("json-twice", twice[1..twice.len() - 1].to_owned()),
+        ("json-then-ascii", twice[1..twice.len() - 1].replace('é', "\\u00e9")),
+        ("json-ascii-then-json", twice[1..twice.len() - 1].replace('é', "\\\\u00e9")),
+        ("html-zeros", CANARY.chars().map(|one| format!("&#x{:04x};", u32::from(one))).collect()),
+        ("html-decimal-zeros", CANARY.chars().map(|one| format!("&#{:04};", u32::from(one))).collect()),
     ]
 }
 

@@ -194,6 +194,35 @@ fn definitions_of_another_user_are_not_read() {
 }
 
 #[test]
+fn a_definition_of_another_user_in_an_own_state_is_not_read() {
+    if !rustix::process::geteuid().is_root() {
+        return; // only root can give a file away
+    }
+    let desk = Desk::new();
+    let rules = desk.write(".escrow/rules/own.yaml", "- {rule_id: a, field: b, check: required}\n");
+    let profile = desk.write(".escrow/agents/bot.md", "---\ncommand: [sh, -c, 'touch ran']\n---\n");
+    let nested = desk.write(".escrow/playbooks/inner.yaml", PLAYBOOK);
+    desk.write("outer.yaml", "version: '1.0'\nchecks:\n  it: {type: playbook, playbook: inner}\n");
+    assert_eq!(desk.escrow(&["check", "outer.yaml"]).code, Some(0));
+    for path in [&rules, &profile, &nested] {
+        std::os::unix::fs::chown(path, Some(4242), None).unwrap();
+    }
+    let done = desk.escrow_given(&["rules", "check", "own"], "{\"b\": 1}");
+    assert_eq!(done.code, Some(3));
+    assert!(done.stderr.contains("belongs to another user (uid 4242)"), "{}", done.stderr);
+    assert_eq!(desk.escrow(&["check", "outer.yaml"]).code, Some(2));
+    desk.write("agent.yaml", "version: '1.0'\nchecks:\n  it: {type: agent, agent: bot, prompt: hello}\n");
+    let done = desk.escrow(&["run", "agent.yaml"]);
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("belongs to another user (uid 4242)"), "{}", done.stderr);
+    assert!(!desk.path().join("ran").exists());
+    // A folder of another user could be filled by them.
+    std::os::unix::fs::chown(&profile, Some(0), None).unwrap();
+    std::os::unix::fs::chown(profile.parent().unwrap(), Some(4242), None).unwrap();
+    assert_eq!(desk.escrow(&["run", "agent.yaml"]).code, Some(2));
+}
+
+#[test]
 fn a_link_that_leads_nowhere_is_an_error_and_no_reason_to_look_further_up() {
     let desk = Desk::new();
     desk.write("playbook.yaml", PLAYBOOK);

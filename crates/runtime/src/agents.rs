@@ -45,7 +45,10 @@ fn read(path: &Path, name: &str) -> AgentLookup {
     let file = path.display().to_string();
     let mut bytes = Vec::new();
     // A read error becomes the content, so that it is reported as an invalid profile under the file's name.
-    let opened = fs::File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes));
+    let opened = project::examine_definition(path)
+        .map_err(std::io::Error::other)
+        .and_then(|()| fs::File::open(path))
+        .and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes));
     if let Err(error) = opened {
         bytes = format!("{error}").into_bytes();
     }

@@ -31,7 +31,10 @@ pub fn find(name: &str, folders: &[PathBuf]) -> Option<Result<Value, String>> {
     }
     let path =
         folders.iter().map(|folder| folder.join(format!("{name}.json"))).find(|path| path.is_file())?;
-    let text = read_text(&path, BYTES_MAX).map_err(|why| format!("{}: {why}", path.display()));
+    let text = project::examine_definition(&path)
+        .map_err(|error| error.to_string())
+        .and_then(|()| read_text(&path, BYTES_MAX))
+        .map_err(|why| format!("{}: {why}", path.display()));
     Some(text.and_then(|text| {
         serde_json::from_str(&text).map_err(|error| format!("{} is not valid JSON: {error}", path.display()))
     }))

@@ -56,7 +56,7 @@ pub(crate) fn find(name: &str, folder: Option<&Path>, directory: &Path) -> Optio
         let endings = ["", ".yaml", ".yml", ".playbook.yaml"];
         endings.iter().find_map(|ending| {
             let path = folder.join(format!("{name}{ending}"));
-            if path.is_dir() {
+            if path.is_dir() || project::examine_definition(&path).is_err() {
                 return None;
             }
             read_bytes(&path).ok().map(|bytes| (path, bytes))
@@ -159,7 +159,10 @@ pub fn find_rules(name: &str, folder: Option<&Path>, directory: &Path) -> Option
             ["", ".yaml", ".yml", ".json"].map(|ending| folder.join(format!("{name}{ending}")))
         })
         .find(|path| path.is_file())?;
-    Some(RulesFile { file: path.display().to_string(), text: read_text(&path, RULES_BYTES_MAX) })
+    let text = project::examine_definition(&path)
+        .map_err(|error| error.to_string())
+        .and_then(|()| read_text(&path, RULES_BYTES_MAX));
+    Some(RulesFile { file: path.display().to_string(), text })
 }
 
 /// The text of a file that is UTF-8 and not longer than `bytes_max`.

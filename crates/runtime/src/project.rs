@@ -20,6 +20,8 @@ pub const TRUST_VARIABLE: &str = "ESCROW_TRUST";
 pub enum ProjectError {
     #[error("`{}` belongs to another user (uid {owner})", .path.display())]
     Foreign { path: PathBuf, owner: u32 },
+    #[error("`{}` belongs to another user (uid {owner}), so it is not read", .path.display())]
+    ForeignDefinition { path: PathBuf, owner: u32 },
     #[error("`{}` is a link that leads nowhere", .path.display())]
     Dangling { path: PathBuf },
     #[error("`{}` is a link that leads back to itself", .path.display())]
@@ -37,6 +39,9 @@ impl ProjectError {
                 "if you trust its owner, set {TRUST_VARIABLE}={0}; or name it with `--state {0}`",
                 path.display()
             ),
+            ProjectError::ForeignDefinition { path, .. } => {
+                format!("if you trust its content, make it your own: chown \"$USER\" {}", path.display())
+            }
             ProjectError::Dangling { .. }
             | ProjectError::Looping { .. }
             | ProjectError::NotADirectory { .. }
@@ -67,6 +72,28 @@ pub fn trusted_folder(above: &Path, name: &str) -> Option<PathBuf> {
     let folder = state.join(name);
     let own = fs::symlink_metadata(&state).ok()?;
     (folder.is_dir() && examine(&state, &own).is_ok()).then_some(folder)
+}
+
+/// Whether a definition below a `.escrow/` can be read: a profile, a playbook, rules or an outcome kind. It, its folders and
+/// the links on the way must belong to this user or to root, unless the `.escrow/` is named as trusted. A file elsewhere is
+/// not judged.
+pub fn examine_definition(path: &Path) -> Result<(), ProjectError> {
+    let Some(state) = path.ancestors().find(|above| above.file_name().is_some_and(|name| name == NAME))
+    else {
+        return Ok(());
+    };
+    let users = Users::of_this_process();
+    let accepts = |owner: u32| owner == 0 || users.accept(owner);
+    for part in path.ancestors().take_while(|part| *part != state) {
+        let owners = [fs::symlink_metadata(part), fs::metadata(part)];
+        let foreign = owners.into_iter().flatten().map(|one| one.uid()).find(|owner| !accepts(*owner));
+        if let Some(owner) = foreign
+            && !is_named_trusted(state)
+        {
+            return Err(ProjectError::ForeignDefinition { path: part.to_owned(), owner });
+        }
+    }
+    Ok(())
 }
 
 fn examine(path: &Path, own: &Metadata) -> Result<(), ProjectError> {

@@ -154,8 +154,8 @@ fn enter(confinement: &Confinement) -> Result<(), String> {
     if sandbox.network == Some(SandboxNetwork::Loopback) {
         loopback::bring_up()?;
     }
-    if !covered.is_empty() {
-        state::make_read_only(covered, &confinement.writable)?;
+    if let Some(files) = files.as_ref().filter(|files| !files.covered.is_empty()) {
+        state::make_read_only(&files.covered, &files.above_covered, &confinement.writable)?;
     }
     limits::set(sandbox.limits)?;
     match &files {

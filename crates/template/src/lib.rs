@@ -22,6 +22,7 @@ mod parts;
 mod reads;
 mod rewrite;
 mod shell;
+mod steering;
 mod syntax;
 mod template;
 mod text;
@@ -36,5 +37,6 @@ pub use shell::{
     VARIABLE_PREFIX, check_arguments, check_arguments_with, check_fed_script, check_script, is_posix_shell,
     is_read_as_code, survey_arguments, survey_script, without_comments,
 };
+pub use steering::{STEERING_NAMES, SteeringNames, steered_by};
 pub use template::Template;
 pub use url::percent_encoded;

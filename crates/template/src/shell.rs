@@ -35,6 +35,7 @@ use crate::error::RenderError;
 use crate::limits;
 use crate::limits::{VARIABLE_BYTES_MAX, VARIABLES_BYTES_MAX};
 use crate::reads::TemplateRead;
+use crate::steering::is_evaluated;
 use escrow_expr::Scope;
 
 /// The prefix of the variables that carry values.
@@ -179,7 +180,7 @@ pub fn check_script(source: &str, dialect: Dialect, variables: &[String]) -> Vec
 
 /// Whether programs read the value of a variable as code: `BASH_ENV`, `LD_PRELOAD`, `GIT_SSH_COMMAND` and so on.
 pub fn is_read_as_code(variable: &str) -> bool {
-    rules::is_evaluated(variable)
+    is_evaluated(variable)
 }
 
 /// What is wrong with the words of a program that is started without a shell: each problem with the index of its word.

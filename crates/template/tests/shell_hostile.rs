@@ -11,26 +11,26 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 
-/// Commands that take values in: `@` is a value. They print it, or put it into `x` or the parameters.
+/// Commands that take values in: `€` is a value. They print it, or put it into `x` or the parameters.
 const SOURCES: &[&str] = &[
-    "echo @",
-    "printf '%s\\n' \"@\"",
-    "x=@",
-    "x=@; echo \"$x\"",
-    "x=$(echo @)",
-    "x=$(cat <<E\n@\nE\n)",
-    "export x='@'",
-    "set -- @",
-    "set -- a @; x=$2",
-    "read x <<E\n@\nE\n",
-    "for x in @; do echo \"$x\"; done",
-    "cat <<E\n@\nE\n",
-    "y=@; x=$y",
-    "x=; : ${x:=$(echo @)}",
-    "y=@; x=y",
-    "f() { x=$1; }; f @",
-    "select x in @; do break; done",
-    "read -r x <<< @",
+    "echo €",
+    "printf '%s\\n' \"€\"",
+    "x=€",
+    "x=€; echo \"$x\"",
+    "x=$(echo €)",
+    "x=$(cat <<E\n€\nE\n)",
+    "export x='€'",
+    "set -- €",
+    "set -- a €; x=$2",
+    "read x <<E\n€\nE\n",
+    "for x in €; do echo \"$x\"; done",
+    "cat <<E\n€\nE\n",
+    "y=€; x=$y",
+    "x=; : ${x:=$(echo €)}",
+    "y=€; x=y",
+    "f() { x=$1; }; f €",
+    "select x in €; do break; done",
+    "read -r x <<< €",
     "echo literal",
 ];
 
@@ -168,6 +168,45 @@ const SINKS: &[&str] = &[
     "tar -I \"$x\" -cf /dev/null /dev/null",
     "ed -s /dev/null",
     "i=1; echo $((i + 1)) ${a[i]} ${#x}",
+    "echo \"${@:$x}\"",
+    "echo \"${*:x}\"",
+    "echo \"${@:$1:1}\"",
+    "bash -c 'echo \"${@:$1}\"' sh \"$x\"",
+    "read l; echo \"${@:$l}\"",
+    "echo \"${@@P}\"",
+    "echo \"${*@P}\" \"${1@P}\"",
+    "export x; bash -c 'echo $((x))'",
+    "export x; bash -c 'n=$(printenv x); echo $((n))'",
+    "bash -c 'echo $(($1))' sh \"$x\"",
+    "sh -c 'echo \"$1\" | sh' sh \"$x\"",
+    "o=-v; [ $o \"$x\" ]",
+    "o=-v; test \"$o\" \"$x\"",
+    "for o in -e -v; do if test $o \"$x\"; then :; fi; done",
+    "o=-n; [ \"$x\" $o \"$x\" ]",
+    "sh -c \"$_\"",
+    "$_",
+    "shopt -s extdebug; h() { sh -c \"${BASH_ARGV[0]}\"; }; h \"$x\"",
+    "[[ $x =~ .* ]]; sh -c \"${BASH_REMATCH[0]}\"",
+    "sh -c \"$ESCROW_VALUE_1\"",
+    "sh -c \"$(printenv ESCROW_VALUE_1)\"",
+    "env \"A=1\" \"$(cat)\"",
+    "env \"A=1\" $x",
+    "c=B=1; env \"$c\" $x",
+    "o=-v; timeout \"$o\" 5 $x",
+    "o=-t; xargs \"$o\" timeout 5",
+    "sh \"$(echo -c)\" \"$x\"",
+    "o=c; sh -\"$o\" \"$x\"",
+    "o=-c; python3 \"$o\" \"$x\"",
+    "python3 \"$(echo -c)\" \"$x\"",
+    "o=-e; perl $o \"$x\"",
+    "o=-exec; find . -maxdepth 0 $o $x \\;",
+    "o=-I; tar $o \"$x\" -cf /dev/null /dev/null",
+    "o=cfI; tar \"$o\" /dev/null \"$x\" /dev/null",
+    "o=--filter; split $o \"$x\" /dev/null",
+    "o=-v; printf $o \"$x\" 1",
+    "o=-i; k() { local $o n=\"$x\"; }; k",
+    "k() { tar \"$1\" \"$2\" -cf /dev/null /dev/null; }; k -I \"$x\"",
+    "m={}; xargs -I \"$m\" sh -c '{}'",
 ];
 
 /// How a source and a sink are put together: `A` and `B`.
@@ -199,14 +238,14 @@ const COMPOSITIONS: &[&str] = &[
     "case x in x) A\n;; esac | B",
     "for i in 1; do A\nB\ndone",
     "A 2>&1 | B 2>/dev/null",
-    "exec 3<<G\n@\nG\nA; B <&3",
+    "exec 3<<G\n€\nG\nA; B <&3",
     "trap 'true' EXIT; A | B",
-    "sh -c 'echo \"$1\"' sh @ | B",
+    "sh -c 'echo \"$1\"' sh € | B",
     "A | if true; then B\nfi",
     "A | while :; do B\nbreak; done",
     "diff <(A\n) /dev/null | B",
     "coproc N { A\n}; B",
-    "while read -r x; do B\ndone <<G\n@\nG\n",
+    "while read -r x; do B\ndone <<G\n€\nG\n",
 ];
 
 /// What acts when a shell, an arithmetic expression or an interpreter reads it, each in its own way.
@@ -263,7 +302,7 @@ fn shells() -> Vec<&'static str> {
 
 fn compose(composition: &str, source: &str, sink: &str) -> String {
     let script = composition.replace('A', "\u{1}").replace('B', "\u{2}");
-    script.replace('\u{1}', source).replace('\u{2}', sink).replace('@', "{{ v }}")
+    script.replace('\u{1}', source).replace('\u{2}', sink).replace('€', "{{ v }}")
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Places where a red team made a value act, and their siblings: each is refused. Beside each group stand the forms that
 //! are safe, which stay accepted.
 
-use escrow_template::{Dialect, ShellScript, check_arguments, check_fed_script, check_script};
+use escrow_template::{
+    Dialect, ShellScript, check_arguments, check_arguments_with, check_fed_script, check_script,
+};
 
 /// `@` is a value.
 fn written(source: &str) -> String {
@@ -426,4 +428,193 @@ fn bash_computes_no_number_from_an_input_with_values() {
     assert!(!check_fed_script(script, Dialect::Bash).is_empty());
     assert!(!check_fed_script("x=$(cat); a[x]=1", Dialect::Bash).is_empty());
     assert!(check_fed_script("read -r x; echo \"$x\"", Dialect::Bash).is_empty());
+}
+
+/// Here `€` is a value, because `${@:1}` is shell.
+#[track_caller]
+fn check_bash(refused: &[&str], accepted: &[&str]) {
+    let errors = |source: &str| check_script(&source.replace('€', "{{ inputs.x }}"), Dialect::Bash, &[]);
+    let passed: Vec<_> = refused.iter().filter(|source| errors(source).is_empty()).collect();
+    let stopped: Vec<_> = accepted
+        .iter()
+        .filter_map(|source| Some((source, errors(source).first()?.message.clone())))
+        .collect();
+    assert!(passed.is_empty() && stopped.is_empty(), "accepted: {passed:#?}\nrefused: {stopped:#?}");
+}
+
+#[test]
+fn parameters_as_a_whole_are_computed_like_any_other_variable() {
+    check_bash(
+        &[
+            "x=€; echo \"${@:$x}\"",
+            "x=€; echo \"${*:$x}\"",
+            "x=€; echo \"${@:x}\"",
+            "x=€; echo \"${@:1:x}\"",
+            "set -- €; echo \"${@:$1:1}\"",
+            "bash -c 'echo \"${@:$1}\"' sh €",
+            "set -- €; echo \"${@@P}\"",
+            "set -- €; echo \"${*@P}\"",
+            "set -- €; echo \"${1@P}\"",
+            "set -- €; echo \"${!@}\"",
+        ],
+        &[
+            "set -- €; echo \"${@:2}\" \"${*:1:2}\" \"${@}\" \"${#}\" \"${#@}\"",
+            "set -- €; echo \"${@:-none}\" \"${@#a}\" \"${*%b}\" \"${1:0:3}\"",
+            "i=1; set -- €; echo \"${@:i}\" \"${@:$#}\"",
+        ],
+    );
+    assert!(!check_fed_script("read l; echo \"${@:$l}\"", Dialect::Bash).is_empty());
+    assert!(!check_fed_script("read l; echo \"${@:l}\"", Dialect::Bash).is_empty());
+}
+
+#[test]
+fn what_a_shell_keeps_of_its_commands_has_their_values() {
+    check_bash(
+        &[
+            "echo €; sh -c \"$_\"",
+            "echo €; $_",
+            "shopt -s extdebug; f() { sh -c \"${BASH_ARGV[0]}\"; }; f €",
+            "x=€; [[ $x =~ .* ]]; sh -c \"${BASH_REMATCH[0]}\"",
+            "cd €; sh -c \"${PWD##*/}\"",
+            "cd €; cd /; sh -c \"${OLDPWD##*/}\"",
+            "echo €; sh -c \"$ESCROW_VALUE_1\"",
+            "echo €; sh -c \"$(printenv ESCROW_VALUE_1)\"",
+            "x=€; n=$(set | tail -1); sh -c \"$n\"",
+        ],
+        &["echo € \"$_\"", "cd €; echo \"$PWD\"", "mkdir -p out; sh \"$PWD/deploy.sh\" €"],
+    );
+}
+
+#[test]
+fn an_option_that_is_not_known_may_be_the_one_with_code() {
+    check_bash(
+        &[
+            "o=-v; [ $o € ]",
+            "o=-v; [ \"$o\" € ]",
+            "o=-v; test ! \"$o\" €",
+            "[ \"$(echo -v)\" € ]",
+            "for o in -e -v; do if test $o €; then :; fi; done",
+            "o=v; [ -$o € ]",
+            "env \"A=1\" \"$(echo €)\" PWNED",
+            "env \"A=1\" € PWNED",
+            "A=B=1; env \"$A\" € PWNED",
+            "env \"$A\" € PWNED",
+            "env -- \"$A\" € PWNED",
+            "o=-S; env \"$o\" €",
+            "o=-v; timeout \"$o\" 5 € PWNED",
+            "o=-p; command \"$o\" € PWNED",
+            "echo a | { o=-t; xargs \"$o\" € PWNED; }",
+            "sh \"$(echo -c)\" €",
+            "o=-c; sh \"$o\" €",
+            "o=-c; sh -e $o €",
+            "o=c; sh -\"$o\" €",
+            "o=-x; o=$o; sh \"$o\" €",
+            "o=a; read o; sh \"$o\" €",
+            "o=a; unset o; o+=-c; sh \"$o\" €",
+            "python3 \"$(echo -c)\" €",
+            "o=-c; python3 \"$o\" €",
+            "o=-m; python3 \"$o\" timeit €",
+            "o=-e; perl $o €",
+            "o=-e; sed \"$o\" € f",
+            "o=-c; git $o € zz",
+            "o=-c; git \"$o\" € zz",
+            "o=-c; git -C d \"$o\" € zz",
+            "o=--upload-pack; git fetch \"$o\" € x",
+            "o=-exec; find . $o € PWNED \\;",
+            "o=-exec; find . \"$o\" env € PWNED \\;",
+            "o=-I; tar $o € -cf a b",
+            "o=cfI; tar \"$o\" a € b",
+            "f() { tar \"$1\" \"$2\" -cf a b; }; f -I €",
+            "sh -c 'tar \"$1\" \"$2\" -cf a b' sh -I €",
+            "o=--filter; split $o € f",
+            "o=-e; rsync \"$o\" € a b:",
+            "o=-v; printf \"$o\" € 1",
+            "o=-i; f() { local $o n=€; }; f",
+            "entr sh \"$o\" €",
+            "o=--; capsh \"$o\" -c €",
+            "m={}; echo € | xargs -I \"$m\" sh -c '{}'",
+        ],
+        &[
+            "[ \"$a\" = € ] && [ -n \"$a\" ]",
+            "[ € = \"$a\" ] || test \"$(cat VERSION)\" = €",
+            "script=deploy.sh; sh \"$script\" €",
+            "sh -- \"$script\" €",
+            "sh \"$dir/deploy.sh\" €",
+            "python3 -- \"$script\" €",
+            "python3 \"$dir/report.py\" €",
+            "for f in a b; do rsync \"$f\" €/; done",
+            "fmt='%s\\n'; printf \"$fmt\" €",
+            "psql \"$DATABASE_URL\" -v name=€ -f q.sql",
+            "find \"$dir\" -name € -print",
+            "git diff \"$base\" €",
+            "git checkout -b \"$branch\" €",
+            "tar -czf \"$ESCROW_ARTIFACTS/a.tgz\" €",
+            "limit=10; timeout \"$limit\" ./run €",
+            "env -i PATH=\"$PATH\" NAME=€ ./run",
+            "env \"NAME=€\" ./run €",
+            "./run \"$flags\" €",
+        ],
+    );
+}
+
+#[test]
+fn literal_code_in_a_list_computes_and_runs_no_value() {
+    let variables = ["N".to_owned()];
+    let refused: &[&[&str]] = &[
+        &["bash", "-c", "echo $((N))"],
+        &["sh", "-c", "echo $((N))"],
+        &["bash", "-c", "a[N]=1"],
+        &["bash", "-c", "n=$(printenv N); echo $((n))"],
+        &["bash", "-c", "o=-v; [ $o \"$N\" ]"],
+        &["bash", "-c", "echo \"$N\" | sh"],
+        &["bash", "-c", "sh -c \"$(awk 'BEGIN { print ENVIRON[\"N\"] }')\""],
+        &["env", "bash", "-c", "echo ${s:N}"],
+    ];
+    for words in refused {
+        assert!(!check_arguments_with(words, false, &variables).is_empty(), "{words:?}");
+        assert!(check_arguments(words, false).is_empty(), "{words:?}");
+    }
+    for script in ["bash -c 'echo $((N))'", "bash -c 'echo \"$N\" | sh'", "n=$(printenv N); echo $((n))"] {
+        assert!(!check_script(script, Dialect::Bash, &variables).is_empty(), "{script}");
+    }
+    for words in [
+        &["bash", "-c", "echo $(($1))", "sh", "{{ x }}"][..],
+        &["bash", "-c", "echo \"${@:$1}\"", "sh", "{{ x }}"],
+        &["sh", "-c", "echo \"$1\" | sh", "sh", "{{ x }}"],
+    ] {
+        assert!(!check_arguments(words, false).is_empty(), "{words:?}");
+    }
+    for words in [
+        &["bash", "-c", "echo \"$N\" $((M + 1)); n=$(wc -l < f)"][..],
+        &["bash", "-c", "x=$(cat f); echo $((x)) $M"],
+        &["sh", "-c", "cat f | sh"],
+    ] {
+        let is_confined = words[2].contains("$N");
+        assert_eq!(check_arguments_with(words, false, &variables).is_empty(), !is_confined, "{words:?}");
+    }
+    assert!(check_arguments(&["sh", "-c", "echo \"$1\" | sort", "sh", "{{ x }}"], false).is_empty());
+}
+
+#[test]
+fn variables_that_steer_programs_take_no_value() {
+    check(
+        &[
+            "npm_config_script_shell=@ npm test",
+            "NPM_CONFIG_SCRIPT_SHELL=@ npm test",
+            "CARGO_BUILD_RUSTC_WRAPPER=@ cargo build",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=@ cargo build",
+            "GH_PAGER=@ gh pr view",
+            "GH_EDITOR=@ gh pr create",
+            "PATH=@ ls",
+            "export PATH=@:\"$PATH\"",
+            "env PATH=@ ls",
+        ],
+        &[
+            "PATH=\"$PWD/bin:$PATH\"; run @",
+            "GH_REPO=@ gh pr view",
+            "CARGO_TARGET_DIR=@ cargo build",
+            "NODE_ENV=@ npm test",
+            "path=@; editor=@; echo \"$path\"",
+        ],
+    );
 }

@@ -2,7 +2,7 @@
 
 use escrow_model::{Field, Text};
 use escrow_template::{
-    Dialect, check_arguments, check_arguments_with, check_fed_script, check_script, is_posix_shell,
+    Dialect, PathStep, check_arguments, check_arguments_with, check_fed_script, check_script, is_posix_shell,
     is_read_as_code, survey_script,
 };
 use indexmap::IndexMap;
@@ -149,7 +149,7 @@ impl Decoder<'_> {
     /// A value must not be in a variable that programs read as code.
     pub(super) fn variables_with_code(&mut self, node: Option<&Node>, env: &IndexMap<String, Text>) {
         let Some(node) = node else { return };
-        for (name, _) in env.iter().filter(|(name, text)| is_read_as_code(name) && !text.is_constant()) {
+        for (name, _) in env.iter().filter(|(name, text)| is_read_as_code(name) && !is_of_operator(text)) {
             let Some(entry) = node.entry(name) else { continue };
             let span = entry.value.span.clone();
             self.found().push(
@@ -186,6 +186,19 @@ impl Decoder<'_> {
             );
         }
     }
+}
+
+/// Whether a text has no values but variables of the operator's that programs read as code as well: `bin:{{ env.PATH }}`.
+/// No command can hand such a variable on, and no playbook can give it a value.
+fn is_of_operator(text: &Text) -> bool {
+    text.is_constant()
+        || text.reads().iter().all(|read| {
+            let variable = match read.path.first() {
+                Some(PathStep::Member(name)) => Some(name),
+                Some(PathStep::Item(_)) | None => None,
+            };
+            read.name == "env" && variable.is_some_and(|name| is_read_as_code(name))
+        })
 }
 
 /// Whether the program reads a script with references as `sh` does.

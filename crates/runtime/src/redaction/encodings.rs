@@ -168,17 +168,35 @@ fn html(value: &[u8]) -> Vec<Vec<u8>> {
             }
         }
     }
-    let numbered = |write: fn(u32) -> String| text.chars().map(|one| write(one.into())).collect::<String>();
-    encodings.extend(
-        [
-            numbered(|code| format!("&#{code};")),
-            numbered(|code| format!("&#x{code:x};")),
-            numbered(|code| format!("&#x{code:X};")),
-        ]
-        .map(String::into_bytes),
-    );
+    if !text.is_ascii() {
+        // Some writers keep to ASCII.
+        let escaped: Vec<String> =
+            encodings.iter().filter_map(|one| String::from_utf8(one.clone()).ok()).collect();
+        for (write, _) in NUMBERED {
+            let numbered = |one: char| if one.is_ascii() { one.to_string() } else { write(one.into(), 0) };
+            encodings
+                .extend(escaped.iter().map(|one| one.chars().map(numbered).collect::<String>().into_bytes()));
+        }
+    }
+    for (write, widths) in NUMBERED {
+        for digits in widths {
+            let numbered: String = text.chars().map(|one| write(one.into(), *digits)).collect();
+            encodings.push(numbered.into_bytes());
+        }
+    }
     encodings
 }
+
+/// A way to write a character as a number with at least so many digits.
+type Numbered = (fn(u32, usize) -> String, &'static [usize]);
+
+/// With the widths to which writers fill numbers with zeros: `&#0103;`, `&#x0067;`. More of them would make the search for
+/// a long value expensive.
+const NUMBERED: [Numbered; 3] = [
+    (|code, digits| format!("&#{code:0digits$};"), &[0, 3, 4, 5]),
+    (|code, digits| format!("&#x{code:0digits$x};"), &[0, 4, 6]),
+    (|code, digits| format!("&#x{code:0digits$X};"), &[0, 4, 6]),
+];
 
 /// As the `echo` of many a `/bin/sh` prints it, which reads backslashes.
 fn echoed(value: &[u8]) -> Vec<u8> {
@@ -266,23 +284,26 @@ fn spaces_as_plus(encoded: &[u8]) -> Vec<u8> {
 /// Inside a JSON string, as different writers escape, and once more inside a string of that JSON.
 fn json(value: &[u8]) -> Vec<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(value) else { return Vec::new() };
-    let mut encodings = Vec::new();
+    let mut once: BTreeSet<Vec<u8>> = json_strings(text);
+    for digits in [LOWER, UPPER] {
+        once.insert(text.encode_utf16().flat_map(|unit| unicode_escape(unit, digits)).collect());
+    }
+    // The second writer need not escape as the first did: one may keep `ü` and the other not.
+    let twice = once.iter().filter_map(|once| std::str::from_utf8(once).ok()).flat_map(json_strings);
+    let twice: BTreeSet<Vec<u8>> = twice.collect();
+    once.into_iter().chain(twice).collect()
+}
+
+/// As every known writer escapes it.
+fn json_strings(text: &str) -> BTreeSet<Vec<u8>> {
+    let mut encodings = BTreeSet::new();
     for digits in [LOWER, UPPER] {
         for escaped in ["", "/", "<>&", "<>&'", "<>&/", "<>&'/"] {
             for ascii in [false, true] {
-                encodings.push(json_string(text, digits, escaped, ascii));
+                encodings.insert(json_string(text, digits, escaped, ascii));
             }
         }
     }
-    for digits in [LOWER, UPPER] {
-        encodings.push(text.encode_utf16().flat_map(|unit| unicode_escape(unit, digits)).collect());
-    }
-    let twice: Vec<_> = encodings
-        .iter()
-        .filter_map(|once| std::str::from_utf8(once).ok())
-        .map(|once| json_string(once, LOWER, "", false))
-        .collect();
-    encodings.extend(twice);
     encodings
 }
 

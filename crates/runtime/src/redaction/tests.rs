@@ -15,6 +15,41 @@ fn whole(redactor: &Arc<Redactor>, text: &str) -> String {
 }
 
 #[test]
+fn two_writers_of_json_may_escape_differently() {
+    let redactor = redactor(&["grün\"wald77"]);
+    for text in [
+        r#"grün"wald77"#,
+        r#"grün\"wald77"#,
+        r#"gr\u00fcn\"wald77"#,
+        r#"grün\\\"wald77"#,
+        r#"gr\u00fcn\\\"wald77"#,
+        r#"gr\u00FCn\\\"wald77"#,
+        r#"gr\\u00fcn\\\"wald77"#,
+    ] {
+        assert_eq!(whole(&redactor, text), "***", "{text}");
+    }
+}
+
+#[test]
+fn references_of_html_may_have_zeros_in_front() {
+    let redactor = redactor(&["grün\"wald77"]);
+    let numbered = |write: fn(u32) -> String| "grün\"wald77".chars().map(|one| write(one.into())).collect();
+    let texts: [String; 8] = [
+        numbered(|code| format!("&#{code};")),
+        numbered(|code| format!("&#{code:03};")),
+        numbered(|code| format!("&#{code:04};")),
+        numbered(|code| format!("&#{code:05};")),
+        numbered(|code| format!("&#x{code:04x};")),
+        numbered(|code| format!("&#x{code:06X};")),
+        "gr&#252;n&quot;wald77".to_owned(),
+        "gr&#xFC;n\"wald77".to_owned(),
+    ];
+    for text in texts {
+        assert_eq!(whole(&redactor, &text), "***", "{text}");
+    }
+}
+
+#[test]
 fn a_secret_becomes_three_stars() {
     let redactor = redactor(&["hunter2", "it's \"mine\""]);
     for (text, expected) in [

@@ -6,8 +6,8 @@
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, capabilities, remove_capability_from_bounding_set, set_capabilities};
 
-/// Every capability that reaches beyond files, one by one.
-const DROPPED: [CapabilitySet; 16] = [
+/// Every capability that reaches beyond files, or beyond those that can be written, one by one.
+const DROPPED: [CapabilitySet; 17] = [
     CapabilitySet::SYS_PTRACE,
     CapabilitySet::SYS_ADMIN,
     CapabilitySet::SYS_RESOURCE,
@@ -24,6 +24,8 @@ const DROPPED: [CapabilitySet; 16] = [
     CapabilitySet::AUDIT_CONTROL,
     CapabilitySet::NET_ADMIN,
     CapabilitySet::CHECKPOINT_RESTORE,
+    // Landlock has no right for the flags of a file: `chattr +i`.
+    CapabilitySet::LINUX_IMMUTABLE,
 ];
 
 /// Must come after the namespaces, which need some of them. A process without capabilities has nothing to lose.

@@ -1,5 +1,6 @@
 //! Which files a confined program can read and write, enforced by Landlock.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use escrow_model::SandboxFilesystem;
@@ -49,6 +50,9 @@ pub(super) struct Files {
     write: Vec<PathBuf>,
     /// The directories inside of writable paths that must stay as they are: the state of Escrow, and what is protected.
     pub(super) covered: Vec<PathBuf>,
+    /// The directories between a writable path and what it covers, outermost first. Renaming one would take the covered
+    /// directory away from its path.
+    pub(super) above_covered: Vec<PathBuf>,
 }
 
 pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -> Result<Files, String> {
@@ -69,12 +73,18 @@ pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -
                 "`sandbox.filesystem.write` names `{path}`, which is part of Escrow's own state"
             ));
         }
+        refuse_link_to_state(path, &full, &confinement.state)?;
         write.push(full);
     }
     let protected = confinement.protected.iter().filter_map(|path| path.canonicalize().ok());
     let outside = protected.filter(|path| !path.starts_with(&state));
     let mut covered: Vec<PathBuf> = std::iter::once(state.clone()).chain(outside).collect();
     covered.retain(|path| write.iter().any(|writable| path.starts_with(writable)));
+    let is_above = |above: &&Path| write.iter().any(|path| above.starts_with(path) && *above != path);
+    let above = covered.iter().flat_map(|path| path.ancestors().skip(1).filter(is_above));
+    let above: BTreeSet<PathBuf> = above.map(Path::to_owned).filter(|path| !covered.contains(path)).collect();
+    // A directory sorts before what is in it.
+    let above_covered = above.into_iter().collect();
     write.extend(own);
     let read = match &declared.read {
         None => None,
@@ -84,7 +94,26 @@ pub(super) fn resolve(declared: &SandboxFilesystem, confinement: &Confinement) -
             Some(read)
         }
     };
-    Ok(Files { read, write, covered })
+    Ok(Files { read, write, covered, above_covered })
+}
+
+/// A link on the way to the state could be replaced by one that leads to another.
+fn refuse_link_to_state(written: &str, writable: &Path, state: &Path) -> Result<(), String> {
+    let is_replaceable = |part: &&Path| {
+        part.is_symlink()
+            && part
+                .parent()
+                .and_then(|above| above.canonicalize().ok())
+                .is_some_and(|above| above.starts_with(writable))
+    };
+    match state.ancestors().find(is_replaceable) {
+        Some(link) => Err(format!(
+            "`sandbox.filesystem.write` names `{written}`, which has the link `{}` to Escrow's state; name the state \
+             without links (`--state`), or fewer paths",
+            link.display()
+        )),
+        None => Ok(()),
+    }
 }
 
 /// `~/` is the home directory; what is relative is relative to the directory of the run.

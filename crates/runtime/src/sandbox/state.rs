@@ -2,7 +2,8 @@
 //!
 //! Landlock has no exceptions: a directory that can be written includes everything in it. So the state is mounted over
 //! itself, read-only, in a mount namespace of the program's own, and the paths in it that belong to the program are
-//! mounted over that again. Landlock then keeps the program from changing mounts.
+//! mounted over that again. The directories between a writable path and the state are mounted over themselves as well:
+//! what is mounted on can be neither renamed nor removed. Landlock then keeps the program from changing mounts.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -11,11 +12,23 @@ use std::path::{Path, PathBuf};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
-pub(super) fn make_read_only(directories: &[PathBuf], writable: &[PathBuf]) -> Result<(), String> {
+/// `above` are the directories to keep in their place, outermost first.
+pub(super) fn make_read_only(
+    directories: &[PathBuf],
+    above: &[PathBuf],
+    writable: &[PathBuf],
+) -> Result<(), String> {
     let none = None::<&Path>;
     mount(none, Path::new("/"), none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)
         .map_err(|error| failed(Path::new("/"), &error))?;
-    directories.iter().try_for_each(|directory| make_one_read_only(directory, writable))
+    let current = std::env::current_dir().map_err(|error| failed(Path::new("."), &error))?;
+    for directory in above {
+        mount(Some(directory.as_path()), directory.as_path(), none, MsFlags::MS_BIND | MsFlags::MS_REC, none)
+            .map_err(|error| failed(directory, &error))?;
+    }
+    directories.iter().try_for_each(|directory| make_one_read_only(directory, writable))?;
+    // The directory that this process is in lies below the new mounts, where nothing is protected.
+    std::env::set_current_dir(&current).map_err(|error| failed(&current, &error))
 }
 
 fn make_one_read_only(directory: &Path, writable: &[PathBuf]) -> Result<(), String> {

@@ -15,8 +15,8 @@ use std::ops::Range;
 use super::error::{ShellError, ShellErrorKind};
 use super::scan::{Scanned, identifiers};
 use super::word::{Command, UNKNOWN, Word};
+use crate::steering::is_evaluated;
 use interpreters::interpreter;
-pub(super) use tables::is_evaluated;
 use tables::{
     ASSIGNERS, CODE_OPTIONS, COMMAND_READERS, EVALUATORS, NAMERS, PLUS_COMMANDS, SHELLS, Wrapper,
     WrapperOptions, wrapper,
@@ -117,14 +117,16 @@ impl Checker<'_> {
             for word in scanned
                 .commands
                 .iter()
-                .filter(|command| gives_attributes(command))
+                .filter(|command| self.gives_attributes(command))
                 .filter_map(|command| command.words.first())
+                .cloned()
+                .collect::<Vec<_>>()
             {
                 let message = "a variable that is declared with an attribute may compute what it is assigned";
                 self.refuse(word.span.clone(), ShellErrorKind::Arithmetic, Some(message.to_owned()), None);
             }
         }
-        if scanned.commands.iter().any(gives_attributes) {
+        if scanned.commands.iter().any(|command| self.gives_attributes(command)) {
             for word in scanned.commands.iter().flat_map(|command| &command.assignments) {
                 self.refuse_word(
                     word,
@@ -132,6 +134,24 @@ impl Checker<'_> {
                 );
             }
         }
+    }
+
+    /// Whether the command is like `declare -i x`, after which `x=…` is arithmetic.
+    fn gives_attributes(&self, command: &Command) -> bool {
+        let declares =
+            command.words.first().and_then(Word::program).is_some_and(|program| {
+                ASSIGNERS.contains(&program) || matches!(program, "declare" | "typeset")
+            });
+        let names_one = |word: &Word| {
+            word.text.starts_with('-') && word.text.contains(['i', 'n', 'A', 'a'])
+                || self.taint.may_be_option(word)
+        };
+        declares && command.words.iter().skip(1).any(names_one)
+    }
+
+    /// Whether a word is an option, or may be one because it is known only when the script runs.
+    fn may_select(&self, word: &Word, option: &str) -> bool {
+        selects(&word.text, option) || self.taint.may_be_option(word)
     }
 
     /// Refuses arithmetic that would read a value as code.
@@ -387,10 +407,13 @@ impl Checker<'_> {
             None if wrapper.subcommands.is_empty() && program != "gdb" => 0,
             None => return self.contained(wrapper, arguments, input),
         };
-        let places = places(wrapper, &arguments[behind..]);
+        let may_be_option = |word: &Word| self.taint.may_be_option(word);
+        let places = places(wrapper, &arguments[behind..], &may_be_option);
         if program == "xargs" {
-            let at = places.first().copied().unwrap_or(arguments.len());
-            return self.xargs(&arguments[..at], &arguments[at..], input);
+            for at in places {
+                self.xargs(&arguments[..at], &arguments[at..], input);
+            }
+            return;
         }
         if places.is_empty() && wrapper.starts_shell && !arguments.iter().any(only_tells) {
             self.refuse_input(name, program, input);
@@ -428,7 +451,7 @@ impl Checker<'_> {
 }
 
 /// Where the command of a wrapper may begin. There are several places where an option may or may not have an argument.
-fn places(wrapper: &Wrapper, arguments: &[Word]) -> Vec<usize> {
+fn places(wrapper: &Wrapper, arguments: &[Word], may_be_option: &dyn Fn(&Word) -> bool) -> Vec<usize> {
     let names_user = |word: &Word| word.text.starts_with("-u") || word.text.starts_with("--user");
     let (least, most) = match wrapper.name {
         "runuser" if arguments.iter().any(names_user) => (0, 0),
@@ -463,17 +486,20 @@ fn places(wrapper: &Wrapper, arguments: &[Word]) -> Vec<usize> {
             }
             continue;
         }
-        if word.assigned().is_some() && wrapper.assigns {
+        // The wrapper sees no quotes: `env "A=1"` assigns.
+        if wrapper.assigns && word.literal_prefix().contains('=') {
             continue;
         }
         if low <= most && high >= least {
             found.push(at - 1);
         }
-        if !may_be_argument {
+        // An expansion may be an option, with or without an argument, or an assignment.
+        let is_open = may_be_option(word) && (!ends_options || wrapper.assigns);
+        if !may_be_argument && !is_open {
             low += 1;
         }
         high += 1;
-        may_be_argument = false;
+        may_be_argument = is_open && !ends_options;
         if low > most {
             break;
         }
@@ -554,7 +580,7 @@ fn within(words: &[Word]) -> Option<&[Word]> {
         known => arguments.iter().position(|word| known.contains(&word.text.as_str()))? + 1,
     };
     let arguments = &arguments[behind..];
-    places(wrapper, arguments).first().map(|at| &arguments[*at..])
+    places(wrapper, arguments, &|_| false).first().map(|at| &arguments[*at..])
 }
 
 /// What a command may find on its standard input.
@@ -566,25 +592,13 @@ enum Input {
     Literal,
 }
 
-/// Whether the command is like `declare -i x`, after which `x=…` is arithmetic.
-fn gives_attributes(command: &Command) -> bool {
-    let declares = command
-        .words
-        .first()
-        .and_then(Word::program)
-        .is_some_and(|program| ASSIGNERS.contains(&program) || matches!(program, "declare" | "typeset"));
-    declares
-        && command
-            .words
-            .iter()
-            .any(|word| word.text.starts_with('-') && word.text.contains(['i', 'n', 'A', 'a']))
-}
-
 /// Whether the command prints variables without an expansion.
 fn prints_environment(command: &Command) -> bool {
     let program = command.words.first().and_then(Word::program).unwrap_or_default();
     match program {
         "printenv" => true,
+        // The variables of a process as a file, and those of `awk`, Python and others.
+        _ if command.words.iter().any(|word| word.text.to_ascii_lowercase().contains("environ")) => true,
         "env" | "set" | "export" | "declare" | "typeset" => {
             command.words.len() == 1 || command.words[1].text == "-p"
         }

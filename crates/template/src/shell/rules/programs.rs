@@ -8,7 +8,7 @@ use super::tables::{
 use super::taint::{GIVEN, Taint};
 use super::{
     Checker, Dialect, INPUT_NAMES, Input, NESTING_MAX, is_input, is_input_name, is_option, is_unknown,
-    only_tells, selects,
+    only_tells, prints_environment, selects,
 };
 use crate::shell::error::{ShellError, ShellErrorKind};
 use crate::shell::scan::scan_text;
@@ -41,12 +41,16 @@ impl Checker<'_> {
                     }
                 }
                 let is_cluster = !word.text.starts_with("--");
-                from_option |= is_cluster && word.text.contains('c');
+                from_option |= is_cluster && word.text.contains(['c', UNKNOWN]);
                 from_input |= is_cluster && word.text.contains('s');
                 if is_known {
                     self.refuse_code(word, program, None);
                 }
                 continue;
+            }
+            // `o=-c; sh "$o" {{ … }}`
+            if !ends_options && self.taint.may_be_option(word) {
+                self.refuse_behind_option(program, &arguments[index + 1..]);
             }
             operand = Some((index, word));
             break;
@@ -75,16 +79,28 @@ impl Checker<'_> {
         }
     }
 
+    /// Refuses a value that is the first operand behind a word that may be an option with code.
+    fn refuse_behind_option(&mut self, program: &str, arguments: &[Word]) {
+        let is_operand = |word: &&Word| !is_option(word) && !self.taint.may_be_option(word);
+        if let Some(code) = arguments.iter().find(is_operand) {
+            let message = format!("`{program}` could take the word before this for an option with code");
+            let help = Some("write the option out, or `--` before the first operand");
+            self.refuse_tainted(code, ShellErrorKind::Program, &message, help);
+        }
+    }
+
     /// `-c CODE` of a shell that stands among the arguments of another program.
     pub(super) fn code_after_option(&mut self, shell: &Word, arguments: &[Word]) {
         let mut words = arguments.iter();
         let mut is_code = false;
         while let Some(word) = words.next() {
             if is_option(word) {
-                is_code |= !word.text.starts_with("--") && word.text.contains('c');
+                is_code |= !word.text.starts_with("--") && word.text.contains(['c', UNKNOWN]);
                 if word.text.ends_with(['o', 'O']) {
                     words.next();
                 }
+            } else if self.taint.may_be_option(word) {
+                is_code = true;
             } else {
                 if is_code {
                     self.refuse_code(word, shell.program().unwrap_or("sh"), None);
@@ -119,22 +135,26 @@ impl Checker<'_> {
             return self.refuse(code.span.clone(), ShellErrorKind::Program, Some(message), None);
         }
         let scanned = scan_text(&code.text, 0);
-        let taint = Taint::of(&scanned, is_fed, &inherited);
+        let mut taint = Taint::of(&scanned, is_fed, &inherited);
+        taint.add_parameters(arguments);
+        // Values of the environment get into the input of a command only where the code expands or prints them.
+        let expands = scanned.names.iter().any(|name| inherited.contains(name))
+            || scanned.commands.iter().any(prints_environment);
+        let input = if has_parameters || expands { Input::Anything } else { input };
+        // Code that gets no values is not confined to numbers.
+        let dialect = match input {
+            Input::Anything => dialect_of(shell, self.dialect),
+            Input::Literal => Dialect::Sh,
+        };
         let mut inner = Checker {
             nesting: self.nesting + 1,
-            dialect: dialect_of(shell, self.dialect),
+            dialect,
             wrapping: self.wrapping,
             seen: self.seen,
             errors: scanned.errors.clone(),
             ..Checker::new(&[], taint)
         };
-        if input == Input::Anything {
-            inner.script(&scanned, input);
-        } else {
-            for command in &scanned.commands {
-                inner.command(command, input);
-            }
-        }
+        inner.script(&scanned, input);
         self.seen = inner.seen;
         if let Some(found) = inner.errors.into_iter().next() {
             self.errors.push(ShellError { span: code.span.clone(), ..found });
@@ -202,7 +222,7 @@ impl Checker<'_> {
     ) {
         self.option(program, options, arguments, None);
         for pair in arguments.windows(2) {
-            if options.iter().any(|option| selects(&pair[0].text, option)) {
+            if options.iter().any(|option| self.may_select(&pair[0], option)) {
                 self.literal_script("sh", &pair[1], &[], input);
             }
         }
@@ -217,6 +237,15 @@ impl Checker<'_> {
         instead: Option<&str>,
     ) -> bool {
         let mut found = false;
+        if options.is_empty() {
+            return found;
+        }
+        let ends_options = arguments.iter().position(|word| word.text == "--").unwrap_or(arguments.len());
+        for pair in arguments[..ends_options].windows(2) {
+            if self.taint.may_be_option(&pair[0]) {
+                self.refuse_behind_option(program, &pair[1..]);
+            }
+        }
         for (index, word) in arguments.iter().enumerate() {
             for option in options {
                 if !selects(&word.text, option) {
@@ -263,6 +292,15 @@ impl Checker<'_> {
             }
             if interpreter.interactive.iter().any(|option| selects(&word.text, option)) {
                 self.refuse_input(name, program, input);
+            }
+            if self.taint.may_be_option(word)
+                && (operands.is_empty() || interpreter.permutes)
+                && let Some(next) = arguments.get(index)
+            {
+                self.refuse_behind_option(program, std::slice::from_ref(next));
+                if PYTHON_RUNNERS.contains(&next.text.as_str()) {
+                    arguments[index..].iter().for_each(|word| self.refuse_code(word, program, instead));
+                }
             }
             if let Some(option) = interpreter.loads.iter().find(|option| is_given(&word.text, option)) {
                 self.refuse_code(word, program, None);
@@ -419,7 +457,7 @@ impl Checker<'_> {
         }
         for pair in arguments.windows(2) {
             let [operator, operand] = pair else { continue };
-            if matches!(operator.text.as_str(), "-v" | "-R") {
+            if matches!(operator.text.as_str(), "-v" | "-R") || self.taint.may_be_option(operator) {
                 self.refuse_word(operand, "`-v` reads its operand as code");
                 self.names(std::slice::from_ref(operand));
             } else if self.begins_tainted(operator) {
@@ -439,9 +477,12 @@ impl Checker<'_> {
     /// `find … -exec COMMAND`.
     pub(super) fn find(&mut self, arguments: &[Word], input: Input) {
         let mut rest = arguments;
-        while let Some(begin) =
-            rest.iter().position(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"))
-        {
+        let begins = |word: &Word| {
+            matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")
+                || self.taint.may_be_option(word)
+        };
+        let places: Vec<bool> = arguments.iter().map(begins).collect();
+        while let Some(begin) = places[arguments.len() - rest.len()..].iter().position(|begins| *begins) {
             let command = &rest[begin + 1..];
             let end = command.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
             let end = end.unwrap_or(command.len());
@@ -456,8 +497,14 @@ impl Checker<'_> {
             Some("write the setting out, without a value: names go into `GIT_AUTHOR_NAME={{ … }}`");
         let mut runs_alias = false;
         let mut at = 0;
-        while let Some(word) = arguments.get(at).filter(|word| is_option(word)) {
+        while let Some(word) =
+            arguments.get(at).filter(|word| is_option(word) || self.taint.may_be_option(word))
+        {
             at += 1;
+            if self.taint.may_be_option(word) {
+                self.refuse_behind_option("git", &arguments[at..]);
+                continue;
+            }
             if let Some(option) = GIT_CODE_OPTIONS.iter().find(|option| selects(&word.text, option)) {
                 self.refuse_code(word, "git", INSTEAD);
                 let code = arguments.get(at).filter(|_| word.text == **option);
@@ -527,9 +574,10 @@ impl Checker<'_> {
         for word in arguments.iter().filter(|word| word.text.starts_with("--shell")) {
             self.refuse_code(word, "capsh", None);
         }
-        if let Some(at) =
-            arguments.iter().position(|word| matches!(word.text.as_str(), "--" | "==" | "-+" | "=+"))
-        {
+        let begins = |word: &Word| {
+            matches!(word.text.as_str(), "--" | "==" | "-+" | "=+") || self.taint.may_be_option(word)
+        };
+        if let Some(at) = arguments.iter().position(begins) {
             let shell = Word { text: "bash".to_owned(), span: name.span.clone(), ..Word::default() };
             self.shell(&shell, &arguments[at + 1..], input);
         }
@@ -548,7 +596,8 @@ impl Checker<'_> {
 
     /// The first word of `tar` is a cluster of options, with or without a dash.
     pub(super) fn tar(&mut self, arguments: &[Word]) {
-        if arguments.first().is_some_and(|word| !is_option(word) && word.text.contains(['I', 'F'])) {
+        let has_code = |word: &Word| !is_option(word) && word.text.contains(['I', 'F', UNKNOWN]);
+        if arguments.first().is_some_and(has_code) {
             arguments.iter().for_each(|word| self.refuse_code(word, "tar", None));
         }
     }
@@ -565,8 +614,11 @@ impl Checker<'_> {
                 replaced = Some("{}".to_owned());
             }
         }
+        // A mark that is not known may be anywhere.
         let is_replaced = |word: &Word| {
-            replaced.as_ref().is_some_and(|mark| !mark.is_empty() && word.text.contains(mark.as_str()))
+            replaced.as_ref().is_some_and(|mark| {
+                !mark.is_empty() && (word.text.contains(mark.as_str()) || mark.contains(UNKNOWN))
+            })
         };
         let program = name.program().unwrap_or_default();
         let takes_code = SHELLS.contains(&program)

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tables::{ASSIGNERS, NUMBERS};
+use super::prints_environment;
+use super::tables::{ASSIGNERS, NAMERS, NUMBERS};
+use crate::shell::VARIABLE_PREFIX;
 use crate::shell::scan::{Scanned, identifiers};
 use crate::shell::word::{Command, UNKNOWN, Word};
 
@@ -19,6 +21,14 @@ pub(super) const GIVEN: &str = "xargs";
 /// a long chain of variables in reverse order takes no quadratic time.
 const PASSES_MAX: usize = 50;
 
+/// The literal texts that a script assigns to a variable.
+#[derive(Default)]
+struct Literals {
+    texts: Vec<String>,
+    /// It may have another text as well.
+    is_open: bool,
+}
+
 #[derive(Default)]
 pub(super) struct Taint {
     names: BTreeSet<String>,
@@ -26,6 +36,8 @@ pub(super) struct Taint {
     indirect: BTreeSet<String>,
     /// The variables that are assigned numbers alone.
     numbers: BTreeSet<String>,
+    /// What is known of the variables that have literal texts; the parameters are `@`.
+    literals: BTreeMap<String, Literals>,
     /// Commands of the script may read input that has values.
     pub(super) is_fed: bool,
 }
@@ -33,13 +45,17 @@ pub(super) struct Taint {
 impl Taint {
     /// `inherited` are variables that have values from outside; `@` stands for the parameters.
     pub(super) fn of(scanned: &Scanned, is_fed: bool, inherited: &[String]) -> Taint {
-        let is_fed = is_fed || scanned.feeds;
+        let has_values = is_fed || !inherited.is_empty() || !scanned.value_spans.is_empty();
+        // What `printenv` prints is a value like the variable.
+        let prints = has_values && scanned.commands.iter().any(prints_environment);
+        let is_fed = is_fed || scanned.feeds || prints;
         let names = inherited.iter().cloned().collect();
         let mut taint = Taint { names, is_fed, ..Taint::default() };
         for command in &scanned.commands {
             taint.names.extend(read_by(command));
         }
         let functions: BTreeSet<&str> = scanned.functions.iter().map(String::as_str).collect();
+        taint.find_literals(scanned, &functions, inherited);
         for _ in 0..PASSES_MAX {
             let before = taint.names.len();
             for flow in &scanned.flows {
@@ -49,6 +65,10 @@ impl Taint {
             }
             for command in &scanned.commands {
                 taint.assigned_by(command, &functions);
+            }
+            if !taint.names.is_empty() {
+                // `[[ $x =~ … ]]` assigns what it finds.
+                taint.names.insert("BASH_REMATCH".to_owned());
             }
             if taint.names.len() == before {
                 taint.follow_names(scanned, &functions);
@@ -73,6 +93,67 @@ impl Taint {
     /// Whether a variable has a number at all times.
     pub(super) fn is_number(&self, name: &str) -> bool {
         self.numbers.contains(name) || matches!(name, "#" | "?" | "!" | "$")
+    }
+
+    /// Whether an expansion of untold text may be an option: `o=-c; sh "$o"`. It is not where the script assigns the
+    /// variable nothing but other texts. A value is an option only where the script mixes it with literal ones: that a
+    /// value which begins with `-` can be read as an option is documented.
+    pub(super) fn may_be_option(&self, word: &Word) -> bool {
+        let prefix = word.literal_prefix();
+        let is_computed = prefix.len() < word.text.len() && (prefix.is_empty() || prefix.starts_with('-'));
+        if !is_computed || word.text.contains(['/', '=']) {
+            return false;
+        }
+        let is_mixed = |name: &String| {
+            let known = self.literals.get(if is_parameter(name) { "@" } else { name });
+            known.is_some_and(|known| known.texts.iter().any(|text| text.starts_with(['-', '+'])))
+        };
+        if self.is_tainted(word) {
+            return word.names.iter().any(is_mixed);
+        }
+        // `$name` and `"$name"`.
+        let known = match word.names.as_slice() {
+            [name] if !word.transforms && word.text.chars().all(|c| c == UNKNOWN) => self.literals.get(name),
+            _ => None,
+        };
+        let is_operand = |text: &String| {
+            let is_split = word.may_vanish && text.contains([' ', '\t', '\n', '*', '?', '[']);
+            !text.is_empty() && !text.starts_with(['-', '+']) && !text.contains('=') && !is_split
+        };
+        !known.is_some_and(|known| !known.is_open && known.texts.iter().all(is_operand))
+    }
+
+    /// Gives the parameters literal texts besides their values.
+    pub(super) fn add_parameters(&mut self, words: &[Word]) {
+        let parameters = self.literals.entry("@".to_owned()).or_default();
+        parameters.texts.extend(words.iter().map(|word| word.text.clone()));
+        parameters.is_open = true;
+    }
+
+    fn find_literals(&mut self, scanned: &Scanned, functions: &BTreeSet<&str>, inherited: &[String]) {
+        for (name, word, text) in assignments(scanned) {
+            let known = self.literals.entry(name.to_owned()).or_default();
+            let is_appended = word.text.contains("+=");
+            known.is_open |= text.contains(UNKNOWN) || is_appended;
+            known.texts.push(text.to_owned());
+        }
+        let mut open: Vec<String> = inherited.to_vec();
+        open.extend(scanned.flows.iter().filter(|flow| flow.text.is_none()).map(|flow| flow.to.clone()));
+        open.extend(scanned.computed.iter().flat_map(|computed| computed.assigns.clone()));
+        for command in &scanned.commands {
+            open.extend(read_by(command));
+            let program = command.words.first().and_then(Word::program).unwrap_or_default();
+            let arguments = command.words.get(1..).unwrap_or_default();
+            if NAMERS.contains(&program) && !ASSIGNERS.contains(&program) {
+                open.extend(arguments.iter().flat_map(|word| identifiers(&word.text)));
+            }
+            if program == "set" || functions.contains(program) {
+                self.add_parameters(arguments);
+            }
+        }
+        for name in open {
+            self.literals.entry(name).or_default().is_open = true;
+        }
     }
 
     /// Follows `x={{ … }}; y=x; echo $((y))`.
@@ -163,6 +244,7 @@ impl Taint {
     /// Whether a variable may have a value. All parameters count as one.
     pub(super) fn holds(&self, name: &str) -> bool {
         name == GIVEN
+            || name.starts_with(VARIABLE_PREFIX)
             || (name == SUBSTITUTION && self.is_fed)
             || self.names.contains(name)
             || (is_parameter(name) && self.names.contains("@"))
@@ -186,6 +268,13 @@ impl Taint {
                 && self.is_tainted(word)
             {
                 self.names.insert(name.to_owned());
+            }
+        }
+        if command.words.iter().any(|word| self.is_tainted(word)) {
+            // The shell keeps the last argument, and the arguments of functions.
+            self.names.extend(["_", "BASH_ARGV"].map(str::to_owned));
+            if matches!(program, "cd" | "pushd" | "popd") {
+                self.names.extend(["DIRSTACK", "OLDPWD", "PWD"].map(str::to_owned));
             }
         }
         let is_call = program == "set" || functions.contains(program);

@@ -225,8 +225,10 @@ impl Scanner {
         let content = self.text_since(start);
         let operand = content.trim_start_matches(['#', '!']);
         let length = operand.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(operand.len());
+        // The name of a special parameter is one character: `${@:1}`.
+        let length = if length == 0 { operand.chars().next().map_or(0, char::len_utf8) } else { length };
         let (name, rest) = operand.split_at(length);
-        let name = if name.is_empty() { operand.chars().take(1).collect() } else { name.to_owned() };
+        let name = name.to_owned();
         if rest.starts_with(":=") || rest.starts_with('=') {
             let from = self.found.names[names_before..].to_vec();
             let text = Word { text: rest.trim_start_matches([':', '=']).to_owned(), ..Word::default() };
