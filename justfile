@@ -21,6 +21,7 @@ bench:
     cargo build --release -p escrow
     bash bench/make.sh
     bash bench/journal.sh
+    bash bench/hook.sh
     cargo bench -p escrow-expr
     cargo run --release --manifest-path bench/quickjs/Cargo.toml
     bash bench/lionagi.sh

@@ -22,7 +22,7 @@ use escrow_runtime::hook_spool::{self, HOLDS_MAX, HookSpool};
 use escrow_runtime::{now_ms, random_u64};
 use escrow_store::ReceiptLedger;
 
-/// Receipts that could not reach the ledger wait here, below the state directory.
+/// Receipts that are not in the ledger yet wait here, below the state directory.
 const WAITING: &str = "hooks";
 
 /// A file of the state directory whose text every session is given.
@@ -66,7 +66,7 @@ pub fn answer(call: &HookCall<'_>) -> HookReply {
     let Some(input) = input else {
         let help =
             format!("`escrow harness doctor --host {}` shows what its hooks send", call.dialect.harness);
-        keep(call, failed(call, class, "hook_input_unreadable", &format!("{problem}; {help}")));
+        keep(call, &failed(call, class, "hook_input_unreadable", &format!("{problem}; {help}")));
         return HookReply::default();
     };
     if call.dialect.event(&input.event).is_none() {
@@ -79,7 +79,7 @@ pub fn answer(call: &HookCall<'_>) -> HookReply {
         let mut receipt = draft(call, LifecycleEventKind::CapabilityDegraded, &input);
         receipt.status = ReceiptStatus::Skipped;
         receipt.warnings.push(Warning::new("unknown_event", message));
-        keep(call, receipt);
+        keep(call, &receipt);
         return HookReply::default();
     }
     let Some(event) = call.dialect.lifecycle(&input) else { return HookReply::default() };
@@ -105,11 +105,11 @@ pub fn answer(call: &HookCall<'_>) -> HookReply {
             HookReply::default()
         }
     };
-    keep(call, receipt);
+    keep(call, &receipt);
     reply
 }
 
-/// Receipts that waited beside a ledger that could not be written; call it before the ledger is read.
+/// Takes in the receipts that wait beside the ledger; call it before the ledger is read.
 pub fn collect_waiting(state: &Path, ledger: &mut ReceiptLedger) -> Result<(), LedgerError> {
     HookSpool::at(&state.join(WAITING)).collect(None, ledger).map(|_| ())
 }
@@ -241,23 +241,25 @@ fn fail(receipt: &mut LifecycleReceipt, class: FailureClass, code: &str, message
     receipt.warnings.push(Warning::new(code, message));
 }
 
-/// Keeps a receipt. What the ledger cannot take waits beside it.
-fn keep(call: &HookCall<'_>, receipt: LifecycleReceipt) {
+/// Keeps a receipt. Outside a run it waits beside the ledger, so that no host waits for a database: the end of a session
+/// and every reader take all of them in at once.
+fn keep(call: &HookCall<'_>, receipt: &LifecycleReceipt) {
     match &call.place {
-        HookPlace::Spool(spool) => drop(HookSpool::at(spool).leave(&receipt)),
+        HookPlace::Spool(spool) => drop(HookSpool::at(spool).leave(receipt)),
         HookPlace::State(state) => {
-            let recorded = ReceiptLedger::open_grouped(&crate::StateDirectory::at(state).database())
+            let waiting = HookSpool::at(&state.join(WAITING));
+            let is_last = receipt.event == LifecycleEventKind::SessionEnding;
+            drop(waiting.leave(receipt));
+            if !is_last && !waiting.has_many() {
+                return;
+            }
+            let taken_in = ReceiptLedger::open_grouped(&crate::StateDirectory::at(state).database())
                 .map_err(|error| LedgerError::Storage(error.to_string()))
-                .and_then(|mut ledger| {
-                    if are_waiting(state) {
-                        collect_waiting(state, &mut ledger)?;
-                    }
-                    hook_spool::record(receipt.clone(), &mut ledger)
-                });
-            if let Err(error) = recorded {
-                let mut receipt = receipt;
-                receipt.warnings.push(Warning::new("ledger_unavailable", error.to_string()));
-                let _ = HookSpool::at(&state.join(WAITING)).leave(&receipt);
+                .and_then(|mut ledger| collect_waiting(state, &mut ledger));
+            if let Err(error) = taken_in {
+                let message = format!("receipts wait, because the ledger cannot be written: {error}");
+                let problem = failed(call, FailureClass::InternalError, "ledger_unavailable", &message);
+                drop(waiting.leave(&problem));
             }
         }
         HookPlace::Nowhere => {}

@@ -359,6 +359,14 @@ fn a_budget_ends_the_program_or_fails_the_attempt_afterwards() {
 }
 
 #[test]
+fn attention_lists_a_spent_budget() {
+    let agents = Agents::claude("say hello; result Done.");
+    agents.run("checks: { main: { type: ai, harness: claude, prompt: p, budget: { usd: 0.1 } } }");
+    let listed = agents.escrow(&["attention", "--output", "json"]).stdout;
+    assert!(listed.contains("run.failed.budget_exhausted"), "{listed}");
+}
+
+#[test]
 fn repairs_share_the_budget() {
     let agents = Agents::claude("say hello; result Done.");
     let document = agents.run(&REVIEW.replace("repair: 0", "repair: 5, budget: { usd: 0.5 }"));

@@ -368,3 +368,86 @@ mod examples {
         }
     }
 }
+
+/// Hooks of the real programs.
+mod hooks {
+    use super::{
+        CLAUDE, CODEX, COPILOT, Done, GEMINI, QWEN, Real, Scene, installed, reason, say, write_review,
+    };
+    use serde_json::Value;
+
+    fn receipts(scene: &Scene) -> Vec<Value> {
+        let done = scene.desk.escrow(&["lifecycle", "receipt", "list", "--extended"]);
+        serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", done.stderr))
+    }
+
+    fn holds_a_stop_until_the_file_is_there(real: &'static Real) {
+        let scene =
+            Scene::new(real, |out| vec![say("review.md is written."), write_review(out), say("Now it is.")]);
+        let document = scene.run("timeout: 2m, hold_stop: true");
+        assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
+        assert_eq!(document["checks"]["main"]["runs"], 1, "one attempt");
+        let endings: Vec<Value> =
+            receipts(&scene).into_iter().filter(|receipt| receipt["event"] == "frame.ending").collect();
+        let told: Vec<&Value> = endings.iter().map(|receipt| &receipt["status"]).collect();
+        assert_eq!(told, ["delivered", "observed"], "{endings:#?}");
+        assert!(endings.iter().all(|receipt| receipt["harness_run_id"] == document["run"]["id"]));
+    }
+
+    macro_rules! held {
+        ($($harness:ident: $real:ident),+ $(,)?) => {$(
+            mod $harness {
+                #[test]
+                #[ignore = "needs the real program: just test-harnesses"]
+                fn a_stop_is_held_back_until_the_file_is_there() {
+                    super::holds_a_stop_until_the_file_is_there(&super::$real);
+                }
+            }
+        )+};
+    }
+
+    held! { codex: CODEX, gemini: GEMINI, copilot: COPILOT, qwen: QWEN }
+
+    mod claude {
+        use super::*;
+
+        #[test]
+        #[ignore = "needs the real program: just test-harnesses"]
+        fn a_stop_is_held_back_until_the_file_is_there() {
+            holds_a_stop_until_the_file_is_there(&CLAUDE);
+        }
+
+        #[test]
+        #[ignore = "needs the real program: just test-harnesses"]
+        fn installed_hooks_fire_leave_receipts_and_are_removed_byte_for_byte() {
+            let scene = Scene::new(&CLAUDE, |_| vec![say("Hello.")]);
+            let before = "{\n  // mine\n}\n".replace("  // mine\n", "  \"env\": {\"MINE\": \"1\"}\n");
+            scene.desk.write(".claude/settings.json", &before);
+            scene.desk.write(".escrow/context.md", "Use tabs.\n");
+            let done = scene.desk.escrow(&["harness", "install", "--host", "claude"]);
+            assert_eq!(done.code, Some(0), "{}", done.stderr);
+            let home = scene.desk.path().join("home");
+            std::fs::create_dir(&home).expect("a directory");
+            let mut command = std::process::Command::new(installed("claude"));
+            command
+                .args(["-p", "Hello", "--output-format", "stream-json", "--verbose", "--model", CLAUDE.model])
+                .current_dir(scene.desk.path())
+                .stdin(std::process::Stdio::null())
+                .env_clear()
+                .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+                .env("HOME", &home)
+                .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+                .env("DISABLE_AUTOUPDATER", "1")
+                .env(CLAUDE.key, "sk-scripted-0123456789")
+                .env(CLAUDE.base_url.0, scene.server.url());
+            let done = Done::from(command.output().expect("it runs"));
+            assert_eq!(done.code, Some(0), "{} {}", done.stdout, done.stderr);
+            let all = receipts(&scene);
+            let events: Vec<&str> = all.iter().filter_map(|receipt| receipt["event"].as_str()).collect();
+            assert_eq!(events, ["session.started", "frame.opening", "frame.ending", "session.ending"]);
+            assert_eq!(all[0]["status"], "delivered", "the context was added");
+            assert_eq!(scene.desk.escrow(&["harness", "uninstall", "--host", "claude"]).code, Some(0));
+            assert_eq!(scene.desk.read(".claude/settings.json"), before);
+        }
+    }
+}

@@ -169,11 +169,28 @@ fn a_ledger_that_cannot_be_written_keeps_the_receipt_for_later() {
         "this is not a database, and long enough to be refused as one".repeat(20).as_str(),
     );
     assert_eq!(hook(&desk, "claude", "Stop", &json!({"session_id": "s"})), "");
-    fs::remove_file(desk.path().join(".escrow/escrow.db")).unwrap();
     assert_eq!(hook(&desk, "claude", "SessionEnd", &json!({"session_id": "s"})), "");
+    fs::remove_file(desk.path().join(".escrow/escrow.db")).unwrap();
     let all = receipts(&desk);
-    assert_eq!(all.len(), 2);
-    assert_eq!(all[0]["warnings"][0]["code"], "ledger_unavailable");
+    assert_eq!(all.len(), 3);
+    assert_eq!(all[2]["warnings"][0]["code"], "ledger_unavailable");
+    assert_eq!(all[2]["status"], "failed");
+}
+
+#[test]
+fn receipts_are_taken_into_the_ledger_at_the_end_of_a_session_and_before_they_are_many() {
+    let desk = project();
+    let waiting = || fs::read_dir(desk.path().join(".escrow/hooks/receipts")).map_or(0, Iterator::count);
+    hook(&desk, "claude", "Stop", &json!({"session_id": "s"}));
+    assert_eq!(waiting(), 1);
+    hook(&desk, "claude", "SessionEnd", &json!({"session_id": "s"}));
+    assert_eq!(waiting(), 0);
+    for _ in 0..64 {
+        hook(&desk, "claude", "Stop", &json!({"session_id": "t"}));
+    }
+    assert_eq!(waiting(), 0);
+    assert!(!desk.path().join(".escrow/escrow.db-wal").exists(), "the ledger is one file");
+    assert_eq!(receipts(&desk).len(), 66);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use escrow_harness::frames::parent_of;
 use escrow_model::{ExpectedArtifact, Location, Source};
@@ -42,6 +43,7 @@ pub const HOLDS_MAX: u32 = 3;
 
 const RECEIPT_BYTES_MAX: u64 = 64 << 10;
 const RECEIPTS_MAX: usize = 10_000;
+const RECEIPTS_MANY: usize = 64;
 const TEXT_BYTES_MAX: u64 = 64 << 10;
 
 pub struct HookSpool(PathBuf);
@@ -133,7 +135,8 @@ impl HookSpool {
     /// Leaves a receipt. Files sort by the time at which they were left.
     pub fn leave(&self, receipt: &LifecycleReceipt) -> io::Result<()> {
         let folder = self.0.join("receipts");
-        let name = format!("{:016}-{:016x}", now_ms(), random_u64()?);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{:024}-{:016x}", since.as_nanos(), random_u64()?);
         let new = folder.join(format!("{name}.new"));
         let mut file = match create_file(&new) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -179,6 +182,11 @@ impl HookSpool {
             let _ = fs::remove_file(file);
         }
         Ok(collected)
+    }
+
+    /// Whether enough receipts are there to be taken in.
+    pub fn has_many(&self) -> bool {
+        fs::read_dir(self.0.join("receipts")).is_ok_and(|entries| entries.count() >= RECEIPTS_MANY)
     }
 
     /// Whether no receipt is there.
