@@ -431,7 +431,14 @@ impl Checker<'_> {
 
     /// In some shells `printf -v name` assigns, and an index in the name is arithmetic.
     pub(super) fn printf(&mut self, arguments: &[Word]) {
-        self.option("printf", &["-v"], arguments, None);
+        // Its options end at the pattern; `-v` has an argument of its own.
+        let mut options = 0;
+        while let Some(word) = arguments.get(options)
+            && (is_option(word) || self.taint.may_be_option(word) || self.begins_tainted(word))
+        {
+            options += if word.text == "-v" { 2 } else { 1 };
+        }
+        self.option("printf", &["-v"], &arguments[..arguments.len().min(options + 1)], None);
         let format = arguments.iter().find(|word| !is_option(word) || self.begins_tainted(word));
         if let Some(word) = format.cloned() {
             let help = Some("write `printf '%s\\n' {{ … }}`");
