@@ -3,72 +3,34 @@
 //! The tests are ignored by `cargo test`, which stays hermetic. A program that is missing fails them.
 
 mod desk;
-mod model_server;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use desk::{Desk, Done};
+use escrow_harness::HarnessSpec;
 use escrow_harness::scripted::{INPUT_TOKENS, OUTPUT_TOKENS, Step};
-use model_server::ModelServer;
+use escrow_runtime::model_server::ModelServer;
 use serde_json::Value;
 
-/// One harness and what it needs to reach the scripted model.
-struct Real {
-    harness: &'static str,
-    model: &'static str,
-    key: &'static str,
-    base_url: (&'static str, &'static str),
+fn real(harness: &str) -> &'static HarnessSpec {
+    escrow_harness::find(harness).expect("it is in the table").spec()
 }
-
-const CLAUDE: Real = Real {
-    harness: "claude",
-    model: "claude-sonnet-4-5",
-    key: "ANTHROPIC_API_KEY",
-    base_url: ("ANTHROPIC_BASE_URL", ""),
-};
-
-const CODEX: Real =
-    Real { harness: "codex", model: "gpt-5.5", key: "OPENAI_API_KEY", base_url: ("OPENAI_BASE_URL", "/v1") };
-
-const GEMINI: Real = Real {
-    harness: "gemini",
-    model: "gemini-2.5-pro",
-    key: "GEMINI_API_KEY",
-    base_url: ("GOOGLE_GEMINI_BASE_URL", ""),
-};
-
-const OPENCODE: Real = Real {
-    harness: "opencode",
-    model: "scripted",
-    key: "OPENAI_API_KEY",
-    base_url: ("OPENAI_BASE_URL", "/v1"),
-};
-
-const COPILOT: Real = Real {
-    harness: "copilot",
-    model: "gpt-5.4",
-    key: "COPILOT_PROVIDER_API_KEY",
-    base_url: ("COPILOT_PROVIDER_BASE_URL", "/v1"),
-};
-
-const QWEN: Real =
-    Real { harness: "qwen", model: "scripted", key: "OPENAI_API_KEY", base_url: ("OPENAI_BASE_URL", "/v1") };
 
 /// A desk with a git repository, a real program and a model that follows a script.
 struct Scene {
-    real: &'static Real,
+    real: &'static HarnessSpec,
     desk: Desk,
     server: ModelServer,
 }
 
 impl Scene {
-    fn new(real: &'static Real, steps: impl FnOnce(&Path) -> Vec<Step>) -> Scene {
+    fn new(real: &'static HarnessSpec, steps: impl FnOnce(&Path) -> Vec<Step>) -> Scene {
         let desk = Desk::new();
         let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(desk.path()).status();
         assert!(git.is_ok_and(|status| status.success()), "git is there");
-        let server = ModelServer::start(steps(&out(&desk)));
+        let server = ModelServer::start(steps(&out(&desk))).expect("a free port");
         Scene { real, desk, server }
     }
 
@@ -78,12 +40,7 @@ impl Scene {
         let out = out.to_str().expect("UTF-8");
         let mut command =
             self.desk.command(&["run", "playbook.yaml", "--output", "json", "--artifacts", out]);
-        let (variable, path) = self.real.base_url;
-        let program = installed(self.real.harness);
-        command
-            .env(format!("ESCROW_HARNESS_{}", self.real.harness.to_uppercase()), program)
-            .env(self.real.key, "sk-scripted-0123456789")
-            .env(variable, format!("{}{path}", self.server.url()));
+        reach(&mut command, self.real, &self.server);
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {
             command.env_remove(name);
         }
@@ -101,12 +58,20 @@ impl Scene {
     }
 
     fn playbook(&self, keys: &str) -> String {
-        let Real { harness, model, .. } = self.real;
+        let HarnessSpec { name: harness, scripted_model: model, .. } = self.real;
         format!(
             "artifacts: {{ expected: [{{ id: review, path: review.md }}] }}\n\
              checks: {{ main: {{ type: ai, harness: {harness}, model: {model}, prompt: Review the change., {keys} }} }}\n"
         )
     }
+}
+
+/// Names the program, a key and the scripted model in the environment.
+fn reach(command: &mut std::process::Command, real: &HarnessSpec, server: &ModelServer) {
+    command
+        .env(format!("ESCROW_HARNESS_{}", real.name.to_uppercase()), installed(real.name))
+        .env(real.key_variables[0], "sk-scripted-0123456789")
+        .env(real.base_url_variable, format!("{}{}", server.url(), real.api_path));
 }
 
 fn out(desk: &Desk) -> PathBuf {
@@ -157,7 +122,7 @@ fn processes_of(desk: &Desk) -> Vec<String> {
         .collect()
 }
 
-fn delivers(real: &'static Real) {
+fn delivers(real: &'static HarnessSpec) {
     let scene = Scene::new(real, |out| vec![write_review(out), say("Done.")]);
     let document = scene.run("timeout: 2m");
     assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
@@ -171,13 +136,13 @@ fn delivers(real: &'static Real) {
     assert_eq!(scene.server.played(), 2);
 }
 
-fn claims_and_does_not_deliver(real: &'static Real) {
+fn claims_and_does_not_deliver(real: &'static HarnessSpec) {
     let scene = Scene::new(real, |_| vec![say("review.md is written.")]);
     let document = scene.run("timeout: 2m");
     assert_eq!(reason(&document), "run.failed.missing_artifact", "{document:#}");
 }
 
-fn is_repaired_in_the_same_conversation(real: &'static Real) {
+fn is_repaired_in_the_same_conversation(real: &'static HarnessSpec) {
     let scene =
         Scene::new(real, |out| vec![say("review.md is written."), write_review(out), say("Now it is.")]);
     let document = scene.run("timeout: 2m, repair: 1");
@@ -193,7 +158,7 @@ fn is_repaired_in_the_same_conversation(real: &'static Real) {
     }
 }
 
-fn is_denied_what_it_may_not_do(real: &'static Real) {
+fn is_denied_what_it_may_not_do(real: &'static HarnessSpec) {
     let scene = Scene::new(real, |out| {
         vec![Step::Run("echo x > inside.txt".into()), write_review(out), say("Done.")]
     });
@@ -202,7 +167,7 @@ fn is_denied_what_it_may_not_do(real: &'static Real) {
     assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
 }
 
-fn fails_with_its_service(real: &'static Real) {
+fn fails_with_its_service(real: &'static HarnessSpec) {
     for (status, codes) in [(401, ["ai/auth", "ai/login"]), (500, ["ai/api", "ai/failed"])] {
         let scene = Scene::new(real, |_| vec![Step::Fail(status); 50]);
         let document = scene.run("timeout: 3m");
@@ -210,14 +175,14 @@ fn fails_with_its_service(real: &'static Real) {
     }
 }
 
-fn hangs_and_is_ended(real: &'static Real) {
+fn hangs_and_is_ended(real: &'static HarnessSpec) {
     let scene = Scene::new(real, |_| vec![Step::Hang; 50]);
     let document = scene.run("timeout: 8s");
     assert_eq!(issue(&document), "ai/timeout", "{document:#}");
     assert_eq!(processes_of(&scene.desk), [""; 0]);
 }
 
-fn is_killed(real: &'static Real) {
+fn is_killed(real: &'static HarnessSpec) {
     let scene = Scene::new(real, |_| vec![Step::Hang; 50]);
     let running = scene.start("timeout: 2m");
     scene.desk.until("the model is asked", || scene.server.played() > 0);
@@ -231,7 +196,7 @@ fn is_killed(real: &'static Real) {
     assert_eq!(processes_of(&scene.desk), [""; 0]);
 }
 
-fn leaves_no_fork_behind(real: &'static Real) {
+fn leaves_no_fork_behind(real: &'static HarnessSpec) {
     let scene = Scene::new(real, |out| {
         let pid = out.join("pid").display().to_string();
         let fork = format!("setsid sh -c 'echo $$ > {pid}; exec sleep 1000' > /dev/null 2>&1 &");
@@ -246,52 +211,52 @@ fn leaves_no_fork_behind(real: &'static Real) {
 }
 
 macro_rules! tests_of {
-    ($($harness:ident: $real:ident),+ $(,)?) => {$(
+    ($($harness:ident),+ $(,)?) => {$(
         mod $harness {
             #[test]
             #[ignore = "needs the real program: just test-harnesses"]
-            fn delivers_a_review() { super::delivers(&super::$real) }
+            fn delivers_a_review() { super::delivers(super::real(stringify!($harness))) }
 
             #[test]
             #[ignore = "needs the real program: just test-harnesses"]
-            fn that_claims_and_does_not_deliver_has_failed() { super::claims_and_does_not_deliver(&super::$real) }
+            fn that_claims_and_does_not_deliver_has_failed() { super::claims_and_does_not_deliver(super::real(stringify!($harness))) }
 
             #[test]
             #[ignore = "needs the real program: just test-harnesses"]
-            fn is_repaired_in_the_same_conversation() { super::is_repaired_in_the_same_conversation(&super::$real) }
+            fn is_repaired_in_the_same_conversation() { super::is_repaired_in_the_same_conversation(super::real(stringify!($harness))) }
 
             #[test]
             #[ignore = "needs the real program: just test-harnesses"]
-            fn is_denied_what_it_may_not_do() { super::is_denied_what_it_may_not_do(&super::$real) }
+            fn is_denied_what_it_may_not_do() { super::is_denied_what_it_may_not_do(super::real(stringify!($harness))) }
 
             #[test]
             #[ignore = "needs the real program: just test-harnesses"]
-            fn fails_with_its_service() { super::fails_with_its_service(&super::$real) }
+            fn fails_with_its_service() { super::fails_with_its_service(super::real(stringify!($harness))) }
 
             #[test]
             #[ignore = "needs the real program: just test-harnesses"]
-            fn that_hangs_is_ended() { super::hangs_and_is_ended(&super::$real) }
+            fn that_hangs_is_ended() { super::hangs_and_is_ended(super::real(stringify!($harness))) }
 
             #[test]
             #[ignore = "needs the real program: just test-harnesses"]
-            fn that_is_killed_has_failed() { super::is_killed(&super::$real) }
+            fn that_is_killed_has_failed() { super::is_killed(super::real(stringify!($harness))) }
 
             #[test]
             #[ignore = "needs the real program: just test-harnesses"]
-            fn leaves_no_fork_behind() { super::leaves_no_fork_behind(&super::$real) }
+            fn leaves_no_fork_behind() { super::leaves_no_fork_behind(super::real(stringify!($harness))) }
         }
     )+};
 }
 
-tests_of! { claude: CLAUDE, codex: CODEX, gemini: GEMINI, opencode: OPENCODE, copilot: COPILOT, qwen: QWEN }
+tests_of! { claude, codex, gemini, opencode, copilot, qwen }
 
 /// The playbooks of examples/agents with the real programs.
 mod examples {
-    use super::{CLAUDE, CODEX, Done, ModelServer, Real, Step, installed, out, reason, say, write_review};
+    use super::{Done, HarnessSpec, ModelServer, Step, out, reach, real, reason, say, write_review};
     use crate::desk::Desk;
     use serde_json::Value;
 
-    fn run(example: &str, desk: &Desk, models: &[(&Real, &ModelServer)]) -> Value {
+    fn run(example: &str, desk: &Desk, models: &[(&HarnessSpec, &ModelServer)]) -> Value {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agents");
         desk.write(example, &std::fs::read_to_string(folder.join(example)).expect("an example"));
         let artifacts = out(desk);
@@ -299,11 +264,7 @@ mod examples {
         let mut command =
             desk.command(&["run", example, "--output", "json", "--quiet", "--artifacts", artifacts]);
         for (real, server) in models {
-            let (variable, path) = real.base_url;
-            command
-                .env(format!("ESCROW_HARNESS_{}", real.harness.to_uppercase()), installed(real.harness))
-                .env(real.key, "sk-scripted-0123456789")
-                .env(variable, format!("{}{path}", server.url()));
+            reach(&mut command, real, server);
         }
         Done::from(command.output().expect("the binary runs")).json()
     }
@@ -332,8 +293,9 @@ mod examples {
                 Step::Run("touch fixed".into()),
                 test,
                 say("Now it passes."),
-            ]);
-            let document = run("implementer.yaml", &desk, &[(&CLAUDE, &server)]);
+            ])
+            .expect("a free port");
+            let document = run("implementer.yaml", &desk, &[(real("claude"), &server)]);
             assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
             assert_eq!(document["checks"]["implement"]["runs"], 2);
         }
@@ -346,8 +308,8 @@ mod examples {
             // The harness takes the schema, and its model answers through a tool.
             let answer = serde_json::json!({"page": "a.md", "false_claims": []});
             let call = Step::Call { tool: "StructuredOutput".into(), arguments: answer };
-            let server = ModelServer::start(vec![call, say("Done.")]);
-            let document = run("fact-check.yaml", &desk, &[(&CLAUDE, &server)]);
+            let server = ModelServer::start(vec![call, say("Done.")]).expect("a free port");
+            let document = run("fact-check.yaml", &desk, &[(real("claude"), &server)]);
             assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
         }
     }
@@ -359,9 +321,11 @@ mod examples {
         #[ignore = "needs the real program: just test-harnesses"]
         fn judges_the_review_of_claude() {
             let desk = Desk::new();
-            let reviewer = ModelServer::start(vec![write_review(&out(&desk)), say("Done.")]);
-            let judge = ModelServer::start(vec![say("{\"gate_passed\": true, \"criteria\": []}")]);
-            let models = [(&CLAUDE, &reviewer), (&CODEX, &judge)];
+            let reviewer =
+                ModelServer::start(vec![write_review(&out(&desk)), say("Done.")]).expect("a free port");
+            let judge = ModelServer::start(vec![say("{\"gate_passed\": true, \"criteria\": []}")])
+                .expect("a free port");
+            let models = [(real("claude"), &reviewer), (real("codex"), &judge)];
             let document = run("judged-review.yaml", &desk, &models);
             assert_eq!(reason(&document), "run.completed.ok", "{document:#}");
             assert_eq!(document["checks"]["publish"]["output"], "Fine.");
@@ -371,9 +335,7 @@ mod examples {
 
 /// Hooks of the real programs.
 mod hooks {
-    use super::{
-        CLAUDE, CODEX, COPILOT, Done, GEMINI, QWEN, Real, Scene, installed, reason, say, write_review,
-    };
+    use super::{Done, HarnessSpec, Scene, installed, real, reason, say, write_review};
     use serde_json::Value;
 
     fn receipts(scene: &Scene) -> Vec<Value> {
@@ -381,7 +343,7 @@ mod hooks {
         serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", done.stderr))
     }
 
-    fn holds_a_stop_until_the_file_is_there(real: &'static Real) {
+    fn holds_a_stop_until_the_file_is_there(real: &'static HarnessSpec) {
         let scene =
             Scene::new(real, |out| vec![say("review.md is written."), write_review(out), say("Now it is.")]);
         let document = scene.run("timeout: 2m, hold_stop: true");
@@ -395,18 +357,18 @@ mod hooks {
     }
 
     macro_rules! held {
-        ($($harness:ident: $real:ident),+ $(,)?) => {$(
+        ($($harness:ident),+ $(,)?) => {$(
             mod $harness {
                 #[test]
                 #[ignore = "needs the real program: just test-harnesses"]
                 fn a_stop_is_held_back_until_the_file_is_there() {
-                    super::holds_a_stop_until_the_file_is_there(&super::$real);
+                    super::holds_a_stop_until_the_file_is_there(super::real(stringify!($harness)));
                 }
             }
         )+};
     }
 
-    held! { codex: CODEX, gemini: GEMINI, copilot: COPILOT, qwen: QWEN }
+    held! { codex, gemini, copilot, qwen }
 
     mod claude {
         use super::*;
@@ -414,13 +376,14 @@ mod hooks {
         #[test]
         #[ignore = "needs the real program: just test-harnesses"]
         fn a_stop_is_held_back_until_the_file_is_there() {
-            holds_a_stop_until_the_file_is_there(&CLAUDE);
+            holds_a_stop_until_the_file_is_there(real("claude"));
         }
 
         #[test]
         #[ignore = "needs the real program: just test-harnesses"]
         fn installed_hooks_fire_leave_receipts_and_are_removed_byte_for_byte() {
-            let scene = Scene::new(&CLAUDE, |_| vec![say("Hello.")]);
+            let claude = real("claude");
+            let scene = Scene::new(claude, |_| vec![say("Hello.")]);
             let before = "{\n  // mine\n}\n".replace("  // mine\n", "  \"env\": {\"MINE\": \"1\"}\n");
             scene.desk.write(".claude/settings.json", &before);
             scene.desk.write(".escrow/context.md", "Use tabs.\n");
@@ -430,7 +393,15 @@ mod hooks {
             std::fs::create_dir(&home).expect("a directory");
             let mut command = std::process::Command::new(installed("claude"));
             command
-                .args(["-p", "Hello", "--output-format", "stream-json", "--verbose", "--model", CLAUDE.model])
+                .args([
+                    "-p",
+                    "Hello",
+                    "--output-format",
+                    "stream-json",
+                    "--verbose",
+                    "--model",
+                    claude.scripted_model,
+                ])
                 .current_dir(scene.desk.path())
                 .stdin(std::process::Stdio::null())
                 .env_clear()
@@ -438,8 +409,8 @@ mod hooks {
                 .env("HOME", &home)
                 .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
                 .env("DISABLE_AUTOUPDATER", "1")
-                .env(CLAUDE.key, "sk-scripted-0123456789")
-                .env(CLAUDE.base_url.0, scene.server.url());
+                .env(claude.key_variables[0], "sk-scripted-0123456789")
+                .env(claude.base_url_variable, scene.server.url());
             let done = Done::from(command.output().expect("it runs"));
             assert_eq!(done.code, Some(0), "{} {}", done.stdout, done.stderr);
             let all = receipts(&scene);

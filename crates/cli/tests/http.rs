@@ -230,7 +230,7 @@ fn what_cannot_have_happened_failed() {
 }
 
 #[test]
-fn a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sent() {
+fn a_certificate_of_an_unknown_authority_is_refused_before_anything_is_sent() {
     let desk = Desk::new();
     let server = Server::start_tls(|_| Says::text("over TLS"));
     let (code, document) = run(&desk, &server, POST);

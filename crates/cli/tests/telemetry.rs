@@ -2,12 +2,13 @@
 
 mod collector;
 mod desk;
+mod server;
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use collector::{Collector, Says, attribute, data};
+use collector::{Collector, Says, attribute};
 use desk::{Desk, Done};
 use serde_json::Value;
 
@@ -236,7 +237,7 @@ fn nobody_waits_for_an_hour() {
 #[test]
 fn a_certificate_says_whom_to_trust() {
     let (desk, collector) = (Desk::new(), Collector::start_tls(OK));
-    let authority = data("authority.pem");
+    let authority = server::data("authority.pem");
     let done = run(&desk, &collector, &[("OTEL_EXPORTER_OTLP_CERTIFICATE", authority.as_str())], QUICK);
     assert!(!done.stderr.contains("telemetry"), "{}", done.stderr);
     check_spans(&collector.spans());

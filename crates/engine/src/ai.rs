@@ -2,7 +2,7 @@
 //! and safe mode show exactly what the agent is told and allowed.
 
 use escrow_model::{
-    Answer, Budget, Check, CheckIndex, Ending, Event, Field, Issue, IssueCode, ProviderName, Recovery,
+    Answer, Budget, Check, CheckIndex, Ending, Event, Field, Issue, ProviderName, ReasonCode, Recovery,
     RetryKind, ScopePath, Severity, Verdict,
 };
 use serde::Serialize;
@@ -13,6 +13,7 @@ use crate::location::Location;
 use crate::phase::Phase;
 use crate::run::Run;
 use crate::turn::Deciding;
+use crate::verdict::reason_of;
 
 /// What the attempts of one decision have spent, as far as their harness tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -202,30 +203,14 @@ fn none_left(budget: &Budget) -> Budget {
 
 /// A part of the contract that the agent can still deliver. `fail_if` judges what was delivered.
 fn is_repairable(issue: &Issue) -> bool {
-    let is_contract = match issue.code {
-        IssueCode::SchemaValidationFailed
-        | IssueCode::RuleFailed
-        | IssueCode::GuaranteeFailed
-        | IssueCode::OutcomeInvalid
-        | IssueCode::ArtifactMissing => true,
-        IssueCode::FailIf { .. }
-        | IssueCode::Fault { .. }
-        | IssueCode::ExpressionError
-        | IssueCode::TemplateError
-        | IssueCode::AssumeFailed
-        | IssueCode::NoAnswer
-        | IssueCode::NotAnArray
-        | IssueCode::TooManyItems
-        | IssueCode::ApprovalDenied
-        | IssueCode::EffectAssumedFailed
-        | IssueCode::EffectReconciledFailed
-        | IssueCode::EffectKeyConflict
-        | IssueCode::EffectOutputLost
-        | IssueCode::UnknownTarget
-        | IssueCode::RedactedValue
-        | IssueCode::OutputTruncated
-        | IssueCode::LoopBudgetExceeded => false,
-    };
+    let is_contract = matches!(
+        reason_of(&issue.code),
+        ReasonCode::FailedSchema
+            | ReasonCode::FailedRule
+            | ReasonCode::FailedGuarantee
+            | ReasonCode::FailedOutcome
+            | ReasonCode::FailedMissingArtifact
+    );
     is_contract && issue.severity == Severity::Error
 }
 

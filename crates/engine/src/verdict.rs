@@ -390,7 +390,12 @@ pub(crate) fn failure_code(issues: &[Issue]) -> ReasonCode {
     let Some(decisive) = issues.iter().find(|issue| issue.severity == Severity::Error) else {
         return ReasonCode::FailedCheck;
     };
-    match &decisive.code {
+    reason_of(&decisive.code)
+}
+
+/// The reason of a run that fails by such an issue.
+pub(crate) fn reason_of(code: &IssueCode) -> ReasonCode {
+    match code {
         IssueCode::SchemaValidationFailed => ReasonCode::FailedSchema,
         IssueCode::RuleFailed => ReasonCode::FailedRule,
         IssueCode::GuaranteeFailed => ReasonCode::FailedGuarantee,

@@ -22,6 +22,8 @@ static SPEC: HarnessSpec = HarnessSpec {
     key_variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
     service_variables: service_variables!["ANTHROPIC_BASE_URL"],
     base_url_variable: "ANTHROPIC_BASE_URL",
+    api_path: "",
+    scripted_model: "claude-sonnet-4-5",
     figures: Figures {
         turns: Known::Streamed,
         // The usage on assistant lines is that of the first chunk and not final.

@@ -32,6 +32,8 @@ static SPEC: HarnessSpec = HarnessSpec {
         "COPILOT_PROVIDER_WIRE_API"
     ],
     base_url_variable: "COPILOT_PROVIDER_BASE_URL",
+    api_path: "/v1",
+    scripted_model: "gpt-5.4",
     figures: Figures {
         turns: Known::Streamed,
         input_tokens: Known::Never,

@@ -22,6 +22,8 @@ static SPEC: HarnessSpec = HarnessSpec {
     key_variables: &["GEMINI_API_KEY"],
     service_variables: service_variables!["GOOGLE_GEMINI_BASE_URL"],
     base_url_variable: "GOOGLE_GEMINI_BASE_URL",
+    api_path: "",
+    scripted_model: "gemini-2.5-pro",
     figures: Figures {
         turns: Known::Streamed,
         input_tokens: Known::AtEnd,

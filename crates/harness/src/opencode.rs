@@ -30,6 +30,8 @@ static SPEC: HarnessSpec = HarnessSpec {
     ],
     service_variables: service_variables!["OPENAI_BASE_URL"],
     base_url_variable: "OPENAI_BASE_URL",
+    api_path: "/v1",
+    scripted_model: "scripted",
     figures: Figures {
         turns: Known::Streamed,
         input_tokens: Known::Streamed,

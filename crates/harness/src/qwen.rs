@@ -22,6 +22,8 @@ static SPEC: HarnessSpec = HarnessSpec {
     key_variables: &["OPENAI_API_KEY"],
     service_variables: service_variables!["OPENAI_BASE_URL"],
     base_url_variable: "OPENAI_BASE_URL",
+    api_path: "/v1",
+    scripted_model: "scripted",
     figures: Figures {
         turns: Known::AtEnd,
         input_tokens: Known::AtEnd,

@@ -19,6 +19,10 @@ pub struct HarnessSpec {
     pub service_variables: &'static [&'static str],
     /// The variable from which `Order::base_url` is taken.
     pub base_url_variable: &'static str,
+    /// Where the program expects its API below the base URL.
+    pub api_path: &'static str,
+    /// A model that the program accepts without knowing the service, for conversations with the scripted model.
+    pub scripted_model: &'static str,
     /// When each figure of a report is known.
     pub figures: Figures,
     pub turn: Turn,

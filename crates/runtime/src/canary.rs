@@ -3,26 +3,22 @@
 //! Everything is in a scratch directory: configuration, home, work. No key is needed and no service is reached.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use escrow_harness::frames::HOOK_EVENT;
-use escrow_harness::scripted::{ScriptedModel, Step};
+use escrow_harness::scripted::Step;
 use escrow_harness::{Auth, Confinement, Conversation, Exit, Harness, Order, Permission};
 use escrow_protocol::receipt::{Ledger as _, MemoryLedger, ReceiptQuery};
 
 use crate::hook_spool::HookSpool;
+use crate::model_server::ModelServer;
 
 /// How long the program may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The largest request that the model reads.
-const REQUEST_BYTES_MAX: usize = 16 << 20;
 
 /// What a canary showed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,17 +42,11 @@ pub fn sing(harness: &dyn Harness, program: &Path, hook: &[String], scratch: &Pa
     };
     let (directory, home, artifacts) = (place("work")?, place("home")?, place("artifacts")?);
     let spool = HookSpool::create(&scratch.join("hooks"))?;
-    let (path, model) = match spec.name {
-        "claude" => ("", "claude-sonnet-4-5"),
-        "gemini" => ("", "gemini-2.5-pro"),
-        "codex" => ("/v1", "gpt-5.5"),
-        "copilot" => ("/v1", "gpt-5.4"),
-        _ => ("/v1", "scripted"),
-    };
-    let base_url = format!("{}{path}", serve(ScriptedModel::new(vec![Step::Say("Canary.".to_owned())]))?);
+    let server = ModelServer::start(vec![Step::Say("Canary.".to_owned())])?;
+    let base_url = format!("{}{}", server.url(), spec.api_path);
     let order = Order {
         prompt: "Say that you are there.",
-        model: Some(model),
+        model: Some(spec.scripted_model),
         permission: Permission::Read,
         confinement: Confinement::Program,
         auth: Auth::Key,
@@ -94,8 +84,7 @@ pub fn sing(harness: &dyn Harness, program: &Path, hook: &[String], scratch: &Pa
     let problem = run(command, line.stdin.as_deref(), harness, &scratch)?;
 
     let mut ledger = MemoryLedger::default();
-    let collected = spool.collect(None, &mut ledger).map_err(io::Error::other);
-    collected?;
+    spool.collect(None, &mut ledger).map_err(io::Error::other)?;
     let receipts = ledger.query(&ReceiptQuery::default()).map_err(io::Error::other)?;
     let mut fired: Vec<String> = Vec::new();
     for event in receipts.iter().filter_map(|one| one.telemetry_summary.get(HOOK_EVENT)?.as_str()) {
@@ -152,67 +141,4 @@ fn run(
     let errors = fs::read(&errors)?;
     let report = parser.finish(exit, &String::from_utf8_lossy(&errors));
     Ok(report.error.map(|error| error.message))
-}
-
-/// Serves the model until the process ends. Gives its address.
-fn serve(model: ScriptedModel) -> io::Result<String> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let port = listener.local_addr()?.port();
-    let model = Arc::new(Mutex::new(model));
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let model = Arc::clone(&model);
-            std::thread::spawn(move || answer(stream, &model));
-        }
-    });
-    Ok(format!("http://127.0.0.1:{port}"))
-}
-
-fn answer(mut stream: TcpStream, model: &Mutex<ScriptedModel>) {
-    let Some((method, path, body)) = stream.try_clone().ok().and_then(|from| request(BufReader::new(from)))
-    else {
-        return;
-    };
-    let Ok(reply) = model.lock().map(|mut model| model.answer(&method, &path, &body)) else { return };
-    let _ = stream.write_all(&reply.bytes).and_then(|()| stream.flush());
-}
-
-/// Method, path and body of a request.
-fn request(mut reader: BufReader<TcpStream>) -> Option<(String, String, Vec<u8>)> {
-    let line = |reader: &mut BufReader<TcpStream>| -> Option<String> {
-        let mut text = String::new();
-        reader.by_ref().take(64 << 10).read_line(&mut text).ok()?;
-        Some(text)
-    };
-    let first = line(&mut reader)?;
-    let mut words = first.split_whitespace();
-    let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let (mut length, mut is_chunked) = (0_usize, false);
-    loop {
-        let header = line(&mut reader)?.trim().to_ascii_lowercase();
-        match header.split_once(':') {
-            None => break,
-            Some(("content-length", value)) => length = value.trim().parse().ok()?,
-            Some(("transfer-encoding", value)) => is_chunked = value.contains("chunked"),
-            Some(_) => {}
-        }
-    }
-    let mut body = Vec::new();
-    let read = |reader: &mut BufReader<TcpStream>, body: &mut Vec<u8>, size: usize| -> Option<()> {
-        if body.len().checked_add(size)? > REQUEST_BYTES_MAX {
-            return None;
-        }
-        let start = body.len();
-        body.resize(start + size, 0);
-        reader.read_exact(&mut body[start..]).ok()
-    };
-    read(&mut reader, &mut body, length)?;
-    let mut is_open = is_chunked;
-    while is_open {
-        let size = usize::from_str_radix(line(&mut reader)?.trim().split(';').next()?, 16).ok()?;
-        read(&mut reader, &mut body, size)?;
-        line(&mut reader)?;
-        is_open = size > 0;
-    }
-    Some((method, path, body))
 }

@@ -35,6 +35,7 @@ pub mod git;
 pub mod harness_program;
 pub mod hook_spool;
 pub mod inspection;
+pub mod model_server;
 pub mod outcome_kinds;
 pub mod playbook_file;
 pub mod private_files;

@@ -84,14 +84,18 @@ pub(crate) fn data(name: &str) -> String {
     format!("{}/tests/data/telemetry/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
+pub(crate) fn in_turn(says: Vec<Says>) -> impl FnMut(&Received) -> Says + Send + 'static {
+    let mut turn = 0;
+    move |_| {
+        turn += 1;
+        says.get(turn - 1).or(says.last()).expect("it says something").clone()
+    }
+}
+
 impl Server {
     /// Answers the first requests in turn, and all others like the last.
     pub(crate) fn saying(says: Vec<Says>) -> Server {
-        let mut turn = 0;
-        Server::start(move |_| {
-            turn += 1;
-            says.get(turn - 1).or(says.last()).expect("it says something").clone()
-        })
+        Server::start(in_turn(says))
     }
 
     pub(crate) fn start(answers: impl FnMut(&Received) -> Says + Send + 'static) -> Server {

@@ -160,5 +160,8 @@ fn the_explanation_ends_at_the_hole_whatever_order_the_items_settle_in() {
     let question = Question { check: "publish".into(), scope: None };
     let explained = explain(&played.journal, Some(&question)).expect("it is in the journal");
     let last = explained.path.last().expect("the skip has a cause");
-    assert_eq!((last.check.as_str(), last.scope.to_string().as_str()), ("t", "[1][1]"));
+    assert_eq!(
+        (last.check.as_str(), last.scope.to_string().as_str(), last.status),
+        ("t", "[1][1]", "failed")
+    );
 }

@@ -12,7 +12,7 @@ pub(super) fn proxy_for(url: &Uri) -> Result<Option<Proxy>, String> {
     if is_excluded {
         return Ok(None);
     }
-    // A web server sets `HTTP_PROXY` from the header `Proxy` of whoever asks, so only the small spelling counts.
+    // A web server sets `HTTP_PROXY` from the `Proxy` header of a request, so only the lower-case spelling counts.
     let names: &[&str] = match url.scheme_str() {
         Some("https") => &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"],
         Some(_) | None => &["http_proxy", "all_proxy", "ALL_PROXY"],
