@@ -69,7 +69,7 @@ fn the_api_answers_with_the_documents_of_the_command_line() {
     let run = run_of(&studio, "pr-review", "failed");
     assert_eq!(studio.json(&format!("/api/runs/{run}")), told(&["runs", "show", &run]));
     let journal = studio.json(&format!("/api/runs/{run}/journal"));
-    assert_eq!(journal["entries"][0]["entry"]["event"]["type"], "run_started", "{}", journal["entries"][0]);
+    assert!(journal["entries"][0]["entry"]["event"]["run_started"].is_object(), "{}", journal["entries"][0]);
     assert!(studio.json("/api/receipts")["receipts"].is_array());
 }
 
@@ -255,7 +255,7 @@ fn every_page_says_what_the_journal_says() {
     let page = studio.get(&format!("/runs/{failed}")).body;
     for part in [
         "run.failed.guarantee_failed",
-        "its guarantee does not hold",
+        "does not hold",
         "output.findings.filter(",
         "id=\"why\"",
         "would have to",

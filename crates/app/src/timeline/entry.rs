@@ -24,13 +24,9 @@ impl EntryWords {
     pub fn of(entry: &Entry) -> EntryWords {
         let document = entry_document(entry).unwrap_or_default();
         let event = &document["event"];
-        let (kind, fields) = match event.get("type").and_then(Value::as_str) {
-            Some(kind) => (kind.to_owned(), event),
-            None => {
-                let only = event.as_object().and_then(|object| object.iter().next());
-                only.map_or((String::new(), event), |(kind, fields)| (kind.clone(), fields))
-            }
-        };
+        // The name of an event is its only key.
+        let only = event.as_object().and_then(|object| object.iter().next());
+        let (kind, fields) = only.map_or((String::new(), event), |(kind, fields)| (kind.clone(), fields));
         let words: Vec<String> = TELLING.iter().filter_map(|name| word(name, fields)).collect();
         EntryWords { kind, about: words.join(" ") }
     }

@@ -85,7 +85,7 @@ fn marked(command: &str) -> Markup {
 /// Everything else that the digest covers.
 fn known(wait: &WaitRow) -> Markup {
     let subject = wait.subject.as_deref();
-    let lines = subject.map(|subject| subject_lines(subject)).unwrap_or_default();
+    let lines = subject.map(subject_lines).unwrap_or_default();
     let has_command = subject.is_some_and(|subject| command_words(&subject.request).is_some());
     html! {
         dl.kv {

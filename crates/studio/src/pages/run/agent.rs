@@ -73,6 +73,6 @@ fn tools(record: &Value) -> Vec<(String, u64)> {
         Some(_) | None => Vec::new(),
     };
     counted.retain(|(_, count)| *count > 0);
-    counted.sort_by(|one, other| other.1.cmp(&one.1));
+    counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     counted
 }

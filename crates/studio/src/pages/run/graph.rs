@@ -20,7 +20,7 @@ const ROW: usize = 60;
 
 /// Where a check stands in the drawing.
 #[derive(Clone, Copy)]
-struct Place {
+struct Position {
     x: usize,
     y: usize,
 }
@@ -73,7 +73,7 @@ fn routes(shown: &Shown) -> BTreeSet<(String, String, &'static str)> {
 }
 
 /// Columns by the longest way from a check that depends on nothing; rows in the order of the playbook.
-fn places(shown: &Shown, routes: &BTreeSet<(String, String, &'static str)>) -> Vec<Place> {
+fn places(shown: &Shown, routes: &BTreeSet<(String, String, &'static str)>) -> Vec<Position> {
     let plan = shown.run.plan_of();
     let mut columns = vec![0usize; plan.checks.len()];
     // Dependencies form no cycle, so this settles after as many rounds as the longest way has steps.
@@ -103,7 +103,7 @@ fn places(shown: &Shown, routes: &BTreeSet<(String, String, &'static str)>) -> V
     let mut rows: BTreeMap<usize, usize> = BTreeMap::new();
     let placed = columns.iter().map(|column| {
         let row = rows.entry(*column).or_insert(0);
-        let place = Place { x: 6 + column * COLUMN, y: 14 + *row * ROW };
+        let place = Position { x: 6 + column * COLUMN, y: 14 + *row * ROW };
         *row += 1;
         place
     });
@@ -134,7 +134,7 @@ fn drawing(shown: &Shown, routes: &BTreeSet<(String, String, &'static str)>) -> 
     }
 }
 
-fn edge(from: Place, to: Place, class: &str) -> Markup {
+fn edge(from: Position, to: Position, class: &str) -> Markup {
     let (x1, y1, x2, y2) = (from.x + WIDTH, from.y + HEIGHT / 2, to.x, to.y + HEIGHT / 2);
     let middle = (x1 + x2) / 2;
     html! {
@@ -144,7 +144,7 @@ fn edge(from: Place, to: Place, class: &str) -> Markup {
 }
 
 /// From the bottom of one check to the bottom of another, below both.
-fn route(places: &[Place], from: Option<CheckIndex>, to: Option<CheckIndex>, block: &str) -> Markup {
+fn route(places: &[Position], from: Option<CheckIndex>, to: Option<CheckIndex>, block: &str) -> Markup {
     let (Some(from), Some(to)) = (from, to) else { return html! {} };
     let (from, to) = (places[from.place()], places[to.place()]);
     if from.x == to.x {
@@ -173,7 +173,7 @@ fn route(places: &[Place], from: Option<CheckIndex>, to: Option<CheckIndex>, blo
     }
 }
 
-fn node(shown: &Shown, check: &escrow_app::runs::CheckReport<'_>, place: Place) -> Markup {
+fn node(shown: &Shown, check: &escrow_app::runs::CheckReport<'_>, place: Position) -> Markup {
     let mark = shown.mark_of(check);
     let is_ghost = matches!(check.status, CheckStatus::Skipped | CheckStatus::Pending) && check.runs == 0;
     let class = match mark.tone {
