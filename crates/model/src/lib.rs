@@ -7,6 +7,7 @@ mod answer;
 mod approval;
 mod artifact;
 mod catalog;
+mod chain;
 mod concurrency;
 mod effect;
 mod event;
@@ -46,6 +47,9 @@ pub use artifact::{
     ProducedArtifact, Refused, SeenFile, Source, UnexpectedArtifact, folder_in_scope, folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
+pub use chain::{
+    ChainConcurrency, ChainFire, ChainId, ChainRules, ChainStatus, ChainStep, PlanKind, Step, StepWork,
+};
 pub use concurrency::{ConcurrencyRule, OnConflict};
 pub use effect::{EffectInQuestion, EffectIntent, EffectOrigin, EffectState, LedgerEffect};
 pub use escrow_template::steered_by;
@@ -74,7 +78,7 @@ pub use routing::{
 pub use rule::{BrokenRule, Rule, RuleCheck};
 pub use sandbox::{Sandbox, SandboxFilesystem, SandboxLimits, SandboxNetwork};
 pub use secret::{Secret, SecretSource};
-pub use source::{Block, Expression, Shell, SourceError, Text};
+pub use source::{Block, Expression, Shell, SourceError, StepCondition, Text};
 pub use status::{ApprovalStatus, CheckStatus, InvocationStatus, RunStatus, SkipReason, Verdict};
 pub use time::{Millis, rfc3339};
 pub use vocabulary::{Vocabulary, vocabularies};
