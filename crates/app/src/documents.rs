@@ -10,6 +10,7 @@ mod effect;
 mod error;
 mod history;
 mod invocation;
+mod journal;
 mod loss;
 mod outcome;
 mod run;
@@ -20,13 +21,19 @@ pub use effect::{effect, effects};
 pub use error::error;
 pub use history::{Change, ChangeReason, changes_of_run, history_change};
 pub use invocation::{invocation, invocation_with};
+pub use journal::journal;
 pub use loss::loss;
 pub use outcome::{added_outcome, outcome, run_outcomes};
 pub use run::{resume_failure, run, run_row, run_summary, run_with_outcomes};
 pub use wait::{approval, approvals, next_command as next_of_wait};
 
-use escrow_playbook::{Diagnostic, Report};
+use escrow_playbook::{Diagnostic, Preview, Report};
 use serde_json::{Value, json};
+
+/// `escrow plan`: what a playbook can do to the world.
+pub fn plan(preview: &Preview) -> Value {
+    json!({ "plan": preview })
+}
 
 /// `escrow check`: what a playbook says, and what is doubtful about it.
 pub fn check(report: &Report, warnings: &[Diagnostic]) -> Value {

@@ -9,13 +9,16 @@ mod resume;
 mod start;
 mod wait;
 
-use escrow_engine::{ReplayError, Run};
+use escrow_engine::ReplayError;
 use escrow_model::{Entry, RunId, RunStatus};
 use escrow_runtime::liveness;
-use escrow_store::{Queries, RunRow, StateBreak, Verification};
+use escrow_store::{OutcomeFilter, StateBreak, Verification};
 use serde_json::{Map, Value};
 
-pub use abandoned::{Resumed, abandoned, resume_all};
+pub use escrow_engine::{CheckReport, HarnessTotals, ItemReport, OpenWait, RecordedDecision, Run};
+pub use escrow_store::{FeedEntry, Queries, RunFilter, RunKinds, RunRow, StoredEntry, Watch};
+
+pub use abandoned::{Resumed, abandoned, pick_up, resume_all};
 pub use cancel::{Cancelled, cancel};
 pub use override_status::{StatusOverride, override_status};
 pub use resume::{resume, retry_failed};
@@ -58,6 +61,15 @@ pub(crate) async fn replay_of(queries: &dyn Queries, id: &RunId) -> Result<Run, 
 
 fn unreplayable(id: &RunId, error: &ReplayError) -> Error {
     Error::world("journal", format!("the journal of `{id}` cannot be replayed: {error}"))
+}
+
+/// The document of a run, with the outcomes that people added.
+pub async fn document(queries: &dyn Queries, run: &Run) -> Value {
+    let filter = OutcomeFilter { run: Some(run.options().run.clone()), ..OutcomeFilter::default() };
+    match queries.outcomes(&filter).await {
+        Ok(rows) => documents::run_with_outcomes(run, &rows),
+        Err(_) => documents::run(run),
+    }
 }
 
 /// The run objects of a listing.

@@ -4,6 +4,7 @@ mod attention;
 mod effects;
 mod harness;
 mod outcomes;
+mod studio;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -27,6 +28,8 @@ pub(crate) use outcomes::{
     AddArguments, OutcomesAction, OutcomesArguments, OutcomesExport, OutcomesList, OutcomesWhich,
     RulesAction, RulesArguments, RulesCheck,
 };
+
+pub(crate) use studio::{StudioAction, StudioArguments, TokenAction, TokenRole};
 
 /// Runs agent work under contract, and releases it only when the contract is met.
 #[derive(Debug, Parser)]
@@ -68,6 +71,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Check a playbook without running it
     Check(CheckArguments),
+    /// Show every effect that a playbook can have, and what stands in its way
+    Plan(PlanArguments),
     /// Give one task to an agent, under the contract of its profile
     Agent(AgentArguments),
     /// Test playbooks with scripted answers, without starting a process
@@ -120,6 +125,8 @@ pub(crate) enum Command {
     /// Report an event of a harness; harnesses call this
     #[command(disable_help_flag = true)]
     Hook(LifecycleArguments),
+    /// Serve web pages that show what was delivered, and why not
+    Studio(StudioArguments),
     /// Evaluate an expression
     Eval(EvalArguments),
     /// Print a JSON Schema, for editors
@@ -229,6 +236,15 @@ pub(crate) struct ArtifactsArguments {
 pub(crate) struct CheckArguments {
     /// The playbook
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    /// The playbook
+    pub(crate) file: PathBuf,
+    /// Exit with 4 if nothing stands in the way of an effect
+    #[arg(long)]
+    pub(crate) fail_on_unguarded: bool,
 }
 
 #[derive(Debug, Args)]

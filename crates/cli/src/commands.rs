@@ -24,6 +24,7 @@ mod logs;
 mod messages;
 mod outcomes;
 mod override_run;
+mod plan;
 mod playbook_file;
 mod replay;
 mod resume;
@@ -33,6 +34,7 @@ mod run;
 mod runs;
 pub(crate) mod sandbox_exec;
 mod schema;
+mod studio;
 mod test;
 mod verify;
 mod wait;
@@ -50,6 +52,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
     match arguments.command {
         Command::Run(run) => block_on(run::run(&run, shared, ui)),
         Command::Check(check) => check::check(&check, ui),
+        Command::Plan(plan) => plan::plan(&plan, ui),
         Command::Agent(agent) => block_on(agent::agent(&agent, shared, ui)),
         Command::Artifacts(artifacts) => block_on(artifacts::artifacts(&artifacts, shared, ui)),
         Command::Runs(runs) => block_on(runs::runs(runs, shared, ui)),
@@ -66,6 +69,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
         Command::Approve(approve) => block_on(messages::approve(&approve, shared, ui)),
         Command::Deny(deny) => block_on(messages::deny(&deny, shared, ui)),
         Command::Answer(answer) => block_on(messages::answer(&answer, shared, ui)),
+        Command::Studio(studio) => studio::studio(&studio, shared, ui),
         Command::Eval(eval) => eval::eval(&eval, ui),
         Command::Verify(verify) => block_on(verify::verify(&verify, shared, ui)),
         Command::Explain(explain) => block_on(explain::explain(&explain, shared, ui)),

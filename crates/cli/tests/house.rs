@@ -28,11 +28,12 @@ const WALLS: &[(&str, &[&str])] = &[
             "runtime",
         ],
     ),
+    ("studio", &["model", "app"]),
     (
         "cli",
         &[
             "expr", "template", "model", "contract", "playbook", "engine", "protocol", "harness", "store",
-            "runtime", "app",
+            "runtime", "app", "studio",
         ],
     ),
     ("testkit", &["expr", "template", "model", "contract", "playbook", "engine", "store"]),
@@ -52,6 +53,8 @@ const SPECIALISTS: &[(&str, &[&str])] = &[
     ("rustix", &["runtime", "cli"]),
     ("nix", &["runtime"]),
     ("ureq", &["runtime"]),
+    ("axum", &["studio"]),
+    ("maud", &["studio"]),
 ];
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use escrow_model::{
     Assumption, ChainFire, ChainId, ChainStep, EffectOrigin, Facts, GitFacts, InspectedArtifact, Message,
-    RunId, RunOptions, ScopePath,
+    OuterArtifact, RunId, RunOptions, ScopePath,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -36,6 +36,7 @@ record!(RunOptionsRecord for RunOptions {
     artifacts: String,
     started_by: Vec<String> = default,
     environment: Option<BTreeMap<String, String>> = default,
+    outer_artifacts: Vec<OuterArtifact> = default,
 });
 
 record!(ChainFireRecord for ChainFire {
