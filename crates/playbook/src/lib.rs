@@ -5,6 +5,7 @@
 //! **Invariant:** pure, total, and the only crate that knows YAML. Any input gets an answer without a panic, and
 //! all problems are reported, not the first.
 
+mod chain;
 mod check_lines;
 mod codes;
 mod decode;
@@ -44,6 +45,9 @@ pub use test_file::{
     Answers, CheckRef, Expectation, ExpectedCheck, MessageAct, TestAnswer, TestArtifact, TestCase, TestFile,
     TestInput, TestMessage, TestReading, read_tests,
 };
+
+// Chains.
+pub use chain::{ScheduleClock, TriggerReading, read_trigger};
 
 // Diagnostics, and how a terminal shows them.
 pub use codes::{Code, DIAGNOSTICS, page};
