@@ -301,8 +301,8 @@ impl Nesting {
         }
     }
 
-    /// The run of this attempt, if it was begun; else the one that failed before, if it has the same inputs or may have
-    /// changed the world.
+    /// The run of this attempt, if it was begun; else the one that failed before, if it stands on the same inputs and
+    /// files or may have changed the world.
     async fn find(&self) -> Result<(RunId, Option<Run>), NestError> {
         let id = self.child_id();
         if let Some(run) = self.known(&id).await? {
@@ -312,7 +312,11 @@ impl Nesting {
             Some(before) => self.known(&before.run).await?,
             None => None,
         };
-        let continues = |run: &Run| self.inputs_of(run) == Inputs::Given || run.has_lasting_effects();
+        let stands_on_the_same = |run: &Run| {
+            self.inputs_of(run) == Inputs::Given
+                && run.options().outer_artifacts == self.request.outer_artifacts
+        };
+        let continues = |run: &Run| stands_on_the_same(run) || run.has_lasting_effects();
         Ok(match before.filter(continues) {
             Some(run) => (run.options().run.clone(), Some(run)),
             None => (id, None),
@@ -387,6 +391,7 @@ impl Nesting {
             artifacts: artifacts.display().to_string(),
             started_by: self.request.involved.clone(),
             environment: request.environment.clone().or_else(|| parent.environment.clone()),
+            outer_artifacts: self.request.outer_artifacts.clone(),
             ..parent.clone()
         };
         let parent_lease = Some(self.request.parent_lease.clone());

@@ -174,7 +174,7 @@ impl Run {
             sha256: file.sha256.clone(),
             check: self.named(gate.check, &gate.scope).to_string(),
         });
-        let artifacts: Vec<ApprovedArtifact> = artifacts.collect();
+        let artifacts: Vec<ApprovedArtifact> = artifacts.chain(self.outer_files()).collect();
         ApprovalSubject {
             playbook: plan.name.clone(),
             title: self.state.title.clone(),
@@ -190,6 +190,19 @@ impl Run {
             artifacts,
             terms: spec.requires_approval.as_ref().map(|rule| rule.terms.clone()).unwrap_or_default(),
         }
+    }
+
+    /// The files that runs around this one have verified, with their whole paths.
+    fn outer_files(&self) -> impl Iterator<Item = ApprovedArtifact> {
+        self.state.options.outer_artifacts.iter().flat_map(|artifact| {
+            artifact.files.iter().map(|file| ApprovedArtifact {
+                id: file.id.clone(),
+                path: artifact.path_of(&file.path),
+                size: file.size,
+                sha256: file.sha256.clone(),
+                check: artifact.gate.clone(),
+            })
+        })
     }
 
     fn approved_output(&self, Location { check, scope }: &Location) -> Option<ApprovedOutput> {

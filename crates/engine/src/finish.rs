@@ -143,7 +143,7 @@ impl Deciding<'_> {
             if !expected.is_empty() {
                 if !self.state.agenda.0.inspection_asked {
                     self.agenda().inspection_asked = true;
-                    self.ask_for(Effect::Inspect { expected, of: Inspection::Run });
+                    self.ask_for(Effect::Inspect { expected, outer: Vec::new(), of: Inspection::Run });
                 }
                 return;
             }

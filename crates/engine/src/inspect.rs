@@ -21,7 +21,11 @@ impl Deciding<'_> {
     /// Asks for an inspection of what an answered attempt delivered.
     pub(crate) fn inspect_for(&mut self, attempt: &AttemptKey) {
         let expected = self.artifacts_of(attempt.check, &attempt.scope);
-        self.ask_for(Effect::Inspect { expected, of: Inspection::Attempt(attempt.clone()) });
+        self.ask_for(Effect::Inspect {
+            expected,
+            outer: Vec::new(),
+            of: Inspection::Attempt(attempt.clone()),
+        });
     }
 
     /// The inspection that `inspect_for` asked for. One for an attempt that is over came twice and is dropped.

@@ -204,7 +204,7 @@ impl VirtualDrive {
                     self.consultations.push_back((check, scope, key, digest));
                 }
                 Effect::Stop { attempt } => self.stop(&attempt),
-                Effect::Inspect { expected, of } => self.inspections.push_back((expected, of)),
+                Effect::Inspect { expected, of, .. } => self.inspections.push_back((expected, of)),
             }
         }
     }

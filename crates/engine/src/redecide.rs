@@ -286,8 +286,8 @@ impl Driver {
                     };
                     self.schedule(self.later(0, usize::MAX), input);
                 }
-                Effect::Inspect { expected, of: Inspection::Run } => self.inspect(expected, None),
-                Effect::Inspect { expected, of: Inspection::Attempt(attempt) } => {
+                Effect::Inspect { expected, of: Inspection::Run, .. } => self.inspect(expected, None),
+                Effect::Inspect { expected, of: Inspection::Attempt(attempt), .. } => {
                     self.inspect(expected, Some(attempt));
                 }
                 Effect::Inspect { of: Inspection::Before(attempt), .. } => self.look_again(attempt),

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use escrow_model::{
-    Answer, CheckIndex, Criticality, Event, Millis, ProviderName, RunId, RunStatus, ScopePath, ScopedCheck,
-    Severity, SkipReason,
+    Answer, CheckIndex, Criticality, Event, Millis, ProducedArtifact, ProviderName, RunId, RunStatus,
+    ScopePath, ScopedCheck, Severity, SkipReason,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -105,6 +105,9 @@ impl Run {
             locations.extend(gates.map(|(gate, _)| gate));
             locations.insert(location);
         }
+        let gates: Vec<Location> =
+            locations.iter().flat_map(|location| self.gates_of_changed_files(location)).collect();
+        locations.extend(gates);
         for (location, issue) in &self.state.issues {
             if issue.severity == Severity::Error {
                 locations.insert(location.clone());
@@ -112,6 +115,17 @@ impl Run {
         }
         locations.retain(|location| self.node(location.check, &location.scope).is_some());
         locations
+    }
+
+    /// The checks that verified a file on the way to this one which was not delivered as they saw it. A nested run that
+    /// found such a file changed can only succeed once it is verified again.
+    fn gates_of_changed_files(&self, location: &Location) -> Vec<Location> {
+        let Some(delivery) = &self.state.delivery else { return Vec::new() };
+        let delivered = |then: &ProducedArtifact| {
+            delivery.produced.iter().any(|now| now.path == then.path && now.sha256 == then.sha256)
+        };
+        let verified = self.verified_files(location).into_iter();
+        verified.filter(|(_, file)| !delivered(file)).map(|(gate, _)| gate).collect()
     }
 
     /// Applies `RunReopened`: the run continues as if what failed had not been decided.

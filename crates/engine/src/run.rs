@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use escrow_model::{
     Answer, ApprovalSubject, ApprovalTerms, CheckIndex, Criticality, Delivery, Entry, Event,
-    ExpectedArtifact, Facts, InspectedArtifact, LedgerEffect, Message, Millis, Plan, Reason, Request, RunId,
-    RunOptions, RunStatus, ScopePath, SkipReason, WaitKind, Warning,
+    ExpectedArtifact, Facts, InspectedArtifact, LedgerEffect, Message, Millis, OuterArtifact, Plan, Reason,
+    Request, RunId, RunOptions, RunStatus, ScopePath, SkipReason, WaitKind, Warning,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -137,9 +137,11 @@ pub enum Effect {
     Stop {
         attempt: AttemptKey,
     },
-    /// Inspect the artifact directory.
+    /// Inspect the artifact directory, and what the runs around this one have verified. The answer has a sighting for
+    /// each artifact, in this order.
     Inspect {
         expected: Vec<ExpectedArtifact>,
+        outer: Vec<OuterArtifact>,
         of: Inspection,
     },
 }

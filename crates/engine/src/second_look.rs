@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use escrow_model::{
-    ChangedArtifact, CheckIndex, Criticality, Event, ExpectedArtifact, InspectedArtifact, ProducedArtifact,
-    ScopePath, SkipReason,
+    ChangedArtifact, CheckIndex, Criticality, Event, ExpectedArtifact, InspectedArtifact, OuterArtifact,
+    ProducedArtifact, ScopePath, SkipReason,
 };
 
 use crate::artifact_view::{ArtifactFile, VerifiedOnTheWay};
@@ -38,12 +38,13 @@ impl Deciding<'_> {
             return true;
         }
         let expected = self.artifacts_to_see_again(location);
-        if expected.is_empty() {
+        let outer = self.state.options.outer_artifacts.clone();
+        if expected.is_empty() && outer.is_empty() {
             return true;
         }
         if self.agenda().looking.insert(location.clone()) {
             let attempt = location.attempt(self.next_attempt(location.check, &location.scope));
-            self.ask_for(Effect::Inspect { expected, of: Inspection::Before(attempt) });
+            self.ask_for(Effect::Inspect { expected, outer, of: Inspection::Before(attempt) });
         }
         self.release_capacity(location);
         false
@@ -51,7 +52,10 @@ impl Deciding<'_> {
 
     /// The answer to a look. One for a check that has moved on is dropped.
     pub(crate) fn take_second_look(&mut self, attempt: &AttemptKey, seen: &[InspectedArtifact]) {
-        let changed = self.changed_artifact(&attempt.location(), seen);
+        let of_outer_runs = seen.len().saturating_sub(self.state.options.outer_artifacts.len());
+        let (own, outer) = seen.split_at(of_outer_runs);
+        let changed =
+            self.changed_artifact(&attempt.location(), own).or_else(|| self.changed_outer_artifact(outer));
         self.take_second_finding(attempt, changed);
     }
 
@@ -157,6 +161,58 @@ impl Run {
             expected.extend(of_file.map(|one| ExpectedArtifact { content_read: false, ..one }));
         }
         expected
+    }
+
+    /// What a run that this check nests stands on: what this run and those around it have verified.
+    pub fn outer_artifacts(&self, check: CheckIndex, scope: &ScopePath) -> Vec<OuterArtifact> {
+        let mut all = self.state.options.outer_artifacts.clone();
+        let inherited = all.len();
+        for (gate, file) in self.verified_files(&Location::new(check, scope.clone())) {
+            let name = self.named(gate.check, &gate.scope).to_string();
+            let file = ProducedArtifact { text: None, redacted: false, ..file.clone() };
+            if let Some(known) =
+                all[inherited..].iter_mut().find(|outer| outer.id == file.id && outer.gate == name)
+            {
+                known.files.push(file);
+                continue;
+            }
+            let owed = self.artifacts_of(gate.check, &gate.scope);
+            let Some(expected) = owed.into_iter().find(|expected| expected.id == file.id) else { continue };
+            all.push(OuterArtifact {
+                directory: self.state.options.artifacts.clone(),
+                gate: name,
+                id: file.id.clone(),
+                location: expected.location,
+                files: vec![file],
+            });
+        }
+        all
+    }
+
+    /// The first file of a run around this one that is not what was verified there. A sighting that is missing counts as
+    /// files that are gone.
+    fn changed_outer_artifact(&self, seen: &[InspectedArtifact]) -> Option<ChangedArtifact> {
+        let outer = self.state.options.outer_artifacts.iter().enumerate();
+        outer.into_iter().find_map(|(at, artifact)| {
+            let now = seen.get(at).map_or(&[][..], |sighting| &sighting.files);
+            let changed = |path: &str, expected: &str, found: &str| ChangedArtifact {
+                id: artifact.id.clone(),
+                path: artifact.path_of(path),
+                gate: artifact.gate.clone(),
+                expected: expected.to_owned(),
+                found: found.to_owned(),
+            };
+            let differs = artifact.files.iter().find_map(|then| {
+                let found = now.iter().find(|file| file.path == then.path);
+                let found = found.map_or("", |file| file.sha256.as_str());
+                (found != then.sha256).then(|| changed(&then.path, &then.sha256, found))
+            });
+            differs.or_else(|| {
+                let is_new = |path: &str| artifact.files.iter().all(|then| then.path != path);
+                let new = now.iter().find(|file| is_new(&file.path))?;
+                Some(changed(&new.path, "", &new.sha256))
+            })
+        })
     }
 
     /// The first file that is not what was verified, is gone, or was not there then.

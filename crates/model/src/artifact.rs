@@ -69,6 +69,29 @@ impl ExpectedArtifact {
     }
 }
 
+/// What a run around this one has verified, for the check that nests this run. It lies in the directory of that run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OuterArtifact {
+    pub directory: String,
+    /// The check that verified it, with its item.
+    pub gate: String,
+    pub id: String,
+    pub location: Location,
+    pub files: Vec<ProducedArtifact>,
+}
+
+impl OuterArtifact {
+    /// What a further look at it expects. Only the digests matter.
+    pub fn expected(&self) -> ExpectedArtifact {
+        ExpectedArtifact::new(&self.id, self.location.clone(), Source::Playbook)
+    }
+
+    /// Where a file of it lies.
+    pub fn path_of(&self, file: &str) -> String {
+        format!("{}/{file}", self.directory)
+    }
+}
+
 /// Where an artifact was declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

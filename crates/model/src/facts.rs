@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::{EffectOrigin, InspectedArtifact, RunId};
+use crate::{EffectOrigin, InspectedArtifact, OuterArtifact, RunId};
 
 /// The facts that the plan's expressions and templates name, and no others.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,6 +67,8 @@ pub struct RunOptions {
     pub started_by: Vec<String>,
     /// The whole environment of its commands, where an approval around this run has fixed it.
     pub environment: Option<BTreeMap<String, String>>,
+    /// What the runs around this one have verified before it: looked at again before each of its effects.
+    pub outer_artifacts: Vec<OuterArtifact>,
 }
 
 impl RunOptions {
@@ -98,6 +100,7 @@ impl RunOptions {
             artifacts: artifacts.into(),
             started_by: Vec::new(),
             environment: None,
+            outer_artifacts: Vec::new(),
         }
     }
 }

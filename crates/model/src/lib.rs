@@ -44,8 +44,9 @@ pub use approval::{
 };
 pub use artifact::{
     ARTIFACT_TEXT_BYTES_MAX, ArtifactContract, ArtifactPath, ArtifactPathError, Count, Delivery,
-    DeliveryStatus, Expectation, ExpectedArtifact, InspectedArtifact, Location, MissingArtifact, Problem,
-    ProducedArtifact, Refused, SeenFile, Source, UnexpectedArtifact, folder_in_scope, folder_of,
+    DeliveryStatus, Expectation, ExpectedArtifact, InspectedArtifact, Location, MissingArtifact,
+    OuterArtifact, Problem, ProducedArtifact, Refused, SeenFile, Source, UnexpectedArtifact, folder_in_scope,
+    folder_of,
 };
 pub use catalog::{Home, KeyKind, KeySpec, Mutates, ProviderName, ProviderSpec};
 pub use concurrency::{ConcurrencyRule, OnConflict};

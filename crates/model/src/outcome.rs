@@ -5,9 +5,17 @@
 
 mod card;
 mod ci;
+mod finding;
+mod flow_control;
+mod flow_plan;
 mod gate;
+mod impact_report;
+mod lint_result;
 mod own;
+mod research_analysis;
 mod review;
+mod show_plan;
+mod test_result;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -33,7 +41,18 @@ pub struct Kind {
 }
 
 /// Every kind that Escrow knows by itself, in the order that `--help` lists them.
-pub const KINDS: &[Kind] = &[review::KIND, gate::KIND, ci::KIND];
+pub const KINDS: &[Kind] = &[
+    review::KIND,
+    gate::KIND,
+    ci::KIND,
+    test_result::KIND,
+    lint_result::KIND,
+    flow_control::KIND,
+    research_analysis::KIND,
+    impact_report::KIND,
+    show_plan::KIND,
+    flow_plan::KIND,
+];
 
 impl Kind {
     pub fn find(name: &str) -> Option<&'static Kind> {
@@ -117,6 +136,23 @@ fn whole(value: Option<&mut Value>) {
     {
         *value = Value::from(whole);
     }
+}
+
+/// Nothing is forgiven.
+fn as_written(_: &mut Map<String, Value>) {}
+
+fn optional_text(about: &str) -> Value {
+    serde_json::json!({"type": ["string", "null"], "description": about})
+}
+
+fn optional_count(about: &str) -> Value {
+    serde_json::json!({"type": ["integer", "null"], "minimum": 0, "maximum": u64::MAX, "description": about})
+}
+
+/// The names of a list that occur twice.
+fn repeated<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut seen = std::collections::BTreeSet::new();
+    names.filter(|name| !seen.insert(*name)).map(|name| format!("two {what} are called `{name}`")).collect()
 }
 
 /// Reads what the schema admitted into the fields of its kind.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use escrow_engine::NestedLease;
 use escrow_model::{
-    Answer, FaultCode, Home, KeyKind, KeySpec, Millis, Mutates, Plan, ProviderFault, ProviderSpec, Reason,
-    Request, RunId, RunOptions, ScopePath,
+    Answer, FaultCode, Home, KeyKind, KeySpec, Millis, Mutates, OuterArtifact, Plan, ProviderFault,
+    ProviderSpec, Reason, Request, RunId, RunOptions, ScopePath,
 };
 
 use escrow_store::Lease;
@@ -51,6 +51,8 @@ pub struct NestRequest {
     pub attempt: u32,
     /// The fields of the check, rendered.
     pub request: Arc<Request>,
+    /// What the run around it, and those around that, have verified.
+    pub outer_artifacts: Vec<OuterArtifact>,
     /// The nested run of the attempt before.
     pub failed_before: Option<FailedBefore>,
     /// Where the parent works.

@@ -160,6 +160,7 @@ async fn begin(app: &App, order: Order) -> Result<HeldRun, Error> {
         artifacts: artifacts.display().to_string(),
         started_by: app.actor().into_iter().collect(),
         environment: None,
+        outer_artifacts: Vec::new(),
     };
     let start = StartRequest { plan, options, secrets, parent: None };
     let begun = begin::begin(start, &*journal, &*app.world(), &app.stopping(), app).await;

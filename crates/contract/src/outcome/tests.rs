@@ -268,3 +268,77 @@ fn a_ci_that_checked_nothing_has_not_passed() {
     assert!(check("ci_result", &json!({"passed": true, "tests_passed": true})).is_ok());
     assert!(check("ci_result", &json!({"passed": false})).is_ok());
 }
+
+#[test]
+fn passed_follows_from_counts_of_tests_and_errors() {
+    for (kind, content, passed) in [
+        ("test_result", json!({"total": 3, "failed": 0}), Some(true)),
+        ("test_result", json!({"total": 3, "failed": 1, "failures": [{"name": "adds"}]}), Some(false)),
+        ("test_result", json!({"total": 3, "failed": 0, "skipped": 3}), None),
+        ("lint_result", json!({"errors": 0, "warnings": 2}), Some(true)),
+        ("lint_result", json!({"errors": 1}), Some(false)),
+        ("flow_control", json!({"should_continue": false}), None),
+        (
+            "research_analysis",
+            json!({"question": "Why?", "findings": [{"claim": "So.", "confidence": 0.5}]}),
+            None,
+        ),
+        ("impact_report", json!({"change": "x", "areas": [{"name": "api", "risk": "high"}]}), None),
+        ("show_plan", json!({"plays": [{"name": "a", "playbook": "a.yaml"}]}), None),
+        ("flow_plan", json!({"steps": [{"name": "a", "intent": "begin"}], "passed": true}), Some(true)),
+    ] {
+        assert_eq!(check(kind, &content), Ok(passed), "{kind}: {content}");
+    }
+}
+
+#[test]
+fn small_kinds_refuse_what_contradicts_itself() {
+    for (kind, content, why) in [
+        ("test_result", json!({"total": 1, "failed": 2}), "2 tests failed, but only 1 ran"),
+        (
+            "test_result",
+            json!({"total": 0, "failed": 0, "passed": true}),
+            "`passed` is true, but no test ran",
+        ),
+        (
+            "test_result",
+            json!({"total": 2, "failed": 0, "failures": [{"name": "adds"}]}),
+            "1 failures are listed, but `failed` is 0",
+        ),
+        ("lint_result", json!({"errors": 2, "passed": true}), "`passed` is true, but `errors` is 2"),
+        (
+            "lint_result",
+            json!({"errors": 0, "findings": [
+                {"severity": "low", "category": "style", "description": "x", "file": "../x"}
+            ]}),
+            "/findings/0/file",
+        ),
+        (
+            "impact_report",
+            json!({"change": "x", "areas": [{"name": "api", "risk": "high"}], "overall_risk": "low"}),
+            "`overall_risk` is low, but that of `api` is high",
+        ),
+        (
+            "show_plan",
+            json!({"plays": [
+                {"name": "a", "playbook": "a", "depends_on": ["b"]},
+                {"name": "b", "playbook": "b", "depends_on": ["a"]}
+            ]}),
+            "these plays wait for each other: a, b",
+        ),
+        (
+            "show_plan",
+            json!({"plays": [{"name": "a", "playbook": "a", "depends_on": ["c"]}]}),
+            "`a` depends on `c`, which is no play",
+        ),
+        (
+            "flow_plan",
+            json!({"steps": [{"name": "a", "intent": "x"}, {"name": "a", "intent": "y"}]}),
+            "two steps are called `a`",
+        ),
+        ("flow_control", json!({"should_continue": true, "mood": "good"}), "mood"),
+    ] {
+        let refused = check(kind, &content).expect_err("it is refused");
+        assert!(refused.contains(why), "{kind}: {refused}");
+    }
+}

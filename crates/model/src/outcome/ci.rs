@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::card::length_of_time;
-use super::{Block, Card, Digest, Kind, Row, Tone, fields, passed, strict_schema, summary, whole};
+use super::{
+    Block, Card, Digest, Kind, Row, Tone, fields, optional_count, optional_text, passed, strict_schema,
+    summary, whole,
+};
 
 pub(super) const KIND: Kind = Kind {
     name: "ci_result",
@@ -90,9 +93,9 @@ impl Fields {
 }
 
 fn schema() -> Value {
-    let text = |about: &str| json!({"type": ["string", "null"], "description": about});
+    let text = optional_text;
     let flag = |about: &str| json!({"type": ["boolean", "null"], "description": about});
-    let count = |about: &str| json!({"type": ["integer", "null"], "minimum": 0, "maximum": u64::MAX, "description": about});
+    let count = optional_count;
     strict_schema(
         KIND.name,
         KIND.about,

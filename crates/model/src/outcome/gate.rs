@@ -1,15 +1,17 @@
 //! `gate_verdict`: whether work may continue, by which criteria, and what is next.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Block, Card, Digest, Kind, Mark, Tone, fields, passed, strict_schema, summary};
+use super::{
+    Block, Card, Digest, Kind, Mark, Tone, as_written, fields, optional_text, passed, strict_schema, summary,
+};
 
 pub(super) const KIND: Kind = Kind {
     name: "gate_verdict",
     about: "whether work may continue, by which criteria",
     schema,
-    normalise: nothing,
+    normalise: as_written,
     digest,
 };
 
@@ -37,7 +39,7 @@ struct Criterion {
 }
 
 fn schema() -> Value {
-    let text = |about: &str| json!({"type": ["string", "null"], "description": about});
+    let text = optional_text;
     strict_schema(
         KIND.name,
         KIND.about,
@@ -60,8 +62,6 @@ fn schema() -> Value {
         &["gate_passed"],
     )
 }
-
-fn nothing(_: &mut Map<String, Value>) {}
 
 fn digest(content: &Value) -> Result<Digest, Vec<String>> {
     let gate: Fields = fields(content)?;

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::iter;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -91,15 +92,22 @@ impl EffectRunner {
                     task.canceller.cancel();
                 }
             }
-            Effect::Inspect { expected, of } => {
-                let inspection = self.world.inspect(InspectRequest {
-                    directory: self.surroundings.artifacts.clone(),
-                    expected,
-                    redactor: Arc::clone(self.surroundings.secrets.redactor()),
-                });
+            Effect::Inspect { expected, outer, of } => {
+                let own = (self.surroundings.artifacts.clone(), expected);
+                let outer = outer.iter().map(|one| (PathBuf::from(&one.directory), vec![one.expected()]));
+                let inspections: Vec<_> = iter::once(own)
+                    .chain(outer)
+                    .map(|(directory, expected)| {
+                        let redactor = Arc::clone(self.surroundings.secrets.redactor());
+                        self.world.inspect(InspectRequest { directory, expected, redactor })
+                    })
+                    .collect();
                 let (world, inputs) = (Rc::clone(&self.world), self.inputs());
                 tokio::task::spawn_local(async move {
-                    let seen = inspection.await;
+                    let mut seen = Vec::new();
+                    for inspection in inspections {
+                        seen.extend(inspection.await);
+                    }
                     world.deliver(of.answered(seen), &inputs);
                 });
             }
@@ -185,6 +193,7 @@ impl EffectRunner {
                 scope: scope.clone(),
                 attempt: *number,
                 request: Arc::clone(&request),
+                outer_artifacts: run.outer_artifacts(*check, scope),
                 failed_before: earlier.map(|(run, reopened_at)| FailedBefore { run, reopened_at }),
                 surroundings: (*self.surroundings).clone(),
                 cancellation,

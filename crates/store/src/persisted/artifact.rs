@@ -2,7 +2,7 @@
 
 use escrow_model::{
     ArtifactPath, Count, Delivery, DeliveryStatus, ExpectedArtifact, Expression, InspectedArtifact, Location,
-    MissingArtifact, Problem, ProducedArtifact, Refused, SeenFile, Source, UnexpectedArtifact,
+    MissingArtifact, OuterArtifact, Problem, ProducedArtifact, Refused, SeenFile, Source, UnexpectedArtifact,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -106,6 +106,14 @@ record!(MissingArtifactRecord for MissingArtifact {
     source: Source,
     problem: Problem,
     detail: String = default,
+});
+
+record!(OuterArtifactRecord for OuterArtifact {
+    directory: String,
+    gate: String,
+    id: String,
+    location: Location,
+    files: Vec<ProducedArtifact>,
 });
 
 record!(ProducedArtifactRecord for ProducedArtifact {

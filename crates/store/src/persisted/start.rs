@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use escrow_model::{
-    Assumption, EffectOrigin, Facts, GitFacts, InspectedArtifact, Message, RunId, RunOptions, ScopePath,
+    Assumption, EffectOrigin, Facts, GitFacts, InspectedArtifact, Message, OuterArtifact, RunId, RunOptions,
+    ScopePath,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -33,6 +34,7 @@ record!(RunOptionsRecord for RunOptions {
     artifacts: String,
     started_by: Vec<String> = default,
     environment: Option<BTreeMap<String, String>> = default,
+    outer_artifacts: Vec<OuterArtifact> = default,
 });
 
 record!(EffectOriginRecord for EffectOrigin {
