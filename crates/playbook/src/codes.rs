@@ -111,7 +111,7 @@ diagnostics! {
     "E0182" "judge that is not independent"
     "E0183" "conversation that cannot be reused"
     "E0184" "login that cannot be lent"
-    "E0191" "invalid schedule"
+    "E0195" "invalid schedule"
         => "write five cron fields, as in `0 2 * * *`, or an interval, as in `every 6h`"
     "W0201" "external check without a contract"
     "W0202" "deciding check without a guarantee"

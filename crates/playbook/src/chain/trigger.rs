@@ -182,16 +182,16 @@ impl TriggerDecoder<'_> {
             ScheduleError::Zone => {
                 let name = &schedule.timezone;
                 let names = schedule::zone_names();
-                Problem::new("E0191", zone.unwrap_or(span), format!("unknown time zone `{name}`"))
+                Problem::new("E0195", zone.unwrap_or(span), format!("unknown time zone `{name}`"))
                     .label("not in the time zone database")
                     .maybe_help(did_you_mean(name, names.iter().map(String::as_str)))
             }
             ScheduleError::Never => {
-                Problem::new("E0191", span, "the schedule has no tick").label("no date matches this pattern")
+                Problem::new("E0195", span, "the schedule has no tick").label("no date matches this pattern")
             }
             ScheduleError::Pattern(why) => {
                 let why = why.trim_end_matches('.');
-                Problem::new("E0191", span, "the schedule is not a cron pattern").label(why)
+                Problem::new("E0195", span, "the schedule is not a cron pattern").label(why)
             }
         };
         self.found.push(problem);
@@ -211,13 +211,13 @@ impl TriggerDecoder<'_> {
                 Some(Cadence::EveryMs(period_ms))
             }
             Ok(_) => {
-                let problem = Problem::new("E0191", span.clone(), "the interval is out of range")
+                let problem = Problem::new("E0195", span.clone(), "the interval is out of range")
                     .label("expected 1 second to 366 days");
                 self.found.push(problem);
                 None
             }
             Err(why) => {
-                let problem = Problem::new("E0191", span.clone(), "the interval is invalid")
+                let problem = Problem::new("E0195", span.clone(), "the interval is invalid")
                     .label(why)
                     .help("write `every 6h`, `every 30m` or `every 1d`");
                 self.found.push(problem);

@@ -16,9 +16,9 @@ fn cron(pattern: &str, zone: &str) -> Schedule {
 
 /// `2026-03-29T01:00`, in UTC.
 fn millis(stamp: &str) -> u64 {
-    let at: jiff::civil::DateTime = format!("{stamp}:00").parse().unwrap();
-    let at = at.to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp().as_millisecond();
-    u64::try_from(at).unwrap()
+    let at: jiff::civil::DateTime = format!("{stamp}:00").parse().expect("a date and a time");
+    let at = at.to_zoned(jiff::tz::TimeZone::UTC).expect("UTC has every time").timestamp().as_millisecond();
+    u64::try_from(at).expect("after 1970")
 }
 
 fn stamp(at_ms: u64) -> String {

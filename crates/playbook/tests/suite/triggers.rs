@@ -77,17 +77,17 @@ fn several_triggers_fire_each_or_together() {
 #[test]
 fn every_problem_of_a_trigger_is_reported_where_it_is() {
     for (text, expected) in [
-        ("schedule: '0 25 * * *'", "E0191 1:11 the schedule is not a cron pattern"),
-        ("schedule: '0 2 * *'", "E0191 1:11 the schedule is not a cron pattern"),
-        ("schedule: '* * * * * *'", "E0191 1:11 the schedule is not a cron pattern"),
-        ("schedule: '0 0 31 2 *'", "E0191 1:11 the schedule has no tick (no date matches this pattern)"),
-        ("schedule: ''", "E0191 1:11 the schedule is not a cron pattern"),
-        ("schedule: every 6", "E0191 1:11 the interval is invalid (the unit is missing)"),
-        ("schedule: every 6x", "E0191 1:11 the interval is invalid"),
-        ("schedule: every 5ms", "E0191 1:11 the interval is out of range"),
+        ("schedule: '0 25 * * *'", "E0195 1:11 the schedule is not a cron pattern"),
+        ("schedule: '0 2 * *'", "E0195 1:11 the schedule is not a cron pattern"),
+        ("schedule: '* * * * * *'", "E0195 1:11 the schedule is not a cron pattern"),
+        ("schedule: '0 0 31 2 *'", "E0195 1:11 the schedule has no tick (no date matches this pattern)"),
+        ("schedule: ''", "E0195 1:11 the schedule is not a cron pattern"),
+        ("schedule: every 6", "E0195 1:11 the interval is invalid (the unit is missing)"),
+        ("schedule: every 6x", "E0195 1:11 the interval is invalid"),
+        ("schedule: every 5ms", "E0195 1:11 the interval is out of range"),
         (
             "schedule: '@daily'\ntimezone: Europe/Berlim",
-            "E0191 2:11 unknown time zone `Europe/Berlim` (not in the time zone database) did you mean `Europe/Berlin`?",
+            "E0195 2:11 unknown time zone `Europe/Berlim` (not in the time zone database) did you mean `Europe/Berlin`?",
         ),
         ("schedule: 5", "E0105 1:11 `schedule` must be a cron pattern"),
         ("schedule: '@daily'\ncatch_up: twice", "E0108 2:11 `catch_up` cannot be `twice`"),
