@@ -25,8 +25,13 @@ pub use outcome::{added_outcome, outcome, run_outcomes};
 pub use run::{resume_failure, run, run_row, run_summary, run_with_outcomes};
 pub use wait::{approval, approvals, next_command as next_of_wait};
 
-use escrow_playbook::{Diagnostic, Report};
+use escrow_playbook::{Diagnostic, Preview, Report};
 use serde_json::{Value, json};
+
+/// `escrow plan`: what a playbook can do to the world.
+pub fn plan(preview: &Preview) -> Value {
+    json!({ "plan": preview })
+}
 
 /// `escrow check`: what a playbook says, and what is doubtful about it.
 pub fn check(report: &Report, warnings: &[Diagnostic]) -> Value {

@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Check a playbook without running it
     Check(CheckArguments),
+    /// Show every effect that a playbook can have, and what stands in its way
+    Plan(PlanArguments),
     /// Give one task to an agent, under the contract of its profile
     Agent(AgentArguments),
     /// Test playbooks with scripted answers, without starting a process
@@ -229,6 +231,15 @@ pub(crate) struct ArtifactsArguments {
 pub(crate) struct CheckArguments {
     /// The playbook
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    /// The playbook
+    pub(crate) file: PathBuf,
+    /// Exit with 4 if nothing stands in the way of an effect
+    #[arg(long)]
+    pub(crate) fail_on_unguarded: bool,
 }
 
 #[derive(Debug, Args)]

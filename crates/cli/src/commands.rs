@@ -24,6 +24,7 @@ mod logs;
 mod messages;
 mod outcomes;
 mod override_run;
+mod plan;
 mod playbook_file;
 mod replay;
 mod resume;
@@ -50,6 +51,7 @@ pub(crate) fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit, Error> {
     match arguments.command {
         Command::Run(run) => block_on(run::run(&run, shared, ui)),
         Command::Check(check) => check::check(&check, ui),
+        Command::Plan(plan) => plan::plan(&plan, ui),
         Command::Agent(agent) => block_on(agent::agent(&agent, shared, ui)),
         Command::Artifacts(artifacts) => block_on(artifacts::artifacts(&artifacts, shared, ui)),
         Command::Runs(runs) => block_on(runs::runs(runs, shared, ui)),

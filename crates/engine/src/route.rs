@@ -15,10 +15,6 @@ use crate::state::{Node, Route};
 use crate::turn::Deciding;
 use crate::view::{BUDGET, View};
 
-/// Without `routing.max_loops`: re-runs by routing, per scope.
-const LOOPS: u32 = 10;
-const LOOPS_CRITICAL: u32 = 8;
-
 /// One check to go to.
 struct Target {
     check: CheckIndex,
@@ -296,7 +292,7 @@ impl Deciding<'_> {
         let target_spec = plan.check(target.check);
         let to_scope = scope_toward(&spec.fan, scope, &target_spec.fan);
         let again = self.runs_again(target.check, &to_scope);
-        let limit = plan.max_loops.unwrap_or(if spec.is_critical() { LOOPS_CRITICAL } else { LOOPS });
+        let limit = plan.loop_budget(spec);
         let used = self.state.loops.get(&self.region(target.check, &to_scope)).copied().unwrap_or(0);
         if again && used >= limit {
             let event = Event::LoopBudgetExceeded {

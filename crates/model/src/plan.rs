@@ -9,6 +9,10 @@ use crate::{
     NestedPlaybooks, ProviderName, Retry, Routing, Rule, Secret, Shell, Text,
 };
 
+/// Without `routing.max_loops`: re-runs by routing, per scope.
+const LOOPS: u32 = 10;
+const LOOPS_CRITICAL: u32 = 8;
+
 /// A plan, whole: a run snapshots it into its first journal entry, so that it can be replayed anywhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -22,7 +26,7 @@ pub struct Plan {
     pub artifacts: ArtifactContract,
     /// The own outcome kinds that the plan names, each with its JSON Schema.
     pub outcome_kinds: IndexMap<String, Value>,
-    /// `routing.max_loops`; without it 10, or 8 for critical sources.
+    /// `routing.max_loops`; see [`Plan::loop_budget`].
     pub max_loops: Option<u32>,
     pub max_parallelism: Option<u32>,
     /// The group of runs that do not overlap.
@@ -59,6 +63,15 @@ impl Plan {
         }
         inputs.extend(given.clone());
         inputs
+    }
+
+    /// How often routes of this check can re-run checks, per scope. `safety: strict` halves the default.
+    pub fn loop_budget(&self, source: &Check) -> u32 {
+        let default = if source.is_critical() { LOOPS_CRITICAL } else { LOOPS };
+        self.max_loops.unwrap_or(match self.safety {
+            Safety::Standard => default,
+            Safety::Strict => default / 2,
+        })
     }
 
     pub fn indices(&self) -> impl Iterator<Item = CheckIndex> + use<> {
@@ -264,6 +277,8 @@ pub enum CriticalityOrigin {
     WorldCommand,
     DrivesRouting,
     GuardsExternal,
+    /// A guard reads the memory that it writes.
+    FeedsGuard,
     Default,
 }
 

@@ -18,6 +18,7 @@ mod json;
 mod json_schema;
 mod keys;
 mod planned;
+mod preview;
 mod profile;
 mod references;
 mod render;
@@ -34,6 +35,7 @@ mod yaml;
 
 // Playbooks: `read`, `read_bytes` and `read_agent` are below.
 pub use decode::{AGENT_PROVIDER, AI_PROVIDER, HARNESS_NAMES, suggest_agent};
+pub use preview::{EffectPreview, Guard, GuardKind, Precaution, Preview, Question, QuestionKind, preview};
 pub use references::{AgentLookup, NestedError, NoReferences, ReferenceResolver, RulesFile};
 pub use report::{ArtifactReport, CheckReport, ExpectedReport, Report, report};
 pub use yaml::TEXT_BYTES_MAX;

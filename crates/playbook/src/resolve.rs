@@ -38,7 +38,7 @@ pub(crate) fn resolve(
     let graph = Graph::of(&drafts);
     let order = cycles::order(&drafts, &graph, found);
     let reachable = starts::resolve(&mut drafts, &graph);
-    criticality::resolve(&mut drafts, &graph, references);
+    criticality::resolve(&mut drafts, &graph, references, plan.safety);
     if let Some(order) = &order {
         fans::resolve(&mut drafts, &graph, order, found);
         starts::check(&drafts, &graph, &reachable, found);

@@ -86,6 +86,7 @@ fn origin(origin: CriticalityOrigin) -> &'static str {
         CriticalityOrigin::WorldCommand => "a command in it has external effects",
         CriticalityOrigin::DrivesRouting => "it fans out or routes",
         CriticalityOrigin::GuardsExternal => "it guards an external check",
+        CriticalityOrigin::FeedsGuard => "a guard reads what it writes",
         CriticalityOrigin::Default => "by default",
     }
 }

@@ -33,6 +33,25 @@ fn without_max_loops_an_info_check_may_loop_ten_times_and_a_critical_one_eight()
 }
 
 #[test]
+fn strict_safety_halves_the_default_loop_budget_and_the_default_retries() {
+    tells(
+        r#"@safety: strict
+             a info {on_success: {transitions: [{when: "outputs_history.a.length < 99", to: a}]}}"#,
+        &[],
+        "
+        a succeeded x6 routing/loop_budget_exceeded
+        run.failed.loop_budget",
+    );
+    tells(
+        "@safety: strict\na info {on_fail: {retry: {}}}",
+        &["a: exit 1"],
+        "
+        a failed x2 command/exit_nonzero
+        run.failed.exit_nonzero",
+    );
+}
+
+#[test]
 fn the_first_run_of_a_target_costs_nothing() {
     tells(
         "@routing: {max_loops: 0}\na {on_success: {run: [b], goto: c}}; b; c",

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use escrow_model::{Criticality, CriticalityOrigin, Field, Mutates, ProviderName, Reconcile, Routing};
+use escrow_model::{
+    Criticality, CriticalityOrigin, Field, Mutates, ProviderName, Reconcile, Routing, Safety,
+};
 use escrow_template::{is_posix_shell, survey_arguments, survey_script};
 use serde_json::Value;
 
@@ -14,7 +16,12 @@ use crate::world_commands::changes_world;
 const RETRIES: u32 = 3;
 const RETRIES_CRITICAL: u32 = 2;
 
-pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, references: &dyn ReferenceResolver) {
+pub(super) fn resolve(
+    drafts: &mut [Draft],
+    graph: &Graph,
+    references: &dyn ReferenceResolver,
+    safety: Safety,
+) {
     // First the criticality of each check by itself, then what follows from the checks after it.
     for draft in drafts.iter_mut() {
         let mutates = mutates(draft, references);
@@ -27,6 +34,7 @@ pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, references: &dyn Refe
         }
     }
     let guarding = before_external(drafts, graph);
+    let feeding: Vec<bool> = drafts.iter().map(|draft| feeds_guard(draft, drafts)).collect();
     for (index, draft) in drafts.iter_mut().enumerate() {
         let judges = !draft.check.guarantee.is_empty() || draft.check.fail_if.is_some();
         let inferred = draft.check.criticality_origin == CriticalityOrigin::Default;
@@ -34,7 +42,15 @@ pub(super) fn resolve(drafts: &mut [Draft], graph: &Graph, references: &dyn Refe
             draft.check.criticality = Criticality::Policy;
             draft.check.criticality_origin = CriticalityOrigin::GuardsExternal;
         }
+        if inferred && feeding[index] {
+            draft.check.criticality = Criticality::Internal;
+            draft.check.criticality_origin = CriticalityOrigin::FeedsGuard;
+        }
         let default = if draft.check.is_critical() { RETRIES_CRITICAL } else { RETRIES };
+        let default = match safety {
+            Safety::Standard => default,
+            Safety::Strict => default / 2,
+        };
         if let Some(retry) = &mut draft.check.retry {
             retry.max = draft.retry_max.unwrap_or(default);
         }
@@ -126,6 +142,31 @@ fn mutates(draft: &Draft, references: &dyn ReferenceResolver) -> bool {
             !word.is_some_and(|word| words.iter().any(|safe| safe.eq_ignore_ascii_case(word)))
         }
     }
+}
+
+/// Whether a check writes memory that an `if`, `assume`, `guarantee` or `fail_if` reads. A key that is known only at run
+/// time may be any.
+fn feeds_guard(writer: &Draft, drafts: &[Draft]) -> bool {
+    let writes = match writer.check.fields.get("operation") {
+        Some(Field::Plain(Value::String(operation))) => !matches!(operation.as_str(), "get" | "list"),
+        Some(_) | None => false,
+    };
+    if writer.provider.name != "memory" || !writes {
+        return false;
+    }
+    let key = match writer.check.fields.get("key") {
+        Some(Field::Text(key)) if key.reads().is_empty() => Some(key.source()),
+        Some(_) | None => None,
+    };
+    let guards = drafts.iter().flat_map(|draft| {
+        let check = &draft.check;
+        check.condition.iter().chain(&check.assume).chain(&check.guarantee).chain(&check.fail_if)
+    });
+    guards.into_iter().any(|guard| {
+        let reads = guard.reads();
+        let memory = reads.uses("memory") || reads.helpers.iter().any(|call| call.name.starts_with("memory"));
+        memory && key.is_none_or(|key| guard.source().contains(key))
+    })
 }
 
 /// The checks that lead to an external check by dependencies or routes, directly or indirectly.

@@ -105,6 +105,7 @@ fn origin(origin: CriticalityOrigin) -> &'static str {
         CriticalityOrigin::WorldCommand => "because a command in it changes the outside world",
         CriticalityOrigin::DrivesRouting => "because it fans out or routes",
         CriticalityOrigin::GuardsExternal => "because an external check follows it",
+        CriticalityOrigin::FeedsGuard => "because a guard reads what it writes to memory",
         CriticalityOrigin::Default => "by default",
     }
 }
